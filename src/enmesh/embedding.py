@@ -1,0 +1,166 @@
+"""Delay embedding: the blocks of the paper's y^{i,(kappa)}_n (eq. lags) on one common window for all nodes.
+
+Every measure asks about three kinds of block: the target's next value y^i_{n+1}, its own past y^{i,(kappa^i)}_n and
+the pasts of source nodes. All of them live on the same samples, so that entropies of different parent sets can be
+compared and the stochastic interaction is constant (Corollary 1). Lags go backward and never cross a trial.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from enmesh.errors import HazardWarning, InputError
+from enmesh.options import option
+from enmesh.series import Series
+
+PerNode = int | Mapping[str, int]
+
+
+@option
+class Embedding:
+    """Embedding dimension kappa, delay tau and source lag, one value for all nodes or one per node by name.
+
+    The past of node j as a source is ``y^j_{n+1-lag}, y^j_{n+1-lag-tau}, ...`` (kappa values); a node's own past
+    always starts at n.
+
+    >>> Embedding(dim={"a": 3, "b": 2}).per_node(("a", "b"))["dim"]
+    (3, 2)
+    """
+
+    dim: PerNode = 1
+    delay: PerNode = 1
+    lag: PerNode = 1
+
+    def __post_init__(self):
+        for field in ("dim", "delay", "lag"):
+            value = getattr(self, field)
+            pairs = _pairs(value)
+            for number in [value] if pairs is None else [number for _, number in pairs]:
+                if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+                    raise InputError(f"{field}={number!r} is not possible; give a whole number of at least 1")
+            object.__setattr__(self, field, int(value) if pairs is None else tuple((n, int(v)) for n, v in pairs))
+
+    def per_node(self, names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+        """Return dim, delay and lag as tuples in the order of ``names``."""
+        return {field: _resolve(field, getattr(self, field), names) for field in ("dim", "delay", "lag")}
+
+    def span(self, names: tuple[str, ...]) -> int:
+        """Samples before the first predicted one: the largest ``(kappa-1) tau + lag`` over all nodes."""
+        per = self.per_node(names)
+        return max((k - 1) * t + lag for k, t, lag in zip(per["dim"], per["delay"], per["lag"]))
+
+
+def _pairs(value):
+    if isinstance(value, Mapping):
+        return sorted((str(name), number) for name, number in value.items())
+    if isinstance(value, (tuple, list)):
+        return sorted((str(name), number) for name, number in value)
+    return None
+
+
+def _resolve(field, value, names):
+    if isinstance(value, int):
+        return (value,) * len(names)
+    given = dict(value)
+    absent = [name for name in names if name not in given]
+    unknown = [name for name in given if name not in names]
+    if absent or unknown:
+        said = f"lacks {', '.join(absent)}" if absent else f"names {', '.join(unknown)}, which the series does not have"
+        raise InputError(f"the embedding's {field} {said}; give one number or one per node")
+    return tuple(given[name] for name in names)
+
+
+class Blocks:
+    """The embedded samples of a series: ``next(i)``, ``own(i)``, ``source(j)``, each ``(n, width)``.
+
+    Attributes
+    ----------
+    n
+        Number of embedded samples, over all trials.
+    times
+        ``(n,)`` sample times; trials lie further apart than any window, for Theiler exclusion.
+    starts
+        Row at which each trial starts, and ``n`` at the end.
+    arity
+        Per node the number of states, 0 for a continuous one.
+    """
+
+    def __init__(self, series: Series, embedding: Embedding, condition: Callable[[np.ndarray, int], np.ndarray]):
+        per = embedding.per_node(series.names)
+        self.names, self.dim, self.delay, self.lag = series.names, per["dim"], per["delay"], per["lag"]
+        self.span = embedding.span(series.names)
+        self._trials = series.transform(condition)
+        self._rows = [np.arange(self.span, length) for length in series.lengths]
+        self._drop_missing(series)
+        counts = [len(rows) for rows in self._rows]
+        self.n = int(sum(counts))
+        self._require(series)
+        self.starts = np.concatenate([[0], np.cumsum(counts)])
+        gap = 2 * max(series.lengths) + 1
+        self.times = np.concatenate([rows + trial * gap for trial, rows in enumerate(self._rows)])
+        discrete = self._trials[0].dtype.kind == "i"
+        self.arity = tuple(int(m) + 1 for m in np.max([t.max(0) for t in self._trials], axis=0)) if discrete else (0,) * series.n_nodes
+        self._columns: dict[tuple[int, int], np.ndarray] = {}
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, M."""
+        return len(self.names)
+
+    def next(self, i: int) -> np.ndarray:
+        """Y^i_{n+1}, ``(n, 1)``."""
+        return self._lagged(i, [0])
+
+    def own(self, i: int) -> np.ndarray:
+        """Y^{i,(kappa^i)}_n as the target's own past, ``(n, kappa_i)``."""
+        return self._lagged(i, self._lags(i, 1))
+
+    def source(self, j: int) -> np.ndarray:
+        """Y^{j,(kappa^j)} as a source, starting at its lag, ``(n, kappa_j)``."""
+        return self._lagged(j, self._lags(j, self.lag[j]))
+
+    def sources(self, nodes: Iterable[int]) -> np.ndarray:
+        """The sources' pasts side by side, ``(n, sum of kappa)``; no node gives ``(n, 0)``."""
+        parts = [self.source(j) for j in nodes]
+        return np.concatenate(parts, axis=1) if parts else np.empty((self.n, 0), self._trials[0].dtype)
+
+    def past(self, i: int, nodes: Iterable[int] = ()) -> np.ndarray:
+        """The target's own past and the sources' pasts side by side: what a family conditions on."""
+        return np.concatenate([self.own(i), self.sources(nodes)], axis=1)
+
+    def widths(self, nodes: Iterable[int]) -> tuple[int, ...]:
+        """Arity of each column of ``sources(nodes)`` (0 = continuous)."""
+        return tuple(self.arity[j] for j in nodes for _ in range(self.dim[j]))
+
+    def _lags(self, node, first):
+        return [first + m * self.delay[node] for m in range(self.dim[node])]
+
+    def _lagged(self, node, lags):
+        for lag in lags:
+            if (node, lag) not in self._columns:
+                parts = [trial[rows - lag, node] for trial, rows in zip(self._trials, self._rows)]
+                self._columns[node, lag] = np.concatenate(parts)
+        return np.stack([self._columns[node, lag] for lag in lags], axis=1)
+
+    def _drop_missing(self, series):
+        if series.missing is None:
+            return
+        total = sum(map(len, self._rows))
+        for trial, mask in enumerate(series.missing):
+            rows, bad = self._rows[trial], np.zeros(len(self._rows[trial]), bool)
+            for node in range(series.n_nodes):
+                for lag in {0, *self._lags(node, 1), *self._lags(node, self.lag[node])}:
+                    bad |= mask[rows - lag, node]
+            self._rows[trial] = rows[~bad]
+        kept = sum(map(len, self._rows))
+        warnings.warn(f"missing='drop': {kept} of {total} windows have no missing value and are used", HazardWarning, stacklevel=4)
+
+    def _require(self, series):
+        width = 1 + sum(self.dim)
+        needed = width + 2
+        if self.n < needed:
+            raise InputError(
+                f"too few samples: {max(series.lengths)} in the longest trial leave {self.n} embedded ones; "
+                f"this embedding needs at least {self.span + needed}"
+            )

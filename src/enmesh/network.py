@@ -1,0 +1,210 @@
+"""Network: what an inference found, how sure it is, and everything needed to repeat it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enmesh.errors import InputError
+
+FORMAT = "enmesh network 1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One possible edge, tested given the target's other parents.
+
+    ``te`` is the conditional transfer entropy in nats; ``null`` holds the surrogate values of an empirical test and
+    is empty for an analytic one.
+    """
+
+    source: str
+    target: str
+    te: float
+    p_value: float
+    q_value: float
+    lag: int
+    selected: bool
+    null: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """A graph of who drives whom, with scores and tests.
+
+    Attributes
+    ----------
+    names
+        Nodes, in the order of the series.
+    parents
+        ``{target: (source, ...)}`` for every node.
+    local
+        Score of each node with its parents; they add up to ``score``.
+    optimal
+        Whether the graph is proven to have the best score among all that were allowed.
+    bound
+        A proven upper bound on the score of any allowed graph; equals ``score`` when ``optimal``.
+    gap
+        Score lost to acyclicity: best score with cycles allowed minus ``score``; NaN where it is not known.
+    removed
+        Edges ``(source, target)`` that the best graph with cycles allowed has and this one has not.
+    evaluated
+        Number of families (target, parents) whose score was computed.
+    candidates
+        Every possible edge with its test; the selected ones make `edges`.
+    options
+        The options of the run as plain data (`enmesh.options.describe`), seed included.
+    provenance
+        Version, data hash, shape of the data, time.
+    choices
+        ``(what, value, reason)`` for each choice that was made for the user.
+    warnings
+        Statistical hazards that were met, in plain words.
+    preview
+        A thinned copy of the series for pictures, ``{name: (value, ...)}``.
+    criteria
+        Per node the table of the embedding criterion, where the embedding was chosen from the data.
+    """
+
+    names: tuple[str, ...]
+    parents: Mapping[str, tuple[str, ...]]
+    local: Mapping[str, float]
+    optimal: bool
+    bound: float
+    gap: float = float("nan")
+    removed: tuple[tuple[str, str], ...] = ()
+    evaluated: int = 0
+    candidates: tuple[Candidate, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    choices: tuple[tuple[str, str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    preview: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    criteria: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float:
+        """Total score: the sum of the local ones."""
+        return float(sum(self.local[name] for name in self.names))
+
+    @property
+    def edges(self):
+        """DataFrame with a row per edge: source, target, te, p_value, q_value, lag; strongest first."""
+        import pandas as pd
+
+        columns = ["source", "target", "te", "p_value", "q_value", "lag"]
+        tested = {(c.source, c.target): c for c in self.candidates}
+        rows = []
+        for target in self.names:
+            for source in self.parents[target]:
+                test = tested.get((source, target))
+                nothing = (float("nan"),) * 3 + (1,)
+                rest = (test.te, test.p_value, test.q_value, test.lag) if test else nothing
+                rows.append((source, target, *rest))
+        frame = pd.DataFrame(rows, columns=columns)
+        return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
+
+    @property
+    def adjacency(self) -> np.ndarray:
+        """Boolean ``(M, M)`` array, ``[i, j]`` true when i drives j."""
+        position = {name: i for i, name in enumerate(self.names)}
+        matrix = np.zeros((len(self.names),) * 2, bool)
+        for target, sources in self.parents.items():
+            for source in sources:
+                matrix[position[source], position[target]] = True
+        return matrix
+
+    def to_networkx(self):
+        """Return a networkx DiGraph; edges carry te, p_value, q_value and lag."""
+        import networkx as nx
+
+        graph = nx.DiGraph()
+        for name in self.names:
+            graph.add_node(name, score=float(self.local[name]))
+        for row in self.edges.itertuples():
+            values = {"te": row.te, "p_value": row.p_value, "q_value": row.q_value, "lag": row.lag}
+            graph.add_edge(row.source, row.target, **{key: _plain(value) for key, value in values.items()})
+        return graph
+
+    def to_dbn(self):
+        """Return the paper's two-slice network (2TBN) as a networkx DiGraph.
+
+        Nodes are ``("X" or "Y", name, slice)`` with slice 0 for n and 1 for n+1: states X and observations Y. Each
+        state depends on its own and its parents' states one slice before (eq. dynamics); each observation on its
+        state alone (eq. observation).
+        """
+        import networkx as nx
+
+        graph = nx.DiGraph()
+        for name in self.names:
+            for part in (0, 1):
+                graph.add_edge(("X", name, part), ("Y", name, part))
+            for source in (name, *self.parents[name]):
+                graph.add_edge(("X", source, 0), ("X", name, 1))
+        return graph
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return the network as JSON text, and write it to ``path`` if one is given."""
+        data = {"format": FORMAT, "score": self.score} | asdict(self)
+        text = json.dumps(_plain(data), indent=1, allow_nan=True)
+        if path is not None:
+            Path(path).write_text(text)
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> "Network":
+        """Return the network that `to_json` wrote; ``source`` is a path or the text itself."""
+        text = str(source)
+        if not text.lstrip().startswith("{"):
+            try:
+                text = Path(source).read_text()
+            except OSError as error:
+                raise InputError(f"cannot read {source}: {error.strerror}") from None
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{_short(source)} is not JSON: {error}") from None
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise InputError(f"{_short(source)} is not a network of enmesh (no {FORMAT!r} in it)")
+        del data["format"], data["score"]
+        data["names"] = tuple(data["names"])
+        data["parents"] = {target: tuple(sources) for target, sources in data["parents"].items()}
+        data["removed"] = tuple(map(tuple, data["removed"]))
+        data["candidates"] = tuple(Candidate(**c | {"null": tuple(c["null"])}) for c in data["candidates"])
+        data["choices"] = tuple(map(tuple, data["choices"]))
+        data["warnings"] = tuple(data["warnings"])
+        data["preview"] = {name: tuple(values) for name, values in data["preview"].items()}
+        return cls(**data)
+
+    def plot(self, path: str | Path | None = None, *, kind: str = "graph", ax=None):
+        """Draw the network (``kind="graph"``), or ``"matrix"``, ``"embedding"``, ``"nulls"``; see `enmesh.plot`."""
+        from enmesh import plot
+
+        return plot.draw(self, path, kind=kind, ax=ax)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the self-contained HTML page and return its path."""
+        from enmesh.report import write
+
+        return write(self, path)
+
+    def __repr__(self):
+        edges = ", ".join(f"{s}->{t}" for t in self.names for s in self.parents[t]) or "no edges"
+        proof = "optimal" if self.optimal else f"bound {self.bound:.6g}"
+        return f"Network({edges}; score {self.score:.6g}, {proof})"
+
+
+def _plain(value):
+    """Return plain JSON types: NumPy scalars and tuples do not survive as themselves."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list, np.ndarray)):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _short(source):
+    return str(source) if len(str(source)) < 200 else "the text"

@@ -1,0 +1,43 @@
+"""Options are values: frozen, keyword-only dataclasses that hash, pickle, print and round-trip to JSON.
+
+>>> from enmesh import KSG
+>>> restore(describe(KSG(k=3))) == KSG(k=3)
+True
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any, dataclass_transform
+
+from enmesh.errors import InputError
+
+_CLASSES: dict[str, type] = {}
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def option(cls: type) -> type:
+    """Make ``cls`` a frozen, keyword-only dataclass that `describe` and `restore` know by its name."""
+    cls = dataclass(frozen=True, kw_only=True)(cls)
+    _CLASSES[cls.__name__] = cls
+    return cls
+
+
+def describe(value: Any) -> Any:
+    """Return ``value`` as plain JSON data; an option becomes ``{"type": name, field: ...}``."""
+    if type(value).__name__ in _CLASSES and type(value) is _CLASSES[type(value).__name__]:
+        return {"type": type(value).__name__} | {f.name: describe(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, (tuple, list)):
+        return [describe(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): describe(item) for key, item in value.items()}
+    return value
+
+
+def restore(data: Any) -> Any:
+    """Return the value that `describe` wrote."""
+    if isinstance(data, dict) and "type" in data:
+        if data["type"] not in _CLASSES:
+            raise InputError(f"unknown option type {data['type']!r}; known: {', '.join(sorted(_CLASSES))}")
+        return _CLASSES[data["type"]](**{key: restore(item) for key, item in data.items() if key != "type"})
+    if isinstance(data, list):
+        return tuple(restore(item) for item in data)
+    return data
