@@ -6,9 +6,54 @@ Entropy". All values are in nats.
 
 from enmesh.embedding import Embedding
 from enmesh.errors import HazardWarning, InputError
+from enmesh.estimators import KSG, Discrete, Gaussian, Kernel
+from enmesh.measures import (
+    active_information,
+    cmi,
+    conditional_entropy,
+    kl_divergence,
+    kl_floor,
+    log_likelihood,
+    stochastic_interaction,
+    transfer_entropy,
+)
 from enmesh.network import Network
+from enmesh.scores import MIT, TE, TEA, TEE, Criterion
+from enmesh.scores import score_graph as score
 from enmesh.series import Series
+from enmesh.significance import significance, te_matrix
+from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 
 __version__ = "0.1.0"
 
-__all__ = ["Embedding", "HazardWarning", "InputError", "Network", "Series"]
+__all__ = [
+    "KSG",
+    "MIT",
+    "TE",
+    "TEA",
+    "TEE",
+    "Bootstrap",
+    "CircularShift",
+    "Criterion",
+    "Discrete",
+    "Embedding",
+    "Gaussian",
+    "HazardWarning",
+    "InputError",
+    "Kernel",
+    "LocalPermute",
+    "Network",
+    "Permute",
+    "Series",
+    "active_information",
+    "cmi",
+    "conditional_entropy",
+    "kl_divergence",
+    "kl_floor",
+    "log_likelihood",
+    "score",
+    "significance",
+    "stochastic_interaction",
+    "te_matrix",
+    "transfer_entropy",
+]

@@ -15,6 +15,7 @@ from enmesh.options import option
 from enmesh.series import Series
 
 PerNode = int | Mapping[str, int]
+Column = tuple[int, int]  # (node, lag behind the predicted sample)
 
 
 @option
@@ -72,7 +73,9 @@ def _resolve(field, value, names):
 
 
 class Blocks:
-    """The embedded samples of a series: ``next(i)``, ``own(i)``, ``source(j)``, each ``(n, width)``.
+    """The embedded samples of a series.
+
+    A column is a node at a lag; ``own(i)``, ``source(j)`` name columns and ``take`` returns their samples.
 
     Attributes
     ----------
@@ -86,11 +89,12 @@ class Blocks:
         Per node the number of states, 0 for a continuous one.
     """
 
-    def __init__(self, series: Series, embedding: Embedding, condition: Callable[[np.ndarray, int], np.ndarray]):
+    def __init__(self, series: Series, embedding: Embedding, condition: Callable[[np.ndarray, int, str], np.ndarray]):
         per = embedding.per_node(series.names)
         self.names, self.dim, self.delay, self.lag = series.names, per["dim"], per["delay"], per["lag"]
         self.span = embedding.span(series.names)
         self._trials = series.transform(condition)
+        self._raw = series.trials
         self._rows = [np.arange(self.span, length) for length in series.lengths]
         self._drop_missing(series)
         counts = [len(rows) for rows in self._rows]
@@ -110,38 +114,45 @@ class Blocks:
 
     def next(self, i: int) -> np.ndarray:
         """Y^i_{n+1}, ``(n, 1)``."""
-        return self._lagged(i, [0])
+        return self.take([(i, 0)])
 
-    def own(self, i: int) -> np.ndarray:
-        """Y^{i,(kappa^i)}_n as the target's own past, ``(n, kappa_i)``."""
-        return self._lagged(i, self._lags(i, 1))
+    def raw_next(self, i: int) -> np.ndarray:
+        """Y^i_{n+1} in the data's own units, as entropies need it, ``(n, 1)``."""
+        return np.concatenate([trial[rows, i] for trial, rows in zip(self._raw, self._rows)])[:, None]
 
-    def source(self, j: int) -> np.ndarray:
-        """Y^{j,(kappa^j)} as a source, starting at its lag, ``(n, kappa_j)``."""
-        return self._lagged(j, self._lags(j, self.lag[j]))
+    def own(self, i: int) -> list[Column]:
+        """Columns of Y^{i,(kappa^i)}_n, the target's own past."""
+        return self._past(i, 1)
 
-    def sources(self, nodes: Iterable[int]) -> np.ndarray:
-        """The sources' pasts side by side, ``(n, sum of kappa)``; no node gives ``(n, 0)``."""
-        parts = [self.source(j) for j in nodes]
-        return np.concatenate(parts, axis=1) if parts else np.empty((self.n, 0), self._trials[0].dtype)
+    def source(self, j: int) -> list[Column]:
+        """Columns of node j's past as a source: the same, starting at its lag."""
+        return self._past(j, self.lag[j])
 
-    def past(self, i: int, nodes: Iterable[int] = ()) -> np.ndarray:
-        """The target's own past and the sources' pasts side by side: what a family conditions on."""
-        return np.concatenate([self.own(i), self.sources(nodes)], axis=1)
+    def sources(self, nodes: Iterable[int]) -> list[Column]:
+        """Columns of several sources, node by node."""
+        return [column for j in nodes for column in self.source(j)]
 
-    def widths(self, nodes: Iterable[int]) -> tuple[int, ...]:
-        """Arity of each column of ``sources(nodes)`` (0 = continuous)."""
-        return tuple(self.arity[j] for j in nodes for _ in range(self.dim[j]))
+    def everything(self) -> list[Column]:
+        """Columns of all pasts, as target's own or as source."""
+        return sorted({column for i in range(self.n_nodes) for column in self.own(i) + self.source(i)})
 
-    def _lags(self, node, first):
-        return [first + m * self.delay[node] for m in range(self.dim[node])]
+    def take(self, columns: Iterable[Column]) -> np.ndarray:
+        """Return the samples of the given columns, ``(n, number of columns)``."""
+        values = [self._lagged(node, lag) for node, lag in columns]
+        return np.stack(values, axis=1) if values else np.empty((self.n, 0), self._trials[0].dtype)
 
-    def _lagged(self, node, lags):
-        for lag in lags:
-            if (node, lag) not in self._columns:
-                parts = [trial[rows - lag, node] for trial, rows in zip(self._trials, self._rows)]
-                self._columns[node, lag] = np.concatenate(parts)
-        return np.stack([self._columns[node, lag] for lag in lags], axis=1)
+    def arities(self, columns: Iterable[Column]) -> tuple[int, ...]:
+        """Return the number of states of each column (0 = continuous)."""
+        return tuple(self.arity[node] for node, _ in columns)
+
+    def _past(self, node, first):
+        return [(node, first + m * self.delay[node]) for m in range(self.dim[node])]
+
+    def _lagged(self, node, lag):
+        if (node, lag) not in self._columns:
+            parts = [trial[rows - lag, node] for trial, rows in zip(self._trials, self._rows)]
+            self._columns[node, lag] = np.concatenate(parts)
+        return self._columns[node, lag]
 
     def _drop_missing(self, series):
         if series.missing is None:
@@ -150,7 +161,7 @@ class Blocks:
         for trial, mask in enumerate(series.missing):
             rows, bad = self._rows[trial], np.zeros(len(self._rows[trial]), bool)
             for node in range(series.n_nodes):
-                for lag in {0, *self._lags(node, 1), *self._lags(node, self.lag[node])}:
+                for _, lag in {(node, 0), *self.own(node), *self.source(node)}:
                     bad |= mask[rows - lag, node]
             self._rows[trial] = rows[~bad]
         kept = sum(map(len, self._rows))

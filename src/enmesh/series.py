@@ -114,15 +114,15 @@ class Series:
         if levels < 2:
             raise InputError(f"levels={levels} is too few; give at least 2")
 
-        def cut(column, _):
+        def cut(column, _index, _name):
             return np.searchsorted(np.quantile(column, np.arange(1, levels) / levels), column, side="right")
 
         if self.missing is not None:
             raise InputError("cannot discretise a series with missing values; fill or cut them first")
         return self._derive(self.transform(cut), self.names, self.truth)
 
-    def transform(self, condition: Callable[[np.ndarray, int], np.ndarray]) -> list[np.ndarray]:
-        """Apply ``condition(column, node index)`` to each node's values pooled over all trials; return trials.
+    def transform(self, condition: Callable[[np.ndarray, int, str], np.ndarray]) -> list[np.ndarray]:
+        """Apply ``condition(column, index, name)`` to each node's values pooled over all trials; return trials.
 
         Missing samples are not shown to ``condition`` and are 0 in the result; the embedding drops them.
         """
@@ -131,9 +131,9 @@ class Series:
         columns = []
         for i in range(self.n_nodes):
             if present is None:
-                columns.append(condition(pooled[:, i], i))
+                columns.append(condition(pooled[:, i], i, self.names[i]))
             else:
-                known = condition(pooled[present[:, i], i], i)
+                known = condition(pooled[present[:, i], i], i, self.names[i])
                 columns.append(np.zeros(len(pooled), known.dtype))
                 columns[-1][present[:, i]] = known
         return np.split(np.column_stack(columns), np.cumsum(self.lengths)[:-1])

@@ -1,0 +1,99 @@
+"""The one question every estimator answers: conditional mutual information I(x ; y | z), in nats.
+
+``estimator.prepare(y, z)`` fixes the target and what is conditioned on; ``prepared.cmi(x)`` asks, for one x or for a
+batch of them. Symmetric in x and y by definition, so the side that stays the same is the one to prepare.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from enmesh.errors import InputError
+
+
+class Prepared(ABC):
+    """A target y and a condition z, ready for questions about any x."""
+
+    def __init__(self, y: np.ndarray, z: np.ndarray):
+        self.y, self.z = y, z
+
+    def cmi(self, x: np.ndarray, *, local: bool = False):
+        """Return I(x ; y | z) of ``x (..., n, d)``; with ``local`` one value per sample, whose mean it is."""
+        x = np.asarray(x)
+        if x.ndim == 1:
+            x = x[:, None]
+        if x.shape[-2] != len(self.y):
+            raise InputError(f"x has {x.shape[-2]} samples and y has {len(self.y)}; they must match")
+        batch = np.ascontiguousarray(x.reshape((-1, *x.shape[-2:])))
+        if x.shape[-1] == 0:
+            values = np.zeros((len(batch), len(self.y)) if local else len(batch))
+        else:
+            values = self._local(batch) if local else self._cmi(batch)
+        values = values.reshape((*x.shape[:-2], *values.shape[1:]))
+        return float(values) if values.ndim == 0 else values
+
+    def _cmi(self, x: np.ndarray) -> np.ndarray:
+        """``(batch, n, d) -> (batch,)``."""
+        return self._local(x).mean(axis=1)
+
+    @abstractmethod
+    def _local(self, x: np.ndarray) -> np.ndarray:
+        """``(batch, n, d) -> (batch, n)``."""
+
+
+class Estimator(ABC):
+    """How a density, and with it every measure, is estimated from samples."""
+
+    analytic: ClassVar[bool] = False
+    """Whether the distribution of 2 N I under independence is known (chi-square with `dof`)."""
+
+    monotone: ClassVar[bool] = False
+    """Whether the estimate can never fall when x grows, as the true value cannot."""
+
+    discrete: ClassVar[bool] = False
+    """Whether values are states to count rather than numbers to measure."""
+
+    @abstractmethod
+    def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
+        """Return one variable's whole series as `prepare` wants it (scaled, ranked, coded)."""
+
+    def prepare(self, y: np.ndarray, z: np.ndarray | None = None, *, times: np.ndarray | None = None) -> Prepared:
+        """Fix the target ``y (n, d_y)`` and the condition ``z (n, d_z)``; ``times (n,)`` are for a Theiler window."""
+        y = _block(y)
+        z = np.empty((len(y), 0), y.dtype) if z is None else _block(z)
+        if len(z) != len(y):
+            raise InputError(f"z has {len(z)} samples and y has {len(y)}; they must match")
+        return self._prepare(y, z, np.arange(len(y)) if times is None else times)
+
+    @abstractmethod
+    def _prepare(self, y, z, times) -> Prepared: ...
+
+    @abstractmethod
+    def entropy(self, x: np.ndarray, *, local: bool = False):
+        """Return H(x) of raw values ``x (n, d)``; with ``local`` one value per sample."""
+
+    def dof(self, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> int:
+        """Degrees of freedom of 2 N I(x ; y | z) under independence, from the arity of every column."""
+        raise InputError(f"{type(self).__name__} has no known null distribution; use TEE, which finds it by surrogates")
+
+    def n_parameters(self, y: Sequence[int], z: Sequence[int]) -> int:
+        """Return the number of free parameters of p(y | z), from the arity of every column."""
+        raise InputError(f"{type(self).__name__} has no parameters to count; use TEE, which needs none")
+
+
+def _block(values) -> np.ndarray:
+    values = np.asarray(values)
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2:
+        raise InputError(f"a block has shape {values.shape}; give (n, d)")
+    return np.ascontiguousarray(values)
+
+
+def numeric(column: np.ndarray, name: str, estimator: str) -> np.ndarray:
+    """Return a column as float64, or say that it holds no numbers."""
+    column = np.asarray(column)
+    if column.dtype.kind not in "biuf":
+        raise InputError(f"{name} holds labels, not numbers; {estimator} cannot use it, Discrete can")
+    return column.astype(np.float64)

@@ -1,0 +1,66 @@
+"""Box-kernel estimator: counts of samples within a fixed distance (Schreiber 2000).
+
+    I(x ; y | z) = 1/N sum_n ln ( n_xyz n_z / (n_xz n_yz) )
+
+with n_b the number of samples within ``width`` standard deviations of sample n in block b, max norm, itself counted.
+The value depends on the width; compare values of one width only.
+"""
+
+import numpy as np
+
+from enmesh.errors import InputError
+from enmesh.estimators.base import Estimator, Prepared, numeric
+from enmesh.neighbours import check_device, engine
+from enmesh.options import option
+
+
+@option
+class Kernel(Estimator):
+    """Box kernel of half-width ``width`` standard deviations; ``theiler`` excludes samples that close in time."""
+
+    width: float = 0.5
+    theiler: int = 0
+    device: str = "cpu"
+
+    def __post_init__(self):
+        if not (np.isfinite(self.width) and self.width > 0):
+            raise InputError(f"width={self.width!r} is not possible; give a positive number of standard deviations")
+        if not isinstance(self.theiler, int) or self.theiler < 0:
+            raise InputError(f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none")
+        check_device(self.device)
+
+    def condition(self, column, index, name):
+        """Scale to zero mean and unit standard deviation (ddof 1)."""
+        return zscore(numeric(column, name, "Kernel"))
+
+    def _prepare(self, y, z, times):
+        return _PreparedKernel(self, y, z, times)
+
+    def entropy(self, x, *, local=False):
+        """H(x) = -1/N sum_n ln ( n_x / (N (2 w)^d) ), w the width in the data's units."""
+        x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
+        scaled = np.column_stack([zscore(column) for column in x.T])
+        nothing = np.empty((len(x), 0))
+        counts = engine(self.device)(scaled, nothing).within(np.empty((1, len(x), 0)), self.width)[2][0]
+        volume = x.shape[1] * np.log(2 * self.width) + np.log(x.std(0, ddof=1)).sum()
+        values = np.log(len(x)) + volume - np.log(counts)
+        return values if local else float(values.mean())
+
+
+class _PreparedKernel(Prepared):
+    def __init__(self, estimator, y, z, times):
+        super().__init__(y, z)
+        self._width = estimator.width
+        self._neighbours = engine(estimator.device)(y, z, times=times, theiler=estimator.theiler)
+
+    def _local(self, x):
+        joint, n_xz, n_yz, n_z = self._neighbours.within(x, self._width)
+        # A Theiler window can leave no joint neighbour; such a sample says nothing.
+        alone = joint == 0
+        joint, n_xz, n_yz, n_z = (np.log(np.where(alone, 1, counts)) for counts in (joint, n_xz, n_yz, n_z))
+        return joint + n_z - n_xz - n_yz
+
+
+def zscore(column: np.ndarray) -> np.ndarray:
+    """Zero mean, unit standard deviation (ddof 1)."""
+    return (column - column.mean()) / column.std(ddof=1)

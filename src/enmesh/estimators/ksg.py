@@ -1,0 +1,156 @@
+"""KSG: conditional mutual information from nearest neighbours (Kraskov et al. 2004, Frenzel and Pompe 2007).
+
+Around each sample the distance to its k-th neighbour in the joint space sets the scale at which the marginal spaces
+are counted, so that biases nearly cancel. In the max norm, with psi the digamma function,
+
+    algorithm 1:  psi(k) + < psi(n_z + 1) - psi(n_xz + 1) - psi(n_yz + 1) >            strictly inside
+    algorithm 2:  psi(k) - 2/k + < psi(n_z) - psi(n_xz) + 1/n_xz - psi(n_yz) + 1/n_yz >    inclusive
+
+The estimate can be negative and can fall when a source is added; it is never clipped.
+"""
+
+import warnings
+
+import numpy as np
+
+from enmesh.errors import HazardWarning, InputError
+from enmesh.estimators.base import Estimator, Prepared, numeric
+from enmesh.estimators.kernel import zscore
+from enmesh.neighbours import check_device, engine
+from enmesh.options import option
+
+# Continuous data repeat values only by rounding; beyond this share the k-th distance is mostly zero or noise.
+MANY_TIES = 0.1
+
+
+@option
+class KSG(Estimator):
+    """Nearest-neighbour estimator for continuous data of any distribution.
+
+    Parameters
+    ----------
+    k
+        Neighbours in the joint space: more lowers variance and raises bias.
+    algorithm
+        1 (hypercubes) or 2 (hyper-rectangles).
+    theiler
+        Samples within this time of one another are not neighbours.
+    noise
+        Standard deviation of the seeded noise that breaks ties, relative to each variable's; 0 switches it off.
+    normalise
+        ``"zscore"``, or ``"rank"`` (normal scores), which tames heavy tails.
+    device
+        ``"cpu"``, ``"cuda"`` or ``"auto"``.
+    """
+
+    k: int = 4
+    algorithm: int = 1
+    theiler: int = 0
+    noise: float = 1e-8
+    normalise: str = "zscore"
+    device: str = "cpu"
+
+    def __post_init__(self):
+        if not isinstance(self.k, int) or self.k < 1:
+            raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
+        if self.algorithm not in (1, 2):
+            raise InputError(f"algorithm={self.algorithm!r} is not known; KSG has 1 and 2")
+        if not isinstance(self.theiler, int) or self.theiler < 0:
+            raise InputError(f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none")
+        if not (np.isfinite(self.noise) and 0 <= self.noise < 1):
+            raise InputError(f"noise={self.noise!r} is not possible; give a small number such as 1e-8, or 0")
+        if self.normalise not in ("zscore", "rank"):
+            raise InputError(f"normalise={self.normalise!r} is not known; use 'zscore' or 'rank'")
+        check_device(self.device)
+
+    def condition(self, column, index, name):
+        """Scale or rank, and break ties with noise that depends on the variable's position alone."""
+        column = numeric(column, name, "KSG")
+        ties = 1 - len(np.unique(column)) / len(column)
+        if ties > MANY_TIES:
+            warnings.warn(
+                f"{name}: {ties:.0%} of the values repeat an earlier one; KSG is for continuous data, "
+                "consider Discrete or more decimals",
+                HazardWarning,
+                stacklevel=2,
+            )
+        scaled = normal_scores(column) if self.normalise == "rank" else zscore(column)
+        if self.noise:
+            scaled = scaled + self.noise * np.random.default_rng([0x5EED, index]).standard_normal(len(scaled))
+        return scaled
+
+    def _prepare(self, y, z, times):
+        if len(y) <= self.k + 2 * self.theiler + 1:
+            raise InputError(
+                f"too few samples: {len(y)} for k={self.k} and theiler={self.theiler}; "
+                f"at least {self.k + 2 * self.theiler + 2} are needed"
+            )
+        return _PreparedKSG(self, y, z, times)
+
+    def entropy(self, x, *, local=False):
+        """Kozachenko-Leonenko: H(x) = -psi(k) + psi(N) + d < ln(2 eps) >, eps the distance to the k-th neighbour."""
+        from scipy.spatial import cKDTree
+        from scipy.special import digamma
+
+        x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
+        n, d = x.shape
+        scaled = np.column_stack([zscore(column) for column in x.T])
+        if self.noise:
+            scaled += self.noise * np.random.default_rng([0x5EED, d]).standard_normal((n, d))
+        distance = cKDTree(scaled).query(scaled, k=self.k + 1, p=np.inf)[0][:, -1]
+        if (distance == 0).any():
+            raise InputError("many values are equal, so the entropy is minus infinity; set noise=1e-8, or use Discrete")
+        values = digamma(n) - digamma(self.k) + d * np.log(2 * distance) + np.log(x.std(0, ddof=1)).sum()
+        return values if local else float(values.mean())
+
+
+class _PreparedKSG(Prepared):
+    def __init__(self, estimator, y, z, times):
+        super().__init__(y, z)
+        self._options = estimator
+        self._neighbours = engine(estimator.device)(y, z, times=times, theiler=estimator.theiler)
+        self._digamma = _digamma_table(len(y))
+
+    def _local(self, x):
+        k, psi = self._options.k, self._digamma
+        n_xz, n_yz, n_z = self._neighbours.ksg(x, k, self._options.algorithm)
+        if self._options.algorithm == 1:
+            return psi[k] + psi[n_z + 1] - psi[n_xz + 1] - psi[n_yz + 1]
+        if self.z.shape[1] == 0:  # Kraskov's mutual information: one marginal fewer, one correction fewer
+            return psi[k] - 1 / k + psi[n_z + 1] - psi[n_xz] - psi[n_yz]
+        return psi[k] - 2 / k + psi[n_z] - psi[n_xz] + 1 / n_xz - psi[n_yz] + 1 / n_yz
+
+
+def multi_information(x: np.ndarray, k: int = 4) -> float:
+    """Total correlation of the columns of ``x (n, m)`` by KSG algorithm 2, in nats.
+
+    psi(k) - (m-1)/k + (m-1) psi(N) - < sum_i psi(n_i) >, n_i inclusive within the rectangle of the k neighbours.
+    """
+    from scipy.spatial import cKDTree
+    from scipy.special import digamma
+
+    x = np.column_stack([zscore(column) for column in np.asarray(x, dtype=np.float64).T])
+    n, m = x.shape
+    neighbours = cKDTree(x).query(x, k=k + 1, p=np.inf)[1]
+    radius = np.abs(x[neighbours] - x[:, None, :]).max(axis=1)
+    total = digamma(k) - (m - 1) / k + (m - 1) * digamma(n)
+    for column, r in zip(x.T, radius.T):
+        ordered, r = np.sort(column), r * (1 + 1e-12)  # the widest neighbour lies on the rim and must not be lost to rounding
+        inside = np.searchsorted(ordered, column + r, "right") - np.searchsorted(ordered, column - r, "left") - 1
+        total -= digamma(inside).mean()
+    return float(total)
+
+
+def normal_scores(column: np.ndarray) -> np.ndarray:
+    """Replace values by the normal quantiles of their (mean) ranks."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    return ndtri((rankdata(column) - 0.5) / len(column))
+
+
+def _digamma_table(n):
+    """Return psi(0 .. n+1), with psi(0) unused."""
+    from scipy.special import digamma
+
+    return np.concatenate([[-np.inf], digamma(np.arange(1, n + 2))])

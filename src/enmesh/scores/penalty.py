@@ -1,0 +1,48 @@
+"""Penalties from independence tests: what a set of parents must beat, parent by parent (de Campos 2006, MIT).
+
+A parent j adds the chi-square quantile of its degrees of freedom given the parents before it. For discrete data these
+depend on the order; the order that costs most is taken, so that the penalty belongs to the set.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import permutations
+
+from enmesh.errors import InputError
+
+# From here on, parents in decreasing order of their number of states give the largest penalty (de Campos, Theorem 2).
+SORTED_IS_LARGEST = 0.6
+MOST_PERMUTED = 7
+
+
+@lru_cache(maxsize=100_000)
+def chi2_quantile(alpha: float, dof: int) -> float:
+    """Return the value a chi-square variable with ``dof`` degrees of freedom stays under with probability alpha."""
+    from scipy.special import gammaincinv
+
+    return 2 * float(gammaincinv(dof / 2, alpha)) if alpha > 0 else 0.0
+
+
+def largest_sum(
+    parents: tuple[int, ...],
+    states: Callable[[int], int],
+    quantile: Callable[[int, tuple[int, ...]], float],
+    alpha: float,
+) -> float:
+    """Return the largest sum over orders of ``quantile(parent, earlier parents)``.
+
+    ``states(j)`` is the number of joint states of parent j (its width, for continuous ones).
+    """
+    ordered = tuple(sorted(parents, key=lambda j: (-states(j), j)))
+    if alpha >= SORTED_IS_LARGEST or len({states(j) for j in parents}) < 2:
+        return _sum(ordered, quantile)
+    if len(parents) > MOST_PERMUTED:
+        raise InputError(
+            f"alpha={alpha:g} is under {SORTED_IS_LARGEST} and {len(parents)} parents have too many orders to find the "
+            f"largest penalty; use a higher alpha or at most {MOST_PERMUTED} parents"
+        )
+    return max(_sum(order, quantile) for order in permutations(ordered))
+
+
+def _sum(order, quantile):
+    return sum(quantile(j, order[:position]) for position, j in enumerate(order))

@@ -1,0 +1,217 @@
+"""Tests of links: is a transfer entropy larger than chance gives when the source says nothing of the target?
+
+Empirical tests compare with surrogates of the source, p = (1 + #{T_s >= T}) / (1 + n), never 0. Analytic ones use the
+chi-square distribution of 2 N T, where the estimator has one.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from enmesh.embedding import Embedding
+from enmesh.errors import HazardWarning, InputError
+from enmesh.estimators import KSG, Estimator
+from enmesh.measures import Node, Transfers, link
+from enmesh.series import Series
+from enmesh.surrogates import CircularShift, Surrogate, batches, stream_of
+
+
+@dataclass(frozen=True)
+class Significance:
+    """A measured transfer entropy beside what chance gives.
+
+    Attributes
+    ----------
+    value
+        The transfer entropy, nats.
+    p_value
+        Probability of a value this large if the source says nothing of the target.
+    null
+        Values under the null: of the surrogates, in the order they were drawn, or empty for an analytic test.
+    null_mean
+        Mean under the null; ``corrected`` is the value minus it.
+    """
+
+    value: float
+    p_value: float
+    null: np.ndarray
+    null_mean: float
+
+    @property
+    def corrected(self) -> float:
+        """Bias-corrected value: measured minus the mean under the null."""
+        return self.value - self.null_mean
+
+    def quantile(self, alpha: float) -> float:
+        """Return the null's order statistic at ``alpha`` (see `order_statistic`)."""
+        if not len(self.null):
+            raise InputError("an analytic test has no surrogate values; ask with n_surrogates=199")
+        return order_statistic(self.null, alpha)
+
+    def __repr__(self):
+        return f"Significance(value={self.value:.6g}, p_value={self.p_value:.4g}, corrected={self.corrected:.6g}, {len(self.null)} surrogates)"
+
+
+def null_values(
+    ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int], surrogate: Surrogate, count: int, seed: int
+) -> np.ndarray:
+    """Return T of ``count`` surrogates of the sources (shifted jointly); one prepare serves them all."""
+    prepared, x = ask.prepared(target, given), ask.source(sources)
+    stream = stream_of(seed, target, tuple(sorted(sources)), tuple(sorted(given)))
+    draw = surrogate.plan(x, prepared.z, starts=ask.blocks.starts, span=ask.blocks.span)
+    return np.concatenate([prepared.cmi(batch) for batch in batches(draw, x, stream, count)])
+
+
+def empirical(
+    ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int], surrogate: Surrogate, count: int, seed: int
+) -> Significance:
+    """Test one link, or several sources together, by surrogates."""
+    value = ask.value(sources, target, given)
+    null = null_values(ask, sources, target, given, surrogate, count, seed)
+    return Significance(value, (1 + int((null >= value).sum())) / (1 + count), null, float(null.mean()))
+
+
+def analytic(ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int]) -> Significance:
+    """Test one link, or several sources together, by the chi-square distribution of 2 N T."""
+    from scipy.special import chdtrc
+
+    blocks = ask.blocks
+    dof = ask.estimator.dof(
+        blocks.arities([(target, 0)]),
+        blocks.arities(blocks.sources(sources)),
+        blocks.arities(blocks.own(target) + blocks.sources(given)),
+    )
+    value = ask.value(sources, target, given)
+    return Significance(value, float(chdtrc(dof, max(0.0, 2 * blocks.n * value))), np.empty(0), dof / (2 * blocks.n))
+
+
+def significance(
+    series: Series,
+    source: Node | Sequence[Node],
+    target: Node,
+    *,
+    given: Node | Sequence[Node] = (),
+    estimator: Estimator | None = None,
+    embedding: Embedding | None = None,
+    surrogate: Surrogate | None = None,
+    n_surrogates: int = 199,
+    seed: int = 0,
+) -> Significance:
+    """Test a transfer entropy against surrogates: ``.value .p_value .null .corrected .quantile(alpha)``.
+
+    Parameters
+    ----------
+    source, target, given
+        As in `transfer_entropy`; several sources are shuffled together and tested collectively.
+    surrogate
+        ``CircularShift()`` by default; ``Permute()``, ``Bootstrap()``, ``LocalPermute()``.
+    n_surrogates
+        Number of surrogates; the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic test, which
+        Gaussian and Discrete have.
+    """
+    check_count(n_surrogates)
+    sources, end, rest = link(series, source, target, given)
+    ask = Transfers(series, estimator or KSG(), embedding or Embedding())
+    if n_surrogates == 0:
+        return analytic(ask, sources, end, rest)
+    return empirical(ask, sources, end, rest, surrogate or CircularShift(), n_surrogates, seed)
+
+
+@dataclass(frozen=True)
+class TEMatrix:
+    """Transfer entropies between all pairs: DataFrames ``te``, ``p_value`` and ``q_value``; the row drives the column."""
+
+    te: object
+    p_value: object
+    q_value: object
+
+
+def te_matrix(
+    series: Series,
+    *,
+    estimator: Estimator | None = None,
+    embedding: Embedding | None = None,
+    conditional: bool = False,
+    surrogate: Surrogate | None = None,
+    n_surrogates: int = 0,
+    level: float = 0.05,
+    seed: int = 0,
+) -> TEMatrix:
+    """Return transfer entropy, p-value and Benjamini-Hochberg q-value of every ordered pair.
+
+    Parameters
+    ----------
+    conditional
+        Condition each pair on all other nodes.
+    n_surrogates
+        0 takes the analytic p-value where the estimator has one, and none (NaN) elsewhere.
+    level
+        False discovery rate the q-values will be held against; too few surrogates to reach it are warned of.
+    """
+    import pandas as pd
+
+    check_count(n_surrogates)
+    ask, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
+    te, p = np.full((2, size, size), np.nan)
+    for target in range(size):
+        for source in (j for j in range(size) if j != target):
+            given = tuple(k for k in range(size) if conditional and k not in (source, target))
+            if n_surrogates:
+                test = empirical(ask, (source,), target, given, surrogate or CircularShift(), n_surrogates, seed)
+            elif ask.estimator.analytic:
+                test = analytic(ask, (source,), target, given)
+            else:
+                test = Significance(ask.value((source,), target, given), np.nan, np.empty(0), np.nan)
+            te[source, target], p[source, target] = test.value, test.p_value
+    if n_surrogates:
+        warn_if_too_few(n_surrogates, size * (size - 1), level)
+    off = ~np.eye(size, dtype=bool)
+    q = np.full((size, size), np.nan)
+    q[off] = q_values(p[off])
+    names = list(series.names)
+    return TEMatrix(*(pd.DataFrame(part, names, names) for part in (te, p, q)))
+
+
+def q_values(p_values: np.ndarray) -> np.ndarray:
+    """Benjamini-Hochberg: smallest false discovery rate at which each test is still rejected."""
+    from scipy.stats import false_discovery_control
+
+    p_values = np.asarray(p_values, dtype=float)
+    if not len(p_values) or np.isnan(p_values).any():
+        return np.full(len(p_values), np.nan)
+    return false_discovery_control(p_values)
+
+
+def order_statistic(null: np.ndarray, alpha: float) -> float:
+    """Return the null's value at confidence ``alpha``: the ceil(alpha n)-th smallest; 0 for ``alpha = 0``.
+
+    The product is rounded first: in floating point .07 x 100 is a little over 7 and would give the 8th.
+    """
+    rank = math.ceil(round(alpha * len(null), 9))
+    return float(np.sort(null)[rank - 1]) if rank else 0.0
+
+
+def least_surrogates(alpha: float) -> int:
+    """Return the fewest surrogates for confidence ``alpha``: ceil(alpha / (1 - alpha)), whose maximum is the quantile."""
+    return math.ceil(round(alpha / (1 - alpha), 9)) if alpha < 1 else 1
+
+
+def warn_if_too_few(n_surrogates: int, n_tests: int, level: float) -> None:
+    """Warn when one true link among ``n_tests`` could not reach a q-value of ``level``."""
+    needed = math.ceil(round(n_tests / level, 9)) - 1
+    if n_surrogates < needed:
+        warnings.warn(
+            f"{n_surrogates} surrogates cannot bring a single link among {n_tests} to a q-value of {level:g}: "
+            f"the smallest is {min(1.0, n_tests / (1 + n_surrogates)):.2g}; {needed} surrogates are needed",
+            HazardWarning,
+            stacklevel=3,
+        )
+
+
+def check_count(n_surrogates: int) -> None:
+    """Refuse a number of surrogates that is none."""
+    if isinstance(n_surrogates, bool) or not isinstance(n_surrogates, (int, np.integer)) or n_surrogates < 0:
+        raise InputError(f"n_surrogates={n_surrogates!r} is not possible; give a whole number, 199 is usual")

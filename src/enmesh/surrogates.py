@@ -1,0 +1,182 @@
+"""Surrogates: rows to resample a source by, so that its tie to the target is cut and nothing else.
+
+A surrogate never touches the target: p(next | own past) survives (decisions: what is shuffled is the source's embedded
+vectors, jointly). Each one is a vector of row numbers, so a batch of surrogates of ``x (n, d)`` is ``x[rows]`` with
+``rows (batch, n)``. Randomness is counter-based: word (draw, row) of a stream is a hash of the stream, the draw and the
+row, the same on every device, for any split into batches.
+"""
+
+import hashlib
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from enmesh.errors import HazardWarning, InputError
+from enmesh.options import option
+
+Draw = Callable[[int, int, int], np.ndarray]
+"""``draw(stream, first, count) -> (count, n)`` rows of surrogates first .. first + count - 1."""
+
+# Values held at once when a null distribution is sampled: bounds memory, not results.
+BATCH_VALUES = 4_000_000
+
+
+class Surrogate(ABC):
+    """A way to resample a source; `plan` looks at the data once, the plan draws rows in batches."""
+
+    @abstractmethod
+    def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
+        """Return the function that draws rows for ``x (n, d)`` given ``z (n, d_z)``.
+
+        ``starts`` are the rows at which trials start, and n; ``span`` is the number of samples an embedded vector
+        reaches back.
+        """
+
+
+@option
+class Permute(Surrogate):
+    """Shuffle the source's vectors over all samples (the paper's permutation). Autocorrelation inflates its errors."""
+
+    def plan(self, x, z, *, starts, span):
+        """Order the rows by random words."""
+        n = len(x)
+        return lambda stream, first, count: np.argsort(random_words(stream, first, count, n), axis=1, kind="stable")
+
+
+@option
+class Bootstrap(Surrogate):
+    """Redraw the source's vectors with replacement (the paper's bootstrap). Autocorrelation inflates its errors."""
+
+    def plan(self, x, z, *, starts, span):
+        """Scale random words to row numbers."""
+        n = len(x)
+        # The top 32 bits times n, shifted down: uniform to 1 part in 2^32 / n, and the same in integer arithmetic anywhere.
+        return lambda stream, first, count: (
+            ((random_words(stream, first, count, n) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
+        ).astype(np.int64)
+
+
+@option
+class CircularShift(Surrogate):
+    """Shift the source in time, around the end of its trial: keeps its dynamics, cuts its tie to the target.
+
+    Shifts are at least ``min_shift``: by default the embedding's span plus the source's decorrelation time. Each trial
+    has its own shift; no shift of a trial is used twice before all were.
+    """
+
+    min_shift: int | None = None
+
+    def __post_init__(self):
+        if self.min_shift is not None and (not isinstance(self.min_shift, int) or self.min_shift < 1):
+            raise InputError(f"min_shift={self.min_shift!r} is not possible; give a whole number of samples, or None")
+
+    def plan(self, x, z, *, starts, span):
+        """Find the allowed shifts of every trial; a draw takes the next of each in a random order."""
+        lengths = np.diff(starts)
+        least = self.min_shift or span + decorrelation_time(x, starts)
+        choices = lengths - 2 * least + 1
+        if (choices < 1).any():
+            raise InputError(
+                f"a trial of {lengths.min()} embedded samples is too short for circular shifts of at least {least}; "
+                "use longer trials, Permute() or a smaller min_shift"
+            )
+
+        def draw(stream, first, count):
+            if len(lengths) == 1 and first == 0 and count > choices[0]:
+                warnings.warn(
+                    f"only {choices[0]} different circular shifts exist for {count} surrogates; they repeat",
+                    HazardWarning,
+                    stacklevel=3,
+                )
+            rows = []
+            for trial, (start, length, several) in enumerate(zip(starts, lengths, choices)):
+                order = np.argsort(random_words(stream, trial, 1, int(several))[0], kind="stable")
+                shifts = least + order[np.arange(first, first + count) % several]
+                rows.append(start + (np.arange(length) - shifts[:, None]) % length)
+            return np.concatenate(rows, axis=1)
+
+        return draw
+
+
+@option
+class LocalPermute(Surrogate):
+    """Shuffle the source among samples with similar z, which keeps its dependence on z (Runge 2018).
+
+    Each sample takes the vector of one of its ``neighbours`` nearest samples in z, none twice where that can be. With
+    discrete z the shuffle is among samples of the same state.
+    """
+
+    neighbours: int = 5
+
+    def __post_init__(self):
+        if not isinstance(self.neighbours, int) or self.neighbours < 2:
+            raise InputError(f"neighbours={self.neighbours!r} is not possible; give a whole number of at least 2")
+
+    def plan(self, x, z, *, starts, span):
+        """Find who may swap with whom."""
+        n = len(x)
+        if z.dtype.kind == "i":
+            return _within_states(z)
+        from scipy.spatial import cKDTree
+
+        from enmesh.surrogate_kernels import swap_among
+
+        near = cKDTree(z).query(z, k=min(self.neighbours, n), p=np.inf)[1].astype(np.int64)
+
+        def draw(stream, first, count):
+            order = np.argsort(random_words(stream, first, count, n), axis=1, kind="stable")
+            return swap_among(near, order, random_words(stream + 1, first, count, n))
+
+        return draw
+
+
+def _within_states(z) -> Draw:
+    _, state = np.unique(z, axis=0, return_inverse=True)
+    state = state.reshape(-1)
+    home = np.argsort(state, kind="stable")
+
+    def draw(stream, first, count):
+        words = random_words(stream, first, count, len(z))
+        rows = np.empty(words.shape, np.int64)
+        rows[:, home] = [np.lexsort((one, state)) for one in words]
+        return rows
+
+    return draw
+
+
+def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:
+    """Return the first lag at which every column's autocorrelation has fallen below 1/e, over all trials."""
+    longest = int(np.diff(starts).max())
+    size = 1 << (2 * longest - 1).bit_length()
+    covariance = np.zeros((longest, x.shape[1]))
+    centred = x - x.mean(0)
+    for start, stop in zip(starts[:-1], starts[1:]):
+        spectrum = np.abs(np.fft.rfft(centred[start:stop], size, axis=0)) ** 2
+        covariance[: stop - start] += np.fft.irfft(spectrum, size, axis=0)[: stop - start]
+    variance = np.where(covariance[0] > 0, covariance[0], 1)
+    below = covariance / variance < np.exp(-1)
+    return int(np.where(below.any(0), below.argmax(0), longest).max())
+
+
+def stream_of(*key) -> int:
+    """Return the random stream of a test: a hash of what it tests, so that order and workers cannot matter."""
+    return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), "little")
+
+
+def random_words(stream: int, first: int, count: int, n: int) -> np.ndarray:
+    """Return random 64-bit words ``(count, n)``; word (draw, row) is SplitMix64 of the stream at a counter."""
+    with np.errstate(over="ignore"):
+        counter = (np.arange(first, first + count, dtype=np.uint64) << np.uint64(32))[:, None] + np.arange(n, dtype=np.uint64)
+        word = np.uint64(stream & (2**64 - 1)) + (counter + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return word ^ (word >> np.uint64(31))
+
+
+def batches(draw: Draw, x: np.ndarray, stream: int, count: int) -> Iterator[np.ndarray]:
+    """Yield the ``count`` surrogates of ``x`` as arrays ``(batch, n, d)`` of bounded size."""
+    size = max(1, BATCH_VALUES // max(1, x.size))
+    for first in range(0, count, size):
+        yield x[draw(stream, first, min(size, count - first))]
