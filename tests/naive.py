@@ -1,5 +1,9 @@
 """The obvious slow twins of every fast path: plain loops and whole distance matrices."""
 
+from collections import Counter
+from itertools import permutations
+from math import ceil, log
+
 import numpy as np
 
 # --- neighbour counts under KSG and the box kernel ---------------------------------------------------------
@@ -46,3 +50,148 @@ def box_counts(x, y, z, radius, times=None, theiler=0):
     in_x, in_y, in_z = (block_distances(a) <= radius for a in (x, y, z))
     sets = in_x & in_y & in_z, in_x & in_z, in_y & in_z, in_z
     return np.array([(s & allowed).sum(axis=1) for s in sets])
+
+
+# --- estimators: one number and one value per sample, from the definition -----------------------------------
+
+
+def gaussian_cmi(x, y, z):
+    """Half the log ratio of determinants of the maximum-likelihood covariance."""
+
+    def logdet(*parts):
+        block = np.column_stack([part for part in parts if part.shape[1]] or [np.empty((len(x), 0))])
+        return (
+            np.linalg.slogdet(np.cov(block.T, ddof=0).reshape((block.shape[1],) * 2))[1]
+            if block.shape[1]
+            else 0.0
+        )
+
+    return (logdet(x, z) + logdet(y, z) - logdet(z) - logdet(x, y, z)) / 2
+
+
+def gaussian_local(x, y, z):
+    """log p(y | x, z) / p(y | z), each density a regression with normal residuals."""
+
+    def log_density(given):
+        design = np.column_stack([np.ones(len(y)), given])
+        residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+        covariance = residual.T @ residual / len(y)
+        quadratic = [r @ np.linalg.solve(covariance, r) for r in residual]
+        return -(np.linalg.slogdet(2 * np.pi * covariance)[1] + np.array(quadratic)) / 2
+
+    return log_density(np.column_stack([x, z])) - log_density(z)
+
+
+def discrete_local(x, y, z):
+    """Log ratio of relative frequencies, counted in dictionaries."""
+    rows = [(tuple(a), tuple(b), tuple(c)) for a, b, c in zip(x.tolist(), y.tolist(), z.tolist())]
+    joint = Counter(rows)
+    n_z, n_xz, n_yz = (
+        Counter(r[2] for r in rows),
+        Counter((r[0], r[2]) for r in rows),
+        Counter(r[1:] for r in rows),
+    )
+    return np.array([log(joint[r] * n_z[r[2]] / (n_xz[r[0], r[2]] * n_yz[r[1:]])) for r in rows])
+
+
+def kernel_local(x, y, z, width, times=None, theiler=0):
+    n_xyz, n_xz, n_yz, n_z = box_counts(x, y, z, width, times, theiler)
+    return np.array([log(a * d / (b * c)) if a else 0.0 for a, b, c, d in zip(n_xyz, n_xz, n_yz, n_z)])
+
+
+def ksg_local(x, y, z, k, algorithm=1, times=None, theiler=0):
+    from scipy.special import digamma
+
+    n_xz, n_yz, n_z = ksg_counts(x, y, z, k, algorithm, times, theiler)
+    if algorithm == 1:
+        return digamma(k) + digamma(n_z + 1) - digamma(n_xz + 1) - digamma(n_yz + 1)
+    if z.shape[1] == 0:
+        return digamma(k) - 1 / k + digamma(n_z + 1) - digamma(n_xz) - digamma(n_yz)
+    return digamma(k) - 2 / k + digamma(n_z) - digamma(n_xz) + 1 / n_xz - digamma(n_yz) + 1 / n_yz
+
+
+def gaussian_entropy(x):
+    covariance = np.cov(x.T, ddof=0).reshape((x.shape[1],) * 2)
+    return np.linalg.slogdet(2 * np.pi * np.e * covariance)[1] / 2
+
+
+def discrete_entropy(x):
+    counts = Counter(map(tuple, x.tolist())).values()
+    return -sum(c / len(x) * log(c / len(x)) for c in counts)
+
+
+def kl_entropy(x, k):
+    """Kozachenko-Leonenko by sorting all distances, on z-scored columns."""
+    from scipy.special import digamma
+
+    scale = x.std(0, ddof=1)
+    distances = block_distances((x - x.mean(0)) / scale)
+    kth = np.sort(distances, axis=1)[:, k]
+    return digamma(len(x)) - digamma(k) + x.shape[1] * np.mean(np.log(2 * kth)) + np.log(scale).sum()
+
+
+def box_entropy(x, width):
+    scale = x.std(0, ddof=1)
+    inside = (block_distances((x - x.mean(0)) / scale) <= width).sum(1)
+    return -np.mean(np.log(inside / len(x) / np.prod(2 * width * scale)))
+
+
+# --- embedding and measures: one sample at a time ------------------------------------------------------------
+
+
+def embedded(trials, dim, delay, lag):
+    """Rows (next values, own pasts, source pasts) of every trial, one time step after another."""
+    nodes = range(trials[0].shape[1])
+    span = max((dim[j] - 1) * delay[j] + lag[j] for j in nodes)
+    rows = []
+    for trial in trials:
+        for t in range(span, len(trial)):
+            nexts = [trial[t, j] for j in nodes]
+            owns = [[trial[t - 1 - m * delay[j], j] for m in range(dim[j])] for j in nodes]
+            sources = [[trial[t - lag[j] - m * delay[j], j] for m in range(dim[j])] for j in nodes]
+            rows.append((nexts, owns, sources))
+    return rows
+
+
+def kl_by_entropies(blocks, parents, entropy):
+    """D_KL = sum_i H(Y^i | own past, parents) - H(Y | all pasts) with H(a | b) = H(a, b) - H(b)."""
+    size = range(blocks.n_nodes)
+
+    def conditional(columns, given):
+        return entropy(blocks.take(columns + given)) - entropy(blocks.take(given))
+
+    families = [conditional([(i, 0)], blocks.own(i) + blocks.sources(parents[i])) for i in size]
+    return sum(families) - conditional([(i, 0) for i in size], blocks.everything())
+
+
+def interaction_by_entropies(blocks, entropy):
+    return kl_by_entropies(blocks, [()] * blocks.n_nodes, entropy)
+
+
+# --- scores ---------------------------------------------------------------------------------------------------
+
+
+def largest_penalty(alpha, r_target, r_own, r_parents):
+    """The MIT penalty over all orders of the parents; r_* are numbers of joint states."""
+    from scipy.stats import chi2
+
+    def total(order):
+        penalty, earlier = 0.0, 1
+        for r in order:
+            penalty += chi2.ppf(alpha, (r_target - 1) * (r - 1) * r_own * earlier)
+            earlier *= r
+        return penalty
+
+    return max(total(order) for order in permutations(r_parents))
+
+
+def smallest_sequential(parents, step):
+    """The TEE total over all orders; step(j, earlier) is T - T_alpha."""
+    return min(
+        sum(step(j, tuple(sorted(order[:i]))) for i, j in enumerate(order)) for order in permutations(parents)
+    )
+
+
+def quantile(null, alpha):
+    rank = ceil(round(alpha * len(null), 9))
+    return sorted(null)[rank - 1] if rank else 0.0

@@ -40,7 +40,9 @@ class Embedding:
             for number in [value] if pairs is None else [number for _, number in pairs]:
                 if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
                     raise InputError(f"{field}={number!r} is not possible; give a whole number of at least 1")
-            object.__setattr__(self, field, int(value) if pairs is None else tuple((n, int(v)) for n, v in pairs))
+            object.__setattr__(
+                self, field, int(value) if pairs is None else tuple((n, int(v)) for n, v in pairs)
+            )
 
     def per_node(self, names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
         """Return dim, delay and lag as tuples in the order of ``names``."""
@@ -67,7 +69,11 @@ def _resolve(field, value, names):
     absent = [name for name in names if name not in given]
     unknown = [name for name in given if name not in names]
     if absent or unknown:
-        said = f"lacks {', '.join(absent)}" if absent else f"names {', '.join(unknown)}, which the series does not have"
+        said = (
+            f"lacks {', '.join(absent)}"
+            if absent
+            else f"names {', '.join(unknown)}, which the series does not have"
+        )
         raise InputError(f"the embedding's {field} {said}; give one number or one per node")
     return tuple(given[name] for name in names)
 
@@ -89,7 +95,9 @@ class Blocks:
         Per node the number of states, 0 for a continuous one.
     """
 
-    def __init__(self, series: Series, embedding: Embedding, condition: Callable[[np.ndarray, int, str], np.ndarray]):
+    def __init__(
+        self, series: Series, embedding: Embedding, condition: Callable[[np.ndarray, int, str], np.ndarray]
+    ):
         per = embedding.per_node(series.names)
         self.names, self.dim, self.delay, self.lag = series.names, per["dim"], per["delay"], per["lag"]
         self.span = embedding.span(series.names)
@@ -104,7 +112,11 @@ class Blocks:
         gap = 2 * max(series.lengths) + 1
         self.times = np.concatenate([rows + trial * gap for trial, rows in enumerate(self._rows)])
         discrete = self._trials[0].dtype.kind == "i"
-        self.arity = tuple(int(m) + 1 for m in np.max([t.max(0) for t in self._trials], axis=0)) if discrete else (0,) * series.n_nodes
+        self.arity = (
+            tuple(int(m) + 1 for m in np.max([t.max(0) for t in self._trials], axis=0))
+            if discrete
+            else (0,) * series.n_nodes
+        )
         self._columns: dict[tuple[int, int], np.ndarray] = {}
 
     @property
@@ -165,11 +177,15 @@ class Blocks:
                     bad |= mask[rows - lag, node]
             self._rows[trial] = rows[~bad]
         kept = sum(map(len, self._rows))
-        warnings.warn(f"missing='drop': {kept} of {total} windows have no missing value and are used", HazardWarning, stacklevel=4)
+        warnings.warn(
+            f"missing='drop': {kept} of {total} windows have no missing value and are used",
+            HazardWarning,
+            stacklevel=4,
+        )
 
     def _require(self, series):
-        width = 1 + sum(self.dim)
-        needed = width + 2
+        """Refuse fewer samples than the smallest question (own past and one source) has unknowns."""
+        needed = 2 * max(self.dim) + 3
         if self.n < needed:
             raise InputError(
                 f"too few samples: {max(series.lengths)} in the longest trial leave {self.n} embedded ones; "

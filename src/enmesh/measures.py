@@ -113,7 +113,9 @@ def transfer_entropy(
     float, or ``(n,)`` array if ``local``; nats. An estimate can be negative (KSG) where the true value is near zero.
     """
     sources, end, rest = link(series, source, target, given)
-    return Transfers(series, estimator or KSG(), embedding or Embedding()).value(sources, end, rest, local=local)
+    return Transfers(series, estimator or KSG(), embedding or Embedding()).value(
+        sources, end, rest, local=local
+    )
 
 
 def link(series: Series, source, target, given) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
@@ -122,7 +124,9 @@ def link(series: Series, source, target, given) -> tuple[tuple[int, ...], int, t
     if not sources:
         raise InputError("no source is named; give at least one")
     if end in sources or end in rest:
-        raise InputError(f"{series.names[end]} is the target; its own past is always conditioned on, do not name it again")
+        raise InputError(
+            f"{series.names[end]} is the target; its own past is always conditioned on, do not name it again"
+        )
     both = set(sources) & set(rest)
     if both:
         raise InputError(f"{series.names[min(both)]} is both source and given; name it once")
@@ -161,7 +165,9 @@ def conditional_entropy(
 
 def _conditional_entropy(ask: Transfers, target: int, given: Sequence[int]) -> float:
     past = ask.blocks.own(target) + ask.blocks.sources(given)
-    return ask.estimator.entropy(ask.blocks.raw_next(target)) - ask.ready(ask.blocks.next(target), []).cmi(ask.blocks.take(past))
+    return ask.estimator.entropy(ask.blocks.raw_next(target)) - ask.ready(ask.blocks.next(target), []).cmi(
+        ask.blocks.take(past)
+    )
 
 
 def _total_correlation(ask: Transfers) -> float:
@@ -169,7 +175,8 @@ def _total_correlation(ask: Transfers) -> float:
     nexts = [(i, 0) for i in range(ask.blocks.n_nodes)]
     everything = ask.blocks.everything()
     return sum(
-        ask.ready(ask.blocks.next(i), everything).cmi(ask.blocks.take(nexts[:i])) for i in range(1, len(nexts))
+        ask.ready(ask.blocks.next(i), everything).cmi(ask.blocks.take(nexts[:i]))
+        for i in range(1, len(nexts))
     )
 
 
@@ -224,7 +231,9 @@ def kl_divergence(
     return floor + sum(_unexplained(ask, i, ()) - ask.value(parents, i) for i, parents in families)
 
 
-def kl_floor(series: Series, *, estimator: Estimator | None = None, embedding: Embedding | None = None) -> float:
+def kl_floor(
+    series: Series, *, estimator: Estimator | None = None, embedding: Embedding | None = None
+) -> float:
     """The part of the KL divergence that no graph removes: TC(Y_{n+1} | all pasts), the instantaneous dependence."""
     return _total_correlation(Transfers(series, estimator or KSG(), embedding or Embedding()))
 
@@ -239,7 +248,9 @@ def log_likelihood(
     The constant N H(X_n | all pasts) of the paper is dropped: it involves hidden states and is the same for all graphs.
     """
     ask = Transfers(series, estimator or KSG(), embedding or Embedding())
-    entropies = [_conditional_entropy(ask, i, parents) for i, parents in enumerate(parent_indices(series, graph))]
+    entropies = [
+        _conditional_entropy(ask, i, parents) for i, parents in enumerate(parent_indices(series, graph))
+    ]
     return -ask.blocks.n * float(sum(entropies))
 
 

@@ -57,7 +57,9 @@ class Series:
         if not (np.isscalar(dt) and np.isfinite(dt) and dt > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
         trials, found_names = _as_trials(values)
-        self.names: tuple[str, ...] = _check_names(names if names is not None else found_names, trials[0].shape[1])
+        self.names: tuple[str, ...] = _check_names(
+            names if names is not None else found_names, trials[0].shape[1]
+        )
         self.dt = float(dt)
         self.trials, self.labels = _as_numbers(trials, self.names)
         self.missing = _missing_mask(self.trials) if missing == "drop" else None
@@ -99,14 +101,18 @@ class Series:
         nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes)
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
-            raise InputError(f"a node is named twice in {', '.join(self.names[i] for i in found)}; name each once")
+            raise InputError(
+                f"a node is named twice in {', '.join(self.names[i] for i in found)}; name each once"
+            )
         return found
 
     def select(self, nodes: Sequence[str]) -> "Series":
         """Return the series of the given nodes alone."""
         keep = list(self.indices(nodes))
         chosen = [self.names[i] for i in keep]
-        truth = self.truth and {t: [p for p in ps if p in chosen] for t, ps in self.truth.items() if t in chosen}
+        truth = self.truth and {
+            t: [p for p in ps if p in chosen] for t, ps in self.truth.items() if t in chosen
+        }
         return self._derive([trial[:, keep] for trial in self.trials], chosen, truth)
 
     def discretise(self, levels: int = 3) -> "Series":
@@ -184,7 +190,9 @@ class Series:
             low, high = pooled.min(0), pooled.max(0)
         constant = [name for name, same in zip(self.names, low == high) if same]
         if constant:
-            raise InputError(f"constant column: {', '.join(constant)}; it carries no information, leave it out")
+            raise InputError(
+                f"constant column: {', '.join(constant)}; it carries no information, leave it out"
+            )
         if duplicates == "raise":
             self._refuse_identical(pooled)
 
@@ -215,7 +223,9 @@ def _as_trials(values) -> tuple[list[np.ndarray], list[str] | None]:
         try:
             array = np.asarray(values)
         except ValueError:
-            raise InputError("the rows differ in length; give (time, node) values or a list of such trials") from None
+            raise InputError(
+                "the rows differ in length; give (time, node) values or a list of such trials"
+            ) from None
         trials = [array] if array.ndim == 2 else list(array) if array.ndim == 3 else []
     if not trials or any(trial.ndim != 2 for trial in trials):
         raise InputError(
@@ -224,7 +234,9 @@ def _as_trials(values) -> tuple[list[np.ndarray], list[str] | None]:
         )
     widths = {trial.shape[1] for trial in trials}
     if len(widths) > 1:
-        raise InputError(f"the trials have different numbers of nodes ({', '.join(map(str, sorted(widths)))})")
+        raise InputError(
+            f"the trials have different numbers of nodes ({', '.join(map(str, sorted(widths)))})"
+        )
     if widths == {0}:
         raise InputError("there is no column; give at least one node")
     return trials, None
@@ -248,7 +260,9 @@ def _nullable(frame, kinds) -> bool:
 
 
 def _check_names(names, n_nodes) -> tuple[str, ...]:
-    names = tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_nodes))
+    names = (
+        tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_nodes))
+    )
     if len(names) != n_nodes:
         raise InputError(f"{len(names)} names for {n_nodes} columns; give one name per column")
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -287,5 +301,7 @@ def _column_numbers(name, column):
 
 
 def _missing_mask(trials):
-    masks = tuple(np.isnan(trial) if trial.dtype.kind == "f" else np.zeros(trial.shape, bool) for trial in trials)
+    masks = tuple(
+        np.isnan(trial) if trial.dtype.kind == "f" else np.zeros(trial.shape, bool) for trial in trials
+    )
     return masks if any(mask.any() for mask in masks) else None

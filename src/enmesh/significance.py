@@ -56,7 +56,13 @@ class Significance:
 
 
 def null_values(
-    ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int], surrogate: Surrogate, count: int, seed: int
+    ask: Transfers,
+    sources: Sequence[int],
+    target: int,
+    given: Sequence[int],
+    surrogate: Surrogate,
+    count: int,
+    seed: int,
 ) -> np.ndarray:
     """Return T of ``count`` surrogates of the sources (shifted jointly); one prepare serves them all."""
     prepared, x = ask.prepared(target, given), ask.source(sources)
@@ -66,7 +72,13 @@ def null_values(
 
 
 def empirical(
-    ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int], surrogate: Surrogate, count: int, seed: int
+    ask: Transfers,
+    sources: Sequence[int],
+    target: int,
+    given: Sequence[int],
+    surrogate: Surrogate,
+    count: int,
+    seed: int,
 ) -> Significance:
     """Test one link, or several sources together, by surrogates."""
     value = ask.value(sources, target, given)
@@ -85,7 +97,9 @@ def analytic(ask: Transfers, sources: Sequence[int], target: int, given: Sequenc
         blocks.arities(blocks.own(target) + blocks.sources(given)),
     )
     value = ask.value(sources, target, given)
-    return Significance(value, float(chdtrc(dof, max(0.0, 2 * blocks.n * value))), np.empty(0), dof / (2 * blocks.n))
+    return Significance(
+        value, float(chdtrc(dof, max(0.0, 2 * blocks.n * value))), np.empty(0), dof / (2 * blocks.n)
+    )
 
 
 def significance(
@@ -160,7 +174,9 @@ def te_matrix(
         for source in (j for j in range(size) if j != target):
             given = tuple(k for k in range(size) if conditional and k not in (source, target))
             if n_surrogates:
-                test = empirical(ask, (source,), target, given, surrogate or CircularShift(), n_surrogates, seed)
+                test = empirical(
+                    ask, (source,), target, given, surrogate or CircularShift(), n_surrogates, seed
+                )
             elif ask.estimator.analytic:
                 test = analytic(ask, (source,), target, given)
             else:

@@ -42,7 +42,9 @@ class Permute(Surrogate):
     def plan(self, x, z, *, starts, span):
         """Order the rows by random words."""
         n = len(x)
-        return lambda stream, first, count: np.argsort(random_words(stream, first, count, n), axis=1, kind="stable")
+        return lambda stream, first, count: np.argsort(
+            random_words(stream, first, count, n), axis=1, kind="stable"
+        )
 
 
 @option
@@ -70,7 +72,9 @@ class CircularShift(Surrogate):
 
     def __post_init__(self):
         if self.min_shift is not None and (not isinstance(self.min_shift, int) or self.min_shift < 1):
-            raise InputError(f"min_shift={self.min_shift!r} is not possible; give a whole number of samples, or None")
+            raise InputError(
+                f"min_shift={self.min_shift!r} is not possible; give a whole number of samples, or None"
+            )
 
     def plan(self, x, z, *, starts, span):
         """Find the allowed shifts of every trial; a draw takes the next of each in a random order."""
@@ -112,7 +116,9 @@ class LocalPermute(Surrogate):
 
     def __post_init__(self):
         if not isinstance(self.neighbours, int) or self.neighbours < 2:
-            raise InputError(f"neighbours={self.neighbours!r} is not possible; give a whole number of at least 2")
+            raise InputError(
+                f"neighbours={self.neighbours!r} is not possible; give a whole number of at least 2"
+            )
 
     def plan(self, x, z, *, starts, span):
         """Find who may swap with whom."""
@@ -168,7 +174,9 @@ def stream_of(*key) -> int:
 def random_words(stream: int, first: int, count: int, n: int) -> np.ndarray:
     """Return random 64-bit words ``(count, n)``; word (draw, row) is SplitMix64 of the stream at a counter."""
     with np.errstate(over="ignore"):
-        counter = (np.arange(first, first + count, dtype=np.uint64) << np.uint64(32))[:, None] + np.arange(n, dtype=np.uint64)
+        counter = (np.arange(first, first + count, dtype=np.uint64) << np.uint64(32))[:, None] + np.arange(
+            n, dtype=np.uint64
+        )
         word = np.uint64(stream & (2**64 - 1)) + (counter + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

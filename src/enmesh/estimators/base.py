@@ -26,11 +26,10 @@ class Prepared(ABC):
             x = x[:, None]
         if x.shape[-2] != len(self.y):
             raise InputError(f"x has {x.shape[-2]} samples and y has {len(self.y)}; they must match")
-        batch = np.ascontiguousarray(x.reshape((-1, *x.shape[-2:])))
         if x.shape[-1] == 0:
-            values = np.zeros((len(batch), len(self.y)) if local else len(batch))
-        else:
-            values = self._local(batch) if local else self._cmi(batch)
+            return np.zeros(x.shape[:-1] if local else x.shape[:-2])[()]
+        batch = np.ascontiguousarray(x.reshape((-1, *x.shape[-2:])))
+        values = self._local(batch) if local else self._cmi(batch)
         values = values.reshape((*x.shape[:-2], *values.shape[1:]))
         return float(values) if values.ndim == 0 else values
 
@@ -59,7 +58,9 @@ class Estimator(ABC):
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Return one variable's whole series as `prepare` wants it (scaled, ranked, coded)."""
 
-    def prepare(self, y: np.ndarray, z: np.ndarray | None = None, *, times: np.ndarray | None = None) -> Prepared:
+    def prepare(
+        self, y: np.ndarray, z: np.ndarray | None = None, *, times: np.ndarray | None = None
+    ) -> Prepared:
         """Fix the target ``y (n, d_y)`` and the condition ``z (n, d_z)``; ``times (n,)`` are for a Theiler window."""
         y = _block(y)
         z = np.empty((len(y), 0), y.dtype) if z is None else _block(z)
@@ -76,7 +77,9 @@ class Estimator(ABC):
 
     def dof(self, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> int:
         """Degrees of freedom of 2 N I(x ; y | z) under independence, from the arity of every column."""
-        raise InputError(f"{type(self).__name__} has no known null distribution; use TEE, which finds it by surrogates")
+        raise InputError(
+            f"{type(self).__name__} has no known null distribution; use TEE, which finds it by surrogates"
+        )
 
     def n_parameters(self, y: Sequence[int], z: Sequence[int]) -> int:
         """Return the number of free parameters of p(y | z), from the arity of every column."""

@@ -36,7 +36,9 @@ class Discrete(Estimator):
 
     def __post_init__(self):
         if self.arity is not None and (not isinstance(self.arity, int) or self.arity < 2):
-            raise InputError(f"arity={self.arity!r} is not possible; give a whole number of at least 2, or None")
+            raise InputError(
+                f"arity={self.arity!r} is not possible; give a whole number of at least 2, or None"
+            )
 
     def condition(self, column, index, name):
         """Code the states 0 .. r-1: observed states in order, or the values themselves if the arity is declared."""
@@ -44,7 +46,9 @@ class Discrete(Estimator):
         if column.dtype.kind == "f":
             whole = column.astype(np.int64)
             if (whole != column).any():
-                raise InputError(f"{name} holds fractions, not states; use Series.discretise(), or another estimator")
+                raise InputError(
+                    f"{name} holds fractions, not states; use Series.discretise(), or another estimator"
+                )
             column = whole
         if self.arity is None or column.dtype.kind not in "biu":
             states, codes = np.unique(column, return_inverse=True)
@@ -52,7 +56,9 @@ class Discrete(Estimator):
                 raise InputError(f"{name} has {len(states)} states but the declared arity is {self.arity}")
             return codes.astype(np.int64)
         if column.min() < 0 or column.max() >= self.arity:
-            raise InputError(f"{name} has values outside 0 .. {self.arity - 1}, the states of the declared arity")
+            raise InputError(
+                f"{name} has values outside 0 .. {self.arity - 1}, the states of the declared arity"
+            )
         return column.astype(np.int64)
 
     def _prepare(self, y, z, times):
@@ -97,7 +103,9 @@ class _PreparedDiscrete(Prepared):
         else:
             states, table = np.unique(joint, return_counts=True)
             x_z, y = np.divmod(states, self._n_y)
-            margins = [_regroup(key, table) for key in (x_z, (x_z % self._n_z) * self._n_y + y, x_z % self._n_z)]
+            margins = [
+                _regroup(key, table) for key in (x_z, (x_z % self._n_z) * self._n_y + y, x_z % self._n_z)
+            ]
         n_xz, n_yz, n_z = map(_n_log_n, margins)
         return (_n_log_n(table) + n_z - n_xz - n_yz) / n
 

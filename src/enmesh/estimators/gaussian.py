@@ -47,7 +47,9 @@ class Gaussian(Estimator):
         covariance = centred.T @ centred / len(x)
         scale = np.sqrt(np.diag(covariance))
         if not _has_full_rank(covariance / np.outer(scale, scale)):
-            raise InputError("the covariance is singular: one variable is a linear function of others; leave it out")
+            raise InputError(
+                "the covariance is singular: one variable is a linear function of others; leave it out"
+            )
         constant = np.linalg.slogdet(2 * np.pi * covariance)[1] / 2
         surprise = np.einsum("ni,ni->n", centred, np.linalg.solve(covariance, centred.T).T) / 2
         return constant + surprise if local else float(constant + x.shape[1] / 2)
@@ -64,12 +66,15 @@ class Gaussian(Estimator):
 class _PreparedGaussian(Prepared):
     def __init__(self, y, z):
         super().__init__(y, z)
+        _require(len(y), y.shape[1] + z.shape[1])
         self._basis = _orthonormal(np.column_stack([np.ones(len(z)), z]))
         residual = self._residual(y)
         norms = np.linalg.norm(y - y.mean(0), axis=0)
         share = residual.T @ residual / np.outer(norms, norms)
         if not _has_full_rank(share):
-            raise InputError("the target is a linear function of its past: nothing is left to explain; add noise or leave it out")
+            raise InputError(
+                "the target is a linear function of its past: nothing is left to explain; add noise or leave it out"
+            )
         # Whitened residual of y: orthonormal columns.
         self._target = np.linalg.solve(np.linalg.cholesky(residual.T @ residual), residual.T).T
 
@@ -78,6 +83,7 @@ class _PreparedGaussian(Prepared):
 
     def _canonical(self, x):
         """Return the whitened residual of each x ``(b, n, d)`` and its cross-correlation with the target's."""
+        _require(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2])
         residual = self._residual(x)
         norms = np.linalg.norm(x - x.mean(axis=1, keepdims=True), axis=1)
         scaled = residual / np.where(norms > 0, norms, 1)[:, None, :]
@@ -114,6 +120,13 @@ class _PreparedGaussian(Prepared):
         before = np.einsum("ni,ni->n", self._target, self._target)
         after = np.einsum("bni,bij,bnj->bn", rest, np.linalg.inv(unexplained), rest)
         return value[:, None] + len(self.y) / 2 * (before - after)
+
+
+def _require(n, dimension):
+    if n < dimension + 2:
+        raise InputError(
+            f"too few samples: {n} for a Gaussian of {dimension} variables; at least {dimension + 2} are needed"
+        )
 
 
 def _orthonormal(columns):

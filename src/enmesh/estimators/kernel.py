@@ -24,9 +24,13 @@ class Kernel(Estimator):
 
     def __post_init__(self):
         if not (np.isfinite(self.width) and self.width > 0):
-            raise InputError(f"width={self.width!r} is not possible; give a positive number of standard deviations")
+            raise InputError(
+                f"width={self.width!r} is not possible; give a positive number of standard deviations"
+            )
         if not isinstance(self.theiler, int) or self.theiler < 0:
-            raise InputError(f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none")
+            raise InputError(
+                f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
+            )
         check_device(self.device)
 
     def condition(self, column, index, name):

@@ -56,7 +56,9 @@ class KSG(Estimator):
         if self.algorithm not in (1, 2):
             raise InputError(f"algorithm={self.algorithm!r} is not known; KSG has 1 and 2")
         if not isinstance(self.theiler, int) or self.theiler < 0:
-            raise InputError(f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none")
+            raise InputError(
+                f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
+            )
         if not (np.isfinite(self.noise) and 0 <= self.noise < 1):
             raise InputError(f"noise={self.noise!r} is not possible; give a small number such as 1e-8, or 0")
         if self.normalise not in ("zscore", "rank"):
@@ -99,7 +101,9 @@ class KSG(Estimator):
             scaled += self.noise * np.random.default_rng([0x5EED, d]).standard_normal((n, d))
         distance = cKDTree(scaled).query(scaled, k=self.k + 1, p=np.inf)[0][:, -1]
         if (distance == 0).any():
-            raise InputError("many values are equal, so the entropy is minus infinity; set noise=1e-8, or use Discrete")
+            raise InputError(
+                "many values are equal, so the entropy is minus infinity; set noise=1e-8, or use Discrete"
+            )
         values = digamma(n) - digamma(self.k) + d * np.log(2 * distance) + np.log(x.std(0, ddof=1)).sum()
         return values if local else float(values.mean())
 
@@ -135,8 +139,13 @@ def multi_information(x: np.ndarray, k: int = 4) -> float:
     radius = np.abs(x[neighbours] - x[:, None, :]).max(axis=1)
     total = digamma(k) - (m - 1) / k + (m - 1) * digamma(n)
     for column, r in zip(x.T, radius.T):
-        ordered, r = np.sort(column), r * (1 + 1e-12)  # the widest neighbour lies on the rim and must not be lost to rounding
-        inside = np.searchsorted(ordered, column + r, "right") - np.searchsorted(ordered, column - r, "left") - 1
+        ordered, r = (
+            np.sort(column),
+            r * (1 + 1e-12),
+        )  # the widest neighbour lies on the rim and must not be lost to rounding
+        inside = (
+            np.searchsorted(ordered, column + r, "right") - np.searchsorted(ordered, column - r, "left") - 1
+        )
         total -= digamma(inside).mean()
     return float(total)
 

@@ -107,7 +107,9 @@ def score_graph(series: Series, graph, score: Score) -> GraphScore:
 def check_alpha(alpha: float) -> None:
     """Refuse a confidence level outside [0, 1)."""
     if not (isinstance(alpha, (int, float)) and np.isfinite(alpha) and 0 <= alpha < 1):
-        raise InputError(f"alpha={alpha!r} is not possible; give a confidence level from 0 to below 1, such as 0.99")
+        raise InputError(
+            f"alpha={alpha!r} is not possible; give a confidence level from 0 to below 1, such as 0.99"
+        )
 
 
 def need_analytic(estimator: Estimator, score: str) -> None:

@@ -62,4 +62,3 @@ class _CriterionScorer(Scorer):
 
     def bounds(self):
         return FitBounds(self)
-

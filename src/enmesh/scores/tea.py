@@ -69,7 +69,9 @@ class _TEAScorer(Scorer):
         """Penalty of a set of parents, on the scale of 2 N T."""
         if self.score.penalty == "collective":
             return self._quantile(target, parents, ()) if parents else 0.0
-        return largest_sum(parents, self._states, lambda j, earlier: self._quantile(target, (j,), earlier), self.score.alpha)
+        return largest_sum(
+            parents, self._states, lambda j, earlier: self._quantile(target, (j,), earlier), self.score.alpha
+        )
 
     def bounds(self):
         return None if self.score.null == "ess" else FitBounds(self)
@@ -105,7 +107,9 @@ def _f_quantile(alpha, dof, n, n_given):
 
     rest = n - 1 - n_given - dof
     if rest < 1:
-        raise InputError(f"too few samples: {n} for {n_given + dof + 1} coefficients; use fewer parents or a smaller embedding")
+        raise InputError(
+            f"too few samples: {n} for {n_given + dof + 1} coefficients; use fewer parents or a smaller embedding"
+        )
     return float(n * np.log1p(dof / rest * fdtri(dof, rest, alpha))) if alpha > 0 else 0.0
 
 

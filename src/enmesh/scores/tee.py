@@ -51,7 +51,9 @@ class TEE(Score):
             raise InputError(f"penalty={self.penalty!r} is not known; use 'sequential' or 'collective'")
         least = least_surrogates(self.alpha)
         if self.n_surrogates < least:
-            raise InputError(f"{self.n_surrogates} surrogates are too few for alpha={self.alpha:g}; at least {least} are needed")
+            raise InputError(
+                f"{self.n_surrogates} surrogates are too few for alpha={self.alpha:g}; at least {least} are needed"
+            )
 
     def _scorer(self, series):
         return _TEEScorer(self, series)
@@ -81,7 +83,9 @@ class _TEEScorer(Scorer):
 
     def edge(self, source, target, given):
         score = self.score
-        return empirical(self.ask, (source,), target, given, score.surrogate, max(1, score.n_surrogates), score.seed)
+        return empirical(
+            self.ask, (source,), target, given, score.surrogate, max(1, score.n_surrogates), score.seed
+        )
 
     def _step(self, target, sources, earlier) -> _Step:
         """T and T_alpha of sources given earlier parents; every set that contains them shares it."""
@@ -90,7 +94,9 @@ class _TEEScorer(Scorer):
             score = self.score
             penalty = 0.0
             if score.alpha > 0:
-                null = null_values(self.ask, sources, target, earlier, score.surrogate, score.n_surrogates, score.seed)
+                null = null_values(
+                    self.ask, sources, target, earlier, score.surrogate, score.n_surrogates, score.seed
+                )
                 penalty = order_statistic(null, score.alpha)
             self._steps[key] = _Step(self.ask.value(sources, target, earlier), penalty)
         return self._steps[key]

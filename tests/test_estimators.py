@@ -1,0 +1,288 @@
+"""One battery over all estimators: naive equality, closed forms, batches, symmetry, relabelling; then each one's own."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import enmesh as em
+from tests import naive
+
+
+def conditioned(estimator, *blocks):
+    out, index = [], 0
+    for block in blocks:
+        columns = [estimator.condition(c, index + i, "v") for i, c in enumerate(block.T)]
+        out.append(np.stack(columns, axis=1) if columns else np.empty((len(block), 0)))
+        index += len(columns)
+    return out
+
+
+BATTERY = {
+    "gaussian": (em.Gaussian(), lambda e, x, y, z, t: naive.gaussian_local(x, y, z)),
+    "discrete": (em.Discrete(), lambda e, x, y, z, t: naive.discrete_local(x, y, z)),
+    "kernel": (em.Kernel(width=0.7), lambda e, x, y, z, t: naive.kernel_local(x, y, z, 0.7)),
+    "kernel-theiler": (
+        em.Kernel(width=0.7, theiler=3),
+        lambda e, x, y, z, t: naive.kernel_local(x, y, z, 0.7, t, 3),
+    ),
+    "ksg1": (em.KSG(k=4), lambda e, x, y, z, t: naive.ksg_local(x, y, z, 4)),
+    "ksg2": (em.KSG(k=3, algorithm=2), lambda e, x, y, z, t: naive.ksg_local(x, y, z, 3, 2)),
+    "ksg1-theiler": (em.KSG(k=2, theiler=4), lambda e, x, y, z, t: naive.ksg_local(x, y, z, 2, 1, t, 4)),
+    "ksg2-theiler": (
+        em.KSG(algorithm=2, theiler=2),
+        lambda e, x, y, z, t: naive.ksg_local(x, y, z, 4, 2, t, 2),
+    ),
+    "ksg-rank": (em.KSG(normalise="rank"), lambda e, x, y, z, t: naive.ksg_local(x, y, z, 4)),
+}
+battery = pytest.mark.parametrize("name", BATTERY)
+
+
+def draw_blocks(estimator, dims, n=90, seed=0, ties=False):
+    rng = np.random.default_rng(seed)
+    if estimator.discrete:
+        return [rng.integers(0, 3, (n, d)) for d in dims]
+    common = rng.normal(size=(n, 1))
+    blocks = [rng.normal(size=(n, d)) + 0.7 * common for d in dims]
+    return [np.round(b, 1) for b in blocks] if ties else blocks
+
+
+@battery
+@pytest.mark.parametrize("dims", [(1, 1, 0), (1, 1, 1), (2, 1, 3), (1, 2, 2), (3, 2, 0)])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+def test_equals_the_naive_twin(name, dims, ties):
+    estimator, twin = BATTERY[name]
+    if ties and isinstance(estimator, em.KSG):
+        from dataclasses import replace
+
+        estimator = replace(estimator, noise=0.0)
+    x, y, z = conditioned(estimator, *draw_blocks(estimator, dims, ties=ties))
+    # Two trials: the second starts long after the first ends.
+    times = np.r_[0:40, 1000:1050]
+    prepared = estimator.prepare(y, z, times=times)
+    expected = twin(estimator, x, y, z, times)
+    np.testing.assert_allclose(prepared.cmi(x, local=True), expected, atol=1e-10)
+    assert prepared.cmi(x) == pytest.approx(expected.mean(), abs=1e-10)
+
+
+@battery
+def test_a_batch_equals_a_loop(name):
+    estimator, _ = BATTERY[name]
+    x, y, z = conditioned(estimator, *draw_blocks(estimator, (2, 1, 2)))
+    rows = np.random.default_rng(1).permuted(np.tile(np.arange(len(x)), (6, 1)), axis=1).reshape(2, 3, -1)
+    prepared = estimator.prepare(y, z)
+    batch, local = prepared.cmi(x[rows]), prepared.cmi(x[rows], local=True)
+    assert batch.shape == (2, 3)
+    assert local.shape == (2, 3, len(x))
+    for index in np.ndindex(2, 3):
+        alone = estimator.prepare(y, z).cmi(x[rows[index]])
+        assert batch[index] == pytest.approx(alone, abs=1e-12)
+        assert local[index].mean() == pytest.approx(alone, abs=1e-10)
+
+
+@battery
+def test_symmetric_in_x_and_y(name):
+    estimator, _ = BATTERY[name]
+    x, y, z = conditioned(estimator, *draw_blocks(estimator, (2, 2, 1)))
+    assert estimator.prepare(y, z).cmi(x) == pytest.approx(estimator.prepare(x, z).cmi(y), abs=1e-10)
+
+
+@battery
+def test_unmoved_by_relabelling_samples_and_columns(name):
+    estimator, _ = BATTERY[name]
+    if getattr(estimator, "theiler", 0):
+        pytest.skip("a Theiler window ties samples to their times")
+    x, y, z = conditioned(estimator, *draw_blocks(estimator, (2, 1, 2)))
+    value = estimator.prepare(y, z).cmi(x)
+    order = np.random.default_rng(2).permutation(len(x))
+    assert estimator.prepare(y[order], z[order]).cmi(x[order]) == pytest.approx(value, abs=1e-10)
+    assert estimator.prepare(y, z[:, ::-1]).cmi(x[:, ::-1]) == pytest.approx(value, abs=1e-10)
+
+
+@battery
+def test_a_source_without_columns_says_nothing(name):
+    estimator, _ = BATTERY[name]
+    _, y, z = conditioned(estimator, *draw_blocks(estimator, (1, 1, 1)))
+    assert estimator.prepare(y, z).cmi(np.empty((len(y), 0))) == 0.0
+
+
+@battery
+def test_near_zero_for_independent_data_and_near_the_truth_for_dependent(name):
+    estimator, _ = BATTERY[name]
+    rng = np.random.default_rng(3)
+    n = 2000
+    if estimator.discrete:
+        x, noise = rng.integers(0, 2, n), rng.random(n) < 0.1
+        y, truth = x ^ noise, np.log(2) + 0.1 * np.log(0.1) + 0.9 * np.log(0.9)
+        free = rng.integers(0, 2, n)
+    else:
+        x, free = rng.normal(size=(2, n))
+        y, truth = 0.8 * x + 0.6 * rng.normal(size=n), -np.log(1 - 0.64) / 2
+    tolerance = 0.1 if isinstance(estimator, em.Kernel) else 0.05
+    assert em.cmi(x, y, estimator=estimator) == pytest.approx(truth, abs=tolerance)
+    assert em.cmi(free, y, estimator=estimator) == pytest.approx(0, abs=tolerance)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(0, 2)))
+def test_chain_rule_of_plug_in_estimators(seed, dims):
+    """I(x, w ; y | z) = I(x ; y | z) + I(w ; y | x, z)."""
+    for estimator in (em.Gaussian(), em.Discrete()):
+        x, y, z, w = conditioned(estimator, *draw_blocks(estimator, (*dims, 1), seed=seed))
+        z, xz = z.astype(y.dtype), np.column_stack([x, z]).astype(y.dtype)
+        both = estimator.prepare(y, z).cmi(np.column_stack([x, w]))
+        assert both == pytest.approx(
+            estimator.prepare(y, z).cmi(x) + estimator.prepare(y, xz).cmi(w), abs=1e-10
+        )
+        assert estimator.prepare(y, z).cmi(x) == pytest.approx(estimator.prepare(x, z).cmi(y), abs=1e-10)
+
+
+ENTROPIES = {
+    "gaussian": (em.Gaussian(), naive.gaussian_entropy),
+    "discrete": (em.Discrete(), naive.discrete_entropy),
+    "kernel": (em.Kernel(width=0.4), lambda x: naive.box_entropy(x, 0.4)),
+    "ksg": (em.KSG(noise=0), lambda x: naive.kl_entropy(x, 4)),
+}
+
+
+@pytest.mark.parametrize("name", ENTROPIES)
+@pytest.mark.parametrize("d", [1, 2])
+def test_entropy_equals_the_naive_twin(name, d):
+    estimator, twin = ENTROPIES[name]
+    (x,) = draw_blocks(estimator, (d,), n=150)
+    x = x * 3 if estimator.discrete else x * [3.0, 0.2][:d]
+    assert estimator.entropy(x) == pytest.approx(twin(x), abs=1e-10)
+    assert estimator.entropy(x, local=True).mean() == pytest.approx(twin(x), abs=1e-10)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "kernel", "ksg"])
+def test_entropy_of_a_scaled_normal_is_in_the_units_of_the_data(name):
+    estimator, _ = ENTROPIES[name]
+    x = 5 * np.random.default_rng(4).normal(size=4000)
+    assert estimator.entropy(x) == pytest.approx(np.log(5) + np.log(2 * np.pi * np.e) / 2, abs=0.06)
+
+
+# --- Gaussian: near-singular covariance --------------------------------------------------------------------
+
+
+def test_gaussian_leaves_out_a_redundant_source_and_says_so():
+    x, y, z = draw_blocks(em.Gaussian(), (1, 1, 1))
+    twice = np.column_stack([x, 2 * x + z])
+    prepared = em.Gaussian().prepare(y, z)
+    with pytest.warns(em.HazardWarning, match="near-singular covariance: 1 of 2 source directions"):
+        value = prepared.cmi(twice)
+    assert value == pytest.approx(prepared.cmi(x), abs=1e-8)
+
+
+def test_gaussian_survives_redundant_conditions_and_large_offsets():
+    x, y, z = draw_blocks(em.Gaussian(), (1, 1, 1))
+    value = em.cmi(x, y, z, estimator=em.Gaussian())
+    assert em.cmi(x, y, np.column_stack([z, z, -z]), estimator=em.Gaussian()) == pytest.approx(
+        value, abs=1e-10
+    )
+    assert em.cmi(x + 1e7, y - 1e7, z + 1e7, estimator=em.Gaussian()) == pytest.approx(value, abs=1e-7)
+
+
+def test_gaussian_refuses_the_infinite():
+    x, y, z = draw_blocks(em.Gaussian(), (1, 1, 1))
+    with pytest.raises(em.InputError, match="the target is a linear function of source and past"):
+        em.cmi(y + z, y, z, estimator=em.Gaussian())
+    with pytest.raises(em.InputError, match="the target is a linear function of its past"):
+        em.cmi(x, 2 * z, z, estimator=em.Gaussian())
+    with pytest.raises(
+        em.InputError, match="too few samples: 4 for a Gaussian of 3 variables; at least 5 are needed"
+    ):
+        em.cmi(x[:4], y[:4], z[:4], estimator=em.Gaussian())
+
+
+# --- Discrete: alphabets and degrees of freedom ----------------------------------------------------------
+
+
+def test_discrete_takes_any_alphabet():
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(0, 3, (2, 200))
+    value = em.cmi(x, y, estimator=em.Discrete())
+    words = np.array(["no", "maybe", "yes"])
+    assert em.cmi(words[x], 7 * y - 3, estimator=em.Discrete()) == pytest.approx(value, abs=1e-12)
+
+
+def test_discrete_with_a_huge_state_space_counts_the_same():
+    rng = np.random.default_rng(6)
+    x, y, z = rng.integers(0, 40, (300, 3)), rng.integers(0, 50, (300, 2)), rng.integers(0, 30, (300, 2))
+    x, y, z = x // 20, y // 25, z // 10 * 10
+    prepared = em.Discrete().prepare(y, z * 1000)
+    assert prepared.cmi(x) == pytest.approx(naive.discrete_local(x, y, z).mean(), abs=1e-10)
+
+
+def test_degrees_of_freedom():
+    assert em.Gaussian().dof((0,), (0, 0), (0, 0, 0)) == 2
+    assert em.Gaussian().n_parameters((0,), (0, 0, 0)) == 5
+    assert em.Discrete().dof((3,), (2, 2), (3, 4)) == 2 * 3 * 12
+    assert em.Discrete(arity=4).dof((3,), (2,), ()) == 9
+    assert em.Discrete().n_parameters((3,), (3, 2)) == 12
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: em.KSG(k=0), "k=0 is not possible; give a whole number of neighbours, 4 is usual"),
+        (lambda: em.KSG(algorithm=3), "algorithm=3 is not known; KSG has 1 and 2"),
+        (lambda: em.KSG(normalise="max"), "normalise='max' is not known; use 'zscore' or 'rank'"),
+        (lambda: em.KSG(device="tpu"), "device='tpu' is not known; use 'cpu', 'cuda', 'auto'"),
+        (lambda: em.KSG(noise=-1), "noise=-1 is not possible; give a small number such as 1e-8, or 0"),
+        (
+            lambda: em.KSG(theiler=-1),
+            "theiler=-1 is not possible; give a whole number of samples, 0 for none",
+        ),
+        (
+            lambda: em.Kernel(width=0),
+            "width=0 is not possible; give a positive number of standard deviations",
+        ),
+        (lambda: em.Discrete(arity=1), "arity=1 is not possible; give a whole number of at least 2, or None"),
+        (
+            lambda: em.cmi([0.5, 1, 2], [1, 2, 3], estimator=em.Discrete()),
+            "x[0] holds fractions, not states; use Series.discretise(), or another estimator",
+        ),
+        (
+            lambda: em.cmi([0, 1, 5], [1, 2, 3], estimator=em.Discrete(arity=4)),
+            "x[0] has values outside 0 .. 3, the states of the declared arity",
+        ),
+        (
+            lambda: em.cmi(list("abc"), [1, 2, 3], estimator=em.Gaussian()),
+            "x[0] holds labels, not numbers; Gaussian cannot use it, Discrete can",
+        ),
+        (
+            lambda: em.cmi(np.random.rand(5), np.random.rand(5), estimator=em.KSG()),
+            "too few samples: 5 for k=4 and theiler=0; at least 6 are needed",
+        ),
+        (
+            lambda: em.cmi(np.random.rand(9), np.random.rand(8), estimator=em.KSG()),
+            "x has 9 samples and y has 8; they must match",
+        ),
+        (
+            lambda: em.cmi([0.0, np.nan, 1.0], [1.0, 2.0, 3.0]),
+            "x has missing or infinite values; remove them first",
+        ),
+        (
+            lambda: em.KSG(noise=0).entropy(np.r_[np.zeros(10), np.random.rand(10)]),
+            "many values are equal, so the entropy is minus infinity; set noise=1e-8, or use Discrete",
+        ),
+    ],
+)
+def test_bad_options_and_blocks_are_refused(call, said):
+    with pytest.raises(em.InputError) as caught:
+        call()
+    assert str(caught.value) == said
+
+
+def test_many_ties_are_warned_of():
+    rng = np.random.default_rng(7)
+    with pytest.warns(em.HazardWarning, match=r"x\[0\]: 9\d% of the values repeat an earlier one"):
+        em.cmi(rng.integers(0, 5, 100), rng.normal(size=100))
+
+
+def test_tie_noise_is_seeded():
+    rng = np.random.default_rng(8)
+    x, y = np.round(rng.normal(size=(2, 200)), 2)
+    assert em.cmi(x, y) == em.cmi(x, y)
