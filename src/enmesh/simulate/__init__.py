@@ -1,0 +1,28 @@
+"""Synchronous graph dynamical systems with known truth (paper, Definition 1).
+
+``coupled_map``, ``coupled_flow`` and ``var`` simulate in one call; ``map_system``, ``flow_system`` and
+``var_system`` return the `GraphDynamicalSystem` behind them, whose parts can be exchanged. ``boolean`` and
+``markov`` make discrete data; ``random_dag`` draws a graph.
+"""
+
+from enmesh.simulate.discrete import boolean, markov
+from enmesh.simulate.flows import Lorenz, Rossler, coupled_flow, flow_system
+from enmesh.simulate.linear import var, var_system
+from enmesh.simulate.maps import coupled_map, map_system
+from enmesh.simulate.random_graphs import random_dag
+from enmesh.simulate.system import GraphDynamicalSystem
+
+__all__ = [
+    "GraphDynamicalSystem",
+    "Lorenz",
+    "Rossler",
+    "boolean",
+    "coupled_flow",
+    "coupled_map",
+    "flow_system",
+    "map_system",
+    "markov",
+    "random_dag",
+    "var",
+    "var_system",
+]

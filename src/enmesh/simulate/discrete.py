@@ -1,0 +1,147 @@
+"""Finite-state networks: nodes that draw their next state from a table given the parents' states."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from enmesh.errors import InputError
+from enmesh.graph_input import flat_parents, parents_of
+from enmesh.series import Series
+from enmesh.simulate.arguments import per_node, require_count, require_number
+
+MAX_ROWS = 2**22
+
+
+def boolean(
+    graph, n: int, *, rule: str = "xor", flip: float = 0.1, seed: int = 0, burn_in: int = 100
+) -> Series:
+    """Simulate a noisy Boolean network: a rule of the parents' states, turned over with probability ``flip``.
+
+    Parameters
+    ----------
+    graph
+        Who drives whom, in any form `parents_of` reads. A node without parents is a fair coin.
+    n
+        Number of samples, after ``burn_in`` are dropped.
+    rule
+        ``"xor"`` (no single parent of several tells anything, together they tell all), ``"and"``, ``"or"``,
+        or ``"random"``: for each node a random Boolean function on which every parent has an effect.
+    flip
+        Probability that a node does the opposite, in [0, 0.5).
+
+    Examples
+    --------
+    >>> boolean("a>c, b>c", n=100)
+    Series(3 nodes: a, b, c; 1 trial of 100 samples; dt=1)
+    """
+    graph = parents_of(graph)
+    require_number("flip", flip, 0)
+    if flip >= 0.5:
+        raise InputError(f"flip={flip} leaves nothing of the rule; give a probability under 0.5")
+    if rule not in RULES:
+        raise InputError(f"rule={rule!r} is not known; use {', '.join(RULES)}")
+    arity = dict.fromkeys(graph, 2)
+    _require_small(graph, arity, own=False)
+    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
+    tables = {}
+    for name, parents in graph.items():
+        one = np.abs(RULES[rule](len(parents), rng) - flip) if parents else np.array([0.5])
+        tables[name] = np.stack([1 - one, one], axis=1)
+    return _simulate(graph, n, tables, arity, own=False, seed=seed, burn_in=burn_in)
+
+
+def markov(
+    graph,
+    n: int,
+    *,
+    states: int | Mapping[str, int] = 3,
+    concentration: float = 0.5,
+    seed: int = 0,
+    burn_in: int = 100,
+) -> Series:
+    """Simulate a network of Markov chains p(x^i_{n+1} | x^i_n, <x^ij_n>_j) with random tables.
+
+    Parameters
+    ----------
+    graph
+        Who drives whom, in any form `parents_of` reads.
+    n
+        Number of samples, after ``burn_in`` are dropped.
+    states
+        Number of states r_i, for all nodes or by name.
+    concentration
+        Rows of the tables are drawn from a symmetric Dirichlet distribution with this parameter: near 0
+        almost deterministic, large almost uniform and so without effect.
+
+    Examples
+    --------
+    >>> markov("a>b", n=100, states={"a": 2, "b": 4}).is_integer
+    True
+    """
+    graph = parents_of(graph)
+    arity = per_node(states, tuple(graph), "states")
+    for name, count in arity.items():
+        require_count(f"states of {name}", count, 2)
+    require_number("concentration", concentration, 0, open_low=True)
+    _require_small(graph, arity, own=True)
+    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
+    weights = {name: np.full(arity[name], concentration) for name in graph}
+    tables = {name: rng.dirichlet(weights[name], _rows(graph, arity, name)) for name in graph}
+    return _simulate(graph, n, tables, arity, own=True, seed=seed, burn_in=burn_in)
+
+
+def _simulate(graph, n, tables, arity, *, own, seed, burn_in):
+    from enmesh.simulate import kernels
+
+    require_count("n", n, 3)
+    require_count("burn_in", burn_in, 0)
+    require_count("seed", seed, 0)
+    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
+    widths = np.array([arity[name] for name in graph])
+    start = rng.integers(widths)
+    uniforms = rng.uniform(size=(burn_in + n - 1, len(graph)))
+    flat = np.concatenate([tables[name].cumsum(1).ravel() for name in graph])
+    origins = np.cumsum([0, *(tables[name].size for name in graph)])[:-1]
+    orbit = kernels.table_orbit(start, uniforms, flat, origins, widths, widths, own, *flat_parents(graph))
+    values = orbit[burn_in:]
+    still = [name for name, spread in zip(graph, np.ptp(values, axis=0)) if spread == 0]
+    if still:
+        raise InputError(
+            f"{', '.join(still)} never left one state; raise flip or concentration, n, or change the seed"
+        )
+    return Series(values, list(graph), duplicates="allow", truth=graph)
+
+
+def _rows(graph, arity, name) -> int:
+    """Number of states of a node and its parents together."""
+    return arity[name] * int(np.prod([arity[parent] for parent in graph[name]], dtype=float))
+
+
+def _require_small(graph, arity, *, own):
+    for name, parents in graph.items():
+        rows = _rows(graph, arity, name) // (1 if own else arity[name])
+        if rows > MAX_ROWS:
+            raise InputError(
+                f"{name} with {len(parents)} parents has {rows} joint states; give it fewer parents or states"
+            )
+
+
+def _digits(count):
+    """Return all states of ``count`` Boolean parents, ``(2**count, count)``."""
+    return (np.arange(2**count)[:, None] >> np.arange(count)[::-1]) & 1
+
+
+def _random_rule(count, rng):
+    """Draw a Boolean function until every argument has an effect."""
+    while True:
+        table = rng.integers(2, size=(2,) * count)
+        if all((table.take(0, axis) != table.take(1, axis)).any() for axis in range(count)):
+            return table.ravel()
+
+
+RULES = {
+    "xor": lambda count, _: _digits(count).sum(1) % 2,
+    "and": lambda count, _: _digits(count).min(1),
+    "or": lambda count, _: _digits(count).max(1),
+    "random": _random_rule,
+}

@@ -1,0 +1,192 @@
+"""Compiled orbits of the ready-made systems. Imported on first use, because numba is slow to load.
+
+Parents come as flat positions: those of node i are ``drivers[offsets[i]:offsets[i + 1]]``.
+"""
+
+import numpy as np
+from numba import njit
+
+MAX_STATE = 1e6
+MAX_STEPS = 100_000
+
+
+@njit(cache=True, nogil=True)
+def _reflected(x):
+    if 0.0 <= x <= 1.0:
+        return x
+    folded = x % 2.0
+    return min(folded, 2.0 - folded)
+
+
+@njit(cache=True, nogil=True)
+def _unit_map(x, tent, r):
+    return r * min(x, 1.0 - x) if tent else r * x * (1.0 - x)
+
+
+@njit(cache=True, nogil=True)
+def unit_map_orbit(start, noise, tent, r, coupling, offsets, drivers):
+    """Return the orbit of coupled logistic or tent maps, kept in [0, 1]; ``r`` is the slope of a tent."""
+    states = np.empty((len(noise) + 1, len(start)))
+    states[0] = start
+    for n in range(len(noise)):
+        x = states[n]
+        for i in range(len(start)):
+            value = _unit_map(x[i], tent, r[i])
+            first, last = offsets[i], offsets[i + 1]
+            if last > first:
+                total = 0.0
+                for j in drivers[first:last]:
+                    total += _unit_map(x[j], tent, r[i])
+                value = (1.0 - coupling[i]) * value + coupling[i] / (last - first) * total
+            states[n + 1, i] = _reflected(value + noise[n, i])
+    return states
+
+
+@njit(cache=True, nogil=True)
+def henon_orbit(start, noise, a, b, coupling, offsets, drivers):
+    """Return the orbit of coupled Henon maps, coordinates ``(x_0, y_0, x_1, y_1, ...)``."""
+    states = np.empty((len(noise) + 1, len(start)))
+    states[0] = start
+    for n in range(len(noise)):
+        x = states[n]
+        for i in range(len(a)):
+            u, v = 1.0 - a[i] * x[2 * i] ** 2 + x[2 * i + 1], b * x[2 * i]
+            first, last = offsets[i], offsets[i + 1]
+            if last > first:
+                total_u, total_v = 0.0, 0.0
+                for j in drivers[first:last]:
+                    total_u += 1.0 - a[i] * x[2 * j] ** 2 + x[2 * j + 1]
+                    total_v += b * x[2 * j]
+                share = coupling[i] / (last - first)
+                u = (1.0 - coupling[i]) * u + share * total_u
+                v = (1.0 - coupling[i]) * v + share * total_v
+            states[n + 1, 2 * i] = u + noise[n, 2 * i]
+            states[n + 1, 2 * i + 1] = v + noise[n, 2 * i + 1]
+    return states
+
+
+@njit(cache=True, nogil=True)
+def linear_orbit(start, noise, matrix):
+    """Return the orbit of x' = matrix x + noise."""
+    states = np.empty((len(noise) + 1, len(start)))
+    states[0] = start
+    for n in range(len(noise)):
+        for i in range(len(start)):
+            total = noise[n, i]
+            for j in range(len(start)):
+                total += matrix[i, j] * states[n, j]
+            states[n + 1, i] = total
+    return states
+
+
+@njit(cache=True, nogil=True)
+def table_orbit(start, uniforms, tables, origins, widths, arity, own, offsets, drivers):
+    """Return the orbit of finite-state nodes that draw from conditional probability tables.
+
+    Node i's rows begin at ``origins[i]`` in ``tables`` (cumulative probabilities); the row is the number with
+    digits own state (if ``own``), then the parents' states.
+    """
+    states = np.empty((len(uniforms) + 1, len(start)), np.int64)
+    states[0] = start
+    for n in range(len(uniforms)):
+        x = states[n]
+        for i in range(len(start)):
+            row = x[i] if own else 0
+            for j in drivers[offsets[i] : offsets[i + 1]]:
+                row = row * arity[j] + x[j]
+            first = origins[i] + row * widths[i]
+            state = 0
+            while state < widths[i] - 1 and uniforms[n, i] >= tables[first + state]:
+                state += 1
+            states[n + 1, i] = state
+    return states
+
+
+@njit(cache=True, nogil=True)
+def _velocity(x, rossler, parameters, coupling, offsets, drivers, out):
+    """Write the velocities of diffusively coupled Lorenz and Rossler systems into ``out``, ``(M, 3)``."""
+    for i in range(len(x)):
+        u, v, w = x[i, 0], x[i, 1], x[i, 2]
+        p, q, s = parameters[i, 0], parameters[i, 1], parameters[i, 2]
+        if rossler[i]:
+            out[i, 0], out[i, 1], out[i, 2] = -v - w, u + p * v, q + w * (u - s)
+        else:
+            out[i, 0], out[i, 1], out[i, 2] = p * (v - u), u * (q - w) - v, u * v - s * w
+        first, last = offsets[i], offsets[i + 1]
+        for j in drivers[first:last]:
+            out[i, 0] += coupling[i] / (last - first) * (x[j, 0] - u)
+
+
+# The pair of Dormand and Prince (1980), orders 5 and 4: stage weights, of which the last row is the step
+# itself, and the difference of the two orders.
+STAGES = np.array(
+    [
+        [1 / 5, 0, 0, 0, 0, 0],
+        [3 / 40, 9 / 40, 0, 0, 0, 0],
+        [44 / 45, -56 / 15, 32 / 9, 0, 0, 0],
+        [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0, 0],
+        [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0],
+        [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
+    ]
+)
+ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
+
+
+@njit(cache=True, nogil=True)
+def _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, drivers):
+    """Write the state one step of length ``h`` after ``x`` into ``new``; return its error in tolerances.
+
+    ``k`` holds the velocities of the seven stages; the first must be known, the last is that of ``new``.
+    """
+    m = len(x)
+    for stage in range(6):
+        for i in range(m):
+            for c in range(3):
+                slope = 0.0
+                for earlier in range(stage + 1):
+                    slope += STAGES[stage, earlier] * k[earlier, i, c]
+                new[i, c] = x[i, c] + h * slope
+        _velocity(new, rossler, parameters, coupling, offsets, drivers, k[stage + 1])
+    total = 0.0
+    for i in range(m):
+        for c in range(3):
+            error = 0.0
+            for stage in range(7):
+                error += ERROR[stage] * k[stage, i, c]
+            total += (h * error / (tolerance * (1.0 + max(abs(x[i, c]), abs(new[i, c]))))) ** 2
+    return np.sqrt(total / (3 * m))
+
+
+@njit(cache=True, nogil=True)
+def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offsets, drivers):
+    """Return samples of coupled flows every ``dt``, integrated with steps of adaptive length.
+
+    The length carries over from sample to sample; a step ends on each sample, where noise is added. NaN once
+    the state has run away, or the steps have shrunk to nothing.
+    """
+    m = len(rossler)
+    states = np.full((len(noise) + 1, 3 * m), np.nan)
+    states[0] = start
+    x, new, k = start.copy().reshape(m, 3), np.empty((m, 3)), np.empty((7, m, 3))
+    usual = dt / 8
+    for n in range(len(noise)):
+        done, steps = 0.0, 0
+        _velocity(x, rossler, parameters, coupling, offsets, drivers, k[0])
+        while done < dt:
+            last = usual >= dt - done
+            h = dt - done if last else usual
+            error = _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, drivers)
+            if error <= 1.0:
+                longer = h * min(5.0, 0.9 * max(error, 1e-10) ** -0.2)
+                usual = max(usual, longer) if last else longer
+                done = dt if last else done + h
+                x[:] = new
+                k[0] = k[6]
+            else:  # an error that is not finite comes here too
+                usual = h * (max(0.2, 0.9 * error**-0.2) if error < np.inf else 0.2)
+            steps += 1
+            if steps > MAX_STEPS or np.abs(x).max() > MAX_STATE:
+                return states
+        x += noise[n].reshape(m, 3)
+        states[n + 1] = x.reshape(3 * m)
+    return states
