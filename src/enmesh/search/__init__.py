@@ -1,0 +1,24 @@
+"""Search: the best graph under local scores. One procedure, one file; each has ``run(evaluate, problem) -> Found``."""
+
+from enmesh.search.base import Bounds, Family, Found, Problem
+from enmesh.search.basin import BasinFlooding
+from enmesh.search.exact import Exact
+from enmesh.search.exhaustive import Exhaustive
+from enmesh.search.hill_climb import HillClimb
+from enmesh.search.independent import Independent
+from enmesh.search.rpdag import RPDAG
+from enmesh.search.tabu import Tabu
+
+__all__ = [
+    "RPDAG",
+    "BasinFlooding",
+    "Bounds",
+    "Exact",
+    "Exhaustive",
+    "Family",
+    "Found",
+    "HillClimb",
+    "Independent",
+    "Problem",
+    "Tabu",
+]

@@ -1,0 +1,240 @@
+"""What every search shares: the problem, the answer, and the memory of scores.
+
+A search sees scores only through ``evaluate(families)``: a family is ``(target, parents)`` with the parents
+in ascending order, a score is a float, higher is better. The graph's score is the sum of its families'
+scores.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum, inf, isfinite, nan
+from typing import Protocol
+
+import numpy as np
+
+from enmesh.errors import InputError
+from enmesh.graphs import Parents, edges, find_cycle, from_edges
+
+Family = tuple[int, tuple[int, ...]]
+Evaluate = Callable[[Sequence[Family]], np.ndarray]
+Edge = tuple[int, int]
+
+
+class Bounds(Protocol):
+    """What a score with a monotone fit can say before it is computed: ``score = fit - penalty``.
+
+    Both parts grow with the parent set, so no set that contains ``parents`` scores above
+    ``ceiling(target) - penalty(target, parents)``.
+    """
+
+    def ceiling(self, target: int) -> float:
+        """Return the fit of all candidates together, the largest fit of any parent set."""
+        ...
+
+    def penalty(self, target: int, parents: tuple[int, ...]) -> float:
+        """Return the penalty of a parent set."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """What graphs are allowed; there is no data in it.
+
+    Attributes
+    ----------
+    n_nodes, max_parents
+        Number of nodes, and of parents of any node at most.
+    acyclic
+        Whether cycles are ruled out; if not, each node is a problem of its own.
+    required, forbidden
+        Edges ``(source, target)`` that every graph must have, and that none may have.
+    candidates
+        For each target the sources it may have; None allows all.
+    bounds
+        Bounds of the score, where it has a monotone fit.
+    seed
+        Seed of the searches that draw random numbers.
+    names
+        Names of the nodes for error messages.
+    """
+
+    n_nodes: int
+    max_parents: int
+    acyclic: bool = True
+    required: frozenset[Edge] = frozenset()
+    forbidden: frozenset[Edge] = frozenset()
+    candidates: tuple[tuple[int, ...], ...] | None = None
+    bounds: Bounds | None = None
+    seed: int = 0
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self):
+        if self.n_nodes < 1:
+            raise InputError(f"a search needs at least one node, got {self.n_nodes}")
+        if self.max_parents < 0:
+            raise InputError(f"max_parents is {self.max_parents}; it must be 0 or more")
+        if self.names is not None and len(self.names) != self.n_nodes:
+            raise InputError(f"{len(self.names)} names for {self.n_nodes} nodes; give one name per node")
+        object.__setattr__(self, "required", frozenset(self.required))
+        object.__setattr__(self, "forbidden", frozenset(self.forbidden))
+        self._refuse_strangers()
+        self._refuse_contradictions()
+
+    def _refuse_strangers(self) -> None:
+        lists = self.candidates if self.candidates is not None else ()
+        if self.candidates is not None and len(lists) != self.n_nodes:
+            raise InputError(
+                f"candidates hold {len(lists)} targets for {self.n_nodes} nodes; give one list per node"
+            )
+        mentioned = {node for edge in self.required | self.forbidden for node in edge}
+        mentioned |= {source for sources in lists for source in sources}
+        unknown = sorted(node for node in mentioned if not 0 <= node < self.n_nodes)
+        if unknown:
+            raise InputError(f"node {unknown[0]} does not exist; the nodes are 0 to {self.n_nodes - 1}")
+
+    def _refuse_contradictions(self) -> None:
+        loops = sorted(edge for edge in self.required if edge[0] == edge[1])
+        if loops:
+            raise InputError(
+                f"required edge {self.arrow(loops[0])} is a self loop; a node's own past is always "
+                "conditioned on, leave the edge out"
+            )
+        both = sorted(self.required & self.forbidden)
+        if both:
+            raise InputError(
+                f"edge {self.arrows(both)} is required and forbidden at once; drop it from one of them"
+            )
+        outside = sorted(edge for edge in self.required if edge[0] not in self._listed(edge[1]))
+        if outside:
+            raise InputError(
+                f"required edge {self.arrows(outside)} is not among the candidates; add its source to them"
+            )
+        for target, sources in enumerate(from_edges(self.n_nodes, self.required)):
+            if len(sources) > self.max_parents:
+                demanded = self.arrows((source, target) for source in sources)
+                raise InputError(
+                    f"{len(sources)} parents are required ({demanded}) but max_parents is {self.max_parents}; "
+                    "raise it or require fewer"
+                )
+        cycle = find_cycle(from_edges(self.n_nodes, self.required)) if self.acyclic else ()
+        if cycle:
+            path = " -> ".join(map(self.name, (*cycle, cycle[0])))
+            raise InputError(
+                f"the required edges form a cycle, {path}; drop one of them or allow cycles (acyclic=False)"
+            )
+
+    def name(self, node: int) -> str:
+        """Return the name of a node."""
+        return self.names[node] if self.names is not None else str(node)
+
+    def arrow(self, edge: Edge) -> str:
+        """Return an edge in words, ``a -> b``."""
+        return f"{self.name(edge[0])} -> {self.name(edge[1])}"
+
+    def arrows(self, some: Iterable[Edge]) -> str:
+        """Return edges in words."""
+        return ", ".join(map(self.arrow, some))
+
+    def _listed(self, target: int) -> Iterable[int]:
+        return range(self.n_nodes) if self.candidates is None else self.candidates[target]
+
+    def needed(self, target: int) -> tuple[int, ...]:
+        """Return the required parents of a node."""
+        return tuple(sorted(source for source, node in self.required if node == target))
+
+    def allowed(self, target: int) -> tuple[int, ...]:
+        """Return every node that may be a parent of ``target``, required ones included."""
+        listed = set(self._listed(target)) - {target}
+        return tuple(sorted(source for source in listed if (source, target) not in self.forbidden))
+
+
+class Memo:
+    """Scores by family. No family is asked for twice, and what is asked is sorted, so order leaves no trace."""
+
+    def __init__(self, evaluate: Evaluate, problem: Problem):
+        self._evaluate = evaluate
+        self._problem = problem
+        self.scores: dict[Family, float] = {}
+
+    def ask(self, families: Iterable[Family]) -> None:
+        """Have the scores of all families, computing in one call those that are new."""
+        new = sorted(set(families).difference(self.scores))
+        if not new:
+            return
+        for family, score in zip(new, map(float, self._evaluate(new)), strict=True):
+            if not isfinite(score):
+                self._refuse(family, score)
+            self.scores[family] = score
+
+    def _refuse(self, family: Family, score: float) -> None:
+        sources = ", ".join(map(self._problem.name, family[1])) or "no parents"
+        raise InputError(
+            f"the score of {self._problem.name(family[0])} given {sources} is {score}; a search needs finite "
+            "scores: check the data for constant or identical series"
+        )
+
+    def __getitem__(self, family: Family) -> float:
+        if family not in self.scores:
+            self.ask([family])
+        return self.scores[family]
+
+    def local(self, parents: Parents) -> tuple[float, ...]:
+        """Return the score of each node of a graph."""
+        self.ask(enumerate(parents))
+        return tuple(self.scores[family] for family in enumerate(parents))
+
+    def rank(self, parents: Parents) -> tuple:
+        """Return a key that sorts the better graph first: score, then fewer edges, then lexicographic.
+
+        The sum is correctly rounded (`math.fsum`), so it does not depend on the order of the nodes.
+        """
+        return (-fsum(self.local(parents)), sum(map(len, parents)), parents)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """The graph a search found.
+
+    Attributes
+    ----------
+    parents, local
+        Parents and score of each node.
+    optimal
+        Whether no allowed graph has a higher score, proven.
+    bound
+        Proven upper bound on the score of any allowed graph; infinite where nothing is known.
+    gap
+        Best score with cycles allowed minus the score found; NaN where it is not known.
+    removed
+        Edges of the best graph with cycles allowed that this one has not.
+    evaluated
+        Number of distinct families whose score was asked for.
+    """
+
+    parents: Parents
+    local: tuple[float, ...]
+    optimal: bool
+    bound: float
+    gap: float
+    removed: tuple[Edge, ...]
+    evaluated: int
+
+    @property
+    def score(self) -> float:
+        """Total score: the sum of the local ones, correctly rounded."""
+        return fsum(self.local)
+
+
+def conclude(memo: Memo, parents: Parents, *, bound: float = inf, free: Parents | None = None) -> Found:
+    """Return the answer of a search; ``free`` is the best graph with cycles allowed, where it is known."""
+    local = memo.local(parents)
+    score = fsum(local)
+    return Found(
+        parents=parents,
+        local=local,
+        optimal=bound <= score,
+        bound=max(bound, score),
+        gap=nan if free is None else fsum(memo.local(free)) - score,
+        removed=() if free is None else tuple(sorted(edges(free) - edges(parents))),
+        evaluated=len(memo.scores),
+    )

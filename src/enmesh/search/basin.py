@@ -1,0 +1,45 @@
+"""Basin flooding: when a climb ends, let the water rise until it runs over into a better basin.
+
+All graphs visited are remembered. The best graph that borders on a visited one is visited next, so the flood
+fills the basin around a local optimum from the top down and leaves it over its lowest rim (Koller and
+Friedman 2009, section 18.4.3).
+"""
+
+import heapq
+
+from enmesh.errors import InputError
+from enmesh.options import option
+from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
+from enmesh.search.local import Position, Rules, climb, starts
+
+
+@option
+class BasinFlooding:
+    """Best-first flood from the local optimum that a climb from the graph of required edges reaches.
+
+    Attributes
+    ----------
+    patience
+        Graphs visited without a new best one after which the flood stops.
+    """
+
+    patience: int = 500
+
+    def __post_init__(self):
+        if self.patience < 1:
+            raise InputError(f"patience is {self.patience}; it must be 1 or more")
+
+    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
+        """Return the best graph found."""
+        memo, rules = Memo(evaluate, problem), Rules.of(problem)
+        best = climb(Position(memo, rules, starts(problem, 0)[0])).rank
+        rim, seen, idle = [best], {best[-1]}, 0
+        while rim and idle < self.patience:
+            position = Position(memo, rules, heapq.heappop(rim)[-1])
+            idle = 0 if position.rank < best else idle + 1
+            best = min(best, position.rank)
+            for graph in map(position.after, position.steps().toggles):
+                if graph not in seen:
+                    seen.add(graph)
+                    heapq.heappush(rim, memo.rank(graph))
+        return conclude(memo, best[-1])

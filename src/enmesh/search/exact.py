@@ -1,0 +1,188 @@
+"""The optimum, proven: no allowed graph scores higher.
+
+The best parents of each node alone are the optimum if they make no cycle. Otherwise the parent sets that a
+subset dominates are dropped, the rest falls into independent parts (strongly connected components), a good
+order of the nodes of each part gives a graph to beat, and every choice that loses more than that graph does
+in total is dropped too, which splits the part further. What is left is solved by dynamic programming over
+subsets where it is small, and by integer programming with cluster cuts where it is not.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import fsum, inf
+from time import monotonic
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from enmesh.errors import InputError
+from enmesh.graphs import Parents, ancestors, is_acyclic, topological_order
+from enmesh.options import option
+from enmesh.search import dynamic
+from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
+from enmesh.search.families import Choice, favourites, generate
+from enmesh.search.parts import Part, settle, split
+
+SMALL = 18  # nodes up to which a part is solved by dynamic programming when the choice is ours
+STARTS = 20  # random orders tried for the graph to beat
+ROUNDING = 1e-10  # of the total: a loss smaller than that is rounding
+
+
+@option
+class Exact:
+    """The best graph, with proof.
+
+    Attributes
+    ----------
+    time_limit
+        Seconds for the optimisation once the scores are known; None for no limit. When it is reached the best
+        graph so far is returned with ``optimal=False`` and a proven ``bound``.
+    method
+        ``"dp"`` dynamic programming over subsets (up to 20 nodes that cannot be taken apart), ``"ip"``
+        integer programming with cluster cuts, ``"auto"`` the first for small and the second for large
+        problems.
+
+    Every allowed parent set is evaluated unless the score has bounds. Among parent sets of equal score the
+    smaller one is taken, then the lexicographically first.
+
+    >>> from enmesh.search.tables import Table
+    >>> scores = Table({(0, ()): 0.0, (0, (1,)): 1.0, (1, ()): 0.0, (1, (0,)): 2.0})
+    >>> found = Exact().run(scores, Problem(n_nodes=2, max_parents=1))
+    >>> found.parents, found.optimal, found.gap, found.removed
+    (((), (0,)), True, 1.0, ((1, 0),))
+    """
+
+    time_limit: float | None = None
+    method: Literal["auto", "dp", "ip"] = "auto"
+
+    def __post_init__(self):
+        if self.time_limit is not None and not self.time_limit >= 0:
+            raise InputError(
+                f"time_limit is {self.time_limit}; give seconds, 0 or more, or None for no limit"
+            )
+        if self.method not in ("auto", "dp", "ip"):
+            raise InputError(f"method is {self.method!r}; it must be 'auto', 'dp' or 'ip'")
+
+    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
+        """Return the best graph."""
+        memo = Memo(evaluate, problem)
+        table = generate(memo, problem)
+        free = favourites(table)
+        if not problem.acyclic or is_acyclic(free):
+            return conclude(memo, free, bound=fsum(memo.local(free)), free=free)
+        solver = Solver(self, problem)
+        if problem.bounds is not None:
+            table = generate(memo, problem, floors=solver.floors(table))
+        chosen, bound = solver.solve(dict(enumerate(table)))
+        parents = settle_ties(table, tuple(chosen[node].parents for node in range(problem.n_nodes)))
+        score = fsum(memo.local(parents))
+        near = bound - score <= ROUNDING * max(1.0, abs(score))
+        return conclude(memo, parents, bound=score if near else bound, free=free)
+
+
+class Answer(NamedTuple):
+    """Choices of some nodes that make no cycle, and a proven bound on their total score."""
+
+    chosen: dict[int, Choice]
+    bound: float
+
+
+class Solver:
+    """One run of `Exact`: its method, deadline, random numbers and required edges."""
+
+    def __init__(self, search: Exact, problem: Problem):
+        self.method = search.method
+        self.deadline = inf if search.time_limit is None else monotonic() + search.time_limit
+        self.rng = np.random.default_rng(problem.seed)
+        self.needed = [problem.needed(target) for target in range(problem.n_nodes)]
+
+    def floors(self, table: Sequence[Sequence[Choice]]) -> list[float]:
+        """Return for each node the score below which no parent set can be part of the best graph.
+
+        A graph with that set would lose more against the best choices of all nodes than a known graph does.
+        """
+        part = Part(tuple(range(len(table))), dict(enumerate(table)))
+        loss = part.ceiling - part.score(part.follow(self.order(part)))
+        return [choices[0].score - loss - ROUNDING * max(1.0, abs(part.ceiling)) for choices in table]
+
+    def order(self, part: Part) -> list[int]:
+        """Return the best of some orders of a part's nodes, each improved from a random one."""
+        place = {node: i for i, node in enumerate(part.nodes)}
+        needed = [[place[p] for p in self.needed[node] if p in place] for node in part.nodes]
+        orders = (settle(part, topological_order(needed, self.rng), self.rng) for _ in range(STARTS))
+        return max(orders, key=lambda order: part.score(part.follow(order)))
+
+    def solve(self, table: Mapping[int, Sequence[Choice]], order: Sequence[int] | None = None) -> Answer:
+        """Return the best choices for the nodes of a table; ``order`` is one that fits them, if known."""
+        chosen, bounds = {}, []
+        for part in split(table):
+            place = {node: i for i, node in enumerate(part.nodes)}
+            known = None if order is None else [place[node] for node in order if node in place]
+            answer = self.solve_part(part, known)
+            chosen |= answer.chosen
+            bounds.append(answer.bound)
+        return Answer(chosen, fsum(bounds))
+
+    def solve_part(self, part: Part, order: list[int] | None) -> Answer:
+        """Return the best choices for a part: by a shortcut, by taking it apart, or by one of the two methods."""
+        if len(part) == 1:
+            return self.follow(part, [0])
+        order = self.order(part) if order is None else order
+        loss = part.ceiling - part.score(part.follow(order))
+        slack = ROUNDING * max(1.0, abs(part.ceiling))
+        if loss <= slack:
+            return self.follow(part, order)
+        keep = [part.losses(node) <= loss + slack for node in range(len(part))]
+        if not all(map(np.all, keep)):
+            return self.solve(part.only(keep), [part.nodes[i] for i in order])
+        if monotonic() > self.deadline:
+            return self.follow(part, order, part.ceiling)
+        if self.method == "dp" or (self.method == "auto" and len(part) <= SMALL):
+            return self.follow(part, self.by_subsets(part))
+        return self.by_cuts(part, order, loss, slack)
+
+    def by_subsets(self, part: Part) -> list[int]:
+        """Return the best order by dynamic programming."""
+        if len(part) > dynamic.LARGEST:
+            raise InputError(
+                f"{len(part)} nodes depend on each other, dynamic programming holds {dynamic.LARGEST}; "
+                "use method='ip' or 'auto'"
+            )
+        return dynamic.best_order(part)
+
+    def by_cuts(self, part: Part, order: list[int], loss: float, slack: float) -> Answer:
+        """Return the best choices by integer programming."""
+        from enmesh.search import integer
+
+        program = integer.Program(part, loss)
+        order, relaxed = integer.tighten(program, order, self.deadline, self.rng)
+        loss = part.ceiling - part.score(part.follow(order))
+        if relaxed.loss >= loss - slack:
+            return self.follow(part, order)
+        if monotonic() > self.deadline:
+            return self.follow(part, order, part.ceiling - relaxed.loss)
+        keep = [least <= loss + slack for least in relaxed.choosing]
+        table = part.only(keep)
+        if len(split(table)) > 1:
+            return self.solve(table, [part.nodes[i] for i in order])
+        program.alive = np.concatenate(keep).astype(float)
+        order, least = integer.finish(program, order, self.deadline, self.rng)
+        return self.follow(part, order, part.ceiling - max(least, relaxed.loss))
+
+    def follow(self, part: Part, order: Sequence[int], bound: float = -inf) -> Answer:
+        """Return the choices that an order gives; without a bound they are the best."""
+        picked = part.follow(order)
+        chosen = {node: choices[j] for node, choices, j in zip(part.nodes, part.choices, picked)}
+        return Answer(chosen, max(bound, part.score(picked)))
+
+
+def settle_ties(table: Sequence[Sequence[Choice]], parents: Parents) -> Parents:
+    """Return the graph with, node after node, the first parents in rank among those of equal score that fit."""
+    settled = list(parents)
+    for node, choices in enumerate(table):
+        score = next(choice.score for choice in choices if choice.parents == settled[node])
+        for choice in (some for some in choices if some.score == score):
+            trial = [*settled[:node], choice.parents, *settled[node + 1 :]]
+            if not ancestors(trial)[node] >> node & 1:
+                settled = trial
+                break
+    return tuple(settled)

@@ -1,0 +1,36 @@
+"""Exhaustive search: score every allowed graph. For small systems, and to hold the other searches to."""
+
+from math import fsum
+
+from enmesh.errors import InputError
+from enmesh.graphs import dags
+from enmesh.options import option
+from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
+from enmesh.search.families import every_set
+
+LARGEST = 6  # 3.8 million graphs; seven nodes have 1.1 billion
+
+
+@option
+class Exhaustive:
+    """Score of every acyclic graph, or of every parent set where cycles are allowed; the best is proven.
+
+    Ties go to the graph with fewer edges, then to the lexicographically first.
+    """
+
+    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
+        """Return the best graph."""
+        if problem.acyclic and problem.n_nodes > LARGEST:
+            raise InputError(
+                f"Exhaustive scores every acyclic graph, which is possible for up to {LARGEST} nodes, not for "
+                f"{problem.n_nodes}; use Exact, which finds the same graph"
+            )
+        memo = Memo(evaluate, problem)
+        sets = [list(every_set(problem, target)) for target in range(problem.n_nodes)]
+        memo.ask((target, parents) for target, some in enumerate(sets) for parents in some)
+        free = tuple(
+            min(some, key=lambda parents, t=target: (-memo[t, parents], len(parents), parents))
+            for target, some in enumerate(sets)
+        )
+        best = min(dags(sets), key=memo.rank) if problem.acyclic else free
+        return conclude(memo, best, bound=fsum(memo.local(best)), free=free)

@@ -1,0 +1,126 @@
+"""Parent sets worth considering: generated level by level, without those that can never be needed.
+
+A set is dominated when a subset of it scores as much: wherever the set fits into an acyclic graph, the subset
+fits too. With `Bounds` a set is not even evaluated when ``ceiling - penalty`` says that it and all sets
+around it are dominated, or stay below a floor (compare de Campos and Ji, JMLR 12, 2011).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from math import inf
+from typing import NamedTuple
+
+from enmesh.graphs import Parents
+from enmesh.search.base import Memo, Problem
+
+
+class Choice(NamedTuple):
+    """A parent set of some node, and its score."""
+
+    score: float
+    parents: tuple[int, ...]
+
+    @property
+    def rank(self) -> tuple:
+        """Key that sorts the better choice first: score, then the smaller set, then lexicographic."""
+        return (-self.score, len(self.parents), self.parents)
+
+
+def every_set(problem: Problem, target: int) -> Iterator[tuple[int, ...]]:
+    """Yield every allowed parent set of a node."""
+    base = problem.needed(target)
+    extras = [source for source in problem.allowed(target) if source not in base]
+    for size in range(min(problem.max_parents - len(base), len(extras)) + 1):
+        yield from (tuple(sorted(base + added)) for added in combinations(extras, size))
+
+
+class Growth:
+    """The parent sets of one target, grown by one parent at a time from the required ones."""
+
+    def __init__(self, problem: Problem, target: int, floor: float | None):
+        self.target = target
+        self.base = problem.needed(target)
+        self.extras = tuple(source for source in problem.allowed(target) if source not in self.base)
+        self.room = min(problem.max_parents - len(self.base), len(self.extras))
+        self.bounds = problem.bounds
+        self.ceiling = inf if self.bounds is None else self.bounds.ceiling(target)
+        # The ceiling and the scores are rounded differently; the slack keeps rounding from closing a set.
+        self.slack = 0.0 if self.bounds is None else 1e-9 * max(1.0, abs(self.ceiling))
+        self.fixed_floor = floor
+        self.best: dict[tuple[int, ...], float] = {}  # of a set and all its subsets, for every set still open
+        self.choices: list[Choice] = []
+        self.front: list[tuple[int, ...]] = [()]
+
+    @property
+    def floor(self) -> float:
+        """Score below which a set is of no interest: the given one, or the best so far."""
+        if self.fixed_floor is not None:
+            return self.fixed_floor
+        return max((choice.score for choice in self.choices), default=-inf)
+
+    def full(self, added: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the parents: the required ones and those added."""
+        return tuple(sorted(self.base + added))
+
+    def below(self, added: tuple[int, ...]) -> float:
+        """Return the best score of any proper subset."""
+        return (
+            max((self.best[rest] for rest in combinations(added, len(added) - 1)), default=-inf)
+            if added
+            else -inf
+        )
+
+    def _closed(self, added: tuple[int, ...], floor: float) -> bool:
+        if self.bounds is None or not added:
+            return False
+        reach = self.ceiling - self.bounds.penalty(self.target, self.full(added)) + self.slack
+        return reach <= self.below(added) or reach < floor
+
+    def grow(self, size: int) -> Iterator[tuple[int, ...]]:
+        """Yield the sets of ``size`` added parents whose subsets are all open and that are not closed themselves."""
+        if size > self.room:
+            return
+        floor = self.floor
+        for stem in self.front:
+            for source in self.extras:
+                if stem and source <= stem[-1]:
+                    continue
+                added = (*stem, source)
+                subsets = combinations(added, size - 1)
+                if all(rest in self.best for rest in subsets) and not self._closed(added, floor):
+                    yield added
+
+    def take(self, front: list[tuple[int, ...]], memo: Memo) -> None:
+        """Enter the scores of a level."""
+        for added in front:
+            score, below = memo[self.target, self.full(added)], self.below(added)
+            self.best[added] = max(score, below)
+            if score > below:
+                self.choices.append(Choice(score, self.full(added)))
+        self.front = front
+
+
+def generate(memo: Memo, problem: Problem, floors: Sequence[float] | None = None) -> list[list[Choice]]:
+    """Return for each node its parent sets that no subset dominates, best first.
+
+    Sets that score below ``floors[target]`` may be missing; without floors, sets that are not the node's best
+    may be, where the problem has bounds. One call to ``evaluate`` serves a whole level of all nodes.
+    """
+    nodes = range(problem.n_nodes)
+    growths = [Growth(problem, target, None if floors is None else floors[target]) for target in nodes]
+    fronts: list[list[tuple[int, ...]]] = [[()] for _ in nodes]
+    size = 0
+    while any(fronts):
+        memo.ask(
+            (growth.target, growth.full(added)) for growth, front in zip(growths, fronts) for added in front
+        )
+        for growth, front in zip(growths, fronts):
+            growth.take(front, memo)
+        size += 1
+        fronts = [list(growth.grow(size)) for growth in growths]
+    return [sorted(growth.choices, key=lambda choice: choice.rank) for growth in growths]
+
+
+def favourites(table: Sequence[Sequence[Choice]]) -> Parents:
+    """Return the best parents of each node alone: the optimum with cycles allowed."""
+    return tuple(choices[0].parents for choices in table)

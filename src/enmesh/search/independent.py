@@ -1,0 +1,22 @@
+"""Each node alone: the best parents of every node, whatever the others choose. Exact where feedback is allowed."""
+
+from math import fsum
+
+from enmesh.options import option
+from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
+from enmesh.search.families import favourites, generate
+
+
+@option
+class Independent:
+    """Best parents of each node alone, over all allowed parent sets.
+
+    The graph may have cycles: ``Problem.acyclic`` is not looked at, and ``optimal`` means best with cycles
+    allowed. Where acyclicity matters, `Exact` begins with this graph and is done if it has no cycle.
+    """
+
+    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
+        """Return the best graph with cycles allowed."""
+        memo = Memo(evaluate, problem)
+        free = favourites(generate(memo, problem))
+        return conclude(memo, free, bound=fsum(memo.local(free)), free=free)

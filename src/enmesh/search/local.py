@@ -1,0 +1,168 @@
+"""Local search over graphs: where a search stands, and which single steps lead on.
+
+A step toggles one edge (adds or removes it) or reverses one, which toggles two. The gain of toggling edge (s,
+t) is kept in a matrix, of which a step changes the columns of its targets only; scores are asked for in one
+batch per step and only for steps that are legal.
+"""
+
+from math import fsum
+from typing import NamedTuple
+
+import numpy as np
+
+from enmesh.graphs import Parents, from_edges, topological_order
+from enmesh.search.base import Edge, Memo, Problem
+
+
+class Rules(NamedTuple):
+    """A problem's constraints as matrices, ``[source, target]``."""
+
+    allowed: np.ndarray
+    required: np.ndarray
+    max_parents: int
+    acyclic: bool
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Rules":
+        """Return the rules of a problem."""
+        allowed = np.zeros((problem.n_nodes,) * 2, bool)
+        for target in range(problem.n_nodes):
+            allowed[list(problem.allowed(target)), target] = True
+        required = np.zeros_like(allowed)
+        for edge in problem.required:
+            required[edge] = True
+        return cls(allowed, required, problem.max_parents, problem.acyclic)
+
+
+class Steps(NamedTuple):
+    """Legal steps in order of preference among equals: removals, reversals, additions, each sorted by edge."""
+
+    gains: np.ndarray
+    toggles: list[tuple[Edge, ...]]
+
+
+class Position:
+    """A graph, with the gain of every legal step from it."""
+
+    def __init__(self, memo: Memo, rules: Rules, parents: Parents):
+        self.memo, self.rules = memo, rules
+        self.parents = list(parents)
+        self.local = list(memo.local(parents))
+        n = len(parents)
+        self.edge = np.zeros((n, n), bool)
+        for target, sources in enumerate(parents):
+            self.edge[list(sources), target] = True
+        self.gain = np.full((n, n), np.nan)
+
+    @property
+    def graph(self) -> Parents:
+        """The graph as a value."""
+        return tuple(self.parents)
+
+    @property
+    def rank(self) -> tuple:
+        """Key that sorts the better graph first (`Memo.rank`)."""
+        return (-fsum(self.local), int(self.edge.sum()), self.graph)
+
+    def toggled(self, source: int, target: int) -> tuple[int, ...]:
+        """Return the parents of ``target`` with ``source`` added or removed."""
+        sources = self.parents[target]
+        if source in sources:
+            return tuple(other for other in sources if other != source)
+        return tuple(sorted((*sources, source)))
+
+    def _legal(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the matrices of edges that may be removed, reversed and added."""
+        edge, rules = self.edge, self.rules
+        room = edge.sum(0) < rules.max_parents
+        remove = edge & ~rules.required
+        add = ~edge & rules.allowed & room
+        if not rules.acyclic:
+            return remove, np.zeros_like(edge), add
+        path = _closure(edge)
+        detour = (edge.astype(np.float32) @ path.astype(np.float32)) > 0  # a path of two edges or more
+        reverse = remove & rules.allowed.T & room[:, None] & ~detour
+        return remove, reverse, add & ~path.T
+
+    def steps(self) -> Steps:
+        """Return all legal steps with their gains."""
+        remove, reverse, add = self._legal()
+        self._fill(remove | add | reverse | reverse.T)
+        pairs = [np.argwhere(legal.T)[:, ::-1] for legal in (remove, reverse, add)]  # by target, then source
+        gains = [self.gain[pair[:, 0], pair[:, 1]] for pair in pairs]
+        gains[1] = gains[1] + self.gain[pairs[1][:, 1], pairs[1][:, 0]]
+        removals, reversals, additions = ([(s, t) for s, t in pair.tolist()] for pair in pairs)
+        toggles = [(e,) for e in removals] + [(e, e[::-1]) for e in reversals] + [(e,) for e in additions]
+        return Steps(np.concatenate(gains), toggles)
+
+    def _fill(self, needed: np.ndarray) -> None:
+        """Compute the gains that are needed and not known."""
+        pairs = np.argwhere(needed & np.isnan(self.gain)).tolist()
+        families = [(target, self.toggled(source, target)) for source, target in pairs]
+        self.memo.ask(families)
+        for (source, target), family in zip(pairs, families):
+            self.gain[source, target] = self.memo.scores[family] - self.local[target]
+
+    def take(self, toggles: tuple[Edge, ...]) -> None:
+        """Make a step."""
+        for source, target in toggles:
+            self.parents[target] = self.toggled(source, target)
+            self.local[target] = self.memo[target, self.parents[target]]
+            self.edge[source, target] ^= True
+            self.gain[:, target] = np.nan
+
+    def after(self, toggles: tuple[Edge, ...]) -> Parents:
+        """Return the graph that a step leads to."""
+        parents = list(self.parents)
+        for source, target in toggles:
+            parents[target] = self.toggled(source, target)
+        return tuple(parents)
+
+
+def climb(position: Position) -> Position:
+    """Take the steepest step until none improves the rank; return the position, then a local optimum."""
+    while True:
+        gains, toggles = position.steps()
+        if not len(gains):
+            return position
+        rank, step = position.rank, toggles[int(np.argmax(gains))]
+        position.take(step)
+        if (
+            position.rank[:2] >= rank[:2]
+        ):  # the rank, a correctly rounded sum, can only fall: no endless climb
+            position.take(step[::-1])
+            return position
+
+
+def starts(problem: Problem, restarts: int) -> list[Parents]:
+    """Return the graphs to start from: the required edges alone, then random graphs."""
+    rng = np.random.default_rng(problem.seed)
+    first = from_edges(problem.n_nodes, problem.required)
+    return [first, *(random_graph(problem, rng) for _ in range(restarts))]
+
+
+def random_graph(problem: Problem, rng: np.random.Generator) -> Parents:
+    """Return a random allowed graph: a random order, and for each node a random number of parents before it."""
+    n = problem.n_nodes
+    needed = [problem.needed(target) for target in range(n)]
+    place = np.empty(n, int)
+    place[topological_order(needed, rng) if problem.acyclic else rng.permutation(n)] = np.arange(n)
+    parents = []
+    for target in range(n):
+        free = [s for s in problem.allowed(target) if s not in needed[target]]
+        if problem.acyclic:
+            free = [s for s in free if place[s] < place[target]]
+        room = min(len(free), problem.max_parents - len(needed[target]))
+        drawn = rng.choice(free, rng.integers(room + 1), replace=False).tolist() if room else []
+        parents.append(tuple(sorted((*needed[target], *drawn))))
+    return tuple(parents)
+
+
+def _closure(edge: np.ndarray) -> np.ndarray:
+    """Return ``[a, b]``: whether a path of one edge or more leads from a to b."""
+    path = edge.astype(np.float32)
+    reached = 0
+    while path.sum() > reached:
+        reached = path.sum()
+        path = ((path @ path + path) > 0).astype(np.float32)
+    return path.astype(bool)

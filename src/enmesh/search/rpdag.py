@@ -1,0 +1,95 @@
+"""Search over restricted partially directed graphs (RPDAGs): classes of acyclic graphs instead of graphs.
+
+Acid and de Campos, JAIR 18 (2003). Where a score gives all graphs of a class the same value (symmetric
+scores), the search skips the steps between them. Transfer entropy is no such score, T(X -> Y) is not T(Y ->
+X), although the paper says so (section on score-equivalence); a class is therefore valued by its best graph,
+which is the same for symmetric scores and makes the search a heuristic over graphs for all others.
+"""
+
+from collections.abc import Iterable
+from math import fsum, inf
+
+from enmesh.errors import InputError
+from enmesh.graphs import Parents, RestrictedPDAG
+from enmesh.options import option
+from enmesh.search.base import Evaluate, Family, Found, Memo, Problem, conclude
+from enmesh.search.local import Position, Rules, climb, starts
+
+
+@option
+class RPDAG:
+    """Steepest ascent over RPDAGs with the operators A_arc, A_link, A_hh, D_arc and D_link.
+
+    It starts from the graph of required edges and from ``restarts`` random graphs, and returns the best graph
+    of the best class, scored exactly. With cycles allowed there are no classes and each node is climbed alone
+    by adding and removing edges.
+    """
+
+    restarts: int = 20
+
+    def __post_init__(self):
+        if self.restarts < 0:
+            raise InputError(f"restarts is {self.restarts}; it must be 0 or more")
+
+    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
+        """Return the best graph found."""
+        memo, graphs = Memo(evaluate, problem), starts(problem, self.restarts)
+        if problem.acyclic:
+            classes = Classes(memo, problem)
+            ranks = [classes.climb(RestrictedPDAG.of(graph)) for graph in graphs]
+        else:
+            ranks = [climb(Position(memo, Rules.of(problem), graph)).rank for graph in graphs]
+        return conclude(memo, min(ranks)[-1])
+
+
+class Classes:
+    """Values of RPDAGs under a problem."""
+
+    def __init__(self, memo: Memo, problem: Problem):
+        self.memo = memo
+        nodes = range(problem.n_nodes)
+        self.allowed = [frozenset(problem.allowed(node)) for node in nodes]
+        self.needed = [frozenset(problem.needed(node)) for node in nodes]
+        self.max_parents = problem.max_parents
+
+    def fits(self, family: Family) -> bool:
+        """Return whether a family is allowed."""
+        target, sources = family[0], frozenset(family[1])
+        return self.needed[target] <= sources <= self.allowed[target] and len(sources) <= self.max_parents
+
+    def layouts(self, pdag: RestrictedPDAG) -> list[list[list[Family]]] | None:
+        """Return for each piece its allowed layouts: a tree has one per root, a node with parents just one.
+
+        None if some piece has none, that is if no graph of the class is allowed.
+        """
+        pieces = [[[(node, tuple(sorted(some)))]] for node, some in enumerate(pdag.parents) if some]
+        pieces += [[list(pdag.rooted(root).items()) for root in tree] for tree in pdag.trees()]
+        pieces = [[layout for layout in piece if all(map(self.fits, layout))] for piece in pieces]
+        return pieces if all(pieces) else None
+
+    def rank(self, pieces: list[list[list[Family]]]) -> tuple[float, int, Parents]:
+        """Return the rank of the best graph of a class (`Memo.rank`)."""
+        best = [min(piece, key=self._layout_rank) for piece in pieces]
+        parents = tuple(sources for _, sources in sorted(family for layout in best for family in layout))
+        return self.memo.rank(parents)
+
+    def _layout_rank(self, layout: list[Family]) -> tuple:
+        return (-fsum(self.memo[family] for family in layout), sorted(layout))
+
+    def climb(self, pdag: RestrictedPDAG) -> tuple[float, int, Parents]:
+        """Return the rank of the local optimum that steepest ascent reaches."""
+        best = (inf,)
+        better = self._ranked([pdag])
+        while better and better[0][0][:2] < best[:2]:
+            best, pdag = better[0]
+            better = self._ranked(pdag.neighbours())
+        return best
+
+    def _ranked(self, pdags: Iterable[RestrictedPDAG]) -> list[tuple]:
+        """Return allowed classes as ``(rank, class)``, the best first; all scores are asked for at once."""
+        laid = [(pdag, self.layouts(pdag)) for pdag in pdags]
+        laid = [(pdag, pieces) for pdag, pieces in laid if pieces]
+        self.memo.ask(
+            family for _, pieces in laid for piece in pieces for layout in piece for family in layout
+        )
+        return sorted(((self.rank(pieces), pdag) for pdag, pieces in laid), key=lambda pair: pair[0])

@@ -1,0 +1,71 @@
+"""Tabu search: always take the best step, even downhill, but do not touch an edge again that was changed just
+now.
+
+Glover's tabu list over edges (Koller and Friedman 2009, section 18.4.3): the list leads the search out of a
+local optimum, and a step to a graph better than any before is taken even if it is on the list (aspiration).
+"""
+
+from collections import deque
+
+import numpy as np
+
+from enmesh.errors import InputError
+from enmesh.graphs import Parents
+from enmesh.options import option
+from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
+from enmesh.search.local import Position, Rules, starts
+
+
+@option
+class Tabu:
+    """Steepest steps under a tabu list, from the graph of required edges and from ``restarts`` random graphs.
+
+    Attributes
+    ----------
+    length
+        Number of steps for which a changed edge stays untouched.
+    patience
+        Steps without a new best graph after which a start is given up.
+    restarts
+        Number of random graphs to start from, besides the required edges alone.
+    """
+
+    length: int = 10
+    patience: int = 50
+    restarts: int = 10
+
+    def __post_init__(self):
+        if self.length < 1 or self.patience < 1:
+            raise InputError(f"length is {self.length} and patience {self.patience}; both must be 1 or more")
+        if self.restarts < 0:
+            raise InputError(f"restarts is {self.restarts}; it must be 0 or more")
+
+    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
+        """Return the best graph found."""
+        memo, rules = Memo(evaluate, problem), Rules.of(problem)
+        walks = (self._walk(Position(memo, rules, start)) for start in starts(problem, self.restarts))
+        return conclude(memo, min(walks)[-1])
+
+    def _walk(self, position: Position) -> tuple[float, int, Parents]:
+        """Return the rank of the best graph on one walk."""
+        best, idle = position.rank, 0
+        recent: deque = deque(maxlen=self.length)
+        while idle < self.patience:
+            gains, toggles = position.steps()
+            untouched = _untouched(toggles, recent)
+            aspiring = gains > -best[0] + position.rank[0]
+            gains = np.where(untouched | aspiring, gains, -np.inf)
+            if not np.isfinite(gains).any():
+                break
+            step = toggles[int(np.argmax(gains))]
+            position.take(step)
+            recent.append(step)
+            idle = 0 if position.rank < best else idle + 1
+            best = min(best, position.rank)
+        return best
+
+
+def _untouched(toggles, recent) -> np.ndarray:
+    """Return for each step whether none of its edges, in either direction, was changed recently."""
+    touched = {frozenset(edge) for step in recent for edge in step}
+    return np.array([frozenset(step[0]) not in touched for step in toggles], bool)
