@@ -93,9 +93,13 @@ def test_heart_and_breath_depend_on_the_estimator(shared_data):
             for s, t in ((heart, breath), (breath, heart))
         ]
 
-    for width in (0.1, 0.2, 0.4):
-        there, back = both(em.Kernel(width=width, theiler=100), 1)
-        assert there > back
+    # With the Theiler window a box under half a standard deviation is often empty and the order is noise, in JIDT too.
+    for estimator in (
+        *(em.Kernel(width=width, theiler=100) for width in (0.5, 0.7, 1.0)),
+        *(em.Kernel(width=width) for width in (0.1, 0.2, 0.5, 1.0)),
+    ):
+        there, back = both(estimator, 1)
+        assert there > 1.1 * back
     there, back = both(em.KSG(noise=0), 2)
     assert back > there
     assert (there, back) == pytest.approx((0.0059, 0.0516), abs=0.005)

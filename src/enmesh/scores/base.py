@@ -5,6 +5,7 @@ family at a time. A scorer's answers are pure: they depend on data, options and 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,23 +33,23 @@ class Scorer(ABC):
         """Test one edge given the target's other parents."""
         return analytic(self.ask, (source,), target, given)
 
-    def bounds(self) -> "FitBounds | None":
-        """Return what the score can be at most, where that is known without computing it."""
+    def bounds(self, candidates: Sequence[tuple[int, ...]]) -> "FitBounds | None":
+        """Return what the score can be at most with the given candidates per target, where that is known."""
         return None
 
 
 class FitBounds:
-    """score = fit - penalty with both growing with the set: enough to leave sets out unseen .
+    """score = fit - penalty with both growing with the set: enough to leave sets out unseen.
 
     A set and all its supersets go when ``ceiling - penalty(set)`` is no better than what is known.
     """
 
-    def __init__(self, scorer):
-        self._scorer = scorer
+    def __init__(self, scorer, candidates: Sequence[tuple[int, ...]]):
+        self._scorer, self._candidates = scorer, candidates
 
-    def ceiling(self, target: int, candidates: tuple[int, ...]) -> float:
+    def ceiling(self, target: int) -> float:
         """Return the fit of all candidates together; no subset's exceeds it."""
-        return self._scorer.fit(target, candidates)
+        return self._scorer.fit(target, self._candidates[target])
 
     def penalty(self, target: int, parents: tuple[int, ...]) -> float:
         """Return the penalty of a set; no superset's is smaller."""

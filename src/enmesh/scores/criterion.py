@@ -60,5 +60,5 @@ class _CriterionScorer(Scorer):
         past = blocks.own(target) + blocks.sources(parents)
         return weight * self.score.estimator.n_parameters(blocks.arities([(target, 0)]), blocks.arities(past))
 
-    def bounds(self):
-        return FitBounds(self)
+    def bounds(self, candidates):
+        return FitBounds(self, candidates)

@@ -65,8 +65,8 @@ class _MITScorer(Scorer):
         value = self._information(target, (source,), given)
         return Significance(value, float(chdtrc(dof, max(0.0, 2 * n * value))), np.empty(0), dof / (2 * n))
 
-    def bounds(self):
-        return FitBounds(self)
+    def bounds(self, candidates):
+        return FitBounds(self, candidates)
 
     def _columns(self, nodes):
         return [(j, self.score.lag) for j in sorted(nodes)]

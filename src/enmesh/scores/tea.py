@@ -73,8 +73,8 @@ class _TEAScorer(Scorer):
             parents, self._states, lambda j, earlier: self._quantile(target, (j,), earlier), self.score.alpha
         )
 
-    def bounds(self):
-        return None if self.score.null == "ess" else FitBounds(self)
+    def bounds(self, candidates):
+        return None if self.score.null == "ess" else FitBounds(self, candidates)
 
     def _states(self, node):
         """Joint states of a parent's past; its width if it is continuous."""

@@ -1,0 +1,350 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+from scipy.stats import f as f_distribution
+
+import enmesh as em
+from enmesh.measures import Transfers
+from enmesh.scores.penalty import largest_sum
+from enmesh.significance import null_values
+from tests import naive
+
+EMBEDDING = em.Embedding(dim={"a": 1, "b": 2, "c": 1})
+
+
+def linear(n=250, seed=0):
+    rng = np.random.default_rng(seed)
+    values = np.zeros((n, 3))
+    for t in range(1, n):
+        values[t] = 0.4 * values[t - 1] + rng.normal(size=3)
+        values[t, 1] += 0.5 * values[t - 1, 0]
+        values[t, 2] += 0.5 * values[t - 1, 1]
+    return em.Series(values, names="abc")
+
+
+def states(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 2, (n, 3))
+    values[1:, 1] = values[:-1, 0] ^ (rng.random(n - 1) < 0.15)
+    values[:, 2] = rng.integers(0, 3, n)
+    return em.Series(values, names="abc")
+
+
+SCORES = {
+    "te": (linear, em.TE(estimator=em.Gaussian(), embedding=EMBEDDING)),
+    "te-ksg": (linear, em.TE(estimator=em.KSG(), embedding=EMBEDDING)),
+    "tea": (linear, em.TEA(embedding=EMBEDDING)),
+    "tea-f": (linear, em.TEA(embedding=EMBEDDING, null="f")),
+    "tea-ess": (linear, em.TEA(embedding=EMBEDDING, null="ess")),
+    "tea-collective": (linear, em.TEA(embedding=EMBEDDING, penalty="collective")),
+    "tea-discrete": (states, em.TEA(estimator=em.Discrete(), embedding=EMBEDDING)),
+    "tee": (linear, em.TEE(estimator=em.Gaussian(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19)),
+    "tee-ksg": (linear, em.TEE(estimator=em.KSG(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19)),
+    "tee-collective": (
+        linear,
+        em.TEE(
+            estimator=em.Gaussian(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19, penalty="collective"
+        ),
+    ),
+    "bic": (linear, em.Criterion("bic", embedding=EMBEDDING)),
+    "aic-discrete": (states, em.Criterion("aic", estimator=em.Discrete(), embedding=EMBEDDING)),
+    "mit": (states, em.MIT()),
+    "mit-now": (linear, em.MIT(estimator=em.Gaussian(), lag=0)),
+}
+battery = pytest.mark.parametrize("name", SCORES)
+GRAPHS = [{}, {"b": ["a"]}, {"b": ["a"], "c": ["a", "b"]}, {"a": ["b", "c"], "b": ["c"]}]
+
+
+@battery
+def test_local_scores_add_up_and_stand_alone(name):
+    """Decomposability: a node's score is the same in every graph that gives it the same parents."""
+    make, score = SCORES[name]
+    series = make()
+    seen = {}
+    for graph in GRAPHS:
+        found = em.score(series, graph, score)
+        assert found.total == pytest.approx(sum(found.local.values()))
+        for node, value in found.local.items():
+            key = node, tuple(sorted(graph.get(node, ())))
+            assert seen.setdefault(key, value) == value
+            if not key[1] and not isinstance(score, em.Criterion):
+                assert value == 0.0
+
+
+@battery
+def test_order_of_parents_never_matters(name):
+    make, score = SCORES[name]
+    there = em.score(make(), {"c": ["a", "b"]}, score)
+    back = em.score(make(), {"c": ["b", "a"]}, score)
+    assert there.local == back.local
+
+
+@battery
+def test_same_bits_whatever_was_asked_before(name):
+    make, score = SCORES[name]
+    fresh = score.bind(make()).local(2, (0, 1))
+    used = score.bind(make())
+    for parents in ((), (1,), (0,)):
+        used.local(2, parents)
+        used.local(1, tuple(p for p in parents if p != 1))
+    assert used.local(2, (0, 1)) == fresh
+    assert used.local(2, (0, 1)) == fresh
+
+
+@battery
+def test_edges_are_tested_given_the_other_parents(name):
+    make, score = SCORES[name]
+    test = score.bind(make()).edge(0, 1, (2,))
+    assert 0 < test.p_value <= 1 or (test.p_value >= 0 and score.estimator.analytic)
+    assert np.isfinite(test.value)
+
+
+# --- TE ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("make", "estimator"), [(linear, em.Gaussian()), (states, em.Discrete())])
+def test_naive_te_wants_every_edge_and_the_others_do_not(make, estimator):
+    """Corollary 1."""
+    series, pairs = make(), [(j, i) for j, i in product(range(3), repeat=2) if j < i]
+    naive_te = em.TE(estimator=estimator, embedding=em.Embedding())
+    graphs = []
+    for mask in range(2 ** len(pairs)):
+        graph = {"a": [], "b": [], "c": []}
+        for bit, (j, i) in enumerate(pairs):
+            if mask >> bit & 1:
+                graph["abc"[i]].append("abc"[j])
+        graphs.append(graph)
+    full = graphs[-1]
+    best = max(graphs, key=lambda g: em.score(series, g, naive_te).total)
+    assert best == full
+    tea = em.TEA(estimator=estimator, embedding=em.Embedding())
+    tee = em.TEE(estimator=estimator, embedding=em.Embedding(), n_surrogates=99)
+    for score in (tea, tee):
+        scores = [em.score(series, g, score).total for g in graphs]
+        assert max(scores) > scores[-1]
+
+
+# --- TEA ------------------------------------------------------------------------------------------------------------
+
+
+def test_tea_by_hand():
+    series, n = linear(), 248
+    te = em.transfer_entropy(series, ["a", "b"], "c", estimator=em.Gaussian(), embedding=EMBEDDING)
+    summed = em.score(series, {"c": ["a", "b"]}, em.TEA(embedding=EMBEDDING, alpha=0.95)).local["c"]
+    assert summed == pytest.approx(2 * n * te - chi2.ppf(0.95, 1) - chi2.ppf(0.95, 2), abs=1e-8)
+    together = em.TEA(embedding=EMBEDDING, alpha=0.95, penalty="collective")
+    assert em.score(series, {"c": ["a", "b"]}, together).local["c"] == pytest.approx(
+        2 * n * te - chi2.ppf(0.95, 3), abs=1e-8
+    )
+
+
+def test_f_null_is_the_exact_test_of_a_regression():
+    """2 N T at its quantile means an F statistic at its own."""
+    alpha, n = 0.95, 248
+    score = em.TEA(embedding=EMBEDDING, alpha=alpha, null="f").bind(linear())
+    penalty = score.penalty(2, (1,))
+    rest = n - 1 - 1 - 2
+    statistic = np.expm1(penalty / n) * rest / 2
+    assert f_distribution.cdf(statistic, 2, rest) == pytest.approx(alpha)
+
+
+def test_effective_sample_size_raises_the_penalty_of_autocorrelated_residuals():
+    rng = np.random.default_rng(0)
+    x = np.zeros((600, 2))
+    for t in range(2, 600):
+        x[t] = 1.3 * x[t - 1] - 0.4 * x[t - 2] + rng.normal(size=2)
+    series = em.Series(x, names="ab")
+    short = em.TEA(embedding=em.Embedding(dim=1), null="ess").bind(series)
+    right = em.TEA(embedding=em.Embedding(dim=2), null="ess").bind(series)
+    plain = em.TEA(embedding=em.Embedding(dim=1)).bind(series)
+    assert short.penalty(1, (0,)) > 1.1 * plain.penalty(1, (0,))
+    assert right.penalty(1, (0,)) == pytest.approx(chi2.ppf(0.99, 2), rel=0.1)
+
+
+def test_mit_penalties_and_degrees_of_freedom():
+    """Arity 3, alpha .999, cumulative, in the paper's predecessor."""
+    table = [18.47, 51.37, 119.35, 278.51, 686.92, 1800.9]
+    rng = np.random.default_rng(0)
+    series = em.Series(rng.integers(0, 3, (500, 7)))
+    score = em.MIT(estimator=em.Discrete(), alpha=0.999).bind(series)
+    found = [score.penalty(0, tuple(range(1, p + 1))) for p in range(1, 7)]
+    np.testing.assert_allclose(found, table, rtol=2e-4, atol=0.01)
+
+
+def test_discrete_degrees_of_freedom_telescope():
+    """(r_i - 1)(r_j^kappa_j - 1) r_i^kappa_i prod earlier r_k^kappa_k sums to the collective count."""
+    series = states()
+    tea = em.TEA(estimator=em.Discrete(), embedding=EMBEDDING).bind(series)
+    blocks = tea.ask.blocks
+    dof = tea.score.estimator.dof
+
+    def columns(nodes):
+        return blocks.arities(blocks.sources(nodes))
+
+    own = blocks.arities(blocks.own(0))
+    one, then = dof((2,), columns([1]), own), dof((2,), columns([2]), own + columns([1]))
+    assert (one, then) == ((2 - 1) * (2**2 - 1) * 2, (2 - 1) * (3 - 1) * 2 * 2**2)
+    assert one + then == dof((2,), columns([1, 2]), own)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(2, 5), min_size=1, max_size=4),
+    st.sampled_from([0.1, 0.3, 0.5, 0.6, 0.7, 0.9, 0.99, 0.999]),
+    st.integers(2, 4),
+)
+def test_largest_penalty_equals_all_permutations(arities, alpha, own):
+    def quantile(j, earlier):
+        before = int(np.prod([arities[k] for k in earlier])) if earlier else 1
+        return chi2.ppf(alpha, 2 * (arities[j] - 1) * own * before)
+
+    found = largest_sum(tuple(range(len(arities))), lambda j: arities[j], quantile, alpha)
+    assert found == pytest.approx(naive.largest_penalty(alpha, 3, own, arities), rel=1e-9)
+
+
+def test_tea_flips_between_nats_and_bits():
+    """With N = 1000 and correlation .05: 2 N T = 2.503 in nats, 3.611 in bits, against 2.706."""
+    te = -np.log(1 - 0.05**2) / 2
+    assert 2000 * te == pytest.approx(2.503, abs=1e-3)
+    assert 2000 * te < chi2.ppf(0.9, 1) < 2000 * te / np.log(2)
+
+
+# --- TEE ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [em.Gaussian(), em.KSG()])
+def test_sequential_tee_is_the_smallest_total_over_orders(estimator):
+    series = linear(150)
+    score = em.TEE(estimator=estimator, embedding=em.Embedding(), alpha=0.9, n_surrogates=19, seed=4)
+    ask = Transfers(series, estimator, em.Embedding())
+
+    def step(j, earlier):
+        null = null_values(ask, (j,), 2, earlier, em.CircularShift(), 19, 4)
+        return ask.value((j,), 2, earlier) - naive.quantile(null, 0.9)
+
+    assert em.score(series, {"c": ["a", "b"]}, score).local["c"] == pytest.approx(
+        naive.smallest_sequential((0, 1), step), abs=1e-12
+    )
+
+
+def test_first_terms_of_sequential_tee_sum_to_the_collective_te():
+    series = linear()
+    zero = em.TEE(estimator=em.Gaussian(), embedding=EMBEDDING, alpha=0, n_surrogates=0)
+    te = em.TE(estimator=em.Gaussian(), embedding=EMBEDDING)
+    assert em.score(series, {"c": ["a", "b"]}, zero).local == em.score(series, {"c": ["a", "b"]}, te).local
+
+
+def test_tee_takes_the_papers_quantiles():
+    series = linear(150)
+    for alpha, count, rank in ((0.9, 9, 9), (0.07, 100, 7)):
+        score = em.TEE(
+            estimator=em.Gaussian(), embedding=em.Embedding(), alpha=alpha, n_surrogates=count, seed=2
+        )
+        test = em.significance(series, "a", "c", estimator=em.Gaussian(), n_surrogates=count, seed=2)
+        expected = test.value - np.sort(test.null)[rank - 1]
+        assert em.score(series, {"c": ["a"]}, score).local["c"] == expected
+
+
+def test_many_parents_take_the_strongest_first():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(200, 6))
+    values[1:, 5] += values[:-1, :4] @ [0.2, 0.8, 0.4, 0.6]
+    series = em.Series(values)
+    score = em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(), alpha=0.9, n_surrogates=9)
+    scorer = score.bind(series)
+    order = sorted(range(4), key=lambda j: -scorer.ask.value((j,), 5))
+    expected = 0.0
+    for position, j in enumerate(order):
+        earlier = tuple(sorted(order[:position]))
+        null = null_values(scorer.ask, (j,), 5, earlier, em.CircularShift(), 9, 0)
+        expected += scorer.ask.value((j,), 5, earlier) - null.max()
+    assert scorer.local(5, (0, 1, 2, 3)) == pytest.approx(expected, abs=1e-12)
+
+
+# --- criteria ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "weight"), [("ml", 0), ("aic", 1), ("bic", np.log(248) / 2)])
+def test_criteria_are_likelihood_minus_parameters(kind, weight):
+    series, graph = linear(), {"b": ["a"], "c": ["a", "b"]}
+    likelihood = em.log_likelihood(series, graph, estimator=em.Gaussian(), embedding=EMBEDDING)
+    parameters = (1 + 2) + (2 + 1 + 2) + (1 + 3 + 2)
+    score = em.score(series, graph, em.Criterion(kind, embedding=EMBEDDING))
+    assert score.total == pytest.approx(likelihood - weight * parameters, abs=1e-7)
+
+
+def test_discrete_criterion_counts_probability_tables():
+    series, graph = states(), {"b": ["a"]}
+    score = em.Criterion("bic", estimator=em.Discrete(), embedding=em.Embedding())
+    likelihood = em.log_likelihood(series, graph, estimator=em.Discrete())
+    parameters = 1 * 2 + 1 * 2 * 2 + 2 * 3
+    assert em.score(series, graph, score).total == pytest.approx(
+        likelihood - np.log(399) / 2 * parameters, abs=1e-8
+    )
+
+
+def test_mit_now_is_symmetric_and_lagged_is_not():
+    series = linear()
+    now = em.MIT(estimator=em.Gaussian(), lag=0)
+    there, back = (em.score(series, g, now).total for g in ("a>b", "b>a"))
+    assert there == pytest.approx(back, abs=1e-8)
+    lagged = em.MIT(estimator=em.Gaussian())
+    there, back = (em.score(series, g, lagged).total for g in ("a>b", "b>a"))
+    assert abs(there - back) > 1
+
+
+def test_bounds_hold_for_every_set():
+    """ceiling - penalty is never under the score of the set or a superset (decomposable, monotone fit)."""
+    for name in ("tea", "tea-f", "tea-collective", "tea-discrete", "bic", "aic-discrete", "mit"):
+        make, score = SCORES[name]
+        scorer = score.bind(make())
+        bounds = scorer.bounds([(1, 2), (0, 2), (0, 1)])
+        for target in range(3):
+            others = tuple(j for j in range(3) if j != target)
+            sets = [(), (others[0],), (others[1],), others]
+            for small, large in product(sets, repeat=2):
+                if set(small) <= set(large):
+                    assert (
+                        scorer.local(target, large)
+                        <= bounds.ceiling(target) - bounds.penalty(target, small) + 1e-9
+                    )
+
+
+# --- refusals -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda: em.TEA(estimator=em.KSG()),
+            "TEA needs an estimator with a known null distribution (Gaussian, Discrete); with KSG use TEE, which finds it by surrogates",
+        ),
+        (
+            lambda: em.Criterion("bic", estimator=em.Kernel()),
+            "Criterion needs an estimator with a known null distribution (Gaussian, Discrete); with Kernel use TEE, which finds it by surrogates",
+        ),
+        (lambda: em.Criterion("hqc"), "criterion 'hqc' is not known; use 'ml', 'aic' or 'bic'"),
+        (
+            lambda: em.TEA(alpha=1.0),
+            "alpha=1.0 is not possible; give a confidence level from 0 to below 1, such as 0.99",
+        ),
+        (lambda: em.TEA(penalty="both"), "penalty='both' is not known; use 'sum' or 'collective'"),
+        (lambda: em.TEA(null="t"), "null='t' is not known; use 'chi2', 'f' or 'ess'"),
+        (lambda: em.TEA(estimator=em.Discrete(), null="f"), "null='f' is for Gaussian; Discrete has 'chi2'"),
+        (lambda: em.TEE(penalty="sum"), "penalty='sum' is not known; use 'sequential' or 'collective'"),
+        (
+            lambda: em.TEE(alpha=0.99, n_surrogates=50),
+            "50 surrogates are too few for alpha=0.99; at least 99 are needed",
+        ),
+        (lambda: em.MIT(lag=2), "lag=2 is not possible; use 1, or 0 for contemporaneous data"),
+    ],
+)
+def test_impossible_scores_are_refused(make, said):
+    with pytest.raises(em.InputError) as caught:
+        make()
+    assert str(caught.value) == said

@@ -1,0 +1,180 @@
+import numpy as np
+import pytest
+from scipy.stats import false_discovery_control, kstest
+
+import enmesh as em
+from enmesh.significance import least_surrogates, order_statistic, q_values
+from tests import naive
+
+
+def coupled(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    values = np.zeros((n, 3))
+    for t in range(1, n):
+        values[t] = 0.5 * values[t - 1] + rng.normal(size=3)
+        values[t, 1] += 0.6 * values[t - 1, 0]
+    return em.Series(values, names="abc")
+
+
+def test_value_p_value_and_null():
+    test = em.significance(coupled(), "a", "b", estimator=em.Gaussian(), n_surrogates=99, seed=3)
+    assert test.value == em.transfer_entropy(coupled(), "a", "b", estimator=em.Gaussian())
+    assert test.null.shape == (99,)
+    assert test.p_value == 1 / 100
+    assert test.corrected == pytest.approx(test.value - test.null.mean())
+    assert test.quantile(0.95) == np.sort(test.null)[94]
+    none = em.significance(coupled(), "c", "b", estimator=em.Gaussian(), n_surrogates=99, seed=3)
+    assert none.p_value == (1 + (none.null >= none.value).sum()) / 100
+    assert none.p_value > 0.05
+
+
+def test_collective_and_conditional_tests():
+    given = dict(estimator=em.Gaussian(), n_surrogates=49)
+    both = em.significance(coupled(), ["a", "c"], "b", **given)
+    swapped = em.significance(coupled(), ["c", "a"], "b", **given)
+    assert both.value == pytest.approx(
+        em.transfer_entropy(coupled(), ["a", "c"], "b", estimator=em.Gaussian())
+    )
+    np.testing.assert_array_equal(both.null, swapped.null)
+    assert em.significance(coupled(), "a", "b", given="c", **given).p_value == 0.02
+
+
+def test_seed_decides_and_nothing_else():
+    first = em.significance(coupled(), "a", "b", n_surrogates=19, seed=1)
+    em.significance(coupled(), "c", "b", n_surrogates=19, seed=5)
+    again = em.significance(coupled(), "a", "b", n_surrogates=19, seed=1)
+    other = em.significance(coupled(), "a", "b", n_surrogates=19, seed=2)
+    np.testing.assert_array_equal(first.null, again.null)
+    assert (first.null != other.null).any()
+
+
+def test_analytic_test_is_chi_square():
+    test = em.significance(
+        coupled(), "c", "b", estimator=em.Gaussian(), embedding=em.Embedding(dim=2), n_surrogates=0
+    )
+    from scipy.stats import chi2
+
+    assert test.p_value == pytest.approx(chi2.sf(2 * 298 * test.value, 2))
+    assert test.null_mean == pytest.approx(2 / (2 * 298))
+    with pytest.raises(
+        em.InputError, match="KSG has no known null distribution; use TEE, which finds it by surrogates"
+    ):
+        em.significance(coupled(), "c", "b", n_surrogates=0)
+
+
+def test_order_statistic_with_the_papers_counts():
+    null = np.random.default_rng(0).normal(size=100)
+    assert order_statistic(null, 0.07) == np.sort(null)[6]
+    assert order_statistic(null[:9], 0.9) == null[:9].max()
+    assert order_statistic(null, 0.0) == 0.0
+    for alpha in (0.07, 0.29, 0.5, 0.9, 0.95, 0.99):
+        assert order_statistic(null, alpha) == naive.quantile(null, alpha)
+    assert [least_surrogates(a) for a in (0.0, 0.5, 0.9, 0.95, 0.99)] == [0, 1, 9, 19, 99]
+
+
+def test_q_values_are_benjamini_hochberg():
+    p = np.random.default_rng(0).random(20) ** 3
+    ranked = np.sort(p) * 20 / np.arange(1, 21)
+    steps = np.minimum.accumulate(ranked[::-1])[::-1]
+    np.testing.assert_allclose(np.sort(q_values(p)), np.minimum(steps, 1))
+    np.testing.assert_allclose(q_values(p), false_discovery_control(p))
+
+
+def test_matrix_rows_drive_columns():
+    matrix = em.te_matrix(coupled(), estimator=em.Gaussian())
+    assert matrix.te.loc["a", "b"] == em.transfer_entropy(coupled(), "a", "b", estimator=em.Gaussian())
+    assert np.isnan(np.diag(matrix.te)).all()
+    assert matrix.p_value.loc["a", "b"] < 0.001
+    assert matrix.p_value.loc["b", "a"] > 0.01
+    conditional = em.te_matrix(coupled(), estimator=em.Gaussian(), conditional=True)
+    assert conditional.te.loc["a", "b"] == em.transfer_entropy(
+        coupled(), "a", "b", given="c", estimator=em.Gaussian()
+    )
+    plain = em.te_matrix(coupled(120), estimator=em.KSG())
+    assert plain.p_value.isna().to_numpy().all()
+
+
+def test_too_few_surrogates_for_the_correction_are_warned_of():
+    with pytest.warns(
+        em.HazardWarning,
+        match=r"19 surrogates cannot bring a single link among 6 to a q-value of 0.05.*119 surrogates are needed",
+    ):
+        em.te_matrix(coupled(120), estimator=em.Gaussian(), n_surrogates=19)
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "many", True])
+def test_impossible_counts_are_refused(count):
+    with pytest.raises(
+        em.InputError, match="n_surrogates=.* is not possible; give a whole number, 199 is usual"
+    ):
+        em.significance(coupled(), "a", "b", n_surrogates=count)
+
+
+# --- calibration: p-values of independent series are uniform ------------------------------------------------------
+
+ESTIMATORS = {
+    "gaussian": em.Gaussian(),
+    "discrete": em.Discrete(),
+    "kernel": em.Kernel(width=0.8),
+    "ksg1": em.KSG(),
+    "ksg2": em.KSG(algorithm=2),
+    "ksg-rank": em.KSG(normalise="rank"),
+}
+SURROGATES = {
+    "permute": em.Permute(),
+    "bootstrap": em.Bootstrap(),
+    "shift": em.CircularShift(),
+    "local": em.LocalPermute(),
+}
+LINKS = {"single": ("b", ()), "conditional": ("b", ("c",)), "collective": (["b", "c"], ())}
+
+
+def independent_p_values(estimator, surrogate, link, repeats, n=100, count=39):
+    source, given = LINKS[link]
+    found = []
+    for repeat in range(repeats):
+        rng = np.random.default_rng([17, repeat])
+        values = rng.integers(0, 2, (n, 3)) if estimator.discrete else rng.normal(size=(n, 3))
+        series = em.Series(values, names="abc")
+        test = em.significance(
+            series,
+            source,
+            "a",
+            given=given,
+            estimator=estimator,
+            surrogate=surrogate,
+            n_surrogates=count,
+            seed=repeat,
+        )
+        # Uniform on the grid 1/40 .. 1; ties (discrete) are broken at random to make it continuous.
+        above, equal = (test.null > test.value).sum(), (test.null == test.value).sum()
+        found.append((above + rng.random() * (1 + equal)) / (count + 1))
+    return np.array(found)
+
+
+def check_uniform(p_values):
+    """Neither a test that always fires nor one that does nothing passes."""
+    assert kstest(p_values, "uniform").pvalue > 0.001
+    assert 0.02 < (p_values <= 0.1).mean() < 0.22
+
+
+@pytest.mark.parametrize("surrogate", SURROGATES)
+def test_p_values_are_uniform_quick(surrogate):
+    check_uniform(independent_p_values(em.Gaussian(), SURROGATES[surrogate], "single", 150))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("surrogate", SURROGATES)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_p_values_are_uniform(estimator, surrogate, link):
+    check_uniform(independent_p_values(ESTIMATORS[estimator], SURROGATES[surrogate], link, 300))
+
+
+def test_the_uniformity_check_can_fail():
+    with pytest.raises(AssertionError):
+        check_uniform(np.full(300, 1.0))
+    with pytest.raises(AssertionError):
+        check_uniform(np.random.default_rng(0).random(300) ** 2)
+    with pytest.raises(AssertionError):
+        check_uniform(np.zeros(300))
