@@ -19,8 +19,8 @@ def random_dag(
     """Draw a directed acyclic graph ``{target: parents}``.
 
     Nodes get a random order; each earlier node drives each later one with probability ``density``; a node
-    with more than ``max_parents`` keeps that many of them at random. The order of the result's keys is that of
-    the names and says nothing about who drives whom.
+    with more than ``max_parents`` keeps that many of them at random. The order of the result's keys is that
+    of the names and says nothing about who drives whom.
 
     >>> random_dag(3, density=1.0, seed=1)
     {'x0': (), 'x1': ('x0',), 'x2': ('x0', 'x1')}
