@@ -1,0 +1,254 @@
+"""Hazards in a series, each with its number: what could make an inferred network mislead.
+
+Nothing here refuses data. A finding is a value; whoever infers turns it into a warning.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from enmesh.embedding import Blocks, Embedding
+from enmesh.reconstruct import prediction_errors, scaled
+from enmesh.series import Series
+from enmesh.surrogates import decorrelation_time
+
+SYNCHRONISED = 0.99
+# Samples over which the autocorrelation stays above 1/e before permuted surrogates mislead.
+SLOW = 5
+# A node that wanders as slowly as this share of the record cannot be told from one that drifts away.
+WANDERS = 0.1
+# Share of the variance that a node's own past leaves unexplained.
+DETERMINED = 0.01
+# Standard errors between the two halves of a record.
+SHIFTED = 5.0
+BLOCKS = 10
+LARGE_DIMENSION = 10
+SAMPLES_PER_DIMENSION = 50
+SAMPLES_PER_STATE = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One hazard: its kind, the nodes it concerns, the number that shows it, and its meaning in words."""
+
+    kind: str
+    nodes: tuple[str, ...]
+    value: float
+    message: str
+
+    def __str__(self):
+        return self.message
+
+
+def diagnose(
+    series: Series, embedding: Embedding | None = None, *, max_parents: int | None = None
+) -> tuple[Finding, ...]:
+    """Look for hazards in a series.
+
+    Parameters
+    ----------
+    series
+        The data.
+    embedding
+        The one to be used, default kappa 1 and tau 1: near-determinism and dimension depend on it.
+    max_parents
+        Largest number of sources that will be asked about together; None for all other nodes.
+
+    Returns
+    -------
+    Findings of kinds ``"synchronisation"``, ``"autocorrelation"``, ``"determinism"``, ``"stationarity"``,
+    ``"dimension"`` and ``"samples"``; none for data without a hazard.
+
+    Examples
+    --------
+    >>> from enmesh.simulate import coupled_map
+    >>> [finding.kind for finding in diagnose(coupled_map("a>b", n=1000, coupling=0.7))]
+    ['synchronisation', 'determinism']
+    """
+    embedding = embedding or Embedding()
+    blocks = Blocks(series, embedding, _numbers)
+    most = series.n_nodes - 1 if max_parents is None else min(max_parents, series.n_nodes - 1)
+    findings = [*_synchronisation(series), *_slowness(series)]
+    if not series.is_integer:
+        findings += _determinism(blocks)
+    return (*findings, *_shifts(series), *_size(series, blocks, most))
+
+
+def _synchronisation(series) -> Iterator[Finding]:
+    """Pairs with |correlation| over 0.99: both carry the same values, neither tells more."""
+    for i, j in combinations(range(series.n_nodes), 2):
+        correlation = _correlation(*_together(series, i, j))
+        if abs(correlation) > SYNCHRONISED:
+            nodes = series.names[i], series.names[j]
+            yield Finding(
+                kind="synchronisation",
+                nodes=nodes,
+                value=correlation,
+                message=f"{nodes[0]} and {nodes[1]} are synchronised (correlation {correlation:.4f}): "
+                "transfer entropy is near zero both ways and cannot show who drives; leave one out",
+            )
+
+
+def _slowness(series) -> Iterator[Finding]:
+    """Nodes with a long autocorrelation time: samples are not independent, plain permutation misleads."""
+    longest, starts = max(series.lengths), np.concatenate([[0], np.cumsum(series.lengths)])
+    times = {
+        name: decorrelation_time(column[:, None], starts)
+        for name, column in zip(series.names, _filled(series).T)
+    }
+    wandering = {name: time for name, time in times.items() if time > WANDERS * longest}
+    slow = {name: time for name, time in times.items() if time >= SLOW and name not in wandering}
+    if slow:
+        worth = sum(series.lengths) / (2 * max(slow.values()))
+        yield Finding(
+            kind="autocorrelation",
+            nodes=tuple(slow),
+            value=float(max(slow.values())),
+            message=f"slow: the autocorrelation stays above 1/e for {_listed(slow)} samples, so the "
+            f"record is worth about {worth:.0f} independent ones; use CircularShift surrogates, not Permute",
+        )
+    if wandering:
+        yield Finding(
+            kind="stationarity",
+            nodes=tuple(wandering),
+            value=float(max(wandering.values())),
+            message=f"wandering: the autocorrelation stays above 1/e for {_listed(wandering)} of {longest} "
+            "samples; remove the trend or use differences",
+        )
+
+
+def _determinism(blocks) -> Iterator[Finding]:
+    """Nodes whose own past predicts them almost fully: little is left for a source to explain."""
+    left = {}
+    for i, name in enumerate(blocks.names):
+        past, after = blocks.take(blocks.own(i)), blocks.next(i)[:, 0]
+        left[name] = float(prediction_errors(past, after, blocks.times).mean() / after.var())
+    determined = {name: share for name, share in left.items() if share < DETERMINED}
+    if determined:
+        yield Finding(
+            kind="determinism",
+            nodes=tuple(determined),
+            value=min(determined.values()),
+            message=f"nearly determined by the own past: unexplained share {_listed(determined)}; "
+            "sources can add little, and a long past hides them: try a smaller kappa or coarser sampling",
+        )
+
+
+def _shifts(series) -> Iterator[Finding]:
+    """Nodes whose mean or variance differs between the two halves of the trials by many standard errors."""
+    late = np.concatenate([np.arange(length) >= length // 2 for length in series.lengths])
+    values = _filled(series)
+    for what, samples in (("mean", values), ("variance", (values - values.mean(0)) ** 2)):
+        shifts = {name: _shift(column, late) for name, column in zip(series.names, samples.T)}
+        shifted = {name: shift for name, shift in shifts.items() if shift > SHIFTED}
+        if shifted:
+            yield Finding(
+                kind="stationarity",
+                nodes=tuple(shifted),
+                value=max(shifted.values()),
+                message=f"the {what} differs between the first and the second half by {_listed(shifted)} "
+                "standard errors; one network may not hold throughout, look at parts of the record",
+            )
+
+
+def _shift(values, late) -> float:
+    """Difference of the halves' means in standard errors, which the scatter of means over blocks gives.
+
+    Blocks longer than the memory of the process make this right for autocorrelated samples too.
+    """
+    halves = [
+        [block.mean() for block in np.array_split(half, min(BLOCKS, len(half)))]
+        for half in (values[~late], values[late])
+    ]
+    error = np.sqrt(sum(np.var(half, ddof=1) / len(half) for half in halves if len(half) > 1))
+    return float(abs(np.mean(halves[0]) - np.mean(halves[1])) / error) if error > 0 else 0.0
+
+
+def _size(series, blocks, most) -> Iterator[Finding]:
+    """The largest family: more dimensions, or more joint states, than the samples can fill."""
+    if series.is_integer:
+        yield from _states(series, blocks, most)
+        return
+    sizes = {
+        name: 1 + blocks.dim[i] + sum(_largest(blocks.dim, i, most)) for i, name in enumerate(blocks.names)
+    }
+    name = max(sizes, key=sizes.get)
+    dimension = sizes[name]
+    if dimension > LARGE_DIMENSION:
+        yield Finding(
+            kind="dimension",
+            nodes=tuple(node for node, size in sizes.items() if size > LARGE_DIMENSION),
+            value=float(dimension),
+            message=f"{_family(name, most)} spans {dimension} dimensions, over {LARGE_DIMENSION}: estimates "
+            "by neighbours and kernels are unreliable there; lower kappa or max_parents, or use Gaussian",
+        )
+    if blocks.n < SAMPLES_PER_DIMENSION * dimension:
+        yield Finding(
+            kind="samples",
+            nodes=tuple(node for node, size in sizes.items() if blocks.n < SAMPLES_PER_DIMENSION * size),
+            value=float(blocks.n),
+            message=f"{blocks.n} samples are few for {_family(name, most)} ({dimension} dimensions): weak "
+            f"links will be missed; {SAMPLES_PER_DIMENSION * dimension} or more would be better",
+        )
+
+
+def _states(series, blocks, most) -> Iterator[Finding]:
+    pooled = series.values
+    arity = [len(np.unique(pooled[:, i])) for i in range(series.n_nodes)]
+    pasts = [count**dim for count, dim in zip(arity, blocks.dim)]
+    states = {
+        name: arity[i] * pasts[i] * prod(_largest(pasts, i, most)) for i, name in enumerate(blocks.names)
+    }
+    few = tuple(name for name, count in states.items() if blocks.n < SAMPLES_PER_STATE * count)
+    if few:
+        name = max(few, key=states.get)
+        yield Finding(
+            kind="samples",
+            nodes=few,
+            value=float(blocks.n),
+            message=f"only {blocks.n} samples for the {states[name]} joint states of {_family(name, most)}; "
+            f"lower kappa, max_parents or the states, or record {SAMPLES_PER_STATE * states[name]}",
+        )
+
+
+def _family(name, most):
+    return f"{name} with {most} source{'s' if most != 1 else ''}"
+
+
+def _listed(numbers) -> str:
+    """Return ``12 (a), 9 (b)``, largest first, at most five."""
+    first = sorted(numbers.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{value:.3g} ({name})" for name, value in first[:5])
+    return shown + (f" and {len(first) - 5} more" if len(first) > 5 else "")
+
+
+def _largest(sizes, target, most):
+    """Return the largest ``most`` sizes among the nodes other than the target."""
+    return sorted((size for j, size in enumerate(sizes) if j != target), reverse=True)[:most]
+
+
+def _numbers(column, index, name):
+    return scaled(column, index, name) if column.dtype.kind == "f" else column
+
+
+def _filled(series) -> np.ndarray:
+    """Return all values as floats, missing ones as their node's mean."""
+    values = series.values.astype(float)
+    return (
+        values if series.missing is None else np.where(np.isnan(values), np.nanmean(values, axis=0), values)
+    )
+
+
+def _together(series, i, j):
+    """Return the samples of two nodes at which both are present."""
+    pair = series.values[:, [i, j]].astype(float)
+    return pair[~np.isnan(pair).any(axis=1)].T
+
+
+def _correlation(x, y) -> float:
+    x, y = x - x.mean(), y - y.mean()
+    scale = np.sqrt((x @ x) * (y @ y))
+    return float(x @ y / scale) if scale > 0 else 0.0
