@@ -86,6 +86,54 @@ def empirical(
     return Significance(value, (1 + int((null >= value).sum())) / (1 + count), null, float(null.mean()))
 
 
+# Surrogates drawn between two looks at whether a verdict is certain: enough to share the cost of a question.
+LOOK_EVERY = 32
+
+
+def settle(
+    ask: Transfers,
+    sources: Sequence[int],
+    target: int,
+    given: Sequence[int],
+    surrogate: Surrogate,
+    count: int,
+    seed: int,
+    level: float,
+) -> Significance:
+    """Test by surrogates until it is certain whether the p-value of all ``count`` would be at most ``level``.
+
+    The surrogates are those of `empirical`, in the same order, and the p-value over those drawn is on the same side of
+    ``level`` as the p-value over all: with r values reaching T, p <= level when ``1 + r <= level (1 + count)``, so it
+    is settled as soon as r exceeds that number, or cannot any more.
+    """
+    prepared, x, value = ask.prepared(target, given), ask.source(sources), ask.value(sources, target, given)
+    stream = stream_of(seed, target, tuple(sorted(sources)), tuple(sorted(given)))
+    draw = surrogate.plan(x, prepared.z, starts=ask.blocks.starts, span=ask.blocks.span)
+    allowed = math.floor(round(level * (1 + count), 9)) - 1
+    null = np.empty(0)
+    while len(null) < count:
+        size = min(LOOK_EVERY, count - len(null))
+        null = np.concatenate([null, prepared.cmi(x[draw(stream, len(null), size)])])
+        reached = int((null >= value).sum())
+        if reached > allowed or reached + count - len(null) <= allowed:
+            break
+    return Significance(value, (1 + int((null >= value).sum())) / (1 + len(null)), null, float(null.mean()))
+
+
+def verdict(
+    ask: Transfers,
+    sources: Sequence[int],
+    target: int,
+    given: Sequence[int],
+    surrogate: Surrogate,
+    count: int,
+    seed: int,
+    level: float,
+) -> bool:
+    """Return whether a link is significant at ``level`` by ``count`` surrogates, drawing no more than that takes."""
+    return settle(ask, sources, target, given, surrogate, count, seed, level).p_value <= level
+
+
 def analytic(ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int]) -> Significance:
     """Test one link, or several sources together, by the chi-square distribution of 2 N T."""
     from scipy.special import chdtrc

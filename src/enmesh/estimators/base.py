@@ -54,6 +54,9 @@ class Estimator(ABC):
     discrete: ClassVar[bool] = False
     """Whether values are states to count rather than numbers to measure."""
 
+    releases_gil: ClassVar[bool] = False
+    """Whether the work is done in compiled code without the interpreter lock, so that threads run side by side."""
+
     @abstractmethod
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Return one variable's whole series as `prepare` wants it (scaled, ranked, coded)."""

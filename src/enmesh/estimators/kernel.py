@@ -18,6 +18,8 @@ from enmesh.options import option
 class Kernel(Estimator):
     """Box kernel of half-width ``width`` standard deviations; ``theiler`` excludes samples that close in time."""
 
+    releases_gil = True
+
     width: float = 0.5
     theiler: int = 0
     device: str = "cpu"

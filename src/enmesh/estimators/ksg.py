@@ -43,6 +43,8 @@ class KSG(Estimator):
         ``"cpu"``, ``"cuda"`` or ``"auto"``.
     """
 
+    releases_gil = True
+
     k: int = 4
     algorithm: int = 1
     theiler: int = 0

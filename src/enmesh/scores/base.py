@@ -7,6 +7,7 @@ family at a time. A scorer's answers are pure: they depend on data, options and 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from enmesh.estimators import Estimator
 from enmesh.measures import Transfers, parent_indices
 from enmesh.series import Series
 from enmesh.significance import Significance, analytic
+
+
+Link = tuple[int, int, tuple[int, ...]]  # source, target, given
 
 
 class Scorer(ABC):
@@ -32,6 +36,20 @@ class Scorer(ABC):
     def edge(self, source: int, target: int, given: tuple[int, ...]) -> Significance:
         """Test one edge given the target's other parents."""
         return analytic(self.ask, (source,), target, given)
+
+    def verdict(self, source: int, target: int, given: tuple[int, ...], level: float) -> Significance:
+        """Test one edge no further than it takes to know whether its p-value is at most ``level``."""
+        return self.edge(source, target, given)
+
+    def tests(self, target: int, parents: tuple[int, ...]) -> tuple[Link, ...]:
+        """Return the edge tests (source, target, given) a family's score is made of; none if it is one piece.
+
+        Families share tests, so whoever evaluates many computes each test once and hands it over with `learn`.
+        """
+        return ()
+
+    def learn(self, link: Link, test: Significance) -> None:
+        """Take in a test that was computed elsewhere."""
 
     def bounds(self, candidates: Sequence[tuple[int, ...]]) -> "FitBounds | None":
         """Return what the score can be at most with the given candidates per target, where that is known."""
@@ -62,6 +80,9 @@ class Score(ABC):
     estimator: Estimator
     embedding: Embedding | None
 
+    FORMAT: ClassVar[int] = 1
+    """Raised whenever the same options give other values than before, so that no stored value is taken for a new one."""
+
     @abstractmethod
     def _scorer(self, series: Series) -> Scorer: ...
 
@@ -73,9 +94,9 @@ class Score(ABC):
         """Return this score with its embedding chosen from the data, if none was given."""
         if self.embedding is not None:
             return self
-        from enmesh.reconstruct import choose_embedding
+        from enmesh.reconstruct import choose_embedding, embedding_method
 
-        return replace(self, embedding=choose_embedding(series))
+        return replace(self, embedding=choose_embedding(series, embedding_method(self.estimator)))
 
 
 class GraphScore:

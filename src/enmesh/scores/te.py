@@ -4,7 +4,7 @@ from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Estimator
 from enmesh.options import option
 from enmesh.scores.base import Score, Scorer
-from enmesh.significance import Significance, analytic, check_count, empirical
+from enmesh.significance import Significance, analytic, check_count, empirical, settle
 from enmesh.surrogates import CircularShift, Surrogate
 
 
@@ -37,3 +37,10 @@ class _TEScorer(Scorer):
         if score.estimator.analytic:
             return analytic(self.ask, (source,), target, given)
         return empirical(self.ask, (source,), target, given, score.surrogate, score.n_surrogates, score.seed)
+
+    def verdict(self, source, target, given, level) -> Significance:
+        score = self.score
+        if score.estimator.analytic:
+            return analytic(self.ask, (source,), target, given)
+        sampling = score.surrogate, score.n_surrogates, score.seed
+        return settle(self.ask, (source,), target, given, *sampling, level)

@@ -9,13 +9,21 @@ paper's literal form, T - T_alpha of all parents shuffled together; it keeps spu
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 
 from enmesh.embedding import Embedding
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.options import option
 from enmesh.scores.base import Score, Scorer, check_alpha
-from enmesh.significance import check_count, empirical, least_surrogates, null_values, order_statistic
+from enmesh.significance import (
+    check_count,
+    empirical,
+    least_surrogates,
+    null_values,
+    order_statistic,
+    settle,
+)
 from enmesh.surrogates import CircularShift, Surrogate
 
 # All orders up to this many parents; beyond, the one from the strongest to the weakest single parent.
@@ -70,11 +78,12 @@ class _TEEScorer(Scorer):
         super().__init__(score, series)
         self._steps: dict[tuple, _Step] = {}
         self._totals: dict[tuple, float] = {}
+        self._singles: dict[tuple[int, int], float] = {}
 
     def local(self, target, parents):
         if not parents:
             return 0.0
-        if self.score.penalty == "collective" or self.score.alpha == 0:
+        if self._is_one_piece:
             step = self._step(target, tuple(parents), ())
             return step.value - step.penalty
         if len(parents) > ALL_ORDERS:
@@ -82,10 +91,36 @@ class _TEEScorer(Scorer):
         return self._smallest(target, tuple(parents))
 
     def edge(self, source, target, given):
-        score = self.score
-        return empirical(
-            self.ask, (source,), target, given, score.surrogate, max(1, score.n_surrogates), score.seed
+        return empirical(self.ask, (source,), target, given, *self._sampling())
+
+    def verdict(self, source, target, given, level):
+        return settle(self.ask, (source,), target, given, *self._sampling(), level)
+
+    def tests(self, target, parents):
+        """Every parent given every set of earlier ones that some order has."""
+        if self._is_one_piece:
+            return ()
+        if len(parents) > ALL_ORDERS:
+            order = self._strongest_first(target, parents)
+            return tuple((j, target, tuple(sorted(order[:position]))) for position, j in enumerate(order))
+        return tuple(
+            (j, target, earlier)
+            for j in parents
+            for size in range(len(parents))
+            for earlier in combinations([p for p in parents if p != j], size)
         )
+
+    def learn(self, link, test):
+        """An edge test samples the same surrogates as a step: value and quantile are the step's."""
+        source, target, given = link
+        self._steps[target, (source,), given] = _Step(test.value, order_statistic(test.null, self.score.alpha))
+
+    @property
+    def _is_one_piece(self):
+        return self.score.penalty == "collective" or self.score.alpha == 0
+
+    def _sampling(self):
+        return self.score.surrogate, max(1, self.score.n_surrogates), self.score.seed
 
     def _step(self, target, sources, earlier) -> _Step:
         """T and T_alpha of sources given earlier parents; every set that contains them shares it."""
@@ -115,7 +150,13 @@ class _TEEScorer(Scorer):
         return self._totals[target, parents]
 
     def _strongest_first(self, target, parents):
-        return sorted(parents, key=lambda j: (-self.ask.value((j,), target), j))
+        return sorted(parents, key=lambda j: (-self._single(target, j), j))
+
+    def _single(self, target, j):
+        if (target, j) not in self._singles:
+            known = self._steps.get((target, (j,), ()))
+            self._singles[target, j] = known.value if known else self.ask.value((j,), target)
+        return self._singles[target, j]
 
     def _along(self, target, order):
         total = 0.0
