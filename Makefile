@@ -12,6 +12,13 @@ test: .venv/ready lint
 test-slow: .venv/ready
 	$(BIN)/pytest -n 2 --dist worksteal -m slow
 
+test-browser: .venv/ready
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
+	  || { echo "chromium is not installed; as root run: apt-get install chromium" >&2; exit 1; }
+	$(BIN)/pip install --quiet 'playwright>=1.40'
+	$(BIN)/pytest -m browser tests/test_browser.py
+
 lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

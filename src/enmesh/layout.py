@@ -14,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 LONGEST_LABEL = 18  # characters; the rest of a longer name becomes an ellipsis
-LAYER_GAP = (3.0, 9.0)  # room for the arrows between two layers; more in a high drawing, to keep them flat
+# Least and most room for the arrows between two layers; more in a broad drawing, where arrows run steep.
+ROOM_RIGHT, ROOM_DOWN = (3.0, 9.0), (1.8, 4.0)
 ROW_GAP = 0.9  # between pills of a layer, and between components
 WAYPOINT = 0.7  # height kept free for a long arrow that passes a layer
 CIRCLE = 10  # a cyclic component of up to this many nodes goes on a circle
-WIDEST = 48.0  # a layered drawing wider than this, and flat, is spread instead
+LONGEST = 48.0  # a layered drawing longer than this, and thin, is spread instead
 BENDS = (0.0, 0.12, -0.12, 0.22, -0.22, 0.35, -0.35, 0.5, -0.5)
 SWEEPS = 12
 
@@ -56,8 +57,10 @@ class Layout:
         return float(left), float(right), float(bottom), float(top)
 
 
-def arrange(names: Iterable[str], edges: Iterable[Edge]) -> Layout:
+def arrange(names: Iterable[str], edges: Iterable[Edge], *, tall: bool = False) -> Layout:
     """Return the drawing of a graph whose ``edges`` are pairs of positions in ``names``.
+
+    A ``tall`` drawing is for a narrow screen: its layers go from top to bottom.
 
     >>> drawing = arrange(["a", "b", "c"], [(0, 1), (1, 2)])
     >>> bool((np.diff(drawing.centres[:, 0]) > 0).all())
@@ -73,7 +76,8 @@ def arrange(names: Iterable[str], edges: Iterable[Edge]) -> Layout:
     parts = sorted(
         (sorted(part) for part in nx.weakly_connected_components(graph)), key=lambda p: (-len(p), p)
     )
-    centres = _pack([(part, _component(graph.subgraph(part), part, widths)) for part in parts], widths)
+    placed = [(part, _component(graph.subgraph(part), part, widths, tall)) for part in parts]
+    centres = _pack(placed, widths, tall)
     return Layout(
         labels=labels, centres=centres, widths=widths, bends=_bends(list(graph.edges), centres, widths)
     )
@@ -99,23 +103,25 @@ def curve(start: np.ndarray, end: np.ndarray, bend: float, samples: int = 48) ->
     return (1 - t) ** 2 * start + 2 * t * (1 - t) * control + t**2 * end
 
 
-def _component(graph, nodes, widths) -> np.ndarray:
+def _component(graph, nodes, widths, tall) -> np.ndarray:
     """Return the centres of a connected component's nodes, its lower left corner anywhere."""
     import networkx as nx
 
     if len(nodes) == 1:
         return np.zeros((1, 2))
     if nx.is_directed_acyclic_graph(graph):
-        centres = _layered(graph, nodes, widths)
-        width, height = np.ptp(centres, axis=0)
-        if width <= WIDEST or width <= 3 * height:
+        centres = _layered(graph, nodes, widths, tall)
+        along, across = np.ptp(centres, axis=0)[:: -1 if tall else 1]
+        if along <= LONGEST or along <= 3 * across:
             return centres
     if len(nodes) <= CIRCLE:
         angle = np.pi / 2 - 2 * np.pi * np.arange(len(nodes)) / len(nodes)
-        spread = np.column_stack([1.3 * np.cos(angle), np.sin(angle)])
+        spread = np.column_stack([(0.9 if tall else 1.3) * np.cos(angle), np.sin(angle)])
     else:
         found = nx.kamada_kawai_layout(graph.to_undirected(), dist=_hops(graph, nodes))
         spread = np.array([found[node] for node in nodes])
+        lying = np.ptp(spread[:, 0]) > np.ptp(spread[:, 1])
+        spread = spread[:, ::-1] if lying == tall else spread
     return spread * _smallest_scale(spread, widths[nodes], graph, nodes)
 
 
@@ -138,16 +144,26 @@ def _smallest_scale(spread, widths, graph, nodes) -> float:
     return scale
 
 
-def _layered(graph, nodes, widths) -> np.ndarray:
-    """Return centres in layers from left to right, few arrows crossing, neighbours level with each other."""
+def _layered(graph, nodes, widths, tall) -> np.ndarray:
+    """Return centres in layers along the arrows, few of them crossing, neighbours level with each other."""
     rank = _ranks(graph)
     layers, links = _with_waypoints(graph, rank)
     layers = _untangle(layers, links)
-    heights = _heights(layers, links)
-    columns = [max(widths[n] for n in layer if not isinstance(n, tuple)) for layer in layers]
-    spare = (1.3 * np.ptp(list(heights.values())) - sum(columns)) / (len(columns) - 1)
-    middle = np.cumsum(columns) - np.array(columns) / 2 + np.clip(spare, *LAYER_GAP) * np.arange(len(columns))
-    return np.array([[middle[rank[node]], heights[node]] for node in nodes])
+    breadth = {
+        node: WAYPOINT if isinstance(node, tuple) else widths[node] if tall else 1.0
+        for layer in layers
+        for node in layer
+    }
+    across = _heights(layers, links, breadth)
+    depth = np.array(
+        [1.0 if tall else max(widths[n] for n in layer if not isinstance(n, tuple)) for layer in layers]
+    )
+    spare = (1.3 * np.ptp(list(across.values())) - depth.sum()) / (len(depth) - 1)
+    gap = np.clip(spare, *(ROOM_DOWN if tall else ROOM_RIGHT))
+    along = np.cumsum(depth) - depth / 2 + gap * np.arange(len(depth))
+    if tall:
+        return np.array([[-across[node], -along[rank[node]]] for node in nodes])
+    return np.array([[along[rank[node]], across[node]] for node in nodes])
 
 
 def _ranks(graph) -> dict[int, int]:
@@ -204,8 +220,8 @@ def _crossings(layers, links) -> int:
     return total
 
 
-def _heights(layers, links) -> dict:
-    """Return each node's y: as level with its neighbours as the order and the room between pills allow."""
+def _heights(layers, links, breadth) -> dict:
+    """Return each node's place in its layer: as level with its neighbours as order and room allow."""
     height = {node: -1.9 * (i - (len(layer) - 1) / 2) for layer in layers for i, node in enumerate(layer)}
     near = {node: [] for layer in layers for node in layer}
     for a, b in (pair for pairs in links for pair in pairs):
@@ -214,7 +230,7 @@ def _heights(layers, links) -> dict:
     for sweep in range(SWEEPS):
         for layer in layers if sweep % 2 == 0 else reversed(layers):
             wished = [float(np.mean([height[n] for n in near[node]])) for node in layer]
-            height |= zip(layer, _apart(wished, [WAYPOINT if isinstance(n, tuple) else 1.0 for n in layer]))
+            height |= zip(layer, _apart(wished, [breadth[node] for node in layer]))
     return height
 
 
@@ -234,7 +250,7 @@ def _apart(wished, sizes) -> np.ndarray:
     return np.concatenate([np.full(len(pool), np.mean(pool)) for pool in pools]) - offsets
 
 
-def _pack(parts, widths) -> np.ndarray:
+def _pack(parts, widths, tall) -> np.ndarray:
     """Return all centres: components of like height side by side in rows, largest first."""
     boxes = []
     for nodes, centres in parts:
@@ -242,7 +258,7 @@ def _pack(parts, widths) -> np.ndarray:
         low, high = (centres - half).min(0), (centres + half).max(0)
         boxes.append((nodes, centres - low, high - low))
     area = sum((w + 1) * (h + ROW_GAP) for _, _, (w, h) in boxes)
-    limit = max(max(w for _, _, (w, _) in boxes), 1.25 * np.sqrt(area))
+    limit = max(max(w for _, _, (w, _) in boxes), (0.8 if tall else 1.25) * np.sqrt(area))
     result = np.zeros((len(widths), 2))
     x = top = deepest = 0.0
     for nodes, centres, (width, height) in boxes:

@@ -191,6 +191,11 @@ class Network:
 
         return write(self, path)
 
+    def _repr_html_(self):
+        from enmesh.report.notebook import network_html
+
+        return network_html(self)
+
     def __repr__(self):
         edges = ", ".join(f"{s}->{t}" for t in self.names for s in self.parents[t]) or "no edges"
         proof = "optimal" if self.optimal else f"bound {self.bound:.6g}"

@@ -168,6 +168,11 @@ class Series:
         plural = "trial" if len(self.trials) == 1 else "trials"
         return f"Series({self.n_nodes} nodes: {shown}; {len(self.trials)} {plural} of {samples} samples; dt={self.dt:g})"
 
+    def _repr_html_(self):
+        from enmesh.report.notebook import series_html
+
+        return series_html(self)
+
     def _derive(self, trials, names, truth):
         missing = "raise" if self.missing is None else "drop"
         return Series(list(trials), names, self.dt, missing=missing, duplicates="allow", truth=truth)

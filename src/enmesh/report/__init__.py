@@ -1,0 +1,54 @@
+"""The page to share: one HTML file with everything in it, which opens offline and loads nothing.
+
+Sentences and tables are written here and stand in the file as text. Pictures are drawn in the browser from
+the data block, by a few hundred lines of plain JavaScript without a library, so that the page stays small:
+about 50 kB for five nodes. A content security policy forbids it to fetch anything.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from enmesh.errors import InputError
+from enmesh.network import Network
+from enmesh.report import sections
+from enmesh.report.contents import contents, embed
+from enmesh.report.words import headline, standing
+
+__all__ = ["page", "write"]
+
+SCRIPTS = ("base.js", "graph.js", "table.js", "charts.js")
+
+
+def write(network: Network, path: str | Path) -> Path:
+    """Write the page of a network and return its path."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
+    try:
+        path.write_text(page(network), encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    return path
+
+
+def page(network: Network) -> str:
+    """Return the page as HTML; the same network gives the same text."""
+    return Template(_asset("page.html")).substitute(
+        title=sections.text(headline(network)),
+        headline=sections.text(headline(network)),
+        standing=sections.text(standing(network)),
+        facts=sections.facts(network),
+        warnings=sections.warnings(network),
+        meaning=sections.meaning(network),
+        choices=sections.choices(network),
+        methods=sections.methods(network),
+        provenance=sections.provenance(network),
+        style=_asset("page.css"),
+        script="\n".join(_asset(name) for name in SCRIPTS),
+        data=embed(contents(network)),
+    )
+
+
+def _asset(name):
+    return files(__name__).joinpath(name).read_text(encoding="utf-8")

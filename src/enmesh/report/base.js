@@ -1,0 +1,100 @@
+'use strict';
+// The page's data, the ways to write a number, and the one filter and one tooltip that all pictures share.
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const LEVEL = 0.05;
+const links = data.links.map(([source, target, te, p, q, lag, selected, null_]) =>
+  ({ source, target, te, p, q, lag, selected: selected === 1, hist: null_ }));
+const found = links.filter((link) => link.selected);
+const strongest = Math.max(...found.map((link) => link.te ?? 0), 1e-12);
+
+function byId(id) { return document.getElementById(id); }
+
+function make(tag, attributes = {}, ...children) {
+  const drawn = ['svg', 'g', 'path', 'rect', 'text', 'line', 'circle', 'title', 'tspan'].includes(tag);
+  const element = drawn ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+function number(value, digits = 3) {
+  if (value === null || value === undefined) return '–';
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size < 1e-4) return value.toExponential(1).replaceAll('-', '−');
+  const text = size >= 1000 ? value.toFixed(0) : Number(value.toPrecision(digits)).toString();
+  return text.replace('-', '−');
+}
+
+function arrowName(link) { return `${data.names[link.source]} → ${data.names[link.target]}`; }
+
+function isSure(link) { return link.q !== null && link.q <= LEVEL; }
+
+// Colour of a q-value on a logarithmic scale from 0.001 to 1, mixed by the browser so that it follows light and dark.
+function colour(q) {
+  if (q === null) return 'var(--soft)';
+  const place = Math.min(Math.max((Math.log10(Math.max(q, 1e-12)) + 3) / 3, 0), 1) * 4;
+  const low = Math.min(Math.floor(place), 3);
+  return `color-mix(in oklab, var(--q${low + 1}) ${Math.round((place - low) * 100)}%, var(--q${low}))`;
+}
+
+// --- the filter by q-value ---------------------------------------------------------------------------------------
+
+const STOPS = [1e-6, 1e-4, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
+const view = { q: 1, everything: false };
+const followers = [];
+
+function passes(link) { return view.q >= 1 || (link.q !== null && link.q <= view.q); }
+
+function follow(update) { followers.push(update); update(); }
+
+function refresh() { for (const update of followers) update(); }
+
+function startFilter() {
+  const slider = byId('q');
+  slider.max = STOPS.length - 1;
+  slider.value = STOPS.length - 1;
+  slider.addEventListener('input', () => { view.q = STOPS[slider.value]; refresh(); });
+  follow(() => {
+    byId('q-value').textContent = number(view.q);
+    slider.setAttribute('aria-valuetext', `q up to ${number(view.q)}`);
+    const shown = found.filter(passes).length;
+    byId('shown').textContent = `${shown} of ${found.length} ${found.length === 1 ? 'link' : 'links'} shown`;
+  });
+}
+
+// --- the tooltip ----------------------------------------------------------------------------------------------------
+
+function rows(pairs) {
+  return make('dl', {}, ...pairs.flatMap(([term, value]) => [make('dt', {}, term), make('dd', {}, value)]));
+}
+
+function linkTip(link) {
+  const parts = [make('b', {}, arrowName(link))];
+  parts.push(rows([['TE', `${number(link.te, 4)} nats`], ['p', number(link.p)], ['q', number(link.q)],
+    ['lag', number(link.lag)], ['in the network', link.selected ? 'yes' : 'no']]));
+  if (link.hist) parts.push(histogram(link, 200, 54));
+  return parts;
+}
+
+function showTip(parts, x, y) {
+  const tip = byId('tip');
+  tip.replaceChildren(...parts);
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  const right = x + 16 + box.width > innerWidth ? x - 16 - box.width : x + 16;
+  const below = y + 16 + box.height > innerHeight ? y - 16 - box.height : y + 16;
+  tip.style.transform = `translate(${Math.max(6, right)}px, ${Math.max(6, below)}px)`;
+}
+
+function hideTip() { byId('tip').hidden = true; }
+
+// Tell about an element while a mouse is over it; after a touch, until the next one.
+function pointed(element, say, done = hideTip) {
+  for (const kind of ['pointerenter', 'pointermove', 'pointerdown']) element.addEventListener(kind, say);
+  element.addEventListener('pointerleave', (event) => { if (event.pointerType !== 'touch') done(); });
+}
+
+addEventListener('keydown', (event) => { if (event.key === 'Escape') hideTip(); });
+addEventListener('scroll', hideTip, { passive: true });

@@ -1,0 +1,136 @@
+// The small pictures: surrogate histograms, the matrix, recordings and embedding criteria; then everything starts.
+
+function histogram(link, width, height) {
+  const [low, high, counts] = link.hist;
+  const from = Math.min(low, link.te ?? low), to = Math.max(high, link.te ?? high);
+  const pad = 0.06 * (to - from || 1);
+  const x = (value) => (value - from + pad) / (to - from + 2 * pad) * width;
+  const most = Math.max(...counts), step = (x(high) - x(low)) / counts.length || 1, floor = height - 14;
+  const bins = counts.map((count, i) => make('rect', { class: 'bin', x: x(low) + i * step, width: Math.max(step - 0.6, 0.8), y: floor * (1 - count / most), height: floor * count / most }));
+  const said = `Surrogates from ${number(low)} to ${number(high)}, measured ${number(link.te)}`;
+  const drawing = make('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': said }, ...bins,
+    make('line', { class: 'axis', x1: 0, x2: width, y1: floor, y2: floor }));
+  for (const value of from < 0 && to > 0 ? [0, to] : [from, to]) {
+    drawing.append(make('text', { class: 'tick', x: x(value), y: height - 2, 'text-anchor': 'middle' }, number(value, 2)));
+  }
+  if (link.te !== null) drawing.append(make('line', { class: 'measured', x1: x(link.te), x2: x(link.te), y1: 0, y2: floor }));
+  return drawing;
+}
+
+function tile(title, below, ...drawn) {
+  return make('div', { class: 'tile' }, make('b', { title }, title), ...drawn, make('small', {}, below));
+}
+
+// Many tiles make a long page: the first ones are shown, the rest on request.
+function fold(box, most = 24) {
+  if (box.children.length <= most + 6) return;
+  box.classList.add('folded');
+  const button = make('button', { type: 'button' }, `Show all ${box.children.length}`);
+  button.addEventListener('click', () => { box.classList.remove('folded'); button.remove(); });
+  box.after(button);
+}
+
+function startNulls() {
+  const able = found.filter((link) => link.hist).sort((a, b) => b.te - a.te);
+  const tiles = able.map((link) => tile(arrowName(link), `TE ${number(link.te)}, p ${number(link.p)}, q ${number(link.q)}`, histogram(link, 220, 92)));
+  byId('null-tiles').append(...tiles);
+  fold(byId('null-tiles'));
+  if (!found.length) byId('nulls-say').textContent = 'No link was found. Point at a cell of the matrix below to see any pair against its surrogates.';
+  else if (!able.length) byId('nulls-say').textContent = 'The links were tested against a known distribution (a formula), not against surrogates, so there are no bars to draw. The p-values are in the table above.';
+  else follow(() => tiles.forEach((element, i) => element.classList.toggle('off', !passes(able[i]))));
+}
+
+function startMatrix() {
+  const count = data.names.length, cell = Math.max(13, Math.min(46, 760 / count)), font = Math.min(13, 0.72 * cell + 2);
+  const margin = Math.min(11, Math.max(...data.labels.map((label) => label.length))) * font * 0.62 + 10;
+  const side = margin + count * cell + 2;
+  const drawing = make('svg', { width: side, height: side, viewBox: `0 0 ${side} ${side}`, role: 'img', 'aria-label': 'Transfer entropy from each row to each column' });
+  data.labels.forEach((label, i) => {
+    const middle = margin + (i + 0.5) * cell, short = label.length > 11 ? label.slice(0, 10) + '…' : label;
+    drawing.append(
+      make('text', { x: margin - 6, y: middle + 0.35 * font, 'text-anchor': 'end', 'font-size': font }, short, make('title', {}, data.names[i])),
+      make('text', { transform: `translate(${middle + 0.35 * font} ${margin - 6}) rotate(-90)`, 'font-size': font }, short, make('title', {}, data.names[i])),
+      make('rect', { class: 'cell self', x: margin + i * cell, y: margin + i * cell, width: cell, height: cell, rx: 2 }));
+  });
+  const most = Math.max(...links.map((link) => link.te ?? 0), 1e-12);
+  for (const link of links) drawing.append(...matrixCell(link, margin, cell, most, count));
+  for (const link of found) drawing.append(make('rect', { class: 'frame', x: margin + link.target * cell + 0.5, y: margin + link.source * cell + 0.5, width: cell - 1, height: cell - 1, rx: 2 }));
+  byId('matrix-box').append(drawing);
+}
+
+function matrixCell(link, margin, cell, most, count) {
+  const [x, y] = [margin + link.target * cell, margin + link.source * cell];
+  const share = Math.max(link.te ?? 0, 0) / most;
+  const box = make('rect', { class: 'cell', x, y, width: cell, height: cell, rx: 2, 'data-link': `${link.source} ${link.target}` });
+  box.style.fill = link.te === null ? 'var(--line)' : `color-mix(in oklab, var(--heat) ${Math.round(5 + 95 * share)}%, var(--paper))`;
+  pointed(box, (event) => showTip(linkTip(link), event.clientX, event.clientY));
+  if (count > 12 || link.te === null) return [box];
+  const text = make('text', { x: x + cell / 2, y: y + cell / 2 + 4, 'text-anchor': 'middle', 'font-size': 11, 'pointer-events': 'none' }, link.te.toFixed(2).replace('-', '−').replace('−0.00', '0.00'));
+  if (share > 0.5) text.style.fill = 'var(--paper)';
+  return [box, text];
+}
+
+function startSeries() {
+  data.preview.forEach((values, i) => {
+    const known = values.filter((value) => value !== null);
+    if (!known.length) return;
+    const low = Math.min(...known), high = Math.max(...known), range = high - low || 1;
+    let pen = 'M';
+    const path = values.map((value, t) => {
+      if (value === null) { pen = 'M'; return ''; }
+      const step = `${pen}${(t / Math.max(values.length - 1, 1) * 200).toFixed(1)} ${(38 - 36 * (value - low) / range).toFixed(1)}`;
+      pen = 'L';
+      return step;
+    }).join('');
+    const drawing = make('svg', { class: 'series', viewBox: '0 0 200 40', preserveAspectRatio: 'none', role: 'img', 'aria-label': `Series ${data.names[i]}` }, make('path', { class: 'spark', d: path }));
+    byId('series-tiles').append(tile(data.names[i], `${number(low)} to ${number(high)}`, drawing));
+  });
+  fold(byId('series-tiles'));
+  if (!byId('series-tiles').children.length) byId('series').hidden = true;
+}
+
+function startEmbedding() {
+  data.criteria.forEach((table, i) => {
+    if (table) byId('embedding-tiles').append(tile(data.names[i], `dimension ${table.best[0]}, delay ${table.best[1]}`, criterion(table)));
+  });
+  fold(byId('embedding-tiles'));
+  if (!byId('embedding-tiles').children.length) byId('embedding-say').textContent = 'The embedding was given, not chosen from the data; see the methods below for its numbers.';
+}
+
+function criterion({ dims, delays, values, best }) {
+  const known = values.flat().filter((value) => value !== null);
+  const low = Math.min(...known), high = Math.max(...known);
+  const chosen = [dims.indexOf(best[0]), delays.indexOf(best[1])];
+  const lowest = values[chosen[0]][chosen[1]] - low <= high - values[chosen[0]][chosen[1]];
+  const [wide, tall, left] = [150 / delays.length, 80 / dims.length, 16];
+  const drawing = make('svg', { viewBox: '0 0 168 96', role: 'img', 'aria-label': `Criterion, best at dimension ${best[0]}, delay ${best[1]}` });
+  dims.forEach((dim, row) => {
+    const y = 80 - (row + 1) * tall;
+    drawing.append(make('text', { class: 'tick', x: left - 5, y: y + tall / 2 + 3.5, 'text-anchor': 'end' }, String(dim)));
+    delays.forEach((delay, column) => {
+      const value = values[row][column];
+      const share = value === null ? 0 : (lowest ? high - value : value - low) / (high - low || 1);
+      const box = make('rect', { x: left + column * wide, y, width: wide - 1, height: tall - 1 }, make('title', {}, `dimension ${dim}, delay ${delay}: ${number(value, 4)}`));
+      box.style.fill = `color-mix(in oklab, var(--heat) ${Math.round(8 + 72 * share ** 2)}%, var(--paper))`;
+      drawing.append(box);
+    });
+  });
+  delays.forEach((delay, column) => drawing.append(make('text', { class: 'tick', x: left + (column + 0.5) * wide, y: 92, 'text-anchor': 'middle' }, String(delay))));
+  drawing.append(make('circle', { class: 'chosen', cx: left + (chosen[1] + 0.5) * wide, cy: 80 - (chosen[0] + 0.5) * tall, r: 4.5 }));
+  return drawing;
+}
+
+function startCopy() {
+  byId('copy').addEventListener('click', async () => {
+    const works = [...document.querySelectorAll('.works li')].map((item) => item.textContent);
+    try {
+      await navigator.clipboard.writeText([byId('paragraph').textContent, '', ...works].join('\n'));
+      byId('copied').textContent = 'Copied, with the references.';
+    } catch {
+      getSelection().selectAllChildren(byId('paragraph'));
+      byId('copied').textContent = 'Selected; copy it with the keyboard.';
+    }
+  });
+}
+
+for (const start of [startFilter, startGraph, startTable, startNulls, startMatrix, startSeries, startEmbedding, startCopy]) start();

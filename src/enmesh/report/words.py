@@ -1,0 +1,91 @@
+"""What the page says of a result, in plain words: the finding, how sure it is, what an arrow means."""
+
+import math
+
+from enmesh.network import Network
+
+LEVEL = 0.05
+
+MEANS = (
+    "An arrow from a to b: the past of a helps to predict the next value of b, beyond what the past of b "
+    "itself and of all other drivers of b already tell.",
+    "The transfer entropy (TE) is the size of that help, in nats per sample, averaged over the recording.",
+    "The p-value is the chance of so large a value without the link. The q-value corrects it for the number "
+    "of pairs that were tested: of the links with q ≤ 0.05, about one in twenty is expected to be false.",
+)
+MEANS_NOT = (
+    "It does not prove a cause. A common driver that was not recorded can draw an arrow between two nodes "
+    "that do not touch.",
+    "Its width is not the strength of a physical coupling: a strong coupling that synchronises two nodes "
+    "leaves little transfer entropy in either direction.",
+    "A missing arrow is not proof of no coupling. The recording may be too short, too noisy or sampled at "
+    "the wrong rate to show it.",
+    "Noise in the measurement makes true links weaker and can draw arrows against the true direction; more "
+    "data does not remove them.",
+)
+NO_FEEDBACK = (
+    "Feedback is not shown: only networks without cycles were allowed, so a loop loses one of its links."
+)
+NEGATIVE = (
+    "A negative value is no error. True transfer entropy is never below 0, but its estimate can be, by "
+    "chance, where nothing is transferred."
+)
+
+
+def headline(network: Network) -> str:
+    """Return the finding in one sentence."""
+    found, possible = _counts(network)
+    if not possible:
+        return "One node: no link is possible."
+    if not found:
+        return f"No link found among {possible} possible."
+    return f"{found} of {possible} possible links found."
+
+
+def standing(network: Network) -> str:
+    """Return how good the network is among all that were allowed, and how many of its links are sure."""
+    return " ".join(filter(None, [_proof(network), _sureness(network), _acyclicity(network)]))
+
+
+def notes(network: Network) -> tuple[str, ...]:
+    """Return what an arrow does not mean in this network in particular."""
+    acyclic = network.options.get("acyclic", False)
+    negative = any(c.te < 0 for c in network.candidates)
+    return (*MEANS_NOT, *[NO_FEEDBACK] * bool(acyclic), *[NEGATIVE] * negative)
+
+
+def sure_links(network: Network) -> int:
+    """Return the number of links with a q-value up to 0.05."""
+    return sum(c.selected and c.q_value <= LEVEL for c in network.candidates)
+
+
+def _counts(network):
+    size = len(network.names)
+    return sum(len(parents) for parents in network.parents.values()), size * (size - 1)
+
+
+def _proof(network):
+    if network.optimal:
+        return "Proven optimal: no allowed network has a higher score."
+    if math.isfinite(network.bound):
+        above = network.bound - network.score
+        return f"The best network found; no allowed one can score more than {above:.3g} higher."
+    return "The best network found; a better one may exist."
+
+
+def _sureness(network):
+    found, _ = _counts(network)
+    if not found or not network.candidates:
+        return ""
+    sure = sure_links(network)
+    if sure == found:
+        return "Every link has q ≤ 0.05." if found > 1 else "The link has q ≤ 0.05."
+    return f"{sure} of the {found} {'has' if sure == 1 else 'have'} q ≤ 0.05; doubtful links are dashed."
+
+
+def _acyclicity(network):
+    if not network.removed:
+        return ""
+    listed = ", ".join(f"{source} → {target}" for source, target in network.removed[:6])
+    more = f" and {len(network.removed) - 6} more" if len(network.removed) > 6 else ""
+    return f"Left out to avoid cycles: {listed}{more}."

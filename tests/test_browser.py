@@ -1,0 +1,330 @@
+"""The page in a real browser: it loads nothing, says nothing to the console, and does what it offers."""
+
+import shutil
+
+import pytest
+
+from tests import networks
+
+pytestmark = pytest.mark.browser
+
+SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed; run make test-browser"
+    )
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("chromium is not installed; run make test-browser")
+    with api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def show(chromium, tmp_path):
+    """Return ``show(network, ...)``, which opens a page; in the end each must have been silent and alone."""
+    opened = []
+
+    def show(network, size="laptop", scheme="light", **rest):
+        width, height = SIZES[size]
+        viewport = {"width": width, "height": height}
+        context = chromium.new_context(viewport=viewport, color_scheme=scheme, offline=True, **rest)
+        page = context.new_page()
+        page.noise, page.requests = [], []
+        page.on("console", lambda message: page.noise.append(message.text))
+        page.on("pageerror", lambda error: page.noise.append(str(error)))
+        page.on("dialog", lambda dialog: page.noise.append(dialog.message))
+        page.on("request", lambda request: page.requests.append(request.url))
+        page.address = network.report(tmp_path / f"{len(opened)}.html").as_uri()
+        page.goto(page.address)
+        opened.append(page)
+        return page
+
+    yield show
+    for page in opened:
+        assert page.noise == []
+        assert [url for url in page.requests if not url.startswith("data:")] == [page.address]
+        page.context.close()
+
+
+def outcomes(network):
+    return {(network.names.index(c.source), network.names.index(c.target)): c for c in network.candidates}
+
+
+def visible(page):
+    links = page.locator(".edge:not(.off)").evaluate_all("edges => edges.map(e => e.dataset.link)")
+    return {tuple(map(int, link.split())) for link in links}
+
+
+def column(page, at):
+    return page.locator(f"#link-table tbody td:nth-child({at + 1})").all_inner_texts()
+
+
+def on_edge(page, source, target):
+    """Return a place on the screen half way along an arrow."""
+    return page.locator(f'.edge[data-link="{source} {target}"] .hit').evaluate(
+        """path => {
+            const half = path.getPointAtLength(path.getTotalLength() / 2);
+            const place = new DOMPoint(half.x, half.y).matrixTransform(path.getScreenCTM());
+            return [place.x, place.y];
+        }"""
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("maker", ["three", "five", "thirty", "fifty", "ring", "tangle", "odd", "empty"])
+def test_loads_at_every_size_without_a_word_and_without_overflow(show, maker, size, scheme):
+    network = getattr(networks, maker)()
+    page = show(network, size, scheme)
+    assert page.locator(".node").count() == len(network.names)
+    assert visible(page) == set(map(tuple, zip(*map(list, network.adjacency.nonzero()), strict=True)))
+    assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 27)"
+    assert dark == (scheme == "dark")
+    assert len(page.screenshot(full_page=True)) > 20_000
+
+
+PARTIAL = {
+    "formula": {"nulls": 0},
+    "untested": {"candidates": ()},
+    "given embedding": {"criteria": False},
+    "no preview": {"preview": {}},
+    "nothing said": {"choices": (), "warnings": (), "provenance": {}, "options": {}},
+}
+
+
+@pytest.mark.parametrize("missing", PARTIAL)
+def test_loads_when_parts_are_missing(show, missing):
+    page = show(networks.three(**PARTIAL[missing]))
+    assert page.locator(".node").count() == 3
+    assert len(column(page, 0)) == 2
+
+
+def test_one_node_alone(show):
+    page = show(networks.make(("alone",), []))
+    assert page.locator("h1").inner_text() == "One node: no link is possible."
+    assert page.locator(".node").count() == 1
+
+
+def test_slider_hides_links_in_network_and_table(show):
+    network = networks.thirty()
+    page, tests = show(network), outcomes(network)
+    everything = visible(page)
+    sure = {link for link in everything if tests[link].q_value <= 0.05}
+    assert set() < sure < everything
+    page.locator("#q").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    assert page.locator("#q-value").inner_text() == "0.05"
+    assert visible(page) == sure
+    assert page.locator("#shown").inner_text() == f"{len(sure)} of {len(everything)} links shown"
+    assert len(column(page, 0)) == len(sure)
+    page.keyboard.press("Home")
+    assert visible(page) == set()
+    assert page.locator("#links-empty").is_visible()
+    page.keyboard.press("End")
+    assert visible(page) == everything
+
+
+def test_headings_sort_by_mouse_and_by_key(show):
+    network = networks.thirty()
+    page = show(network)
+    te = [float(value) for value in column(page, 2)]
+    assert te == sorted(te, reverse=True)
+    heading = page.locator("#link-table th").nth(2)
+    assert heading.get_attribute("aria-sort") == "descending"
+    heading.locator("button").click()
+    assert [float(value) for value in column(page, 2)] == sorted(te)
+    assert heading.get_attribute("aria-sort") == "ascending"
+    page.locator("#link-table th").nth(0).locator("button").focus()
+    page.keyboard.press("Enter")
+    assert column(page, 0) == sorted(column(page, 0))
+    assert heading.get_attribute("aria-sort") == "none"
+    page.keyboard.press("Enter")
+    assert column(page, 0) == sorted(column(page, 0), reverse=True)
+
+
+def test_all_tested_pairs_on_request(show):
+    network = networks.five()
+    page = show(network)
+    assert len(column(page, 0)) == 5
+    page.locator("#all").check()
+    assert len(column(page, 0)) == 20
+    assert page.locator("tr.unselected").count() == 15
+
+
+def test_pointing_at_an_arrow_shows_its_numbers(show):
+    network = networks.five()
+    page, tests = show(network), outcomes(network)
+    page.locator("#graph").scroll_into_view_if_needed()
+    for link in sorted(visible(page)):
+        page.mouse.move(5, 5)
+        assert page.locator("#tip").is_hidden()
+        page.mouse.move(*on_edge(page, *link))
+        said, test = page.locator("#tip").inner_text(), tests[link]
+        assert f"{test.source} → {test.target}" in said
+        for value, digits in ((test.te, 4), (test.p_value, 3), (test.q_value, 3)):
+            assert f"{float(f'{value:.{digits}g}'):g}" in said
+        assert page.locator("#tip svg .bin").count() > 3
+        assert page.locator(".edge.lit").count() == 1
+    page.keyboard.press("Escape")
+    assert page.locator("#tip").is_hidden()
+
+
+def test_touching_an_arrow_shows_its_numbers(show):
+    page = show(networks.three(), "phone", has_touch=True)
+    page.locator("#graph").scroll_into_view_if_needed()
+    page.touchscreen.tap(*on_edge(page, 0, 1))
+    assert "a → b" in page.locator("#tip").inner_text()
+    page.touchscreen.tap(*on_edge(page, 1, 2))
+    assert "b → c" in page.locator("#tip").inner_text()
+    box = page.locator("h2").first.bounding_box()
+    page.touchscreen.tap(box["x"], box["y"])
+    assert page.locator("#tip").is_hidden()
+
+
+def test_pointing_at_matrix_and_row_shows_numbers(show):
+    page = show(networks.five())
+    page.locator('.cell[data-link="4 0"]').hover()
+    assert "EMG → heart" in page.locator("#tip").inner_text()
+    page.locator("#link-table tbody tr").first.hover()
+    assert "nats" in page.locator("#tip").inner_text()
+
+
+def test_dragging_moves_a_node_and_its_arrows_alone(show):
+    page = show(networks.five())
+    page.locator("#graph").scroll_into_view_if_needed()
+    read = "all => all.map(e => e.getAttribute('transform') ?? e.querySelector('.shaft').getAttribute('d'))"
+    nodes, arrows = page.locator(".node"), page.locator(".edge")
+    before = nodes.evaluate_all(read), arrows.evaluate_all(read)
+    box = nodes.nth(3).bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 80, box["y"] - 20, steps=4)
+    page.mouse.up()
+    after = nodes.evaluate_all(read), arrows.evaluate_all(read)
+    assert [a != b for a, b in zip(before[0], after[0], strict=True)] == [False, False, False, True, False]
+    links = arrows.evaluate_all("edges => edges.map(e => e.dataset.link)")
+    moved = {link for link, a, b in zip(links, before[1], after[1], strict=True) if a != b}
+    assert moved == {"3 4"}
+    nodes.nth(0).focus()
+    page.keyboard.press("ArrowDown")
+    assert nodes.evaluate_all(read)[0] != after[0][0]
+
+
+def test_zoom_pan_and_reset(show):
+    page = show(networks.thirty())
+    page.locator("#graph").scroll_into_view_if_needed()
+    svg = page.locator("#graph svg")
+
+    def box():
+        return [float(part) for part in svg.get_attribute("viewBox").split()]
+
+    home = box()
+    page.locator("#closer").click()
+    assert box()[2] == pytest.approx(home[2] / 1.3)
+    place = svg.bounding_box()
+    page.mouse.move(place["x"] + 8, place["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(place["x"] + 60, place["y"] + 40, steps=3)
+    page.mouse.up()
+    panned = box()
+    assert panned[0] < home[0] + 0.2 * home[2]
+    assert panned[2] == pytest.approx(home[2] / 1.3)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, 200)
+    page.keyboard.up("Control")
+    page.wait_for_function(
+        "old => document.querySelector('#graph svg').viewBox.baseVal.width > old", arg=panned[2]
+    )
+    page.locator("#whole").click()
+    assert box() == home
+    page.locator("#farther").click()
+    assert box()[2] > home[2]
+
+
+def test_nulls_follow_the_links(show):
+    network = networks.thirty()
+    page = show(network)
+    tiles = page.locator("#null-tiles .tile")
+    assert tiles.count() == int(network.adjacency.sum())
+    assert page.locator("#null-tiles .measured").count() == tiles.count()
+    assert page.locator("#null-tiles .tile:visible").count() == 24
+    page.get_by_role("button", name=f"Show all {tiles.count()}").click()
+    assert page.locator("#null-tiles .tile:visible").count() == tiles.count()
+    page.locator("#q").focus()
+    page.keyboard.press("Home")
+    assert page.locator("#null-tiles .tile:visible").count() == 0
+
+
+def test_formula_tests_and_no_links_are_said(show):
+    assert "a formula" in show(networks.three(nulls=0)).locator("#nulls-say").inner_text()
+    assert "No link was found" in show(networks.empty()).locator("#nulls-say").inner_text()
+    assert "was given" in show(networks.three(criteria=False)).locator("#embedding-say").inner_text()
+
+
+def test_odd_names_are_shown_as_they_are(show):
+    page = show(networks.odd())
+    assert set(column(page, 0)) | set(column(page, 1)) == set(networks.ODD_NAMES)
+    page.locator(".node").first.hover()
+    assert networks.ODD_NAMES[0] in page.locator("#tip").inner_text()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_labels_stay_within_their_pills(show, size):
+    page = show(networks.odd(), size)
+    page.wait_for_timeout(200)
+    over = page.locator(".node").evaluate_all(
+        """all => all.map((node) => {
+            const [text, pill] = ['text', 'rect'].map((part) => node.querySelector(part).getBBox().width);
+            return text - pill;
+        })"""
+    )
+    assert max(over) < 0
+
+
+def test_paragraph_is_copied(show):
+    page = show(networks.three(), permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#copy").click()
+    page.wait_for_function("document.getElementById('copied').textContent !== ''")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(page.locator("#paragraph").inner_text())
+    assert "Inferring Coupling of Distributed Dynamical Systems via Transfer Entropy" in copied
+
+
+CONTRAST = """selector => {
+    const light = (colour) => {
+        const parts = colour.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255);
+        const [r, g, b] = parts.map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const element = document.querySelector(selector);
+    let behind = element;
+    while (getComputedStyle(behind).backgroundColor === 'rgba(0, 0, 0, 0)') behind = behind.parentElement;
+    const style = getComputedStyle(element);
+    const pair = [light(style.color), light(getComputedStyle(behind).backgroundColor)].sort((a, b) => b - a);
+    return (pair[0] + 0.05) / (pair[1] + 0.05);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out(show, scheme):
+    page = show(networks.three(), scheme=scheme)
+    for selector in (
+        "h1",
+        ".lead",
+        ".quiet",
+        ".facts dt",
+        ".note li",
+        "#link-table td",
+        "figcaption",
+        ".works li",
+    ):
+        assert page.evaluate(CONTRAST, selector) >= 4.5, selector

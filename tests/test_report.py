@@ -1,0 +1,257 @@
+"""The page as a file: complete, self-contained, the same every time, safe whatever the nodes are called."""
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from enmesh import InputError, Series
+from enmesh.report import page
+from enmesh.report.contents import contents, embed, histogram
+from enmesh.report.methods import paragraph, references
+from enmesh.report.words import headline, notes, standing
+from tests import networks
+
+MAKERS = ["three", "five", "thirty", "ring", "odd", "empty"]
+SECTIONS = {"network", "links", "meaning", "nulls", "matrix", "series", "embedding", "choices", "methods"}
+
+
+class Reader(HTMLParser):
+    """What a browser would find: elements, ids, addresses, the data block, and whether all tags close."""
+
+    VOID = ("meta", "link", "input", "br")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.ids, self.loads, self.words, self.data = [], [], set(), [], "", ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append(tag)
+        self.ids |= {attrs["id"]} if "id" in attrs else set()
+        self.loads += [attrs[key] for key in ("src", "href", "srcset", "action") if key in attrs]
+        if tag not in self.VOID:
+            self.open.append((tag, attrs.get("id")))
+
+    def handle_endtag(self, tag):
+        assert self.open, tag
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, text):
+        if self.open and self.open[-1] == ("script", "data"):
+            self.data += text
+        elif self.open and self.open[-1][0] not in ("script", "style"):
+            self.words += text
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_page_is_whole_and_loads_nothing(maker):
+    network = getattr(networks, maker)()
+    text = page(network)
+    read = Reader(text)
+    assert not read.open
+    assert read.ids >= SECTIONS | {"provenance", "warnings"}
+    assert read.loads == ["data:,"]
+    assert not re.search(r"@import|url\(|\bfetch\(|XMLHttpRequest|\bimport\(", text)
+    assert set(re.findall(r"https?://[^\s\"'<]+", text)) == {"http://www.w3.org/2000/svg"}
+    assert read.tags.count("script") == 2
+    assert headline(network) in read.words
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_data_block_holds_the_network(maker):
+    network = getattr(networks, maker)()
+    data = json.loads(Reader(page(network)).data)
+    assert data["names"] == list(network.names)
+    assert len(data["links"]) == len(network.candidates)
+    selected = {(data["names"][i], data["names"][j]) for i, j, *_, chosen, _ in data["links"] if chosen}
+    assert selected == {(s, t) for t in network.names for s in network.parents[t]}
+    tests = {(c.source, c.target): c for c in network.candidates}
+    for i, j, te, p, q, lag, _, hist in data["links"]:
+        test = tests[data["names"][i], data["names"][j]]
+        assert [te, p, q] == pytest.approx([test.te, test.p_value, test.q_value], rel=1e-4)
+        assert (lag, sum(hist[2])) == (test.lag, len(test.null))
+
+
+def test_odd_names_stay_names():
+    network = networks.odd()
+    text = page(network)
+    assert "<script>alert" not in text
+    assert "<b>bold" not in text
+    assert json.loads(Reader(text).data)["names"] == list(networks.ODD_NAMES)
+
+
+def test_text_from_the_network_is_escaped():
+    bad = "<img src=x onerror=alert(1)>"
+    network = networks.three(
+        warnings=(bad,), choices=((bad, bad, bad),), provenance={bad: bad}, options={"score": {"type": bad}},
+        removed=((bad, bad),), optimal=False,
+    )  # fmt: skip
+    text = page(network)
+    assert bad not in text
+    assert "img" not in Reader(text).tags
+    assert Reader(text).words.count(bad) >= 7
+
+
+def test_names_that_templates_and_scripts_would_read():
+    names = ("$data", "${script}", "<!--", "\u2028", "\\u003c")
+    text = page(networks.make(names, [(0, 1)]))
+    assert json.loads(Reader(text).data)["names"] == list(names)
+
+
+def test_embedded_json_cannot_end_its_element():
+    text = embed(["</script>", "<!--", "]]>", "&lt;", "\u2029"])
+    assert not set("<>&\u2029") & set(text)
+    assert json.loads(text) == ["</script>", "<!--", "]]>", "&lt;", "\u2029"]
+
+
+def test_same_network_same_page():
+    assert page(networks.tangle()) == page(networks.tangle())
+    assert page(networks.tangle()) != page(networks.tangle(seed=1))
+
+
+def test_many_surrogates_stay_small():
+    network = networks.fifty(nulls=199)
+    size = len(page(network))
+    assert size < 600_000
+    many = {len(c.null): histogram(c.null) for c in networks.three(nulls=999).candidates}
+    assert len(many[999][2]) <= 24
+
+
+def test_histogram_counts_every_value():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=199)
+    low, high, counts = histogram(values.tolist())
+    assert (low, high) == pytest.approx((values.min(), values.max()), rel=1e-4)
+    assert sum(counts) == 199
+    assert sum(histogram([0.5] * 9)[2]) == 9
+    assert histogram([]) is None
+
+
+def test_gaps_and_unknown_numbers_become_null():
+    network = networks.three(gap=math.nan, candidates=())
+    data = contents(network)
+    assert None in data["preview"][0]
+    assert [row[2:6] for row in data["links"]] == [[None] * 4] * 2
+    assert "NaN" not in Reader(page(network)).data
+
+
+def test_analytic_test_has_no_histogram():
+    network = networks.three(nulls=0)
+    assert all(row[-1] is None for row in contents(network)["links"])
+    assert "against its analytic null distribution" in paragraph(network)
+
+
+def test_long_previews_are_thinned():
+    network = networks.three(preview={name: tuple(range(5000)) for name in "abc"})
+    assert len(contents(network)["preview"][0]) <= 360
+
+
+@pytest.mark.parametrize(
+    ("network", "said"),
+    [
+        (networks.five(), "5 of 20 possible links found."),
+        (networks.empty(), "No link found among 12 possible."),
+        (networks.make(("alone",), []), "One node: no link is possible."),
+    ],
+)
+def test_headline(network, said):
+    assert headline(network) == said
+
+
+def test_standing_says_what_is_proven():
+    assert "Proven optimal" in standing(networks.three())
+    assert "0.05 higher" in standing(networks.three(optimal=False))
+    assert "may exist" in standing(networks.three(optimal=False, bound=math.inf))
+    assert "Left out to avoid cycles: c → a." in standing(networks.three(removed=(("c", "a"),)))
+
+
+def test_sure_links_are_counted_by_q():
+    network = networks.five()
+    sure = sum(c.q_value <= 0.05 for c in network.candidates if c.selected)
+    assert 0 < sure < 5
+    assert f"{sure} of the 5 have q ≤ 0.05" in standing(network)
+    assert f"{sure} with q up to 0.05" in paragraph(network)
+
+
+def test_notes_fit_the_network():
+    assert any("Feedback" in note for note in notes(networks.five()))
+    assert not any("Feedback" in note for note in notes(networks.five(options={"acyclic": False})))
+    assert any("negative" in note for note in notes(networks.five()))
+    assert not any("negative" in note for note in notes(networks.five(candidates=())))
+
+
+def test_methods_follow_the_options():
+    said = paragraph(networks.five())
+    for part in ("5 nodes (2000 samples)", "k = 4", "dimension 2, delay 1", "Ragwitz", "99 surrogates",
+                 "α = 0.99", "at most 3 parents", "exact", "proven optimal", "20 possible"):  # fmt: skip
+        assert part in said
+    cited = references(networks.five())
+    assert cited[0].startswith("Cliff, O. M., Prokopenko, M. and Fitch, R.")
+    assert "Inferring Coupling of Distributed Dynamical Systems via Transfer Entropy" in cited[0]
+    assert any("Kraskov" in work for work in cited)
+
+
+def test_methods_of_other_options():
+    network = networks.three(nulls=0, criteria=False)
+    said = paragraph(network)
+    assert "linear-Gaussian" in said
+    assert "TEA" in said
+    assert "Ragwitz" not in said
+    assert not any("Kraskov" in work or "Ragwitz" in work for work in references(network))
+    score = network.options["score"] | {
+        "embedding": {"dim": [["a", 1], ["b", 3], ["c", 2]], "delay": 1, "lag": 2}
+    }
+    said = paragraph(
+        networks.three(options={"score": score, "search": {"type": "Tabu"}, "acyclic": False}, optimal=False)
+    )
+    for part in ("dimension 1 to 3", "source lag 2", "tabu search", "cycles allowed", "not proven optimal"):
+        assert part in said
+
+
+def test_methods_without_options():
+    said = paragraph(networks.three(options={}, provenance={}, candidates=(), criteria={}))
+    assert "None" not in said
+    assert said.startswith("Directed coupling among 3 nodes")
+
+
+def test_write_returns_the_path_and_says_what_is_wrong(tmp_path):
+    path = networks.three().report(tmp_path / "report.html")
+    assert path.read_text(encoding="utf-8") == page(networks.three())
+    with pytest.raises(InputError, match="there is no folder"):
+        networks.three().report(tmp_path / "absent" / "report.html")
+    with pytest.raises(InputError, match="cannot write"):
+        networks.three().report(tmp_path)
+
+
+def test_json_round_trip_gives_the_same_page():
+    network = networks.odd()
+    assert page(type(network).from_json(network.to_json())) == page(network)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_notebook_shows_a_network(maker):
+    network = getattr(networks, maker)()
+    shown = network._repr_html_()
+    read = Reader(shown)
+    assert not read.open
+    assert headline(network) in read.words
+    assert read.tags.count("tr") == (min(12, len(network.edges)) + 1 if len(network.edges) else 0)
+    assert "<b>bold" not in shown
+
+
+def test_notebook_shows_a_series():
+    values = np.random.default_rng(0).normal(size=(300, 14))
+    values[20:30, 1] = np.nan
+    series = Series(values, names=["<i>x</i>", *(f"n{i}" for i in range(13))], missing="drop")
+    shown = series._repr_html_()
+    read = Reader(shown)
+    assert not read.open
+    assert read.tags.count("svg") == 12
+    assert "i" not in read.tags
+    assert "nan" not in shown
+    assert "and 2 more nodes" in read.words
