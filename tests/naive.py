@@ -195,3 +195,86 @@ def smallest_sequential(parents, step):
 def quantile(null, alpha):
     rank = ceil(round(alpha * len(null), 9))
     return sorted(null)[rank - 1] if rank else 0.0
+
+
+# --- simulated systems: one step after the other, as the equation reads -------------------------------------
+
+
+def coupled_map_orbit(graph, g, coupling, start, noise, into_domain):
+    """Eq. coupled-map for scalar maps ``g(name, z)``."""
+    x = dict(zip(graph, start))
+    rows = [list(x.values())]
+    for kick in noise:
+        new = {}
+        for (name, parents), extra in zip(graph.items(), kick):
+            value = g(name, x[name])
+            if parents:
+                mean = sum(g(name, x[parent]) for parent in parents) / len(parents)
+                value = (1 - coupling) * value + coupling * mean
+            new[name] = into_domain(value + extra)
+        x = new
+        rows.append(list(x.values()))
+    return np.array(rows)
+
+
+def reflect_once(x):
+    """Reflection at 0 and 1, for states that overshoot by less than 1."""
+    return -x if x < 0 else 2 - x if x > 1 else x
+
+
+def henon_orbit(graph, a, coupling, start, noise):
+    states = {name: tuple(start[2 * i : 2 * i + 2]) for i, name in enumerate(graph)}
+    rows = [list(start)]
+    for kick in noise:
+        new = {}
+        for i, (name, parents) in enumerate(graph.items()):
+            images = [(1 - a * u * u + v, 0.3 * u) for u, v in (states[node] for node in (name, *parents))]
+            x, y = images[0]
+            if parents:
+                x = (1 - coupling) * x + coupling * sum(image[0] for image in images[1:]) / len(parents)
+                y = (1 - coupling) * y + coupling * sum(image[1] for image in images[1:]) / len(parents)
+            new[name] = (x + kick[2 * i], y + kick[2 * i + 1])
+        states = new
+        rows.append([value for state in states.values() for value in state])
+    return np.array(rows)
+
+
+def var_orbit(lags, noise):
+    """x_{n+1} = sum_l A_l x_{n+1-l} + v from rest; ``noise (steps, M)``."""
+    rows = [np.zeros(lags.shape[1])] * len(lags)
+    for kick in noise:
+        rows.append(sum(matrix @ rows[-1 - lag] for lag, matrix in enumerate(lags)) + kick)
+    return np.array(rows[len(lags) - 1 :])
+
+
+# --- embedding criteria ------------------------------------------------------------------------------------
+
+
+def ragwitz_error(x, dim, delay, span, k, theiler=0):
+    """Mean squared error of local constant prediction of one series ``x (n,)``, by whole distances."""
+    rows = range(span, len(x))
+    past = np.array([[x[t - 1 - m * delay] for m in range(dim)] for t in rows])
+    after = np.array([x[t] for t in rows])
+    distances = block_distances(past)
+    errors = []
+    for i in range(len(after)):
+        others = [j for j in range(len(after)) if abs(i - j) > theiler]
+        near = sorted(others, key=lambda j: distances[i, j])[:k]
+        errors.append((after[i] - after[near].mean()) ** 2)
+    return float(np.mean(errors))
+
+
+def cao(x, max_dim, delay):
+    """E1 and E2 of Cao (1997) of one series ``x (n,)`` without equal points."""
+    count = len(x) - (max_dim + 1) * delay
+    growth, jump = [], []
+    for dim in range(1, max_dim + 2):
+        points = np.array([[x[i + m * delay] for m in range(dim + 1)] for i in range(count)])
+        inner, outer = block_distances(points[:, :dim]), block_distances(points)
+        np.fill_diagonal(inner, np.inf)
+        near = inner.argmin(axis=1)
+        rows = np.arange(count)
+        growth.append(np.mean(outer[rows, near] / inner[rows, near]))
+        jump.append(np.mean(np.abs(points[rows, dim] - points[near, dim])))
+    growth, jump = np.array(growth), np.array(jump)
+    return growth[1:] / growth[:-1], jump[1:] / jump[:-1]

@@ -70,7 +70,8 @@ def coupled_flow(
     system
         ``"lorenz"``, ``"rossler"``, `Lorenz` or `Rossler` with parameters; one for all nodes or by name.
     coupling
-        lambda, for all nodes or by name of the driven node. Over 1/a = 5 a driven Rossler system runs away.
+        lambda, for all nodes or by name of the driven node. A driven Rossler system
+        runs away from about 3 (driven by Lorenz) or 5 (by Rossler) on; Lorenz systems synchronise at 10.
     dt
         Sampling step in units of time. It decides what can be seen: too fine, and each node's own past all
         but gives its next value.

@@ -185,7 +185,10 @@ def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offse
             else:  # an error that is not finite comes here too
                 usual = h * (max(0.2, 0.9 * error**-0.2) if error < np.inf else 0.2)
             steps += 1
-            if steps > MAX_STEPS or np.abs(x).max() > MAX_STATE:
+            if np.abs(x).max() > MAX_STATE:  # the nodes that did run away are the ones without a value
+                states[n + 1] = np.where(np.abs(x) > MAX_STATE, np.nan, x).reshape(3 * m)
+                return states
+            if steps > MAX_STEPS:
                 return states
         x += noise[n].reshape(m, 3)
         states[n + 1] = x.reshape(3 * m)

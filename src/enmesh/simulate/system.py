@@ -18,6 +18,9 @@ from enmesh.simulate.arguments import per_node, require_count, require_number
 LocalMap = Callable[[np.ndarray, tuple[np.ndarray, ...]], np.ndarray]
 Observation = Callable[[np.ndarray], np.ndarray]
 
+# A spread this small, relative to the values, is rounding error.
+AT_REST = 1e-12
+
 
 def first_coordinate(states: np.ndarray) -> np.ndarray:
     """Return x[0], the observation function of the paper's examples."""
@@ -171,10 +174,11 @@ class GraphDynamicalSystem:
             raise InputError(f"the state of {', '.join(named)} diverged at step {step}; {self.advice}")
 
     def _require_motion(self, values):
-        still = [name for name, spread in zip(self.names, np.ptp(values, axis=0)) if spread == 0]
+        spread, size = np.ptp(values, axis=0), np.abs(values).max(axis=0)
+        still = [name for name, resting in zip(self.names, spread <= AT_REST * size) if resting]
         if still and self.obs_noise == 0:
             raise InputError(
-                f"{', '.join(still)} came to rest, which tells nothing; add noise or {self.advice}"
+                f"{', '.join(still)} came to rest, which tells nothing; add noise or change parameters"
             )
 
 
