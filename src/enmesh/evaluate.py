@@ -111,7 +111,11 @@ class Evaluator:
         return self._tested([Question("edge", (s, t, tuple(sorted(g)))) for s, t, g in links])
 
     def verdicts(self, links: Iterable[Link], level: float) -> list[Significance]:
-        """Return tests of edges, carried only as far as it takes to know whether p is at most ``level``."""
+        """Return tests of edges; those whose p cannot be at most ``level`` any more may have stopped early.
+
+        How early depends on what is known already: of a test that fails, use no more than its value, that it fails,
+        and its first `significance.LOOK_EVERY` null values.
+        """
         return self._tested([Question("verdict", (s, t, tuple(sorted(g)), level)) for s, t, g in links])
 
     @property
@@ -152,14 +156,17 @@ class Evaluator:
         return [self._known[question] for question in questions]
 
     def _look_up(self, questions: Iterable[Question]) -> None:
-        """Read what the store has and this run does not know yet."""
+        """Take what is known under another name, and read what the store has."""
+        new = [question for question in questions if question not in self._known]
+        self._known |= {q: self._known[q.full] for q in new if q.full in self._known}
         if self._store is not None:
-            self._known |= self._store.read(q for q in questions if q not in self._known)
+            self._known |= self._store.read(q for q in new if q not in self._known)
 
     def _keep(self, answers: dict[Question, float | Significance]) -> None:
-        self._known |= answers
+        full = {q.full: test for q, test in answers.items() if q.is_full(test)}
+        self._known |= answers | full
         if self._store is not None:
-            self._store.write(answers)
+            self._store.write({q: a for q, a in answers.items() if not q.is_full(a)} | full)
 
     def _answer(self, questions: Sequence[Question], what: str) -> None:
         """Compute what is new, chunk by chunk; every finished chunk is kept at once."""

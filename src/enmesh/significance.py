@@ -16,7 +16,7 @@ from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.measures import Node, Transfers, link
 from enmesh.series import Series
-from enmesh.surrogates import CircularShift, Surrogate, batches, stream_of
+from enmesh.surrogates import CircularShift, Surrogate, stream_of
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def null_values(
     prepared, x = ask.prepared(target, given), ask.source(sources)
     stream = stream_of(seed, target, tuple(sorted(sources)), tuple(sorted(given)))
     draw = surrogate.plan(x, prepared.z, starts=ask.blocks.starts, span=ask.blocks.span)
-    return np.concatenate([prepared.cmi(batch) for batch in batches(draw, x, stream, count)])
+    return prepared.resampled(x, draw, stream, 0, count)
 
 
 def empirical(
@@ -100,11 +100,11 @@ def settle(
     seed: int,
     level: float,
 ) -> Significance:
-    """Test by surrogates until it is certain whether the p-value of all ``count`` would be at most ``level``.
+    """Test by surrogates, but no further than it takes to see that the p-value cannot be at most ``level``.
 
-    The surrogates are those of `empirical`, in the same order, and the p-value over those drawn is on the same side of
-    ``level`` as the p-value over all: with r values reaching T, p <= level when ``1 + r <= level (1 + count)``, so it
-    is settled as soon as r exceeds that number, or cannot any more.
+    The surrogates are those of `empirical`, in the same order. With r of them reaching T, p is at most ``level`` if
+    ``1 + r <= level (1 + count)``; once r is beyond that the verdict is certain, and p over those drawn is above
+    ``level`` too. A link that passes has all ``count`` surrogates: its test is that of `empirical`.
     """
     prepared, x, value = ask.prepared(target, given), ask.source(sources), ask.value(sources, target, given)
     stream = stream_of(seed, target, tuple(sorted(sources)), tuple(sorted(given)))
@@ -113,9 +113,8 @@ def settle(
     null = np.empty(0)
     while len(null) < count:
         size = min(LOOK_EVERY, count - len(null))
-        null = np.concatenate([null, prepared.cmi(x[draw(stream, len(null), size)])])
-        reached = int((null >= value).sum())
-        if reached > allowed or reached + count - len(null) <= allowed:
+        null = np.concatenate([null, prepared.resampled(x, draw, stream, len(null), size)])
+        if (null >= value).sum() > allowed:
             break
     return Significance(value, (1 + int((null >= value).sum())) / (1 + len(null)), null, float(null.mean()))
 
@@ -130,7 +129,7 @@ def verdict(
     seed: int,
     level: float,
 ) -> bool:
-    """Return whether a link is significant at ``level`` by ``count`` surrogates, drawing no more than that takes."""
+    """Return whether p over ``count`` surrogates is at most ``level``, drawing fewer if it cannot be."""
     return settle(ask, sources, target, given, surrogate, count, seed, level).p_value <= level
 
 

@@ -41,6 +41,15 @@ class Question(NamedTuple):
         source, target, given = self.args[:3]
         return target, given, source
 
+    @property
+    def full(self) -> "Question":
+        """The test that was not stopped early; any other question itself."""
+        return Question("edge", self.args[:3]) if self.kind == "verdict" else self
+
+    def is_full(self, test) -> bool:
+        """Whether an answer to a ``verdict`` is the full test: those that pass are."""
+        return self.kind == "verdict" and test.p_value <= self.args[3]
+
 
 class Reply(NamedTuple):
     """Answers to the first questions of a chunk, what stopped it early if anything did, and hazards met."""

@@ -1,0 +1,298 @@
+"""Store: every finished score and edge test in one SQLite file, so that a run stopped at any moment resumes.
+
+Values are kept under a hash of data, options and code version: a changed option or data set never meets a stale row.
+Rows are written in the process that asks, chunk by chunk, in WAL mode: a chunk is there whole or not at all, two runs
+may share a file, and a reader never waits. `computed` counts how often a row was computed; resuming leaves it at 1.
+"""
+
+import json
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from enmesh.errors import InputError
+from enmesh.significance import Significance
+from enmesh.work import Question
+
+# "enms" in the file's header, at byte 68, says whose file it is before SQLite opens it.
+APPLICATION, LAYOUT = 0x656E6D73, 1
+# Seconds to wait for another process that is writing.
+WAIT = 10.0
+
+TABLES = """
+CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, data TEXT, names TEXT, score TEXT, code TEXT);
+CREATE TABLE sessions (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, host TEXT, pid INTEGER, started TEXT, ended TEXT,
+    status TEXT);
+CREATE TABLE families (run INTEGER NOT NULL, target INTEGER NOT NULL, parents TEXT NOT NULL, score REAL,
+    computed INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (run, target, parents)) WITHOUT ROWID;
+CREATE TABLE tests (run INTEGER NOT NULL, source INTEGER NOT NULL, target INTEGER NOT NULL, given TEXT NOT NULL,
+    level REAL NOT NULL, te REAL, p_value REAL, null_mean REAL, nulls BLOB,
+    computed INTEGER NOT NULL DEFAULT 1, UNIQUE (run, source, target, given, level));
+"""
+READ_FAMILY = "SELECT score FROM families WHERE run=? AND target=? AND parents=?"
+READ_TEST = "SELECT te, p_value, nulls, null_mean FROM tests WHERE run=? AND source=? AND target=? AND given=? AND level=?"
+WRITE_FAMILY = """INSERT INTO families (run, target, parents, score) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET computed = computed + 1"""
+WRITE_TEST = """INSERT INTO tests (run, source, target, given, level, te, p_value, nulls, null_mean)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET computed = computed + 1"""
+# A test that was not stopped early holds at any level.
+FULL = -1.0
+
+
+class Store:
+    """The finished values of one run in a file that may hold many.
+
+    Parameters
+    ----------
+    path
+        The file; it is made if there is none. Anything else than a sound store is refused and left as it is.
+    key, description
+        Hash of what the values depend on, and the same in words (``data``, ``names``, ``score``, ``code``).
+    """
+
+    def __init__(self, path: str | os.PathLike, key: str, description: Mapping):
+        self.path = Path(path)
+        _refuse_foreign(self.path)
+        with _explained(self.path):
+            self._db = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
+        try:
+            with _explained(self.path):
+                self._open()
+                self._run, self._session = self._begin(key, description)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def read(self, questions: Iterable[Question]) -> dict[Question, float | Significance]:
+        """Return the answers that are there."""
+        found = {}
+        with _explained(self.path):
+            for question in questions:
+                row = self._read_one(question)
+                if row is not None:
+                    found[question] = row
+        return found
+
+    def write(self, answers: Mapping[Question, float | Significance]) -> None:
+        """Keep answers; when this returns, a kill of the process cannot lose them."""
+        families, tests = [], []
+        for question, answer in answers.items():
+            if question.kind == "local":
+                families.append((self._run, *_family(question), float(answer)))
+            else:
+                null = np.asarray(answer.null, np.float64).tobytes()
+                tests.append(
+                    (self._run, *_link(question), answer.value, answer.p_value, null, answer.null_mean)
+                )
+        with _explained(self.path), self._transaction():
+            self._db.executemany(WRITE_FAMILY, families)
+            self._db.executemany(WRITE_TEST, tests)
+
+    def close(self, status: str = "finished") -> None:
+        """Note how the session ended and close the file."""
+        with suppress(sqlite3.Error):  # what is finished is in the file; a full disk has been reported before
+            self._db.execute(
+                "UPDATE sessions SET ended=?, status=? WHERE id=?", (_now(), status, self._session)
+            )
+        self._db.close()
+
+    def _read_one(self, question):
+        if question.kind == "local":
+            row = self._db.execute(READ_FAMILY, (self._run, *_family(question))).fetchone()
+            return row and _number(row[0])
+        for level in {_link(question)[-1], FULL}:
+            row = self._db.execute(READ_TEST, (self._run, *_link(question)[:-1], level)).fetchone()
+            if row:
+                value, p_value, null, mean = row
+                return Significance(_number(value), _number(p_value), np.frombuffer(null), _number(mean))
+        return None
+
+    def _open(self):
+        """Make the tables if the file is new: in one transaction, so that a kill leaves all or nothing."""
+        with self._transaction():
+            if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                self._db.execute(f"PRAGMA application_id={APPLICATION}")
+                self._db.execute(f"PRAGMA user_version={LAYOUT}")
+                for statement in TABLES.split(";")[:-1]:
+                    self._db.execute(statement)
+        deadline = time.monotonic() + WAIT
+        while True:  # changing the mode does not wait for others by itself
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                break
+            except sqlite3.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+        self._db.execute("PRAGMA synchronous=NORMAL")
+
+    def _begin(self, key, description):
+        with self._transaction():
+            words = [json.dumps(description[name]) for name in ("names", "score")]
+            self._db.execute(
+                "INSERT OR IGNORE INTO runs (key, data, names, score, code) VALUES (?, ?, ?, ?, ?)",
+                (key, description["data"], *words, description["code"]),
+            )
+            run = self._db.execute("SELECT id FROM runs WHERE key=?", (key,)).fetchone()[0]
+            session = self._db.execute(
+                "INSERT INTO sessions (run, host, pid, started) VALUES (?, ?, ?, ?)",
+                (run, socket.gethostname(), os.getpid(), _now()),
+            ).lastrowid
+        return run, session
+
+    @contextmanager
+    def _transaction(self):
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")
+            raise
+
+
+def runs(path: str | os.PathLike) -> list[dict]:
+    """Return what a store holds, one entry per data set and options: when, what, how much is done, how it ended.
+
+    ``status`` is that of the last session: finished, interrupted, failed, running (on this machine), or stopped (it
+    did not come to say how it ended). ``computed_twice`` counts rows that more than one session computed.
+    """
+    path = Path(path)
+    if not path.is_file() or not path.stat().st_size:
+        raise InputError(f"there is no store {path}; give the file that was passed as store=")
+    _refuse_foreign(path)
+    with _explained(path), closing(_read_only(path)) as db:
+        return [
+            _summary(db, *row) for row in db.execute("SELECT id, key, data, names, score, code FROM runs")
+        ]
+
+
+def _summary(db, run, key, data, names, score, code):
+    sessions = db.execute(
+        "SELECT started, ended, status, host, pid FROM sessions WHERE run=? ORDER BY id", (run,)
+    ).fetchall()
+    families, tests = (
+        db.execute(
+            f"SELECT count(*), coalesce(sum(computed > 1), 0) FROM {table} WHERE run=?", (run,)
+        ).fetchone()
+        for table in ("families", "tests")
+    )
+    started, ended, status, host, pid = sessions[-1]
+    return {
+        "key": key,
+        "data": data,
+        "names": json.loads(names),
+        "score": json.loads(score),
+        "code": code,
+        "started": sessions[0][0],
+        "last": ended or started,
+        "sessions": len(sessions),
+        "families": families[0],
+        "tests": tests[0],
+        "computed_twice": families[1] + tests[1],
+        "status": status or ("running" if _alive(host, pid) else "stopped"),
+    }
+
+
+def _family(question):
+    target, parents = question.args
+    return int(target), " ".join(map(str, parents))
+
+
+def _link(question):
+    source, target, given, *level = question.args
+    return int(source), int(target), " ".join(map(str, given)), *(level or [FULL])
+
+
+def _number(value):
+    """SQLite has no NaN and keeps nothing in its place."""
+    return float("nan") if value is None else value
+
+
+def _alive(host, pid):
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _now():
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+# --- files that are no store -----------------------------------------------------------------------------------------
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse what is no store, or a damaged one, without opening it for writing."""
+    if not path.parent.is_dir():
+        raise InputError(f"the store {path} cannot be made: there is no folder {path.parent}")
+    if path.is_dir():
+        raise InputError(f"the store {path} is a folder; give a file name such as {path / 'run.db'}")
+    if not path.exists() or not path.stat().st_size:
+        return
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise InputError(f"the store {path} cannot be read ({error.strerror}); give another file") from None
+    if header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72]) != APPLICATION:
+        raise InputError(f"{path} is not an enmesh store and was left as it is; give another file name")
+    if int.from_bytes(header[60:64]) != LAYOUT:
+        raise InputError(f"{path} was written by another version of enmesh; give another file name")
+    with _explained(path), closing(_read_only(path)) as db:
+        found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if found != "ok":
+        raise _damaged(path, found)
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    """Open for reading; a file in a folder that cannot be written to is taken as it is."""
+    address = f"file:{quote(str(path.absolute()))}?mode=ro"
+    for last in (False, True):
+        db = sqlite3.connect(address + ("&immutable=1" if last else ""), uri=True, timeout=WAIT)
+        try:
+            db.execute("SELECT count(*) FROM sqlite_master")
+            return db
+        except sqlite3.OperationalError:
+            db.close()
+            if last or os.access(path.parent, os.W_OK) or Path(f"{path}-wal").exists():
+                raise
+    raise AssertionError  # unreachable: the last turn returns or raises
+
+
+@contextmanager
+def _explained(path: Path):
+    """Say what is wrong with the file, and what becomes of what was finished."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        reason, kept = str(error), "what was finished before is kept"
+        advice = f"make room and start again; {kept}"
+        if "locked" in reason or "busy" in reason:
+            advice = f"another process has held it for {WAIT:g} s: wait for it or give another file; {kept}"
+        elif "readonly" in reason or "unable to open" in reason:
+            advice = "make file and folder writable, or give another file"
+        raise InputError(f"the store {path} cannot be written ({reason}): {advice}") from error
+    except sqlite3.DatabaseError as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path, reason):
+    return InputError(
+        f"the store {path} is damaged ({reason}) and was left as it is; restore a copy or give another file name"
+    )
