@@ -45,7 +45,7 @@ def make(names, edges, *, nulls=99, seed=0, gap=0.0, optimal=True, criteria=True
         "choices": CHOICES,
         "warnings": WARNINGS,
         "preview": {name: _walk(rng) for name in names},
-        "criteria": {name: _criterion(rng) for name in names} if criteria else {},
+        "criteria": {name: _criterion(rng) for name in names} if criteria is True else criteria or {},
     }
     return Network(**(fields | rest))
 
@@ -64,7 +64,7 @@ def options(nulls):
 
 def provenance(nodes):
     return {
-        "version": "0.1.0",
+        "enmesh": "0.1.0",
         "data": "5f1c" * 16,
         "nodes": nodes,
         "samples": 2000,

@@ -146,6 +146,14 @@ def test_analytic_test_has_no_histogram():
     assert "against its analytic null distribution" in paragraph(network)
 
 
+def test_numpy_numbers_are_fine():
+    import dataclasses
+
+    network = networks.three()
+    tests = [dataclasses.replace(c, lag=np.int64(1), te=np.float64(c.te)) for c in network.candidates]
+    assert page(networks.three(candidates=tuple(tests))) == page(network)
+
+
 def test_long_previews_are_thinned():
     network = networks.three(preview={name: tuple(range(5000)) for name in "abc"})
     assert len(contents(network)["preview"][0]) <= 360
@@ -211,6 +219,25 @@ def test_methods_of_other_options():
     )
     for part in ("dimension 1 to 3", "source lag 2", "tabu search", "cycles allowed", "not proven optimal"):
         assert part in said
+
+
+def test_methods_say_that_pairs_were_screened_out():
+    network = networks.five()
+    said = paragraph(networks.five(candidates=network.candidates[:12]))
+    assert "Each of 12 candidate links" in said
+    assert "counting all 20 possible links" in said
+
+
+@pytest.mark.parametrize("method", ["Ragwitz", "ActiveStorage", "Cao"])
+def test_embedding_method_is_cited(method):
+    table = {"dims": [1, 2], "delays": [3], "values": [[0.5], [math.nan]], "best": [1, 3], "method": method}
+    network = networks.three(criteria={"a": table | {"e2": [math.nan, 1.0]}})
+    year = {"Ragwitz": "(2002)", "ActiveStorage": "2012", "Cao": "(1997)"}[method]
+    assert year in paragraph(network)
+    assert any(year.strip("()") in work for work in references(network))
+    shown = {"dims": [1, 2], "delays": [3], "best": [1, 3], "values": [[0.5], [None]]}
+    assert contents(network)["criteria"] == [shown, None, None]
+    assert json.loads(Reader(page(network)).data)
 
 
 def test_methods_without_options():

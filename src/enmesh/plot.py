@@ -114,7 +114,7 @@ def embedding(network: Network, ax=None):
         dims, delays, (dim, delay) = list(table["dims"]), list(table["delays"]), table["best"]
         row, column = dims.index(dim), delays.index(delay)
         # The best cell is the darkest, whether the criterion is an error or a gain.
-        lowest = values[row, column] <= np.nanmedian(values)
+        lowest = 2 * values[row, column] <= np.nanmin(values) + np.nanmax(values)
         panel.imshow(values, cmap="GnBu_r" if lowest else "GnBu", aspect="auto", origin="lower")
         panel.plot(column, row, "o", mfc=MARK, mec="w", mew=1.2, ms=7)
         panel.set_xticks(range(len(delays)), delays)

@@ -71,7 +71,7 @@ def _link(pair, test: Candidate | None, selected):
     if test is None:
         return [*pair, None, None, None, None, int(selected), None]
     numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
-    return [*pair, *numbers, test.lag, int(selected), histogram(test.null)]
+    return [*pair, *numbers, int(test.lag), int(selected), histogram(test.null)]
 
 
 def _thinned(values):
@@ -80,8 +80,11 @@ def _thinned(values):
 
 
 def _criterion(table):
-    """Return ``{dims, delays, values, best, method}``; None where the embedding was given."""
-    return table and {**table, "values": [_rounded(row) for row in table["values"]]}
+    """Return ``{dims, delays, best, values}``; None where the embedding was given."""
+    if not table:
+        return None
+    shown = {key: table[key] for key in ("dims", "delays", "best")}
+    return shown | {"values": [_rounded(row) for row in table["values"]]}
 
 
 def _rounded(values, digits=DIGITS):

@@ -23,6 +23,14 @@ RAGWITZ = (
     "Ragwitz, M. and Kantz, H. (2002). Markov Models from Data by Simple Nonlinear Time Series Predictors in "
     "Delay Embedding Spaces. Physical Review E 65, 056201."
 )
+LIZIER = (
+    "Lizier, J. T., Prokopenko, M. and Zomaya, A. Y. (2012). Local Measures of Information Storage in "
+    "Complex Distributed Computation. Information Sciences 208, 39."
+)
+CAO = (
+    "Cao, L. (1997). Practical Method for Determining the Minimum Embedding Dimension of a Scalar Time "
+    "Series. Physica D 110, 43."
+)
 VINH = (
     "Vinh, N. X., Chetty, M., Coppel, R. and Wangikar, P. P. (2011). GlobalMIT: Learning Globally Optimal "
     "Dynamic Bayesian Network with the Mutual Information Test Criterion. Bioinformatics 27, 2765."
@@ -32,6 +40,11 @@ BENJAMINI = (
     "Approach to Multiple Testing. Journal of the Royal Statistical Society B 57, 289."
 )
 
+EMBEDDINGS = {
+    "Ragwitz": ("the criterion of Ragwitz and Kantz (2002)", RAGWITZ),
+    "ActiveStorage": ("the active information storage (Lizier et al. 2012)", LIZIER),
+    "Cao": ("the method of Cao (1997)", CAO),
+}
 SURROGATES = {
     "CircularShift": "circular shifts of the source",
     "Permute": "permutations of the source's embedded samples",
@@ -62,7 +75,7 @@ def references(network: Network) -> tuple[str, ...]:
     chosen = [CLIFF, SCHREIBER]
     chosen += [KRASKOV, FRENZEL] if estimator == "KSG" else []
     chosen += [VINH] if _type(score) == "MIT" else []
-    chosen += [RAGWITZ] if "Ragwitz" in _criteria_methods(network) else []
+    chosen += [EMBEDDINGS[method][1] for method in _criteria_methods(network) if method in EMBEDDINGS]
     return (*chosen, *([BENJAMINI] if network.candidates else []))
 
 
@@ -72,7 +85,7 @@ def _data(network):
     size = (
         f" ({samples} samples{f' in {trials} trials' if trials and trials != 1 else ''})" if samples else ""
     )
-    version = f" {known['version']}" if "version" in known else ""
+    version = f" {known['enmesh']}" if "enmesh" in known else ""
     return (
         f"Directed coupling among {len(network.names)} nodes{size} was inferred by transfer entropy "
         f"(Schreiber 2000) following Cliff, Prokopenko and Fitch (2016), with enmesh{version}."
@@ -105,8 +118,9 @@ def _embedding(network):
         return ""
     dims, delays, lags = (_span(given.get(part, 1)) for part in ("dim", "delay", "lag"))
     methods = _criteria_methods(network)
-    cited = {"Ragwitz": "the criterion of Ragwitz and Kantz (2002)"}
-    how = f", chosen per node by {' and '.join(cited.get(m, m) for m in methods)}" if methods else ""
+    how = (
+        f", chosen per node by {' and '.join(EMBEDDINGS.get(m, (m,))[0] for m in methods)}" if methods else ""
+    )
     lag = f" and source lag {lags}" if lags != "1" else ""
     return f"Each node's past was embedded with dimension {dims}, delay {delays}{lag}{how}."
 
@@ -144,11 +158,18 @@ def _search(network):
 def _tests(network):
     if not network.candidates:
         return ""
-    counts = sorted({len(c.null) for c in network.candidates})
-    how = "against its analytic null distribution" if counts[-1] == 0 else f"against {counts[-1]} surrogates"
+    surrogates = max(len(c.null) for c in network.candidates)
+    how = f"against {surrogates} surrogates" if surrogates else "against its analytic null distribution"
+    possible, tested = len(network.names) * (len(network.names) - 1), len(network.candidates)
+    which = (
+        f"Each of the {possible} possible links"
+        if tested == possible
+        else f"Each of {tested} candidate links"
+    )
+    rest = "" if tested == possible else f", counting all {possible} possible links"
     return (
-        f"Each of the {len(network.candidates)} possible links was then tested {how}, given the other "
-        "parents of its target, and the p-values were turned into q-values (Benjamini and Hochberg 1995)."
+        f"{which} was then tested {how}, given the other parents of its target, and the p-values were turned "
+        f"into q-values (Benjamini and Hochberg 1995){rest}."
     )
 
 
