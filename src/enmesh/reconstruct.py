@@ -29,6 +29,8 @@ from enmesh.surrogates import Permute, Surrogate, batches, decorrelation_time, s
 
 # Breaks ties between neighbours, far below any measurement, as the KSG estimator does.
 TIE_NOISE = 1e-8
+# Further neighbours that are looked at so that a tie for the last place falls to the earlier one.
+TIED = 4
 # Neighbours among which Cao's method looks for the nearest at a distance over zero.
 CAO_NEIGHBOURS = 8
 
@@ -131,7 +133,7 @@ class ActiveStorage:
     estimator: Estimator = KSG()
     max_dim: int = 5
     max_delay: int = 5
-    parsimony: float = 1.0
+    parsimony: float = 1.5
     surrogate: Surrogate = Permute()
     n_surrogates: int = 5
     seed: int = 0
@@ -284,6 +286,16 @@ def choose_embedding(
     return embedding
 
 
+def embedding_method(estimator: Estimator) -> Method:
+    """Return the method that suits an estimator when the user names none.
+
+    Few dimensions are tried: over-embedding hides drivers, and every dimension costs samples.
+    """
+    if estimator.analytic:
+        return ActiveStorage(estimator=estimator, max_dim=3, max_delay=1 if estimator.discrete else 3)
+    return Ragwitz(max_dim=3, max_delay=4, theiler=getattr(estimator, "theiler", 0))
+
+
 def embedding_criteria(series: Series, method: Method | None = None) -> dict[str, EmbeddingTable]:
     """Return the table of the criterion for every node, ``{name: EmbeddingTable}``."""
     method = method or Ragwitz()
@@ -357,13 +369,17 @@ def prediction_errors(
 
 
 def nearest(points: np.ndarray, times: np.ndarray, k: int, theiler: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and max-norm distances of the k nearest other points, none within ``theiler`` in time."""
+    """Return rows and max-norm distances of the k nearest other points, none within ``theiler`` in time.
+
+    The earlier of two equally near points comes first: overlapping windows share pairs of values, so that
+    ties are common, between the windows just before and just after a point above all.
+    """
     from scipy.spatial import cKDTree
 
-    asked = min(k + 2 * theiler + 1, len(points))
+    asked = min(k + 2 * theiler + 1 + TIED, len(points))
     distance, rows = cKDTree(points).query(points, asked, p=np.inf)
     refused = np.abs(times[rows] - times[:, None]) <= theiler
-    order = np.argsort(refused, axis=1, kind="stable")[:, :k]
+    order = np.lexsort((rows, distance, refused), axis=1)[:, :k]
     return np.take_along_axis(rows, order, 1), np.take_along_axis(distance, order, 1)
 
 
