@@ -1,8 +1,8 @@
 """The obvious slow twins of every fast path: plain loops and whole distance matrices."""
 
 from collections import Counter
-from itertools import permutations
-from math import ceil, log
+from itertools import combinations, permutations, product
+from math import ceil, fsum, log
 
 import numpy as np
 
@@ -278,3 +278,39 @@ def cao(x, max_dim, delay):
         jump.append(np.mean(np.abs(points[rows, dim] - points[near, dim])))
     growth, jump = np.array(growth), np.array(jump)
     return growth[1:] / growth[:-1], jump[1:] / jump[:-1]
+
+
+# --- graphs and search: every graph there is, one by one ----------------------------------------------------
+
+
+def digraphs(n):
+    """Every directed graph on n nodes without self loops, as parent tuples."""
+    pairs = [(s, t) for s in range(n) for t in range(n) if s != t]
+    for chosen in product((False, True), repeat=len(pairs)):
+        held = [pair for pair, taken in zip(pairs, chosen) if taken]
+        yield tuple(tuple(s for s, t in held if t == target) for target in range(n))
+
+
+def can_be_ordered(parents):
+    """Acyclic, by definition: nodes without parents can be taken away until nothing is left."""
+    left = {target: set(sources) for target, sources in enumerate(parents)}
+    while left:
+        free = [node for node, sources in left.items() if not sources & left.keys()]
+        if not free:
+            return False
+        for node in free:
+            del left[node]
+    return True
+
+
+def best_graph(scores, n, allowed=lambda parents: True):
+    """The allowed graph with the highest score; ties to fewer edges, then lexicographic. scores: {family: score}."""
+    graphs = (g for g in digraphs(n) if allowed(g) and all(family in scores for family in enumerate(g)))
+    return min(graphs, key=lambda g: (-fsum(scores[f] for f in enumerate(g)), sum(map(len, g)), g))
+
+
+def pattern(parents):
+    """What graphs of one RPDAG share: the skeleton, and every head-to-head pattern x -> y <- z."""
+    skeleton = {frozenset((s, t)) for t, sources in enumerate(parents) for s in sources}
+    heads = {(t, pair) for t, sources in enumerate(parents) for pair in combinations(sources, 2)}
+    return frozenset(skeleton), frozenset(heads)

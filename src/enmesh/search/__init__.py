@@ -1,4 +1,4 @@
-"""Search: the best graph under local scores. One procedure, one file; each has ``run(evaluate, problem) -> Found``."""
+"""Search: the best graph under local scores. One procedure, one file, ``run(evaluate, problem) -> Found``."""
 
 from enmesh.search.base import Bounds, Family, Found, Problem
 from enmesh.search.basin import BasinFlooding

@@ -113,8 +113,8 @@ class Problem:
             if len(sources) > self.max_parents:
                 demanded = self.arrows((source, target) for source in sources)
                 raise InputError(
-                    f"{len(sources)} parents are required ({demanded}) but max_parents is {self.max_parents}; "
-                    "raise it or require fewer"
+                    f"{len(sources)} parents are required ({demanded}) but max_parents is "
+                    f"{self.max_parents}; raise it or require fewer"
                 )
         cycle = find_cycle(from_edges(self.n_nodes, self.required)) if self.acyclic else ()
         if cycle:
@@ -149,7 +149,7 @@ class Problem:
 
 
 class Memo:
-    """Scores by family. No family is asked for twice, and what is asked is sorted, so order leaves no trace."""
+    """Scores by family. No family is asked for twice, and what is asked is sorted: order leaves no trace."""
 
     def __init__(self, evaluate: Evaluate, problem: Problem):
         self._evaluate = evaluate
@@ -180,8 +180,11 @@ class Memo:
 
     def local(self, parents: Parents) -> tuple[float, ...]:
         """Return the score of each node of a graph."""
-        self.ask(enumerate(parents))
-        return tuple(self.scores[family] for family in enumerate(parents))
+        try:
+            return tuple(map(self.scores.__getitem__, enumerate(parents)))
+        except KeyError:
+            self.ask(enumerate(parents))
+            return tuple(map(self.scores.__getitem__, enumerate(parents)))
 
     def rank(self, parents: Parents) -> tuple:
         """Return a key that sorts the better graph first: score, then fewer edges, then lexicographic.

@@ -20,10 +20,10 @@ from enmesh.options import option
 from enmesh.search import dynamic
 from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
 from enmesh.search.families import Choice, favourites, generate
-from enmesh.search.parts import Part, settle, split
+from enmesh.search.parts import Part, settle, shaken, split
 
 SMALL = 18  # nodes up to which a part is solved by dynamic programming when the choice is ours
-STARTS = 20  # random orders tried for the graph to beat
+STARTS, SHAKES = 5, 20  # random orders tried for the graph to beat, and shakes in a row that may fail
 ROUNDING = 1e-10  # of the total: a loss smaller than that is rounding
 
 
@@ -101,15 +101,21 @@ class Solver:
         A graph with that set would lose more against the best choices of all nodes than a known graph does.
         """
         part = Part(tuple(range(len(table))), dict(enumerate(table)))
-        loss = part.ceiling - part.score(part.follow(self.order(part)))
+        loss = part.ceiling - part.value(self.order(part))
         return [choices[0].score - loss - ROUNDING * max(1.0, abs(part.ceiling)) for choices in table]
 
     def order(self, part: Part) -> list[int]:
-        """Return the best of some orders of a part's nodes, each improved from a random one."""
+        """Return a good order of a part's nodes: a local optimum, shaken until that no longer helps."""
         place = {node: i for i, node in enumerate(part.nodes)}
         needed = [[place[p] for p in self.needed[node] if p in place] for node in part.nodes]
         orders = (settle(part, topological_order(needed, self.rng), self.rng) for _ in range(STARTS))
-        return max(orders, key=lambda order: part.score(part.follow(order)))
+        best = max(orders, key=part.value)
+        idle = 0
+        while idle < SHAKES and monotonic() < self.deadline:
+            other = settle(part, shaken(part, best, self.rng), self.rng)
+            idle = 0 if part.value(other) > part.value(best) else idle + 1
+            best = max(best, other, key=part.value)
+        return best
 
     def solve(self, table: Mapping[int, Sequence[Choice]], order: Sequence[int] | None = None) -> Answer:
         """Return the best choices for the nodes of a table; ``order`` is one that fits them, if known."""
@@ -123,11 +129,11 @@ class Solver:
         return Answer(chosen, fsum(bounds))
 
     def solve_part(self, part: Part, order: list[int] | None) -> Answer:
-        """Return the best choices for a part: by a shortcut, by taking it apart, or by one of the two methods."""
+        """Return the best choices for a part: at once, by taking it apart, or by one of the methods."""
         if len(part) == 1:
             return self.follow(part, [0])
         order = self.order(part) if order is None else order
-        loss = part.ceiling - part.score(part.follow(order))
+        loss = part.ceiling - part.value(order)
         slack = ROUNDING * max(1.0, abs(part.ceiling))
         if loss <= slack:
             return self.follow(part, order)
@@ -154,17 +160,15 @@ class Solver:
         from enmesh.search import integer
 
         program = integer.Program(part, loss)
-        order, relaxed = integer.tighten(program, order, self.deadline, self.rng)
-        loss = part.ceiling - part.score(part.follow(order))
+        order, relaxed = integer.tighten(program, order, slack, self.deadline, self.rng)
+        loss = part.ceiling - part.value(order)
         if relaxed.loss >= loss - slack:
             return self.follow(part, order)
         if monotonic() > self.deadline:
             return self.follow(part, order, part.ceiling - relaxed.loss)
-        keep = [least <= loss + slack for least in relaxed.choosing]
-        table = part.only(keep)
+        table = part.only(np.split(program.alive > 0, program.first[1:]))
         if len(split(table)) > 1:
             return self.solve(table, [part.nodes[i] for i in order])
-        program.alive = np.concatenate(keep).astype(float)
         order, least = integer.finish(program, order, self.deadline, self.rng)
         return self.follow(part, order, part.ceiling - max(least, relaxed.loss))
 
@@ -176,7 +180,7 @@ class Solver:
 
 
 def settle_ties(table: Sequence[Sequence[Choice]], parents: Parents) -> Parents:
-    """Return the graph with, node after node, the first parents in rank among those of equal score that fit."""
+    """Return the graph in which each node has the first parents in rank of equal score that fit."""
     settled = list(parents)
     for node, choices in enumerate(table):
         score = next(choice.score for choice in choices if choice.parents == settled[node])

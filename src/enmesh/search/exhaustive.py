@@ -22,8 +22,8 @@ class Exhaustive:
         """Return the best graph."""
         if problem.acyclic and problem.n_nodes > LARGEST:
             raise InputError(
-                f"Exhaustive scores every acyclic graph, which is possible for up to {LARGEST} nodes, not for "
-                f"{problem.n_nodes}; use Exact, which finds the same graph"
+                f"Exhaustive scores every acyclic graph, which is possible for up to {LARGEST} nodes, not "
+                f"for {problem.n_nodes}; use Exact, which finds the same graph"
             )
         memo = Memo(evaluate, problem)
         sets = [list(every_set(problem, target)) for target in range(problem.n_nodes)]

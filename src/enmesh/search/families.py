@@ -77,7 +77,7 @@ class Growth:
         return reach <= self.below(added) or reach < floor
 
     def grow(self, size: int) -> Iterator[tuple[int, ...]]:
-        """Yield the sets of ``size`` added parents whose subsets are all open and that are not closed themselves."""
+        """Yield the sets of ``size`` added parents that are open and whose subsets all are."""
         if size > self.room:
             return
         floor = self.floor

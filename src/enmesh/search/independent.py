@@ -1,4 +1,4 @@
-"""Each node alone: the best parents of every node, whatever the others choose. Exact where feedback is allowed."""
+"""Each node alone: the best parents of every node, whatever the others choose. Exact for feedback."""
 
 from math import fsum
 

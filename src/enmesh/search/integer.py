@@ -11,22 +11,26 @@ problem", 2017). HiGHS solves the linear and the final integer programs. Costs a
 below the node's best.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import fsum, inf
 from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, eye_array, hstack, vstack
 from scipy.sparse.csgraph import shortest_path
 
-from enmesh.graphs import mask, members, strong_components
+from enmesh.graphs import mask, strong_components
 from enmesh.search.parts import Part, settle
 
 RANGE = 1e4  # the largest useful loss as HiGHS sees it: its absolute gap of 1e-6 is then relative 1e-10
 BROKEN = 1e-4  # by how much a solution must violate a cut for the cut to be added
-NOTHING = 1e-9  # a value of x that counts as zero
+PATIENCE, STALL = (
+    8,
+    0.05,
+)  # rounds of cuts that must close at least this part of the gap between bound and best graph
+NOTHING = 1e-6  # a weight that counts as zero
 
 
 class Relaxed(NamedTuple):
@@ -37,7 +41,7 @@ class Relaxed(NamedTuple):
 
 
 class Program:
-    """The integer program of a part, with the cuts found so far; ``most`` is a loss that some graph attains."""
+    """The integer program of a part, with the cuts found so far; some graph's loss is ``most``."""
 
     def __init__(self, part: Part, most: float):
         self.part = part
@@ -54,20 +58,27 @@ class Program:
         self.each = csr_array((self.alive, (self.owner, np.arange(len(self.owner)))))
         self.clusters: dict[int, csr_array] = {}
 
-    def relieved(self, cluster: int) -> np.ndarray:
-        """Return the variables that give a node of the cluster no parent inside it."""
-        within = np.zeros(len(self.part), bool)
-        within[list(members(cluster))] = True
-        return within[self.owner] & ~self.inside[:, within].any(1)
+    def relieved(self, clusters: Sequence[int], rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return ``[cluster, variable]``: whether it gives a node of the cluster no parent inside."""
+        within = np.array([[c >> j & 1 for j in range(len(self.part))] for c in clusters], np.float32)
+        return (within[:, self.owner[rows]] > 0) & (within @ self.inside[rows].T.astype(np.float32) == 0)
 
     def broken(self, clusters: Iterable[int], x: np.ndarray) -> list[int]:
         """Return the clusters whose cut a solution violates, each once."""
-        return [c for c in sorted(set(clusters)) if x[self.relieved(c)].sum() < 1 - BROKEN]
+        clusters, used = list(dict.fromkeys(clusters)), np.flatnonzero(x > NOTHING)
+        if not clusters:
+            return []
+        left = self.relieved(clusters, used) @ x[used]
+        return [cluster for cluster, value in zip(clusters, left) if value < 1 - BROKEN]
 
-    def add(self, clusters: Iterable[int]) -> None:
+    def add(self, clusters: Sequence[int]) -> None:
         """Add the cuts of clusters."""
-        for cluster in clusters:
-            self.clusters[cluster] = csr_array(self.relieved(cluster)[None].astype(float))
+        rows = self.relieved(clusters).astype(float)
+        self.clusters |= {cluster: csr_array(row[None]) for cluster, row in zip(clusters, rows)}
+
+    def drop(self, relaxed: Relaxed, loss: float) -> None:
+        """Give up the choices whose graphs all lose more than ``loss``."""
+        self.alive *= np.concatenate(relaxed.choosing) <= loss
 
     def cuts(self) -> csr_array:
         """Return the cuts as rows."""
@@ -129,7 +140,7 @@ class Program:
 
 
 def short_cycles(arcs: np.ndarray) -> list[int]:
-    """Return, as masks, the cycles whose missing arc weight is less than one: each breaks its cluster's cut."""
+    """Return, as masks, the cycles whose missing arc weight is below one: each breaks its cut."""
     length = np.where(arcs > NOTHING, np.maximum(1 - arcs, NOTHING), inf)
     distance, before = shortest_path(length, return_predecessors=True)
     closed = np.argwhere((distance.T + length < 1 - BROKEN) & np.isfinite(length))
@@ -143,6 +154,32 @@ def short_cycles(arcs: np.ndarray) -> list[int]:
     return cycles
 
 
+def grown_clusters(program: Program, x: np.ndarray) -> list[int]:
+    """Return clusters with a low left side of their cut, each grown from a pair of nodes by the best node to
+    add.
+
+    All pairs with an arc between them grow at once: rows of ``inside`` are their clusters, and of each row's
+    path the cluster with the lowest left side counts.
+    """
+    m, used = len(program.part), np.flatnonzero(x > NOTHING)
+    weight, parents = x[used], program.inside[used].astype(np.float32)
+    owner = (program.owner[used][:, None] == np.arange(m)).astype(np.float32)
+    seeds = np.argwhere(program.arcs(x) > NOTHING)
+    inside = np.zeros((len(seeds), m), np.float32)
+    inside[np.arange(len(seeds))[:, None], seeds] = 1
+    best, lowest = inside.copy(), np.full(len(seeds), inf)
+    for _ in range(2, m + 1):
+        free = weight * (inside @ parents.T == 0)  # weight of sets with no parent inside, whoever owns them
+        owned = free * (inside @ owner.T)
+        left = owned.sum(1)
+        better = left < lowest
+        best[better], lowest[better] = inside[better], left[better]
+        change = free @ owner - owned @ parents
+        change[inside > 0] = inf
+        inside[np.arange(len(seeds)), np.argmin(change, axis=1)] = 1
+    return [mask(np.flatnonzero(row).tolist()) for row in best[np.argsort(lowest, kind="stable")]]
+
+
 def worst_cluster(program: Program, x: np.ndarray, seconds: float) -> list[int]:
     """Return the cluster whose cut a solution violates most, if any, by an integer program of its own.
 
@@ -152,12 +189,11 @@ def worst_cluster(program: Program, x: np.ndarray, seconds: float) -> list[int]:
     used = np.flatnonzero((x > BROKEN / len(program.part)) & program.inside.any(1))
     m, k = len(program.part), len(used)
     rows = np.arange(k)
-    z_in = csr_array(
-        (np.ones(2 * k), (np.tile(rows, 2), np.r_[program.owner[used], m + rows])), shape=(k, m + k)
-    )
-    z_in.data[:k] = -1.0  # z <= y of its node
-    y_of = np.hstack([-program.inside[used].astype(float), np.eye(k)])  # z <= sum of y over its parents
-    constraints = [LinearConstraint(z_in, -inf, 0), LinearConstraint(csr_array(y_of), -inf, 0)]
+    own = csr_array((np.ones(k), (rows, program.owner[used])), shape=(k, m))
+    z = eye_array(k)
+    constraints = [LinearConstraint(hstack([-own, z]), -inf, 0)]  # z <= y of its node
+    others = csr_array(program.inside[used].astype(float))
+    constraints.append(LinearConstraint(hstack([-others, z]), -inf, 0))  # z <= sum of y over its parents
     constraints.append(LinearConstraint(np.r_[np.ones(m), np.zeros(k)][None], 2, inf))
     cost = np.r_[np.ones(m), -x[used]]
     integer = np.r_[np.ones(m), np.zeros(k)]
@@ -169,17 +205,26 @@ def worst_cluster(program: Program, x: np.ndarray, seconds: float) -> list[int]:
 
 
 def tighten(
-    program: Program, order: list[int], deadline: float, rng: np.random.Generator
+    program: Program, order: list[int], slack: float, deadline: float, rng: np.random.Generator
 ) -> tuple[list[int], Relaxed]:
-    """Add broken cuts to the linear relaxation until none is left; return the best order met, and the bound."""
-    part, best = program.part, Relaxed(-inf, [])
+    """Add broken cuts to the linear relaxation until none is left or they no longer help.
+
+    Returns the best order met and the bound. Choices that the bound rules out are dropped on the way;
+    ``slack`` is the loss that counts as rounding.
+    """
+    part, history = program.part, []
+    best = Relaxed(-inf, [])
     while True:
         x, prices = program.relax()
         best = max(best, program.bound(prices), key=lambda relaxed: relaxed.loss)
         order = _better(part, order, program.order(x), rng)
-        if part.ceiling - part.score(part.follow(order)) <= best.loss or monotonic() > deadline:
+        loss = part.ceiling - part.value(order)
+        program.drop(best, loss + slack)
+        history.append(best.loss)
+        stalled = len(history) > PATIENCE and best.loss - history[-PATIENCE] < STALL * (loss - best.loss)
+        if best.loss >= loss - slack or stalled or monotonic() > deadline:
             return order, best
-        cuts = program.broken(short_cycles(program.arcs(x)), x)
+        cuts = program.broken([*short_cycles(program.arcs(x)), *grown_clusters(program, x)], x)
         cuts = cuts or worst_cluster(program, x, deadline - monotonic())
         if not cuts:
             return order, best
@@ -202,7 +247,9 @@ def finish(
             return order, bound
         x = np.round(answer.x)
         arcs = program.arcs(x)
-        loops = [c for c in strong_components([np.flatnonzero(column).tolist() for column in arcs.T]) if len(c) > 1]
+        loops = [
+            c for c in strong_components([np.flatnonzero(column).tolist() for column in arcs.T]) if len(c) > 1
+        ]
         order = _better(part, order, program.order(x), rng)
         if answer.status != 0 or not loops:
             return order, bound
@@ -214,4 +261,4 @@ def _better(part: Part, order: list[int], other: list[int], rng: np.random.Gener
     if part.follow(other) is None:
         return order
     other = settle(part, other, rng)
-    return max(order, other, key=lambda some: part.score(part.follow(some)))
+    return max(order, other, key=part.value)

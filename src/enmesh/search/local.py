@@ -35,7 +35,7 @@ class Rules(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Legal steps in order of preference among equals: removals, reversals, additions, each sorted by edge."""
+    """Legal steps, the preferred among equals first: removals, reversals, additions, each by edge."""
 
     gains: np.ndarray
     toggles: list[tuple[Edge, ...]]
@@ -86,14 +86,15 @@ class Position:
 
     def steps(self) -> Steps:
         """Return all legal steps with their gains."""
-        remove, reverse, add = self._legal()
+        remove, reverse, add = legal = self._legal()
         self._fill(remove | add | reverse | reverse.T)
-        pairs = [np.argwhere(legal.T)[:, ::-1] for legal in (remove, reverse, add)]  # by target, then source
-        gains = [self.gain[pair[:, 0], pair[:, 1]] for pair in pairs]
-        gains[1] = gains[1] + self.gain[pairs[1][:, 1], pairs[1][:, 0]]
-        removals, reversals, additions = ([(s, t) for s, t in pair.tolist()] for pair in pairs)
-        toggles = [(e,) for e in removals] + [(e, e[::-1]) for e in reversals] + [(e,) for e in additions]
-        return Steps(np.concatenate(gains), toggles)
+        both = self.gain + self.gain.T
+        gains = (values.T[kind.T] for values, kind in zip((self.gain, both, self.gain), legal))
+        return Steps(np.concatenate(list(gains)), _listed(legal))
+
+    def toggles(self) -> list[tuple[Edge, ...]]:
+        """Return all legal steps; no score is asked for."""
+        return _listed(self._legal())
 
     def _fill(self, needed: np.ndarray) -> None:
         """Compute the gains that are needed and not known."""
@@ -119,6 +120,12 @@ class Position:
         return tuple(parents)
 
 
+def _listed(legal: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[tuple[Edge, ...]]:
+    """Return the steps of `Position._legal` one by one, each kind by target, then source."""
+    removals, reversals, additions = ([(s, t) for t, s in np.argwhere(kind.T).tolist()] for kind in legal)
+    return [(e,) for e in removals] + [(e, e[::-1]) for e in reversals] + [(e,) for e in additions]
+
+
 def climb(position: Position) -> Position:
     """Take the steepest step until none improves the rank; return the position, then a local optimum."""
     while True:
@@ -134,6 +141,14 @@ def climb(position: Position) -> Position:
             return position
 
 
+def wander(position: Position, count: int, rng: np.random.Generator) -> None:
+    """Take random legal steps."""
+    for _ in range(count):
+        toggles = position.toggles()
+        if toggles:
+            position.take(toggles[rng.integers(len(toggles))])
+
+
 def starts(problem: Problem, restarts: int) -> list[Parents]:
     """Return the graphs to start from: the required edges alone, then random graphs."""
     rng = np.random.default_rng(problem.seed)
@@ -142,7 +157,7 @@ def starts(problem: Problem, restarts: int) -> list[Parents]:
 
 
 def random_graph(problem: Problem, rng: np.random.Generator) -> Parents:
-    """Return a random allowed graph: a random order, and for each node a random number of parents before it."""
+    """Return a random allowed graph: a random order, and for each node some random parents before it."""
     n = problem.n_nodes
     needed = [problem.needed(target) for target in range(n)]
     place = np.empty(n, int)

@@ -15,7 +15,7 @@ from enmesh.search.families import Choice
 
 
 class Part:
-    """One component: its nodes, and for each its choices, best first, with their parents inside as bit masks."""
+    """One component: its nodes, and for each its choices, best first, with the parents inside as masks."""
 
     def __init__(self, nodes: tuple[int, ...], table: Mapping[int, Sequence[Choice]]):
         self.nodes = nodes
@@ -26,7 +26,7 @@ class Part:
             kept, masks = _undominated(table[node], place)
             self.choices.append(kept)
             self.masks.append(masks)
-        self._fits: dict[tuple[int, int], int | None] = {}
+        self._worth: dict[tuple[int, int], float] = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -43,19 +43,19 @@ class Part:
 
     def fit(self, node: int, before: int) -> int | None:
         """Return the best choice of a node with all parents among ``before``; None if there is none."""
-        key = (node, before)
-        if key not in self._fits:
-            found = (j for j, inside in enumerate(self.masks[node]) if not inside & ~before)
-            self._fits[key] = next(found, None)
-        return self._fits[key]
+        return next((j for j, inside in enumerate(self.masks[node]) if not inside & ~before), None)
 
     def worth(self, node: int, before: int) -> float:
         """Return the score of `fit`, minus infinity where nothing fits."""
-        j = self.fit(node, before)
-        return -np.inf if j is None else self.choices[node][j].score
+        known = self._worth.get((node, before))
+        if known is None:
+            j = self.fit(node, before)
+            known = -np.inf if j is None else self.choices[node][j].score
+            self._worth[node, before] = known
+        return known
 
     def follow(self, order: Iterable[int]) -> list[int] | None:
-        """Return the best choice of each node whose parents come before it in the order; None if one has none."""
+        """Return the best choice of each node that fits an order; None if some node has none."""
         picked, before = [-1] * len(self), 0
         for node in order:
             j = self.fit(node, before)
@@ -68,6 +68,11 @@ class Part:
     def score(self, picked: Sequence[int]) -> float:
         """Return the total score of one choice per node."""
         return fsum(self.choices[node][j].score for node, j in enumerate(picked))
+
+    def value(self, order: Iterable[int]) -> float:
+        """Return the score of the best graph that follows an order, minus infinity if there is none."""
+        picked = self.follow(order)
+        return -np.inf if picked is None else self.score(picked)
 
     def only(self, keep: Sequence[np.ndarray]) -> dict[int, list[Choice]]:
         """Return the table of the choices that are marked to be kept."""
@@ -114,6 +119,15 @@ def settle(part: Part, order: Sequence[int], rng: np.random.Generator) -> list[i
                 order.insert(place, node)
                 improved = True
     return order
+
+
+def shaken(part: Part, order: Sequence[int], rng: np.random.Generator) -> list[int]:
+    """Return an order with some nodes moved to random places; the order itself if that does not fit."""
+    trial = list(order)
+    for node in rng.choice(len(trial), min(len(trial), 2 + len(trial) // 10), replace=False).tolist():
+        trial.remove(node)
+        trial.insert(int(rng.integers(len(trial) + 1)), node)
+    return trial if part.follow(trial) is not None else list(order)
 
 
 def _best_place(part: Part, order: list[int], node: int) -> tuple[int, float]:

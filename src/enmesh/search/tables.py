@@ -16,6 +16,7 @@ class Table:
         self.scores = scores
 
     def __call__(self, families: Sequence[Family]) -> np.ndarray:
+        """Return the scores of families."""
         return np.array([self.scores[family] for family in families], float)
 
 

@@ -32,7 +32,7 @@ class Tabu:
 
     length: int = 10
     patience: int = 50
-    restarts: int = 10
+    restarts: int = 30
 
     def __post_init__(self):
         if self.length < 1 or self.patience < 1:
