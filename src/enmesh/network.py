@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ class Network:
     @property
     def score(self) -> float:
         """Total score: the sum of the local ones."""
-        return float(sum(self.local[name] for name in self.names))
+        return fsum(self.local[name] for name in self.names)
 
     @property
     def edges(self):
