@@ -1,9 +1,10 @@
 """evaluate(families): the one seam between searches and scores, and the only place that knows of workers.
 
-Scores are cached, looked up in the store, and computed by workers through joblib: threads where the estimator releases
-the interpreter lock, processes elsewhere, or whatever backend the user has set (`joblib.parallel_config`). What is
-computed is a question to a scorer (`work.Question`): a family, or the edge tests a family's score is made of, each of
-them once. Answers are pure, so nothing here can change a result.
+Scores are cached, looked up in the store, and computed by workers through joblib: threads where the
+estimator releases the interpreter lock, processes elsewhere, or whatever backend the user has set
+(`joblib.parallel_config`). What is computed is a question to a scorer (`work.Question`): a family, or the
+edge tests a family's score is made of, each of them once. Answers are pure, so nothing here can change a
+result.
 """
 
 import json
@@ -22,10 +23,11 @@ import numpy as np
 from enmesh.errors import HazardWarning, InputError
 from enmesh.options import describe
 from enmesh.progress import reporter
-from enmesh.scores.base import Link, Score
+from enmesh.scores.base import Link, Score, Scorer
 from enmesh.series import Series
 from enmesh.significance import Significance
-from enmesh.work import Parcel, Question, Reply, answer, fingerprint, shelf, single_thread, work
+from enmesh.surrogates import BATCH_VALUES
+from enmesh.work import Parcel, Question, Reply, answer, fingerprint, plain, shelf, single_thread, work
 
 log = logging.getLogger("enmesh")
 
@@ -33,9 +35,11 @@ Family = tuple[int, tuple[int, ...]]
 
 # Seconds of work in a chunk: what a kill can lose, and what sending it must be small against.
 CHUNK = 1.0
-# Where workers cost time to start, the first questions are answered here for PROBE seconds, and all of them if the
-# rest would take less than SHORT.
+# Where workers cost time to start, the first questions are answered here for PROBE seconds, and all of them
+# if the rest would take less than SHORT.
 PROBE, SHORT = 0.2, 1.0
+# Bytes of an interpreter with its libraries, and of working arrays per surrogate value.
+INTERPRETER, WORKING = 300_000_000, 100
 # Questions in a chunk at most, and how often workers may die without any chunk being finished.
 MOST_QUESTIONS, PATIENCE = 5000, 3
 
@@ -48,14 +52,14 @@ class Evaluator:
     score, series
         What is scored. An embedding that is not given is chosen from the data.
     n_jobs
-        Workers; -1 for all cores. None is 1, or what a surrounding `joblib.parallel_config` says. A cluster backend
-        set there is always used.
+        Workers; -1 for all cores. None is 1, or what a surrounding `joblib.parallel_config` says. A cluster
+        backend set there is always used.
     store
         Path of a file that keeps what is finished (see `enmesh.store.Store`).
     progress
         True for a bar on a terminal, or a callable (see `enmesh.progress`).
     memory
-        Bytes that workers may use together; fewer workers are used if more would need more.
+        Bytes this process and its workers on this machine may use together: there are as many workers as fit.
 
     Examples
     --------
@@ -113,8 +117,8 @@ class Evaluator:
     def verdicts(self, links: Iterable[Link], level: float) -> list[Significance]:
         """Return tests of edges; those whose p cannot be at most ``level`` any more may have stopped early.
 
-        How early depends on what is known already: of a test that fails, use no more than its value, that it fails,
-        and its first `significance.LOOK_EVERY` null values.
+        How early depends on what is known already: of a test that fails, use no more than its value, that it
+        fails, and its first `significance.LOOK_EVERY` null values.
         """
         return self._tested([Question("verdict", (s, t, tuple(sorted(g)), level)) for s, t, g in links])
 
@@ -146,7 +150,7 @@ class Evaluator:
         for link, test in zip(links, self.edges(links)):
             self.scorer.learn(link, test)
         with single_thread():
-            scores = {Question("local", family): self.scorer.local(*family) for family in tests}
+            scores = {Question("local", family): plain(self.scorer.local(*family)) for family in tests}
         self._keep(scores)
 
     def _tested(self, questions: Sequence[Question]) -> list[Significance]:
@@ -190,8 +194,9 @@ class Workers:
             raise InputError(
                 f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores"
             )
-        self._parcel, self._scorer, self._n_jobs, self._memory = parcel, scorer, n_jobs, memory
+        self._parcel, self._scorer, self._n_jobs = parcel, scorer, n_jobs
         self._prefer = "threads" if parcel.score.estimator.releases_gil else "processes"
+        self._most = None if memory is None else affordable(scorer, memory, self._prefer)
         self._hazards: set[str] = set()
         self._tickets = count()
         self._parcels_due: int | None = None
@@ -212,7 +217,10 @@ class Workers:
 
         backend, configured = get_active_backend(prefer=self._prefer)
         workers = backend.effective_n_jobs(configured if self._n_jobs is None else self._n_jobs)
-        return (None if workers == 1 and _is_local(backend) else backend), workers
+        if not _is_local(backend):
+            return backend, workers
+        workers = workers if self._most is None else min(workers, self._most)
+        return (backend if workers > 1 else None), workers
 
     def _here(self, queue: "Queue", seconds: float = np.inf) -> Iterator[dict]:
         spent = 0.0
@@ -223,7 +231,7 @@ class Workers:
             yield from self._unpack(queue, chunk, reply)
 
     def _elsewhere(self, queue: "Queue", backend, workers: int) -> Iterator[dict]:
-        """Send chunks until nothing is left. A lost worker's chunks are sent again, as long as others get on."""
+        """Send chunks until nothing is left; a lost worker's are sent again, as long as others get on."""
         failures = 0
         while queue:
             out: dict[int, list[Question]] = {}
@@ -252,7 +260,7 @@ class Workers:
 
         streams = backend.supports_return_generator
         run = Parallel(
-            n_jobs=self._n_jobs,
+            n_jobs=workers if _is_local(backend) else self._n_jobs,
             prefer=self._prefer,
             batch_size=1,
             return_as="generator_unordered" if streams else "list",
@@ -268,10 +276,10 @@ class Workers:
                 self._parcel.stop.clear()
 
     def _tasks(self, queue, out, backend, workers) -> Iterator[tuple]:
-        """Yield chunks as `work` takes them, of a size that the last ones suggest; ``out`` holds those on the way.
+        """Yield chunks as `work` takes them, sized by what the last ones cost; ``out`` holds those sent.
 
-        On one machine joblib maps large data into every worker's memory. To others the parcel goes in the first
-        task each may get, and again when a worker says that it has none.
+        On one machine joblib maps large data into every worker's memory. To others the parcel goes with as
+        many tasks as there are workers, and again whenever one says that it has none.
         """
         local = _is_local(backend)
         if self._parcels_due is None:
@@ -286,7 +294,7 @@ class Workers:
             yield ticket, self._parcel.key, chunk, CHUNK, parcel
 
     def _unpack(self, queue: "Queue", chunk: list[Question], reply: Reply | None) -> Iterator[dict]:
-        """Yield the answers and put back the rest; raise what a question raised, after what came before it."""
+        """Yield the answers, put back the rest, and raise what a question raised."""
         if reply is None:
             self._parcels_due += 1
             queue.put_back(chunk)
@@ -333,7 +341,7 @@ class Queue:
             self._cost = cost if self._cost is None else (self._cost + cost) / 2
 
     def fair_share(self, workers: int) -> int:
-        """Return how many to give a worker: about `CHUNK` seconds, less towards the end so that all end together."""
+        """Return how many to give a worker: about `CHUNK` seconds, and less near the end."""
         if self._cost is None:
             return 1
         timely = int(CHUNK / max(self._cost, CHUNK / MOST_QUESTIONS))
@@ -344,6 +352,24 @@ def _is_local(backend) -> bool:
     from joblib.parallel import LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend
 
     return type(backend) in (LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend)
+
+
+def affordable(scorer: Scorer, memory: int, prefer: str) -> int:
+    """Return how many workers fit in ``memory`` bytes beside this process, 1 meaning this process alone.
+
+    A worker holds the conditioned series and its lagged columns, and the working arrays of one batch of
+    surrogates; a process holds the interpreter and libraries too.
+    """
+    score, blocks = scorer.score, scorer.ask.blocks
+    columns = 8 * blocks.n * blocks.n_nodes * (2 + max(blocks.dim))
+    batch = min(BATCH_VALUES, blocks.n * max(blocks.dim) * max(1, getattr(score, "n_surrogates", 1)))
+    here = INTERPRETER + columns + WORKING * batch
+    more = WORKING * batch + (INTERPRETER + columns if prefer == "processes" else 0)
+    if memory < here:
+        raise InputError(
+            f"memory={memory:,} bytes is too little for this series; one worker needs about {here:,}"
+        )
+    return 1 if memory < here + more else int((memory - here) // more) + (prefer == "threads")
 
 
 def describe_run(score: Score, series: Series) -> dict:

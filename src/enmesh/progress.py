@@ -1,7 +1,7 @@
 """Progress of a long job: a bar on a terminal, a log line now and then elsewhere.
 
-Any callable ``progress(done, total, best=None, what="families")`` will do; ``best`` is the best total score so far with
-cycles allowed.
+Any callable ``progress(done, total, best=None, what="families")`` will do; ``best`` is the best total score
+so far with cycles allowed.
 """
 
 import logging

@@ -1,10 +1,11 @@
 """Screening: which sources a target may have at all, when there are too many families to score.
 
-Every source is tested alone, then given the strongest others, at a lenient level and no longer than the budget of
-families requires; the search then finds the best graph among what is left. A parent with a transfer entropy T passes a
-test with the power of that test (chi-square with noncentrality 2 N T where the null is known), so the report states
-the smallest T that is lost with a stated small probability. What no pairwise test can see is a parent that says
-something only together with another (pure synergy); forbid screening where that is expected.
+Every source is tested alone, then given the strongest others, at a lenient level and no longer than the
+budget of families requires; the search then finds the best graph among what is left. A parent with a
+transfer entropy T passes a test with the power of that test (chi-square with noncentrality 2 N T where the
+null is known), so the report states the smallest T that is lost with a stated small probability. What no
+pairwise test can see is a parent that says something only together with another (pure synergy); forbid
+screening where that is expected.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,14 +20,14 @@ from enmesh.scores import TEE
 from enmesh.scores.base import Link
 from enmesh.significance import LOOK_EVERY, Significance
 
-# Families per target that are scored without a thought: 30 nodes with an analytic null, 8 with surrogates, 3 parents.
+# Families per target that need no screening: 30 nodes with an analytic null, 8 with surrogates, at 3 parents.
 BUDGET_ANALYTIC, BUDGET_SURROGATES = 4100, 64
 # Level of the tests where the budget does not ask for a stricter one, and sources conditioned on at most.
 LENIENT, DEPTH = 0.1, 2
 # Probability with which a parent of the stated strength may be lost over all its tests.
 MISS = 0.01
 
-NOTE = "a parent that says something only together with another source (pure synergy) does not survive a test alone"
+NOTE = "a parent that says something only together with another source (pure synergy) does not survive"
 
 
 class Screened(NamedTuple):
@@ -60,10 +61,10 @@ def screen(
     max_parents
         Parents a node may have: with the number of candidates it gives the number of families.
     wanted
-        None screens when there are more families than the budget, True always, False never; a number is that of
-        candidates a target keeps at most.
+        None screens when there are more families than the budget, True always, False never; a number is that
+        of candidates a target keeps at most.
     level
-        Level of the tests; by default 0.1, or less where that would leave more than twice what the budget allows.
+        Level of the tests; by default 0.1, or less where unrelated sources alone would fill half the budget.
     miss
         Probability of losing a parent as strong as the report's ``detectable``, over all tests it undergoes.
     choices
@@ -72,8 +73,9 @@ def screen(
     Returns
     -------
     Screened
-        ``candidates`` per target, ascending, and a ``report``: ``applied``, ``tests``, ``level``, ``dropped_alone``,
-        ``dropped_given``, ``dropped_by_rank``, ``miss``, ``detectable`` (nats), ``families`` before and after.
+        ``candidates`` per target, ascending, and a ``report``: ``applied``, ``tests``, ``level``,
+        ``dropped_alone``, ``dropped_given``, ``dropped_by_rank``, ``miss``, ``detectable`` (nats),
+        ``families`` before and after.
     """
     nodes = range(evaluator.series.n_nodes)
     allowed = tuple(tuple(j for j in (nodes if allowed is None else allowed[i]) if j != i) for i in nodes)
@@ -130,7 +132,7 @@ class Sieve:
         self._test(links, "dropped_given")
 
     def finish(self) -> tuple[tuple[int, ...], ...]:
-        """Cut what is still too many by strength, required sources last; return candidates in ascending order."""
+        """Cut what is still too many, weakest first but for required ones; return candidates in order."""
         chosen = []
         for i, some in enumerate(self._left):
             kept = sorted(some, key=lambda j: (j, i) not in self._required)[: max(self._most, 0)]
@@ -140,7 +142,7 @@ class Sieve:
         return tuple(chosen)
 
     def _test(self, links: Sequence[Link], dropped: str) -> None:
-        """Drop all that fail at once, so that the order of tests leaves no trace; sort the rest by strength."""
+        """Drop all that fail at once, so that the order of tests leaves no trace; sort by strength."""
         tests = self._evaluate.verdicts(links, self._level)
         for link, test in zip(links, tests):
             self._enter(link, test)
@@ -160,10 +162,11 @@ class Sieve:
             self._spread.append(test.null[:LOOK_EVERY])
 
     def detectable(self, miss: float) -> float:
-        """Return the smallest transfer entropy that one test at the level misses with probability at most ``miss``.
+        """Return the smallest transfer entropy that one test misses with probability at most ``miss``.
 
-        Where the null is chi-square, 2 N T is taken as noncentral chi-square with the tests' largest degrees of
-        freedom; elsewhere the estimate as normal around T with the surrogates' spread, which is an approximation.
+        Where the null is chi-square, 2 N T is noncentral chi-square, with the tests' largest degrees of
+        freedom; elsewhere the estimate is taken as normal around T with the surrogates' spread, an
+        approximation.
         """
         from scipy.special import chdtri, chndtrinc, ndtri
 
@@ -184,7 +187,7 @@ class Sieve:
 
 
 def _most(evaluator: Evaluator, max_parents: int, wanted) -> int:
-    """Return how many candidates a target may keep: those given, or as many as the budget of families allows."""
+    """Return how many candidates a target may keep: as given, or as the budget of families allows."""
     if wanted is not None and not isinstance(wanted, bool):
         if not isinstance(wanted, (int, np.integer)) or wanted < 1:
             raise InputError(f"screen={wanted!r} is not possible; give True, False or a number of candidates")
@@ -196,7 +199,7 @@ def _most(evaluator: Evaluator, max_parents: int, wanted) -> int:
 
 
 def _level(evaluator: Evaluator, allowed, most: int, level: float | None) -> float:
-    """Return the level of the tests: lenient, but so that unrelated sources alone do not fill the candidates."""
+    """Return the level of the tests: lenient, but so that unrelated sources do not fill the candidates."""
     score = evaluator.score
     sampled = isinstance(score, TEE) or not score.estimator.analytic
     finest = 1 / (1 + max(1, score.n_surrogates)) if sampled else 0.0

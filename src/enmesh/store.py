@@ -1,8 +1,9 @@
 """Store: every finished score and edge test in one SQLite file, so that a run stopped at any moment resumes.
 
-Values are kept under a hash of data, options and code version: a changed option or data set never meets a stale row.
-Rows are written in the process that asks, chunk by chunk, in WAL mode: a chunk is there whole or not at all, two runs
-may share a file, and a reader never waits. `computed` counts how often a row was computed; resuming leaves it at 1.
+Values are kept under a hash of data, options and code version: a changed option or data set never meets a
+stale row. Rows are written in the process that asks, chunk by chunk, in WAL mode: a chunk is there whole or
+not at all, two runs may share a file, and a reader never waits. Column ``computed`` counts how often a row
+was computed; resuming leaves it at 1.
 """
 
 import json
@@ -28,17 +29,19 @@ APPLICATION, LAYOUT = 0x656E6D73, 1
 WAIT = 10.0
 
 TABLES = """
-CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, data TEXT, names TEXT, score TEXT, code TEXT);
-CREATE TABLE sessions (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, host TEXT, pid INTEGER, started TEXT, ended TEXT,
-    status TEXT);
+CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, data TEXT, names TEXT, score TEXT,
+    code TEXT);
+CREATE TABLE sessions (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, host TEXT, pid INTEGER, started TEXT,
+    ended TEXT, status TEXT);
 CREATE TABLE families (run INTEGER NOT NULL, target INTEGER NOT NULL, parents TEXT NOT NULL, score REAL,
     computed INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (run, target, parents)) WITHOUT ROWID;
-CREATE TABLE tests (run INTEGER NOT NULL, source INTEGER NOT NULL, target INTEGER NOT NULL, given TEXT NOT NULL,
-    level REAL NOT NULL, te REAL, p_value REAL, null_mean REAL, nulls BLOB,
+CREATE TABLE tests (run INTEGER NOT NULL, source INTEGER NOT NULL, target INTEGER NOT NULL,
+    given TEXT NOT NULL, level REAL NOT NULL, te REAL, p_value REAL, null_mean REAL, nulls BLOB,
     computed INTEGER NOT NULL DEFAULT 1, UNIQUE (run, source, target, given, level));
 """
 READ_FAMILY = "SELECT score FROM families WHERE run=? AND target=? AND parents=?"
-READ_TEST = "SELECT te, p_value, nulls, null_mean FROM tests WHERE run=? AND source=? AND target=? AND given=? AND level=?"
+READ_TEST = """SELECT te, p_value, nulls, null_mean FROM tests
+    WHERE run=? AND source=? AND target=? AND given=? AND level=?"""
 WRITE_FAMILY = """INSERT INTO families (run, target, parents, score) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET computed = computed + 1"""
 WRITE_TEST = """INSERT INTO tests (run, source, target, given, level, te, p_value, nulls, null_mean)
@@ -161,10 +164,11 @@ class Store:
 
 
 def runs(path: str | os.PathLike) -> list[dict]:
-    """Return what a store holds, one entry per data set and options: when, what, how much is done, how it ended.
+    """Return what a store holds, an entry per data set and options: when, what, how much, how it ended.
 
-    ``status`` is that of the last session: finished, interrupted, failed, running (on this machine), or stopped (it
-    did not come to say how it ended). ``computed_twice`` counts rows that more than one session computed.
+    ``status`` is that of the last session: finished, interrupted, failed, running (on this machine), or
+    stopped (it did not come to say how it ended). ``computed_twice`` counts rows that more than one session
+    computed.
     """
     path = Path(path)
     if not path.is_file() or not path.stat().st_size:
@@ -234,7 +238,7 @@ def _now():
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
-# --- files that are no store -----------------------------------------------------------------------------------------
+# --- files that are no store --------------------------------------------------------------------------------
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -294,5 +298,5 @@ def _explained(path: Path):
 
 def _damaged(path, reason):
     return InputError(
-        f"the store {path} is damaged ({reason}) and was left as it is; restore a copy or give another file name"
+        f"the store {path} is damaged ({reason}) and was left as it is; restore a copy or give another file"
     )

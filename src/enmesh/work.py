@@ -1,7 +1,8 @@
 """What a worker does: answer questions to a scorer it builds once, in any thread, process or machine.
 
-A question is a scorer's method and its arguments; answers are pure, so who answers, in which order and how often does
-not matter. Data travel in a `Parcel`, known by a hash; a worker that has not got it says so instead of answering.
+A question is a scorer's method and its arguments; answers are pure, so who answers, in which order and how
+often does not matter. Data travel in a `Parcel`, known by a hash; a worker that has not got it says so
+instead.
 """
 
 import copy
@@ -15,12 +16,14 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
 from enmesh.errors import HazardWarning
 from enmesh.scores.base import Score, Scorer
 from enmesh.series import Series
+from enmesh.significance import Significance
 
 # Data sets a process keeps scorers for.
 KEPT = 2
@@ -34,7 +37,7 @@ class Question(NamedTuple):
 
     @property
     def shares(self) -> tuple:
-        """What is prepared for it: questions with the same target and condition are best answered together."""
+        """What is prepared for it: questions with the same target and condition are best put together."""
         if self.kind == "local":
             target, parents = self.args
             return target, (), len(parents), parents
@@ -76,7 +79,7 @@ class Parcel:
 
     @cached_property
     def packed(self) -> bytes:
-        """The parcel as bytes: unlike an object, no backend may place it on one worker and lose it with that."""
+        """The parcel as bytes: unlike an object, it is not placed on one worker and lost with that."""
         return pickle.dumps(self, protocol=5)
 
 
@@ -103,7 +106,7 @@ def answer(
     began, answers = time.perf_counter(), []
     for question in questions:
         try:
-            answers.append(getattr(scorer, question.kind)(*question.args))
+            answers.append(plain(getattr(scorer, question.kind)(*question.args)))
         except Exception as error:
             return Reply(answers, time.perf_counter() - began, error)
         if time.perf_counter() - began > seconds or (stop is not None and stop.is_set()):
@@ -111,8 +114,15 @@ def answer(
     return Reply(answers, time.perf_counter() - began)
 
 
+def plain(answer):
+    """Return an answer with 0.0 for -0.0, which a store cannot tell apart."""
+    if isinstance(answer, Significance):
+        return replace(answer, value=answer.value + 0.0, null_mean=answer.null_mean + 0.0)
+    return float(answer) + 0.0
+
+
 def _abroad(scorer, questions, seconds):
-    """Answer in another process than the one that asks: alone on its core, hazards sent home where they can be."""
+    """Answer in another process than the one that asks: on one core, hazards sent home where they can be."""
     _pools().limit(limits=1)
     if threading.current_thread() is not threading.main_thread():
         return answer(scorer, questions, seconds)  # recording warnings is not safe beside other threads
@@ -132,7 +142,7 @@ def _pools():
 
 @contextmanager
 def single_thread():
-    """Keep linear algebra to one thread: workers share cores, and sums split among threads would round otherwise."""
+    """Keep linear algebra to one thread: workers share cores, and sums split over threads round otherwise."""
     with _pools().limit(limits=1):
         yield
 

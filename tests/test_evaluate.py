@@ -1,0 +1,347 @@
+"""The evaluator gives what a scorer gives: for any order, number of workers, backend, cache or chunk size."""
+
+import io
+import logging
+import os
+import signal
+from itertools import combinations
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from joblib.parallel import ThreadingBackend
+
+import enmesh as em
+from enmesh import evaluate as module
+from enmesh import progress as progress_module
+from enmesh import work
+from enmesh.errors import HazardWarning, InputError
+from enmesh.evaluate import Evaluator, Queue, affordable
+from enmesh.work import Question
+
+KAPPA_1 = em.Embedding()
+SCORES = {
+    "TE": em.TE(estimator=em.Kernel(), embedding=KAPPA_1, n_surrogates=19),
+    "TEA": em.TEA(embedding=KAPPA_1),
+    "TEE": em.TEE(estimator=em.KSG(), embedding=KAPPA_1, alpha=0.9, n_surrogates=19, seed=3),
+    "TEE collective": em.TEE(
+        estimator=em.Gaussian(), embedding=KAPPA_1, alpha=0.9, n_surrogates=19, penalty="collective"
+    ),
+    "BIC": em.Criterion("bic", embedding=KAPPA_1),
+    "MIT": em.MIT(estimator=em.Gaussian()),
+}
+
+
+@pytest.fixture(scope="module")
+def series():
+    return em.simulate.var({"a": [], "b": ["a"], "c": ["a", "b"], "d": [], "e": ["d"]}, n=120, seed=1)
+
+
+def all_families(n_nodes, most):
+    return [
+        (i, parents)
+        for i in range(n_nodes)
+        for size in range(most + 1)
+        for parents in combinations([j for j in range(n_nodes) if j != i], size)
+    ]
+
+
+@pytest.fixture(scope="module")
+def expected(series):
+    """Scores of all families and tests of some edges, straight from the scorer."""
+    found = {}
+    for name, score in SCORES.items():
+        scorer = score.bind(series)
+        with work.single_thread():
+            found[name] = (
+                [scorer.local(*family) for family in all_families(5, 3)],
+                [scorer.edge(*link) for link in LINKS],
+            )
+    return found
+
+
+LINKS = [(0, 1, ()), (0, 2, (1,)), (3, 2, (0, 1)), (4, 3, ()), (0, 1, ())]
+
+
+def assert_as_expected(evaluate, expected):
+    families = all_families(5, 3)
+    order = np.random.default_rng(0).permutation(len(families))
+    scores = evaluate([families[i] for i in order])
+    assert scores.tolist() == [expected[0][i] for i in order]
+    for found, wanted in zip(evaluate.edges(LINKS), expected[1], strict=True):
+        assert (found.value, found.p_value, found.null_mean) == (
+            wanted.value,
+            wanted.p_value,
+            wanted.null_mean,
+        )
+        assert found.null.tolist() == wanted.null.tolist()
+
+
+@pytest.fixture
+def no_work_here(monkeypatch):
+    """Send even short jobs to workers, in small chunks, and see that this process answers nothing."""
+    monkeypatch.setattr(module, "PROBE", 0.0)
+    monkeypatch.setattr(module, "SHORT", -1.0)
+    monkeypatch.setattr(module, "CHUNK", 0.02)
+    monkeypatch.setattr(module, "answer", lambda *args: pytest.fail("answered in the main process"))
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_one_worker_gives_what_the_scorer_gives(series, expected, name):
+    with Evaluator(SCORES[name], series) as evaluate:
+        assert_as_expected(evaluate, expected[name])
+        assert evaluate.evaluated == len(all_families(5, 3))
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("name", ["TEA", "TEE"])
+def test_two_workers_give_the_same_bits(series, expected, name, backend, no_work_here):
+    with joblib.parallel_config(backend=backend, n_jobs=2), Evaluator(SCORES[name], series) as evaluate:
+        assert_as_expected(evaluate, expected[name])
+
+
+def test_n_jobs_alone_chooses_by_the_interpreter_lock(series, expected, no_work_here):
+    for name, prefer in (("TEA", "processes"), ("TEE", "threads")):
+        with Evaluator(SCORES[name], series, n_jobs=2) as evaluate:
+            assert evaluate._workers._prefer == prefer
+            assert_as_expected(evaluate, expected[name])
+
+
+def test_short_jobs_stay_in_this_process(series, expected, monkeypatch):
+    monkeypatch.setattr(module.Workers, "_elsewhere", lambda *args: pytest.fail("sent away"))
+    with Evaluator(SCORES["TEA"], series, n_jobs=2) as evaluate:
+        assert_as_expected(evaluate, expected["TEA"])
+
+
+class Cluster(ThreadingBackend):
+    """A backend joblib does not know: what it runs gets its data as a remote worker would."""
+
+
+class Batches(Cluster):
+    """One that cannot hand out results as they come."""
+
+    supports_return_generator = False
+
+
+joblib.register_parallel_backend("test-cluster", Cluster)
+joblib.register_parallel_backend("test-batches", Batches)
+
+
+@pytest.fixture
+def remote_shelves(monkeypatch):
+    """Workers that forget everything now and then, as restarted ones do, and that count what is sent to them."""
+    sent = []
+    here, home = work.shelf, (work.socket.gethostname(), -1)
+
+    class Forgetful(work._Shelf):
+        def take(self, key, parcel):
+            sent.append(parcel is not None)
+            if len(sent) % 7 == 0:
+                self.__init__()
+            return super().take(key, parcel)
+
+    monkeypatch.setattr(work, "shelf", Forgetful())
+    monkeypatch.setattr(work.Parcel, "__setstate__", lambda self, state: vars(self).update(state, home=home))
+    yield sent
+    assert here is module.shelf
+
+
+@pytest.mark.parametrize("backend", ["test-cluster", "test-batches"])
+def test_any_backend_gets_the_data_when_it_asks(series, expected, backend, remote_shelves, no_work_here):
+    with joblib.parallel_config(backend=backend, n_jobs=2), Evaluator(SCORES["TEE"], series) as evaluate:
+        assert_as_expected(evaluate, expected["TEE"])
+    assert 0 < sum(remote_shelves) < len(remote_shelves)
+
+
+def test_a_lost_worker_process_is_forgiven(series, expected, no_work_here, caplog):
+    """A worker is killed while others wait for their turn; what it had is done again."""
+    killed = []
+
+    def kill_one(done, total, **_):
+        if 0 < done < total / 2 and not killed:
+            killed.append(_children(os.getpid())[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    with (
+        joblib.parallel_config(backend="loky", n_jobs=2),
+        Evaluator(SCORES["TEE"], series, progress=kill_one) as evaluate,
+    ):
+        assert_as_expected(evaluate, expected["TEE"])
+    assert killed
+    assert "workers were lost" in caplog.text
+
+
+def _children(pid):
+    """Pids of loky's workers (not its resource tracker)."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as stat, open(f"/proc/{entry}/cmdline") as command:
+                    parent, words = int(stat.read().rsplit(")", 1)[1].split()[1]), command.read()
+            except OSError:
+                continue
+            if parent == pid and "popen_loky" in words:
+                found.append(int(entry))
+    return found
+
+
+def test_each_edge_test_is_computed_once(series, monkeypatch):
+    calls = []
+    plain = type(SCORES["TEE"].bind(series)).edge
+
+    def counted(self, *link):
+        calls.append(link)
+        return plain(self, *link)
+
+    monkeypatch.setattr("enmesh.scores.tee._TEEScorer.edge", counted)
+    with Evaluator(SCORES["TEE"], series) as evaluate:
+        evaluate(all_families(5, 2))
+        evaluate(all_families(5, 3))
+        evaluate.edges([(0, 1, (2, 3))])
+    assert len(calls) == len(set(calls)) == 5 * (4 + 4 * 3 + 4 * 3)
+
+
+def test_more_parents_than_all_orders(series):
+    families = [(0, (1, 2, 3, 4))]
+    with Evaluator(SCORES["TEE"], series) as evaluate:
+        assert evaluate(families)[0] == SCORES["TEE"].bind(series).local(*families[0])
+
+
+def test_verdicts_agree_with_full_tests(series):
+    links = [(j, i, ()) for i in range(5) for j in range(5) if i != j]
+    with Evaluator(SCORES["TEE"], series) as evaluate, Evaluator(SCORES["TEE"], series) as other:
+        quick, full = evaluate.verdicts(links, 0.2), other.edges(links)
+        assert [test.p_value <= 0.2 for test in quick] == [test.p_value <= 0.2 for test in full]
+        assert [test.value for test in quick] == [test.value for test in full]
+        passed = [(link, test) for link, test in zip(links, quick) if test.p_value <= 0.2]
+        assert passed
+        assert all(evaluate.edges([link])[0] is test for link, test in passed)
+
+
+def test_a_question_that_fails_says_so_and_what_was_before_is_kept(tmp_path, no_work_here):
+    values = np.random.default_rng(0).normal(size=(60, 4))
+    values[1:, 3] = values[:-1, 0]  # node 3 is node 0 one step later: no residual is left
+    series = em.Series(values)
+    families = [(0, (1,)), (0, (2,)), (3, (0,))]
+    for n_jobs in (1, 2):
+        path = tmp_path / f"{n_jobs}.db"
+        module_answer = work.answer
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "answer", module_answer)
+            with (
+                pytest.raises(InputError, match="linear function"),
+                Evaluator(SCORES["TEA"], series, n_jobs=n_jobs, store=path) as evaluate,
+            ):
+                evaluate(families)
+        (run,) = em.store.runs(path)
+        assert (run["families"], run["status"]) == (2, "failed")
+
+
+def test_hazards_in_workers_are_told_once(no_work_here):
+    values = np.random.default_rng(0).normal(size=(80, 4))
+    series = em.Series(np.column_stack([values, values[:, 0] + values[:, 1]]))
+    with Evaluator(SCORES["TEA"], series, n_jobs=2) as evaluate, pytest.warns(HazardWarning) as caught:
+        evaluate([(2, (0, 1, 4)), (3, (0, 1, 4)), (2, (0, 1)), (3, (0, 1))])
+    assert len([w for w in caught if "near-singular" in str(w.message)]) == 1
+
+
+def test_an_interrupt_keeps_what_was_finished(series, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "CHUNK", 0.0)
+
+    def interrupt(done, total, **_):
+        if done >= 10:
+            raise KeyboardInterrupt
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Evaluator(SCORES["TEA"], series, store=tmp_path / "run.db", progress=interrupt) as evaluate,
+    ):
+        evaluate(all_families(5, 3))
+    (run,) = em.store.runs(tmp_path / "run.db")
+    assert (run["families"], run["status"]) == (10, "interrupted")
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, True])
+def test_impossible_workers(series, n_jobs):
+    with pytest.raises(InputError, match="n_jobs"):
+        Evaluator(SCORES["TEA"], series, n_jobs=n_jobs)
+
+
+def test_memory_bounds_the_number_of_workers(series):
+    scorer = SCORES["TEE"].bind(series)
+    counts = [affordable(scorer, gigabytes * 10**9, "processes") for gigabytes in (0.5, 1, 2, 8)]
+    assert counts == sorted(counts)
+    assert counts[0] == 1
+    assert counts[-1] > 10
+    with pytest.raises(InputError, match="too little"):
+        Evaluator(SCORES["TEE"], series, memory=10**6)
+    with Evaluator(SCORES["TEA"], series, n_jobs=8, memory=10**9) as evaluate:
+        assert evaluate._workers._backend()[1] == counts[1]
+
+
+@given(
+    costs=st.lists(st.floats(0, 3), min_size=1, max_size=60),
+    workers=st.integers(1, 5),
+    reached=st.lists(st.integers(0, 8), min_size=1, max_size=20),
+)
+def test_the_queue_loses_and_repeats_nothing(costs, workers, reached):
+    """Whatever chunks are cut, however far each gets, every question is answered once."""
+    questions = [Question("local", (0, (i,))) for i in range(len(costs))]
+    queue, answered = Queue(questions), []
+    while queue:
+        chunk = queue.take(queue.fair_share(workers))
+        assert chunk
+        done = max(1, min(len(chunk), reached[len(answered) % len(reached)]))
+        answered += chunk[:done]
+        queue.learn(sum(costs[q.args[1][0]] for q in chunk[:done]), done)
+        queue.put_back(chunk[done:])
+    assert sorted(answered) == sorted(questions)
+
+
+# --- progress -------------------------------------------------------------------------------------------
+
+
+def test_progress_counts_to_the_total(series):
+    seen = []
+    with Evaluator(SCORES["TEE"], series, progress=lambda *a, **k: seen.append((a, k))) as evaluate:
+        evaluate(all_families(5, 1))
+        evaluate(all_families(5, 2))
+    jobs = [args for args, words in seen if words["what"] == "tests"]
+    assert jobs[0] == (0, 20)
+    assert (20, 20) in jobs
+    assert jobs[-1] == (60, 60)
+    best = seen[-1][1]["best"]
+    scorer = SCORES["TEE"].bind(series)
+    assert best == pytest.approx(
+        sum(max(scorer.local(i, p) for t, p in all_families(5, 1) if t == i) for i in range(5))
+    )
+
+
+def test_progress_is_logged_now_and_then(caplog):
+    lines = progress_module.Lines(every=0.0)
+    with caplog.at_level(logging.INFO, logger="enmesh"):
+        lines(0, 10)
+        lines(5, 10, best=1.5, what="families")
+    (record,) = caplog.records
+    assert "5 of 10 families" in record.message
+    assert "best score 1.5" in record.message
+
+
+def test_a_bar_appears_and_goes(monkeypatch):
+    monkeypatch.setattr(progress_module, "SILENT", -1.0)
+    drawn = io.StringIO()
+    monkeypatch.setattr("sys.stderr", drawn)
+    bar = progress_module.Bar()
+    bar(0, 10)
+    bar(4, 10, best=2.0)
+    assert bar._bar is not None
+    bar(10, 10, best=2.0)
+    assert bar._bar is None
+
+
+def test_progress_true_is_lines_without_a_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    assert isinstance(progress_module.reporter(True), progress_module.Lines)
