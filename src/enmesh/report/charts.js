@@ -42,14 +42,15 @@ function startNulls() {
 
 function startMatrix() {
   const count = data.names.length, cell = Math.max(13, Math.min(46, 760 / count)), font = Math.min(13, 0.72 * cell + 2);
-  const margin = Math.min(11, Math.max(...data.labels.map((label) => label.length))) * font * 0.62 + 10;
+  const longest = Math.min(11, Math.max(...data.labels.map((label) => label.length)));
+  const margin = longest * font * 0.66 + 16, upright = longest * font * 0.7 < cell;
   const side = margin + count * cell + 2;
   const drawing = make('svg', { width: side, height: side, viewBox: `0 0 ${side} ${side}`, role: 'img', 'aria-label': 'Transfer entropy from each row to each column' });
   data.labels.forEach((label, i) => {
     const middle = margin + (i + 0.5) * cell, short = label.length > 11 ? label.slice(0, 10) + '…' : label;
     drawing.append(
       make('text', { x: margin - 6, y: middle + 0.35 * font, 'text-anchor': 'end', 'font-size': font }, short, make('title', {}, data.names[i])),
-      make('text', { transform: `translate(${middle + 0.35 * font} ${margin - 6}) rotate(-90)`, 'font-size': font }, short, make('title', {}, data.names[i])),
+      make('text', { transform: `translate(${middle + (upright ? 0 : 0.35 * font)} ${margin - 6}) rotate(${upright ? 0 : -90})`, 'text-anchor': upright ? 'middle' : 'start', 'font-size': font }, short, make('title', {}, data.names[i])),
       make('rect', { class: 'cell self', x: margin + i * cell, y: margin + i * cell, width: cell, height: cell, rx: 2 }));
   });
   const most = Math.max(...links.map((link) => link.te ?? 0), 1e-12);
@@ -66,7 +67,7 @@ function matrixCell(link, margin, cell, most, count) {
   pointed(box, (event) => showTip(linkTip(link), event.clientX, event.clientY));
   if (count > 12 || link.te === null) return [box];
   const text = make('text', { x: x + cell / 2, y: y + cell / 2 + 4, 'text-anchor': 'middle', 'font-size': 11, 'pointer-events': 'none' }, link.te.toFixed(2).replace('-', '−').replace('−0.00', '0.00'));
-  if (share > 0.5) text.style.fill = 'var(--paper)';
+  if (share > 0.58) text.style.fill = 'var(--paper)';
   return [box, text];
 }
 

@@ -131,8 +131,8 @@ def _score(network):
     surrogates = SURROGATES.get(_type(options.get("surrogate")), "surrogates")
     said = {
         "TE": "the collective transfer entropy from its parents",
-        "TEA": "the transfer entropy from its parents less the quantile of its analytic null distribution "
-        f"(TEA, α = {alpha})",
+        "TEA": "2N times the transfer entropy from its parents less the quantile of its analytic null "
+        f"distribution (TEA, α = {alpha})",
         "TEE": "the transfer entropy from its parents less the quantile of "
         f"{options.get('n_surrogates')} surrogates, {surrogates} (TEE, α = {alpha})",
         "MIT": f"the mutual information test (MIT, α = {alpha}; Vinh et al. 2011)",

@@ -10,8 +10,9 @@ MEANS = (
     "An arrow from a to b: the past of a helps to predict the next value of b, beyond what the past of b "
     "itself and of all other drivers of b already tell.",
     "The transfer entropy (TE) is the size of that help, in nats per sample, averaged over the recording.",
-    "The p-value is the chance of so large a value without the link. The q-value corrects it for the number "
-    "of pairs that were tested: of the links with q ≤ 0.05, about one in twenty is expected to be false.",
+    "The p-value is the chance of a value so large without the link. The q-value corrects it for the number "
+    "of pairs that were tested: of the links with q ≤ 0.05, at most about one in twenty is expected to be "
+    "false.",
 )
 MEANS_NOT = (
     "It does not prove a cause. A common driver that was not recorded can draw an arrow between two nodes "
