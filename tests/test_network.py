@@ -76,7 +76,7 @@ def test_score_does_not_depend_on_the_order_of_nodes():
     values = {"a": 1e16, "b": 1.0, "c": -1e16, "d": 1.0}
     for names in (tuple("abcd"), tuple("dcba"), tuple("acbd")):
         network = Network(
-            names=names, parents={name: () for name in names}, local=values, optimal=False, bound=math.inf
+            names=names, parents=dict.fromkeys(names, ()), local=values, optimal=False, bound=math.inf
         )
         assert network.score == 2.0
 

@@ -1,4 +1,4 @@
-"""One battery over all searches: constraints obeyed, nothing asked twice, never better than the proven optimum."""
+"""One battery over all searches: constraints obeyed, nothing asked twice, never better than the optimum."""
 
 from itertools import combinations
 from math import fsum, inf, isnan
@@ -209,7 +209,7 @@ def test_the_seed_alone_decides_the_random_starts():
     assert len({run.evaluated for run in runs}) > 1
 
 
-# --- impossible demands ---------------------------------------------------------------------------------------
+# --- impossible demands --------------------------------------------------------------------------------
 
 NAMES = ("a", "b", "c")
 

@@ -34,7 +34,7 @@ def contemporaneous(n, seed, samples=500):
 
 
 def transfer_entropy(coupling, target, parents):
-    """T(parents -> target) of a first-order VAR with unit noise, history length 1, from its stationary covariance."""
+    """T(parents -> target) of a VAR(1) with unit noise, history length 1, from its stationary covariance."""
     n = len(coupling)
     now = solve_discrete_lyapunov(coupling, np.eye(n))
     both = np.block([[now, now @ coupling.T], [coupling @ now, now]])  # (values at n, values at n + 1)
@@ -47,7 +47,7 @@ def total(scores, graph):
 
 
 def test_transfer_entropy_is_not_equal_over_a_class():
-    """The paper calls TE scores RPDAG-equivalent. X -> Y and Y -> X are one class, and T(X -> Y) is not T(Y -> X)."""
+    """Against the paper: X -> Y and Y -> X are one class, and T(X -> Y) is not T(Y -> X)."""
     forward, backward = ((), (0,)), ((1,), ())
     assert RestrictedPDAG.of(forward) == RestrictedPDAG.of(backward)
     coupling = np.array([[0.5, 0.0], [0.4, 0.5]])

@@ -8,9 +8,10 @@ Friedman 2009, section 18.4.3).
 import heapq
 
 from enmesh.errors import InputError
+from enmesh.graphs import from_edges
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
-from enmesh.search.local import Position, Rules, climb, starts
+from enmesh.search.local import Position, Rules, climb
 
 
 @option
@@ -32,7 +33,7 @@ class BasinFlooding:
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""
         memo, rules = Memo(evaluate, problem), Rules.of(problem)
-        best = climb(Position(memo, rules, starts(problem, 0)[0])).rank
+        best = climb(Position(memo, rules, from_edges(problem.n_nodes, problem.required))).rank
         rim, seen, idle = [best], {best[-1]}, 0
         while rim and idle < self.patience:
             position = Position(memo, rules, heapq.heappop(rim)[-1])

@@ -4,23 +4,22 @@ elsewhere.
 Koller and Friedman, "Probabilistic Graphical Models" (2009), section 18.4.3.
 """
 
-import numpy as np
-
-from enmesh.errors import InputError
-from enmesh.graphs import from_edges
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
-from enmesh.search.local import Position, Rules, climb, random_graph, wander
+from enmesh.search.local import Position, Rules, check_restarts, climb, iterated
 
 
 @option
 class HillClimb:
-    """Steepest ascent, restarted ``restarts`` times: from a random graph, or from the best one after random
-    steps.
+    """Steepest ascent, restarted; the best local optimum is returned. Nothing is proven: ``optimal`` is False.
 
-    The first climb starts from the required edges alone. Restarts take turns: one starts from a random graph,
-    the next three from the best graph so far after ``shake`` random steps, since good graphs lie near each
-    other. The best local optimum is returned; nothing is proven, ``optimal`` is False.
+    Attributes
+    ----------
+    restarts
+        Number of climbs after the first, which starts from the required edges alone. One in four starts from a
+        random graph, the others from the best graph so far after some random steps.
+    shake
+        Number of these random steps.
 
     >>> from enmesh.search.tables import Table
     >>> scores = Table({(0, ()): 0.0, (0, (1,)): 1.0, (1, ()): 0.0, (1, (0,)): 2.0})
@@ -29,21 +28,19 @@ class HillClimb:
     """
 
     restarts: int = 200
-    shake: int = 5
+    shake: int = 8
 
     def __post_init__(self):
-        if self.restarts < 0 or self.shake < 1:
-            raise InputError(
-                f"restarts is {self.restarts}, shake {self.shake}; they must be at least 0 and 1"
-            )
+        check_restarts(self.restarts, self.shake)
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""
-        memo, rules, rng = Memo(evaluate, problem), Rules.of(problem), np.random.default_rng(problem.seed)
-        best = climb(Position(memo, rules, from_edges(problem.n_nodes, problem.required))).rank
-        for restart in range(self.restarts):
-            position = Position(memo, rules, best[-1] if restart % 4 else random_graph(problem, rng))
-            if restart % 4:
-                wander(position, self.shake, rng)
-            best = min(best, climb(position).rank)
-        return conclude(memo, best[-1])
+        memo, rules = Memo(evaluate, problem), Rules.of(problem)
+        best = iterated(
+            lambda start: climb(Position(memo, rules, start)).rank,
+            memo,
+            problem,
+            restarts=self.restarts,
+            shake=self.shake,
+        )
+        return conclude(memo, best)

@@ -5,11 +5,13 @@ t) is kept in a matrix, of which a step changes the columns of its targets only;
 batch per step and only for steps that are legal.
 """
 
+from collections.abc import Callable
 from math import fsum
 from typing import NamedTuple
 
 import numpy as np
 
+from enmesh.errors import InputError
 from enmesh.graphs import Parents, from_edges, topological_order
 from enmesh.search.base import Edge, Memo, Problem
 
@@ -141,19 +143,39 @@ def climb(position: Position) -> Position:
             return position
 
 
-def wander(position: Position, count: int, rng: np.random.Generator) -> None:
-    """Take random legal steps."""
+def iterated(
+    ascend: Callable[[Parents], tuple], memo: Memo, problem: Problem, *, restarts: int, shake: int
+) -> Parents:
+    """Return the best graph that ``ascend`` reaches from one start after another.
+
+    ``ascend`` takes a graph to the rank (`Memo.rank`) of the best one it meets. The first start has the required
+    edges alone; after that one start in four is a random graph, and the others are the best graph so far after
+    ``shake`` random steps, since good graphs lie near each other.
+    """
+    rng, rules = np.random.default_rng(problem.seed), Rules.of(problem)
+    best = ascend(from_edges(problem.n_nodes, problem.required))
+    for restart in range(restarts):
+        if restart % 4:
+            start = wander(Position(memo, rules, best[-1]), shake, rng)
+        else:
+            start = random_graph(problem, rng)
+        best = min(best, ascend(start))
+    return best[-1]
+
+
+def wander(position: Position, count: int, rng: np.random.Generator) -> Parents:
+    """Take random legal steps and return the graph they lead to."""
     for _ in range(count):
         toggles = position.toggles()
         if toggles:
             position.take(toggles[rng.integers(len(toggles))])
+    return position.graph
 
 
-def starts(problem: Problem, restarts: int) -> list[Parents]:
-    """Return the graphs to start from: the required edges alone, then random graphs."""
-    rng = np.random.default_rng(problem.seed)
-    first = from_edges(problem.n_nodes, problem.required)
-    return [first, *(random_graph(problem, rng) for _ in range(restarts))]
+def check_restarts(restarts: int, shake: int) -> None:
+    """Refuse numbers of restarts and of random steps that mean nothing."""
+    if restarts < 0 or shake < 1:
+        raise InputError(f"restarts is {restarts} and shake {shake}; they must be at least 0 and 1")
 
 
 def random_graph(problem: Problem, rng: np.random.Generator) -> Parents:

@@ -9,37 +9,42 @@ which is the same for symmetric scores and makes the search a heuristic over gra
 from collections.abc import Iterable
 from math import fsum, inf
 
-from enmesh.errors import InputError
 from enmesh.graphs import Parents, RestrictedPDAG
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Family, Found, Memo, Problem, conclude
-from enmesh.search.local import Position, Rules, climb, starts
+from enmesh.search.local import Position, Rules, check_restarts, climb, iterated
 
 
 @option
 class RPDAG:
     """Steepest ascent over RPDAGs with the operators A_arc, A_link, A_hh, D_arc and D_link.
 
-    It starts from the graph of required edges and from ``restarts`` random graphs, and returns the best graph
-    of the best class, scored exactly. With cycles allowed there are no classes and each node is climbed alone
-    by adding and removing edges.
+    The best graph of the best class is returned, scored exactly. With cycles allowed there are no classes, and each
+    node is climbed alone by adding and removing edges.
+
+    Attributes
+    ----------
+    restarts, shake
+        Number of climbs after the first, and of random steps before most of them, as in `HillClimb`.
     """
 
-    restarts: int = 20
+    restarts: int = 40
+    shake: int = 8
 
     def __post_init__(self):
-        if self.restarts < 0:
-            raise InputError(f"restarts is {self.restarts}; it must be 0 or more")
+        check_restarts(self.restarts, self.shake)
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""
-        memo, graphs = Memo(evaluate, problem), starts(problem, self.restarts)
-        if problem.acyclic:
-            classes = Classes(memo, problem)
-            ranks = [classes.climb(RestrictedPDAG.of(graph)) for graph in graphs]
-        else:
-            ranks = [climb(Position(memo, Rules.of(problem), graph)).rank for graph in graphs]
-        return conclude(memo, min(ranks)[-1])
+        memo, rules = Memo(evaluate, problem), Rules.of(problem)
+        classes = Classes(memo, problem)
+
+        def ascend(start: Parents) -> tuple:
+            if problem.acyclic:
+                return classes.climb(RestrictedPDAG.of(start))
+            return climb(Position(memo, rules, start)).rank
+
+        return conclude(memo, iterated(ascend, memo, problem, restarts=self.restarts, shake=self.shake))
 
 
 class Classes:

@@ -13,38 +13,44 @@ from enmesh.errors import InputError
 from enmesh.graphs import Parents
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
-from enmesh.search.local import Position, Rules, starts
+from enmesh.search.local import Position, Rules, check_restarts, iterated
 
 
 @option
 class Tabu:
-    """Steepest steps under a tabu list, from the graph of required edges and from ``restarts`` random graphs.
+    """Steepest steps under a tabu list, restarted; the best graph met is returned. Nothing is proven.
 
     Attributes
     ----------
     length
         Number of steps for which a changed edge stays untouched.
     patience
-        Steps without a new best graph after which a start is given up.
-    restarts
-        Number of random graphs to start from, besides the required edges alone.
+        Steps without a new best graph after which a walk ends.
+    restarts, shake
+        Number of walks after the first, and of random steps before most of them, as in `HillClimb`.
     """
 
     length: int = 10
     patience: int = 50
     restarts: int = 30
+    shake: int = 8
 
     def __post_init__(self):
         if self.length < 1 or self.patience < 1:
             raise InputError(f"length is {self.length} and patience {self.patience}; both must be 1 or more")
-        if self.restarts < 0:
-            raise InputError(f"restarts is {self.restarts}; it must be 0 or more")
+        check_restarts(self.restarts, self.shake)
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""
         memo, rules = Memo(evaluate, problem), Rules.of(problem)
-        walks = (self._walk(Position(memo, rules, start)) for start in starts(problem, self.restarts))
-        return conclude(memo, min(walks)[-1])
+        best = iterated(
+            lambda start: self._walk(Position(memo, rules, start)),
+            memo,
+            problem,
+            restarts=self.restarts,
+            shake=self.shake,
+        )
+        return conclude(memo, best)
 
     def _walk(self, position: Position) -> tuple[float, int, Parents]:
         """Return the rank of the best graph on one walk."""
