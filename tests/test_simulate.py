@@ -424,3 +424,40 @@ def test_flat_parents():
 def test_bad_input_is_refused_with_advice(call, said):
     with pytest.raises(em.InputError, match=said):
         call()
+
+
+# --- what is recovered from simulated data (slow) ----------------------------------------------------------------
+
+
+def f1(network, truth):
+    found, wanted = ({(s, t) for t, ps in graph.items() for s in ps} for graph in (network.parents, truth))
+    return 2 * len(found & wanted) / (len(found) + len(wanted))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+@pytest.mark.parametrize("embedding", [em.Embedding(), None], ids=["kappa 1", "chosen from the data"])
+def test_five_logistic_maps_are_recovered_whole(embedding):
+    series = simulate.coupled_map("0>1, 0>2, 1>3, 2>3, 3>4", 1000, coupling=0.3, noise=0.001)
+    score = em.TEE(estimator=em.KSG(), embedding=embedding, alpha=0.99, n_surrogates=99)
+    network = em.infer(series, score=score, search=em.Exact(), max_parents=2)
+    assert network.parents == series.truth
+    assert network.optimal
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+def test_the_sampling_step_decides_what_is_seen_of_flows():
+    """Lorenz systems, lambda 2 per parent, N = 2000, kappa 3, tau 4: all is found at dt .05, little at .02."""
+    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(dim=3, delay=4), alpha=0.99, n_surrogates=99)
+    found = {}
+    for dt in (0.05, 0.02):
+        runs = [
+            simulate.coupled_flow(graph, 2000, dt=dt, coupling=coupling, seed=seed)
+            for graph, coupling in (("a>b>c", 2.0), ("a>c, b>c", 4.0))
+            for seed in range(2)
+        ]
+        networks = [em.infer(series, score=score, search=em.Exact(), max_parents=2) for series in runs]
+        found[dt] = np.mean([f1(network, series.truth) for network, series in zip(networks, runs)])
+    assert found[0.05] >= 0.9
+    assert found[0.02] <= 0.7
