@@ -126,7 +126,7 @@ def _compiled(map, graph, r, strengths):
         from enmesh.simulate import kernels
 
         offsets, drivers = flat_parents(graph)
-        rs, es = np.array([r[name] for name in graph]), np.array([strengths[name] for name in graph])
+        rs, es = (np.array([values[name] for name in graph], dtype=float) for values in (r, strengths))
         if map == "henon":
             return kernels.henon_orbit(start, noise, rs, HENON_B, es, offsets, drivers)
         rs = rs if map == "logistic" else np.minimum(rs / 2, TENT_SLOPE)
