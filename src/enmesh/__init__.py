@@ -4,9 +4,12 @@ Implements and extends Cliff, Prokopenko and Fitch, "Inferring Coupling of Distr
 Entropy". All values are in nats.
 """
 
+from enmesh import simulate
 from enmesh.embedding import Embedding
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Discrete, Gaussian, Kernel
+from enmesh.infer import infer
+from enmesh.io import read
 from enmesh.measures import (
     active_information,
     cmi,
@@ -18,8 +21,10 @@ from enmesh.measures import (
     transfer_entropy,
 )
 from enmesh.network import Network
+from enmesh.reconstruct import ActiveStorage, Cao, Ragwitz, choose_embedding
 from enmesh.scores import MIT, TE, TEA, TEE, Criterion
 from enmesh.scores import score_graph as score
+from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
 from enmesh.series import Series
 from enmesh.significance import significance, te_matrix
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
@@ -29,30 +34,44 @@ __version__ = "0.1.0"
 __all__ = [
     "KSG",
     "MIT",
+    "RPDAG",
     "TE",
     "TEA",
     "TEE",
+    "ActiveStorage",
+    "BasinFlooding",
     "Bootstrap",
+    "Cao",
     "CircularShift",
     "Criterion",
     "Discrete",
     "Embedding",
+    "Exact",
+    "Exhaustive",
     "Gaussian",
     "HazardWarning",
+    "HillClimb",
+    "Independent",
     "InputError",
     "Kernel",
     "LocalPermute",
     "Network",
     "Permute",
+    "Ragwitz",
     "Series",
+    "Tabu",
     "active_information",
+    "choose_embedding",
     "cmi",
     "conditional_entropy",
+    "infer",
     "kl_divergence",
     "kl_floor",
     "log_likelihood",
+    "read",
     "score",
     "significance",
+    "simulate",
     "stochastic_interaction",
     "te_matrix",
     "transfer_entropy",

@@ -1,0 +1,172 @@
+"""Are the error rates what they say? Simulates, counts, and writes docs/calibration.md.
+
+    python benchmarks/calibration.py            the table of the docs
+    python benchmarks/calibration.py --quick    a tenth of the repetitions, printed only
+
+Every repetition has its own seed; results do not depend on the number of workers.
+"""
+
+import argparse
+import warnings
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+
+import enmesh as em
+
+ALPHAS = (0.9, 0.95, 0.99)
+PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
+
+
+def driven(n, seed):
+    """a drives y; b says nothing of it. All are autoregressive."""
+    rng = np.random.default_rng([1, seed])
+    values = np.zeros((n + 100, 3))
+    for t in range(1, n + 100):
+        values[t] = 0.5 * values[t - 1] + rng.normal(size=3)
+        values[t, 2] += 0.5 * values[t - 1, 0]
+    return em.Series(values[100:], names=["a", "b", "y"])
+
+
+def uncoupled(n, coefficient, seed):
+    rng = np.random.default_rng([2, seed])
+    values = np.zeros((n + 500, 2))
+    for t in range(1, n + 500):
+        values[t] = coefficient * values[t - 1] + rng.normal(size=2)
+    return em.Series(values[500:], names=["a", "b"])
+
+
+def tee(estimator, penalty):
+    def score(alpha, seed):
+        return em.TEE(
+            estimator=estimator,
+            embedding=em.Embedding(),
+            alpha=alpha,
+            penalty=penalty,
+            n_surrogates=99,
+            seed=seed,
+        )
+
+    return score
+
+
+def tea(penalty, null="chi2"):
+    return lambda alpha, seed: em.TEA(embedding=em.Embedding(), alpha=alpha, penalty=penalty, null=null)
+
+
+SCORES = {
+    "TEA sum, Gaussian": (tea("sum"), 4000),
+    "TEA sum, Gaussian, F null": (tea("sum", "f"), 4000),
+    "TEA collective, Gaussian": (tea("collective"), 4000),
+    "TEE sequential, Gaussian": (tee(em.Gaussian(), "sequential"), 1000),
+    "TEE collective, Gaussian": (tee(em.Gaussian(), "collective"), 1000),
+    "TEE sequential, KSG": (tee(em.KSG(), "sequential"), 400),
+    "TEE collective, KSG": (tee(em.KSG(), "collective"), 400),
+}
+
+
+def keeps_spurious(make_score, alpha, n, seed):
+    """Whether b is kept beside the true parent a."""
+    scorer = make_score(alpha, seed).bind(driven(n, seed))
+    return scorer.local(2, (0, 1)) > scorer.local(2, (0,))
+
+
+def rate_kept(name, alpha, n, repeats, n_jobs):
+    """Share of repetitions that keep a spurious second parent, and its standard error at the nominal rate."""
+    make_score = SCORES[name][0]
+    kept = Parallel(n_jobs=n_jobs)(
+        delayed(keeps_spurious)(make_score, alpha, n, seed) for seed in range(repeats)
+    )
+    return float(np.mean(kept)), float(np.sqrt(alpha * (1 - alpha) / repeats))
+
+
+SURROGATES = {
+    "CircularShift": em.CircularShift(),
+    "Permute": em.Permute(),
+    "Bootstrap": em.Bootstrap(),
+    "LocalPermute": em.LocalPermute(),
+}
+ESTIMATORS = {"Gaussian": em.Gaussian(), "KSG": em.KSG()}
+
+
+def fires(estimator, surrogate, coefficient, n, seed, count=39):
+    series = uncoupled(n, coefficient, seed)
+    test = em.significance(
+        series, "a", "b", estimator=estimator, surrogate=surrogate, n_surrogates=count, seed=seed
+    )
+    return test.p_value <= 0.05
+
+
+def false_positive_rate(estimator, surrogate, coefficient, repeats, n_jobs, n=300):
+    given = ESTIMATORS[estimator], SURROGATES[surrogate], coefficient, n
+    fired = Parallel(n_jobs=n_jobs)(delayed(fires)(*given, seed) for seed in range(repeats))
+    return float(np.mean(fired))
+
+
+def spurious_table(scale, n_jobs):
+    yield (
+        "| score | N | " + " | ".join(f"alpha {a} (nominal {1 - a:.2f})" for a in ALPHAS) + " | repetitions |"
+    )
+    yield "|---|---|---|---|---|---|"
+    for name, (_, repeats) in SCORES.items():
+        repeats = max(20, int(repeats * scale))
+        for n in (300, 1000):
+            cells = [rate_kept(name, alpha, n, repeats, n_jobs) for alpha in ALPHAS]
+            shown = " | ".join(f"{rate:.3f} ± {error:.3f}" for rate, error in cells)
+            yield f"| {name} | {n} | {shown} | {repeats} |"
+
+
+def surrogate_table(scale, n_jobs):
+    yield "| estimator | surrogate | AR .5 | AR .95 | repetitions |"
+    yield "|---|---|---|---|---|"
+    for estimator, repeats in (("Gaussian", 1000), ("KSG", 400)):
+        repeats = max(20, int(repeats * scale))
+        for surrogate in SURROGATES:
+            rates = [false_positive_rate(estimator, surrogate, c, repeats, n_jobs) for c in (0.5, 0.95)]
+            yield f"| {estimator} | {surrogate} | {rates[0]:.3f} | {rates[1]:.3f} | {repeats} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", em.HazardWarning)
+    scale = 0.1 if options.quick else 1.0
+    lines = []
+    for title, table in ((INTRODUCTION, spurious_table), (SHUFFLING, surrogate_table)):
+        for line in (title, *table(scale, options.jobs), ""):
+            print(line, flush=True)
+            lines.append(line)
+    if not options.quick:
+        PAGE.write_text("\n".join(lines))
+        print(f"written to {PAGE}")
+
+
+INTRODUCTION = """# Calibration
+
+Made by `python benchmarks/calibration.py`. Every number is a share of simulated data sets.
+
+## A spurious second parent
+
+Three AR(1) processes with coefficient .5; `a` drives `y` with .5, `b` says nothing of it. How often is `b` kept beside
+`a`? The ± is the standard error at the nominal rate.
+
+The summed (TEA) and sequential (TEE) penalties, our defaults, keep it as often as asked. The collective forms of the
+paper compare both parents together with a null in which neither matters; beside a strong true parent the spurious one
+rides along, and asking for a higher alpha does not help.
+"""
+
+SHUFFLING = """
+## False positives of a single test, nominal .05
+
+Two uncoupled AR(1) processes, N = 300, 39 surrogates. Shuffling a source destroys its autocorrelation; where the
+target's own past is not fully conditioned away, that makes chance look too small. The circular shift keeps it.
+"""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,379 @@
+"""infer: from a series to a network, with a reported default for every choice.
+
+The steps are those of the paper: embed each node, score families (target, parents), search for the graph with the best
+total, then test every candidate edge given the target's other parents.
+"""
+
+import logging
+import time
+import warnings
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from math import comb
+
+import numpy as np
+
+from enmesh.embedding import Embedding
+from enmesh.errors import HazardWarning, InputError
+from enmesh.estimators import KSG, Discrete, Estimator, Gaussian
+from enmesh.evaluate import Evaluator
+from enmesh.network import Candidate, Network
+from enmesh.options import describe
+from enmesh.scores import TEA, TEE, Score
+from enmesh.screen import screen as preselect
+from enmesh.search import Exact, Independent
+from enmesh.search.base import Problem
+from enmesh.series import Series
+from enmesh.significance import q_values, warn_if_too_few
+
+log = logging.getLogger("enmesh")
+
+# A column with at most this many different integers is taken for states, one with more for measurements.
+MOST_STATES = 10
+# Nearest neighbours are the default up to this many samples x pairs of nodes; beyond, the linear model.
+KSG_WORK = 400_000
+# Excess kurtosis beyond which single samples dominate a z-score, and normal scores are used instead.
+HEAVY_TAILS = 10.0
+# Joint dimension beyond which neighbours are too far to say anything.
+KSG_DIMENSION = 10
+# Minutes beyond which a job is announced.
+LONG = 1.0
+# False discovery rate that q-values are usually held against; edges that too few surrogates keep above are warned of.
+LEVEL = 0.05
+# Samples of the series kept for pictures.
+PREVIEW = 400
+
+Edges = Iterable[tuple[str, str]]
+
+
+@dataclass
+class Choices:
+    """What was chosen for the user, and why."""
+
+    made: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def add(self, what: str, value, reason: str):
+        """Record a choice and return its value."""
+        shown = repr(value) if isinstance(value, Estimator) else str(value)
+        self.made.append((what, shown, reason))
+        return value
+
+
+def infer(
+    series: Series,
+    *,
+    score: Score | None = None,
+    search=None,
+    max_parents: int | None = None,
+    acyclic: bool = True,
+    required: Edges = (),
+    forbidden: Edges = (),
+    screen: bool | int | None = None,
+    n_jobs: int = 1,
+    store=None,
+    progress=False,
+    seed: int = 0,
+) -> Network:
+    """Infer which node drives which.
+
+    Parameters
+    ----------
+    series
+        The data: a `Series`, or anything `Series` takes.
+    score
+        Such as ``TEE(estimator=KSG(), alpha=0.99)``. By default TEE with KSG for small continuous data, TEA with
+        Gaussian for large, TEA with Discrete for states. An embedding that is not given is chosen from the data.
+    search
+        ``Exact()`` by default, which proves its optimum; ``Independent()`` when cycles are allowed.
+    max_parents
+        Largest number of parents of a node; by default what the sample size bears.
+    acyclic
+        Whether the graph must have no cycles (the paper's class). The score lost to this is `Network.gap`.
+    required, forbidden
+        Edges ``(source, target)`` the graph must have, or must not have.
+    screen
+        Preselect candidate parents by pairwise and conditional tests: None when the number of families calls for it,
+        True always, False never, a number for that many candidates per node.
+    n_jobs
+        Workers; -1 for all cores. Results do not depend on it.
+    store
+        Path of a file that keeps every finished score, so that a stopped run resumes.
+    progress
+        True shows progress on a terminal; or a callback.
+    seed
+        Seed of the default score's surrogates and of searches that draw at random.
+
+    Returns
+    -------
+    Network
+        Every choice that was made is in its ``choices``, every hazard in its ``warnings``.
+    """
+    series = series if isinstance(series, Series) else Series(series)
+    if series.n_nodes < 2:
+        raise InputError("a network needs at least 2 nodes; the series has 1")
+    choices, hazards = Choices(), []
+    with _hazards(hazards):
+        score = score or _default_score(series, seed, choices)
+        score, criteria = _embedded(series, score, choices)
+        search = search or _default_search(acyclic, choices)
+        limit = _max_parents(series, score, max_parents, choices)
+        _diagnose(series, score, limit)
+    with _hazards(hazards):
+        wanted, unwanted = _edges(series, required), _edges(series, forbidden)
+        with Evaluator(score, series, n_jobs=n_jobs, store=store, progress=progress) as evaluator:
+            allowed, screening = preselect(
+                evaluator,
+                _allowed(series, unwanted),
+                required=wanted,
+                max_parents=limit,
+                wanted=screen,
+                choices=choices,
+            )
+            problem = Problem(
+                n_nodes=series.n_nodes,
+                max_parents=limit,
+                acyclic=acyclic,
+                required=wanted,
+                forbidden=unwanted,
+                candidates=allowed,
+                bounds=evaluator.scorer.bounds(allowed),
+                seed=seed,
+                names=series.names,
+            )
+            _announce(evaluator, allowed, limit)
+            found = search.run(evaluator, problem)
+            tests = _edge_tests(series, evaluator, found.parents, allowed)
+    options = {
+        "score": describe(score),
+        "search": describe(search),
+        "max_parents": limit,
+        "acyclic": acyclic,
+        "required": sorted(map(list, required)),
+        "forbidden": sorted(map(list, forbidden)),
+        "screening": screening,
+        "seed": seed,
+    }
+    return Network(
+        names=series.names,
+        parents=_named(series, found.parents),
+        local=dict(zip(series.names, found.local)),
+        optimal=found.optimal,
+        bound=found.bound,
+        gap=found.gap,
+        removed=tuple((series.names[s], series.names[t]) for s, t in found.removed),
+        evaluated=found.evaluated,
+        candidates=tests,
+        options=options,
+        provenance=_provenance(series),
+        choices=tuple(choices.made),
+        warnings=tuple(hazards),
+        preview=_preview(series),
+        criteria=criteria,
+    )
+
+
+# --- defaults ------------------------------------------------------------------------------------------------------
+
+
+def default_estimator(series: Series, choices: Choices) -> Estimator:
+    """Choose how densities are estimated, from the kind and the amount of data alone."""
+    if series.is_integer and max(len(np.unique(c)) for c in series.values.T) <= MOST_STATES:
+        return choices.add("estimator", Discrete(), f"integers with at most {MOST_STATES} states")
+    work = sum(series.lengths) * series.n_nodes * (series.n_nodes - 1)
+    if work > KSG_WORK:
+        reason = f"samples x pairs = {work:,} is over {KSG_WORK:,}, where nearest neighbours get slow"
+        return choices.add("estimator", Gaussian(), reason)
+    tails = _excess_kurtosis(series)
+    if tails > HEAVY_TAILS:
+        return choices.add(
+            "estimator", KSG(normalise="rank"), f"continuous with heavy tails (excess kurtosis {tails:.0f})"
+        )
+    return choices.add("estimator", KSG(), "continuous; no assumption on its distribution")
+
+
+def _default_score(series, seed, choices) -> Score:
+    estimator = default_estimator(series, choices)
+    if estimator.analytic:
+        score, reason = TEA(estimator=estimator), "its null distribution is known"
+    else:
+        score, reason = (
+            TEE(estimator=estimator, seed=seed),
+            f"{type(estimator).__name__} has no known null: surrogates",
+        )
+    choices.add("score", f"{type(score).__name__}, alpha {score.alpha}", reason)
+    return score
+
+
+def _default_search(acyclic, choices):
+    search = Exact() if acyclic else Independent()
+    choices.add("search", type(search).__name__, "finds the best graph and proves it")
+    return search
+
+
+def _embedded(series, score, choices) -> tuple[Score, dict]:
+    """Return the score with its embedding, and the criterion it was chosen by."""
+    if score.embedding is not None:
+        return score, {}
+    from enmesh.reconstruct import chosen_embedding, embedding_criteria, embedding_method
+
+    method = embedding_method(score.estimator)
+    tables = embedding_criteria(series, method)
+    embedding = chosen_embedding(tables)
+    choices.add(
+        "embedding", _in_words(embedding, series.names), f"{type(method).__name__}, from each node's own past"
+    )
+    return replace(score, embedding=embedding), {name: table.to_dict() for name, table in tables.items()}
+
+
+def _in_words(embedding, names) -> str:
+    """Return dims and delays of a few nodes one by one, of many as ranges."""
+    per = embedding.per_node(names)
+    if len(names) <= 6:
+        return ", ".join(f"{name}: dim {k} delay {t}" for name, k, t in zip(names, per["dim"], per["delay"]))
+    ranges = {what: sorted(set(per[what])) for what in ("dim", "delay")}
+    return ", ".join(
+        f"{what} {found[0]}" + f" to {found[-1]}" * (len(found) > 1) for what, found in ranges.items()
+    )
+
+
+def _max_parents(series, score, given, choices) -> int:
+    others = series.n_nodes - 1
+    if given is not None:
+        if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
+            raise InputError(f"max_parents={given!r} is not possible; give a whole number")
+        return min(int(given), others)
+    embedding = score.embedding or Embedding()
+    n = sum(length - embedding.span(series.names) for length in series.lengths)
+    widest = max(embedding.per_node(series.names)["dim"])
+    if score.estimator.discrete:
+        states = max(len(np.unique(c)) for c in series.values.T) ** widest
+        bearable = max(1, int(np.log(max(n / 3, 2)) / np.log(states)) - 1)
+        reason = f"{n} samples bear 3 per joint state"
+    elif isinstance(score.estimator, Gaussian):
+        bearable, reason = max(1, n // (10 * widest) - 1), f"{n} samples bear 10 per coefficient"
+    else:
+        bearable = max(1, (KSG_DIMENSION - 1 - widest) // widest)
+        reason = f"joint dimension at most {KSG_DIMENSION}"
+    limit = min(others, bearable, 3)
+    return choices.add(
+        "max_parents", limit, reason if limit == bearable else "few drivers per node are usual"
+    )
+
+
+# --- search ----------------------------------------------------------------------------------------------------------
+
+
+def _allowed(series, forbidden) -> tuple[tuple[int, ...], ...]:
+    """Return for each target the sources it may have."""
+    nodes = range(series.n_nodes)
+    return tuple(tuple(j for j in nodes if j != i and (j, i) not in forbidden) for i in nodes)
+
+
+def _announce(evaluator, allowed, limit):
+    """Say beforehand that a job will take long: the families there are times the cost of one, measured."""
+    families = sum(comb(len(some), size) for some in allowed for size in range(1, limit + 1))
+    samples = [(i, (j,)) for i, some in enumerate(allowed) for j in some][:2]
+    if families < 50 or len(samples) < 2:
+        return
+    evaluator(samples[:1])  # the first pays for compiling and preparing
+    began = time.perf_counter()
+    evaluator(samples[1:])
+    minutes = (time.perf_counter() - began) * families / 60
+    if minutes > LONG:
+        log.warning("up to %d families to score: about %.0f minutes on one core", families, minutes)
+
+
+def _edge_tests(series, evaluator, parents, allowed) -> tuple[Candidate, ...]:
+    """Test every candidate edge given the target's other parents; q-values count the screened-out ones as tests."""
+    links = [(j, i, tuple(p for p in parents[i] if p != j)) for i, some in enumerate(allowed) for j in some]
+    tests = evaluator.edges(links)
+    dropped = series.n_nodes * (series.n_nodes - 1) - len(links)
+    q = q_values(np.array([test.p_value for test in tests] + [1.0] * dropped))
+    chosen = [row for row, (j, i, _) in enumerate(links) if j in parents[i]]
+    count = max((len(tests[row].null) for row in chosen), default=0)
+    at_floor = [row for row in chosen if count and tests[row].p_value * (1 + count) <= 1 and q[row] > LEVEL]
+    if at_floor:
+        warn_if_too_few(count, len(q), LEVEL)
+    lags = evaluator.score.embedding.per_node(series.names)["lag"]
+    return tuple(
+        Candidate(
+            source=series.names[j],
+            target=series.names[i],
+            te=float(test.value),
+            p_value=float(test.p_value),
+            q_value=float(q[row]),
+            lag=lags[j],
+            selected=j in parents[i],
+            null=tuple(map(float, test.null)),
+        )
+        for row, ((j, i, _), test) in enumerate(zip(links, tests))
+    )
+
+
+# --- bookkeeping -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _hazards(kept: list[str]):
+    """Keep the messages of hazards; each is shown once, at the end of the block, if the user's filters let it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            pending = list(caught)
+    for one in pending:
+        message = str(one.message)
+        if not issubclass(one.category, HazardWarning):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+        elif message not in kept:
+            kept.append(message)
+            warnings.warn(message, HazardWarning, stacklevel=4)
+
+
+def _diagnose(series, score, max_parents):
+    """Warn of the hazards in the data; a joint space that is too wide troubles neighbours and kernels alone."""
+    from enmesh.diagnostics import diagnose
+
+    for finding in diagnose(series, score.embedding, max_parents=max_parents):
+        if finding.kind != "dimension" or not score.estimator.analytic:
+            warnings.warn(finding.message, HazardWarning, stacklevel=3)
+
+
+def _edges(series, edges: Edges) -> frozenset[tuple[int, int]]:
+    found = set()
+    for edge in edges:
+        if isinstance(edge, str) or len(edge) != 2:
+            raise InputError(f"{edge!r} is not an edge; give (source, target)")
+        found.add((series.index(edge[0]), series.index(edge[1])))
+    return frozenset(found)
+
+
+def _named(series, parents: Sequence[tuple[int, ...]]):
+    return {series.names[i]: tuple(series.names[j] for j in found) for i, found in enumerate(parents)}
+
+
+def _provenance(series):
+    from enmesh import __version__
+
+    return {
+        "enmesh": __version__,
+        "data": series.digest,
+        "nodes": series.n_nodes,
+        "trials": len(series.lengths),
+        "samples": int(sum(series.lengths)),
+        "dt": series.dt,
+    }
+
+
+def _preview(series):
+    trial = series.trials[0]
+    step = max(1, len(trial) // PREVIEW)
+    return {name: tuple(map(float, column[::step][:PREVIEW])) for name, column in zip(series.names, trial.T)}
+
+
+def _excess_kurtosis(series):
+    values = series.values[np.isfinite(series.values).all(1)] if not series.is_integer else series.values
+    centred = values - values.mean(0)
+    return float(((centred**4).mean(0) / (centred**2).mean(0) ** 2 - 3).max())

@@ -1,0 +1,169 @@
+"""End to end: from a series with known truth to a network."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import enmesh as em
+
+pytestmark = pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+LINEAR = em.TEA(embedding=em.Embedding())
+
+
+def edges(parents):
+    return {(source, target) for target, sources in parents.items() for source in sources}
+
+
+def f1(network, truth):
+    found, true = edges(network.parents), edges(truth)
+    return 2 * len(found & true) / (len(found) + len(true)) if found | true else 1.0
+
+
+def test_gaussian_tea_recovers_random_dags():
+    """Ten nodes, N = 2000, ten seeds."""
+    scores = []
+    for seed in range(10):
+        graph = em.simulate.random_dag(10, max_parents=3, seed=seed)
+        series = em.simulate.var(graph, n=2000, seed=seed)
+        network = em.infer(series, score=LINEAR, search=em.Exact())
+        assert network.optimal
+        scores.append(f1(network, series.truth))
+    assert np.mean(scores) >= 0.95
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [{"a": [], "b": ["a"], "c": ["b"]}, {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}],
+    ids=["chain", "diamond"],
+)
+def test_ksg_tee_recovers_coupled_logistic_maps(graph):
+    series = em.simulate.coupled_map(graph, n=500, coupling=0.3, noise=0.001, seed=1)
+    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), n_surrogates=99)
+    network = em.infer(series, score=score, max_parents=2)
+    assert edges(network.parents) == edges(graph)
+    assert network.optimal
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return em.simulate.var({"a": [], "b": ["a"], "c": ["b"]}, n=800, seed=3)
+
+
+def test_every_choice_is_reported(chain):
+    network = em.infer(chain, n_jobs=1)
+    made = {what: value for what, value, _ in network.choices}
+    assert set(made) == {"estimator", "score", "embedding", "search", "max_parents"}
+    assert edges(network.parents) == {("a", "b"), ("b", "c")}
+    assert network.provenance["data"] == chain.digest
+    assert network.options["seed"] == 0
+    assert set(network.criteria) == {"a", "b", "c"}
+    assert len(network.candidates) == 6
+    assert {(c.source, c.target) for c in network.candidates if c.selected} == {("a", "b"), ("b", "c")}
+
+
+def test_defaults_follow_the_data():
+    states = em.simulate.markov("a>b", n=2000, states=2, seed=0)
+    assert em.infer(states).options["score"]["estimator"]["type"] == "Discrete"
+    wide = em.simulate.var(em.simulate.random_dag(30, max_parents=2, seed=0), n=600, seed=0)
+    assert em.infer(wide, max_parents=1).options["score"]["estimator"]["type"] == "Gaussian"
+    rng = np.random.default_rng(0)
+    heavy = em.Series(rng.normal(size=(60, 2)) ** 5, names="ab")
+    network = em.infer(heavy)
+    assert network.options["score"]["estimator"]["normalise"] == "rank"
+    assert network.options["score"]["type"] == "TEE"
+
+
+def test_edges_are_tested_given_the_other_parents(chain):
+    network = em.infer(chain, score=LINEAR)
+    frame = network.edges
+    assert list(frame.columns) == ["source", "target", "te", "p_value", "q_value", "lag"]
+    row = frame[(frame.source == "a") & (frame.target == "b")].iloc[0]
+    assert row.te == em.transfer_entropy(chain, "a", "b", estimator=em.Gaussian())
+    spurious = next(c for c in network.candidates if (c.source, c.target) == ("a", "c"))
+    expected = em.significance(chain, "a", "c", given="b", estimator=em.Gaussian(), n_surrogates=0)
+    assert spurious.te == pytest.approx(expected.value, abs=1e-14)
+    assert spurious.p_value == pytest.approx(expected.p_value)
+    assert spurious.q_value >= spurious.p_value
+
+
+def test_required_and_forbidden_edges_are_obeyed(chain):
+    network = em.infer(chain, score=LINEAR, required=[("c", "a")], forbidden=[("a", "b")])
+    assert ("c", "a") in edges(network.parents)
+    assert ("a", "b") not in edges(network.parents)
+    assert ("a", "b") not in {(c.source, c.target) for c in network.candidates}
+
+
+def test_cycles_where_they_are_allowed():
+    series = em.simulate.var({"a": ["b"], "b": ["a"]}, n=1500, coupling=0.3, seed=1)
+    free = em.infer(series, score=LINEAR, acyclic=False)
+    assert edges(free.parents) == {("a", "b"), ("b", "a")}
+    assert free.optimal
+    dag = em.infer(series, score=LINEAR)
+    assert len(edges(dag.parents)) == 1
+    assert dag.gap == pytest.approx(free.score - dag.score)
+    assert set(dag.removed) == edges(free.parents) - edges(dag.parents)
+
+
+def test_same_network_for_any_number_of_workers(chain):
+    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), alpha=0.9, n_surrogates=19)
+    short = em.Series(chain.values[:150], chain.names)
+    one, two = (em.infer(short, score=score, n_jobs=jobs) for jobs in (1, 2))
+    assert one.to_json() == two.to_json()
+
+
+def test_a_stored_run_gives_the_same_network_again(chain, tmp_path):
+    store = tmp_path / "run.db"
+    first = em.infer(chain, score=LINEAR, store=store)
+    assert store.exists()
+    assert em.infer(chain, score=LINEAR, store=store).to_json() == first.to_json()
+
+
+def test_hazards_are_kept_and_shown():
+    series = em.simulate.coupled_map("a>b", n=300, coupling=0.7, seed=0)
+    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), alpha=0.9, n_surrogates=9)
+    with pytest.warns(em.HazardWarning, match="synchron"):
+        network = em.infer(series, score=score)
+    assert any("synchron" in said for said in network.warnings)
+
+
+def test_a_callback_sees_progress(chain):
+    seen = []
+    em.infer(chain, score=LINEAR, progress=lambda done, total, **rest: seen.append((done, total)))
+    assert seen
+    assert seen[-1][0] == seen[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (dict(required=[("a", "z")]), "there is no node 'z'; the nodes are a, b, c"),
+        (dict(required=["ab"]), "'ab' is not an edge; give (source, target)"),
+        (
+            dict(required=[("a", "b")], forbidden=[("a", "b")]),
+            "edge a -> b is required and forbidden at once; drop it from one of them",
+        ),
+        (
+            dict(required=[("a", "b"), ("b", "a")]),
+            "the required edges form a cycle, a -> b -> a; drop one of them or allow cycles (acyclic=False)",
+        ),
+        (dict(max_parents=-1), "max_parents=-1 is not possible; give a whole number"),
+        (dict(n_jobs=0), "n_jobs=0 is not possible; give a number of workers, or -1 for all cores"),
+        (dict(screen=0), "screen=0 is not possible; give True, False or a number of candidates"),
+    ],
+)
+def test_impossible_demands_are_refused(chain, given, said):
+    with pytest.raises(em.InputError) as caught:
+        em.infer(chain, score=LINEAR, **given)
+    assert str(caught.value) == said
+
+
+def test_one_node_is_no_network():
+    with pytest.raises(em.InputError, match="a network needs at least 2 nodes; the series has 1"):
+        em.infer(np.random.default_rng(0).normal(size=(100, 1)))
+
+
+def test_a_dataframe_will_do(chain):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert em.infer(chain.to_dataframe(), score=LINEAR).names == ("a", "b", "c")
