@@ -6,6 +6,7 @@ vectors, jointly). Each one is a vector of row numbers, so a batch of surrogates
 row, the same on every device, for any split into batches.
 """
 
+import functools
 import hashlib
 import warnings
 from abc import ABC, abstractmethod
@@ -16,8 +17,11 @@ import numpy as np
 from enmesh.errors import HazardWarning, InputError
 from enmesh.options import option
 
-Draw = Callable[[int, int, int], np.ndarray]
-"""``draw(stream, first, count) -> (count, n)`` rows of surrogates first .. first + count - 1."""
+Draw = Callable[..., np.ndarray]
+"""``draw(stream, first, count, xp=numpy) -> (count, n)`` rows of surrogates first .. first + count - 1.
+
+``xp`` is the array library that draws them, numpy or CuPy: the rows are the same.
+"""
 
 # Values held at once when a null distribution is sampled: bounds memory, not results.
 BATCH_VALUES = 4_000_000
@@ -42,9 +46,7 @@ class Permute(Surrogate):
     def plan(self, x, z, *, starts, span):
         """Order the rows by random words."""
         n = len(x)
-        return lambda stream, first, count: np.argsort(
-            random_words(stream, first, count, n), axis=1, kind="stable"
-        )
+        return lambda stream, first, count, xp=np: _orders(random_words(stream, first, count, n, xp), xp)
 
 
 @option
@@ -55,8 +57,8 @@ class Bootstrap(Surrogate):
         """Scale random words to row numbers."""
         n = len(x)
         # The top 32 bits times n, shifted down: uniform to 1 part in 2^32 / n, and the same in integer arithmetic anywhere.
-        return lambda stream, first, count: (
-            ((random_words(stream, first, count, n) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
+        return lambda stream, first, count, xp=np: (
+            ((random_words(stream, first, count, n, xp) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
         ).astype(np.int64)
 
 
@@ -87,7 +89,7 @@ class CircularShift(Surrogate):
                 "use longer trials, Permute() or a smaller min_shift"
             )
 
-        def draw(stream, first, count):
+        def draw(stream, first, count, xp=np):
             if len(lengths) == 1 and first == 0 and count > choices[0]:
                 warnings.warn(
                     f"only {choices[0]} different circular shifts exist for {count} surrogates; they repeat",
@@ -96,10 +98,10 @@ class CircularShift(Surrogate):
                 )
             rows = []
             for trial, (start, length, several) in enumerate(zip(starts, lengths, choices)):
-                order = np.argsort(random_words(stream, trial, 1, int(several))[0], kind="stable")
-                shifts = least + order[np.arange(first, first + count) % several]
-                rows.append(start + (np.arange(length) - shifts[:, None]) % length)
-            return np.concatenate(rows, axis=1)
+                order = _orders(random_words(stream, trial, 1, int(several), xp), xp)[0]
+                shifts = least + order[xp.arange(first, first + count) % int(several)]
+                rows.append(int(start) + (xp.arange(int(length)) - shifts[:, None]) % int(length))
+            return xp.concatenate(rows, axis=1)
 
         return draw
 
@@ -131,9 +133,9 @@ class LocalPermute(Surrogate):
 
         near = cKDTree(z).query(z, k=min(self.neighbours, n), p=np.inf)[1].astype(np.int64)
 
-        def draw(stream, first, count):
-            order = np.argsort(random_words(stream, first, count, n), axis=1, kind="stable")
-            return swap_among(near, order, random_words(stream + 1, first, count, n))
+        def draw(stream, first, count, xp=np):
+            order = _orders(random_words(stream, first, count, n), np)
+            return xp.asarray(swap_among(near, order, random_words(stream + 1, first, count, n)))
 
         return draw
 
@@ -143,11 +145,11 @@ def _within_states(z) -> Draw:
     state = state.reshape(-1)
     home = np.argsort(state, kind="stable")
 
-    def draw(stream, first, count):
+    def draw(stream, first, count, xp=np):
         words = random_words(stream, first, count, len(z))
         rows = np.empty(words.shape, np.int64)
         rows[:, home] = [np.lexsort((one, state)) for one in words]
-        return rows
+        return xp.asarray(rows)
 
     return draw
 
@@ -171,20 +173,46 @@ def stream_of(*key) -> int:
     return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), "little")
 
 
-def random_words(stream: int, first: int, count: int, n: int) -> np.ndarray:
+def random_words(stream: int, first: int, count: int, n: int, xp=np) -> np.ndarray:
     """Return random 64-bit words ``(count, n)``; word (draw, row) is SplitMix64 of the stream at a counter."""
+    draws, rows = xp.arange(first, first + count, dtype=np.uint64)[:, None], xp.arange(n, dtype=np.uint64)
     with np.errstate(over="ignore"):
-        counter = (np.arange(first, first + count, dtype=np.uint64) << np.uint64(32))[:, None] + np.arange(
-            n, dtype=np.uint64
-        )
-        word = np.uint64(stream & (2**64 - 1)) + (counter + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return word ^ (word >> np.uint64(31))
+        if xp is not np:
+            return _mixed(stream, draws, rows)
+        words = np.empty((count, n), np.uint64)
+        for draw, word in zip(draws, words):  # one draw at a time stays in cache
+            word[:] = _mixed(stream, draw, rows)
+        return words
 
 
-def batches(draw: Draw, x: np.ndarray, stream: int, count: int) -> Iterator[np.ndarray]:
-    """Yield the ``count`` surrogates of ``x`` as arrays ``(batch, n, d)`` of bounded size."""
+def _mixed(stream, draws, rows):
+    word = ((draws << np.uint64(32)) + rows + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    word += np.uint64(stream & (2**64 - 1))
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+def _orders(words, xp):
+    """Return a random order of each row's places: that of its words, with the place itself in their low bits.
+
+    No two words are then equal, so that every sort gives the same order, and sorting values is faster than places.
+    """
+    count, n = words.shape
+    bits = np.uint64((n - 1).bit_length())
+    words = ((words >> bits) << bits) | xp.arange(n, dtype=np.uint64)
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    if xp is np:
+        words.sort(axis=1)
+        return (words & mask).astype(np.int64)
+    # A device sorts one long row best: by word, then, keeping that order, by row.
+    by_word = xp.argsort(words.ravel())
+    by_row = by_word[xp.argsort((by_word // n).astype(np.uint32))]
+    return (by_row % n).reshape(count, n)
+
+
+def batches(draw: Draw, x: np.ndarray, stream: int, count: int, first: int = 0) -> Iterator[np.ndarray]:
+    """Yield ``count`` surrogates of ``x`` from the ``first`` on, as arrays ``(batch, n, d)`` of bounded size."""
     size = max(1, BATCH_VALUES // max(1, x.size))
-    for first in range(0, count, size):
-        yield x[draw(stream, first, min(size, count - first))]
+    for start in range(first, first + count, size):
+        yield x[draw(stream, start, min(size, first + count - start))]

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from enmesh.errors import InputError
+from enmesh.surrogates import Draw, batches
 
 
 class Prepared(ABC):
@@ -32,6 +33,10 @@ class Prepared(ABC):
         values = self._local(batch) if local else self._cmi(batch)
         values = values.reshape((*x.shape[:-2], *values.shape[1:]))
         return float(values) if values.ndim == 0 else values
+
+    def resampled(self, x: np.ndarray, draw: Draw, stream: int, first: int, count: int) -> np.ndarray:
+        """Return I(x_s ; y | z) of ``count`` surrogates x_s of ``x (n, d)``, from the stream's ``first`` on."""
+        return np.concatenate([self.cmi(batch) for batch in batches(draw, x, stream, count, first)])
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         """``(batch, n, d) -> (batch,)``."""
@@ -73,6 +78,10 @@ class Estimator(ABC):
 
     @abstractmethod
     def _prepare(self, y, z, times) -> Prepared: ...
+
+    def joint(self, blocks):
+        """Return what answers ``cmi(x, y, z)`` of columns of ``blocks`` from one pass over the data, or None."""
+        return None
 
     @abstractmethod
     def entropy(self, x: np.ndarray, *, local: bool = False):

@@ -17,6 +17,10 @@ from enmesh.options import option
 
 # A direction with less than this share of its variance left after z is rounding error, not data.
 SINGULAR = 1e-12
+# Sums of squares lose that share's digits to cancellation: below this, residuals are formed instead.
+CAUTIOUS = 1e-6
+# Values beyond which the covariance of all lagged variables is not worth the memory of forming it at once.
+JOINT_VALUES = 50_000_000
 
 
 @option
@@ -39,6 +43,11 @@ class Gaussian(Estimator):
 
     def _prepare(self, y, z, times):
         return _PreparedGaussian(y.astype(np.float64), z.astype(np.float64))
+
+    def joint(self, blocks):
+        """One covariance of all lagged variables, from which every family is a Cholesky factor away."""
+        columns = [*((i, 0) for i in range(blocks.n_nodes)), *blocks.everything()]
+        return None if blocks.n * len(columns) > JOINT_VALUES else _JointGaussian(blocks, columns)
 
     def entropy(self, x, *, local=False):
         """H(x) = 1/2 ln |2 pi e S|."""
@@ -63,6 +72,37 @@ class Gaussian(Estimator):
         return len(y) * (len(z) + 1) + len(y) * (len(y) + 1) // 2
 
 
+class _JointGaussian:
+    """Correlations of all lagged variables of a series."""
+
+    def __init__(self, blocks, columns):
+        self._position = {column: i for i, column in enumerate(columns)}
+        values = blocks.take(columns)
+        values = values - values.mean(0)
+        covariance = values.T @ values
+        scale = np.sqrt(np.diag(covariance))
+        self._correlation = covariance / np.outer(scale, scale)
+        self._n = blocks.n
+
+    def cmi(self, x, y, z):
+        """I(x ; y | z) of columns, y a single one; None where cancellation would cost digits.
+
+        The last diagonal entry of the Cholesky factor of (z, x, y) is what z and x leave of y.
+        """
+        if self._n < len(x) + len(z) + 3:
+            return None
+        before, after = self._left(y, z), self._left(y, [*z, *x])
+        return None if before is None or after is None else float(np.log(before / after))
+
+    def _left(self, y, z):
+        rows = [self._position[column] for column in (*z, y)]
+        try:
+            factor = np.diag(np.linalg.cholesky(self._correlation[np.ix_(rows, rows)]))
+        except np.linalg.LinAlgError:
+            return None
+        return factor[-1] if (factor**2).min() > CAUTIOUS else None
+
+
 class _PreparedGaussian(Prepared):
     def __init__(self, y, z):
         super().__init__(y, z)
@@ -77,6 +117,7 @@ class _PreparedGaussian(Prepared):
             )
         # Whitened residual of y: orthonormal columns.
         self._target = np.linalg.solve(np.linalg.cholesky(residual.T @ residual), residual.T).T
+        self._fixed = np.column_stack([self._basis, self._target])
 
     def _residual(self, x):
         return x - self._basis @ (self._basis.T @ x)
@@ -111,7 +152,21 @@ class _PreparedGaussian(Prepared):
         return unexplained, -np.linalg.slogdet(unexplained)[1] / 2
 
     def _cmi(self, x):
-        return self._log_ratio(self._canonical(x)[1])[1]
+        """From sums of squares, without forming residuals, wherever cancellation leaves digits enough."""
+        _require(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2])
+        across = np.swapaxes(self._fixed.T @ x, 1, 2)
+        explained, cross = np.split(across, [self._basis.shape[1]], axis=2)
+        inner = np.swapaxes(x, 1, 2) @ x
+        norms = np.sqrt(np.einsum("bii->bi", inner))
+        scale = np.where(norms > 0, norms, 1)
+        share = (inner - explained @ np.swapaxes(explained, 1, 2)) / (scale[:, :, None] * scale[:, None, :])
+        variance, axes = np.linalg.eigh(share)
+        doubtful = variance[:, 0] < CAUTIOUS
+        root = np.sqrt(np.where(doubtful[:, None], 1, variance))
+        correlation = np.swapaxes(axes, 1, 2) @ (cross / scale[:, :, None]) / root[:, :, None]
+        if doubtful.any():
+            correlation[doubtful] = self._canonical(x[doubtful])[1]
+        return self._log_ratio(correlation)[1]
 
     def _local(self, x):
         white, correlation = self._canonical(x)
