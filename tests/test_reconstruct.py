@@ -20,8 +20,11 @@ from enmesh.reconstruct import (
 )
 from tests import naive
 
+# Not those on which the default parsimony was settled.
+SEEDS = range(1000, 1020)
 
-def autoregression(*coefficients, n=2000, seed=0):
+
+def autoregression(*coefficients, n=2000, seed=1000):
     return simulate.var(coefficients=np.reshape(coefficients, (-1, 1, 1)), n=n, names=["a"], seed=seed)
 
 
@@ -74,9 +77,7 @@ def test_parsimony_takes_the_smaller_of_two_equals():
 @pytest.mark.parametrize("coefficients", [(0.6,), (0.5, 0.3), (0.4, 0.2, 0.3), (0.0, 0.0, 0.6)])
 def test_active_storage_recovers_the_order_of_autoregressions(coefficients):
     method = ActiveStorage(estimator=em.Gaussian(), max_delay=1)
-    found = [
-        embedding_criteria(autoregression(*coefficients, seed=s), method)["a"].best[0] for s in range(20)
-    ]
+    found = [embedding_criteria(autoregression(*coefficients, seed=s), method)["a"].best[0] for s in SEEDS]
     assert found.count(len(coefficients)) >= 18
 
 
@@ -108,7 +109,7 @@ def test_active_storage_of_unrelated_values_has_no_bias():
 
 def test_active_storage_of_states():
     method = ActiveStorage(estimator=em.Discrete(), max_dim=3, max_delay=2)
-    chains = [simulate.markov({"a": []}, 2000, states=3, seed=seed) for seed in range(20)]
+    chains = [simulate.markov({"a": []}, 2000, states=3, seed=seed) for seed in SEEDS]
     orders = [embedding_criteria(chain, method)["a"].best[0] for chain in chains]
     assert orders.count(1) >= 18
 

@@ -124,8 +124,7 @@ class ActiveStorage:
         Largest kappa and tau that are tried.
     parsimony
         The smallest kappa is taken whose value is within this many standard errors (of the paired differences
-        over samples) of the maximum. 0 takes the maximum itself, which is too long a past about every third
-        time.
+        over samples) of the maximum. 0 takes the maximum itself, mostly too long a past.
     surrogate, n_surrogates, seed
         How the unrelated past is made, where it is needed.
     """
