@@ -215,6 +215,24 @@ def test_discrete_with_a_huge_state_space_counts_the_same():
     assert prepared.cmi(x) == pytest.approx(naive.discrete_local(x, y, z).mean(), abs=1e-10)
 
 
+def test_counting_from_the_series_equals_counting_columns(monkeypatch):
+    """Trials and gaps end in the middle of a block."""
+    from enmesh.estimators import discrete, discrete_kernels
+
+    rng = np.random.default_rng(9)
+    trials = [rng.integers(0, 3, (n, 3)).astype(float) for n in (50, 7, 3000)]
+    trials[2][100, 1] = np.nan
+    series = em.Series(trials, missing="drop")
+    embedding = em.Embedding(dim={"x0": 2, "x1": 1, "x2": 2}, lag=2)
+    asked = dict(given="x2", estimator=em.Discrete(), embedding=embedding)
+    with pytest.warns(em.HazardWarning):
+        plain = em.transfer_entropy(series, "x0", "x1", **asked)
+    monkeypatch.setattr(discrete, "LONG_SERIES", 0)
+    with pytest.warns(em.HazardWarning):
+        assert em.transfer_entropy(series, "x0", "x1", **asked) == pytest.approx(plain, abs=1e-13)
+    assert discrete_kernels.BLOCK < 3000
+
+
 def test_degrees_of_freedom():
     assert em.Gaussian().dof((0,), (0, 0), (0, 0, 0)) == 2
     assert em.Gaussian().n_parameters((0,), (0, 0, 0)) == 5

@@ -5,6 +5,7 @@ Entropy". All values are in nats.
 """
 
 from enmesh import simulate
+from enmesh.diagnostics import diagnose
 from enmesh.embedding import Embedding
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Discrete, Gaussian, Kernel
@@ -21,7 +22,14 @@ from enmesh.measures import (
     transfer_entropy,
 )
 from enmesh.network import Network
-from enmesh.reconstruct import ActiveStorage, Cao, Ragwitz, choose_embedding
+from enmesh.reconstruct import (
+    ActiveStorage,
+    Cao,
+    Ragwitz,
+    choose_embedding,
+    embedding_criteria,
+    embedding_notes,
+)
 from enmesh.scores import MIT, TE, TEA, TEE, Criterion
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
@@ -64,6 +72,9 @@ __all__ = [
     "choose_embedding",
     "cmi",
     "conditional_entropy",
+    "diagnose",
+    "embedding_criteria",
+    "embedding_notes",
     "infer",
     "kl_divergence",
     "kl_floor",

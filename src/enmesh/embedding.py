@@ -93,6 +93,8 @@ class Blocks:
         Row at which each trial starts, and ``n`` at the end.
     arity
         Per node the number of states, 0 for a continuous one.
+    values, rows
+        Conditioned values ``(node, total time)`` and the positions in them of the predicted samples.
     """
 
     def __init__(
@@ -101,23 +103,19 @@ class Blocks:
         per = embedding.per_node(series.names)
         self.names, self.dim, self.delay, self.lag = series.names, per["dim"], per["delay"], per["lag"]
         self.span = embedding.span(series.names)
-        self._trials = series.transform(condition)
-        self._raw = series.trials
-        self._rows = [np.arange(self.span, length) for length in series.lengths]
-        self._drop_missing(series)
-        counts = [len(rows) for rows in self._rows]
-        self.n = int(sum(counts))
+        self._series = series
+        self.values = series.transform(condition)
+        offsets = np.concatenate([[0], np.cumsum(series.lengths)])
+        times = [np.arange(self.span, length) for length in series.lengths]
+        times = times if series.missing is None else self._without_missing(times)
+        self.rows = np.concatenate([offset + t for offset, t in zip(offsets, times)])
+        self.n = len(self.rows)
         self._require(series)
-        self.starts = np.concatenate([[0], np.cumsum(counts)])
+        self.starts = np.concatenate([[0], np.cumsum([len(t) for t in times])])
         gap = 2 * max(series.lengths) + 1
-        self.times = np.concatenate([rows + trial * gap for trial, rows in enumerate(self._rows)])
-        discrete = self._trials[0].dtype.kind == "i"
-        self.arity = (
-            tuple(int(m) + 1 for m in np.max([t.max(0) for t in self._trials], axis=0))
-            if discrete
-            else (0,) * series.n_nodes
-        )
-        self._columns: dict[tuple[int, int], np.ndarray] = {}
+        self.times = np.concatenate([t + trial * gap for trial, t in enumerate(times)])
+        states = self.values.dtype.kind == "i"
+        self.arity = tuple(int(row.max()) + 1 for row in self.values) if states else (0,) * series.n_nodes
 
     @property
     def n_nodes(self) -> int:
@@ -130,7 +128,7 @@ class Blocks:
 
     def raw_next(self, i: int) -> np.ndarray:
         """Y^i_{n+1} in the data's own units, as entropies need it, ``(n, 1)``."""
-        return np.concatenate([trial[rows, i] for trial, rows in zip(self._raw, self._rows)])[:, None]
+        return self._series.values[self.rows, i][:, None]
 
     def own(self, i: int) -> list[Column]:
         """Columns of Y^{i,(kappa^i)}_n, the target's own past."""
@@ -149,9 +147,12 @@ class Blocks:
         return sorted({column for i in range(self.n_nodes) for column in self.own(i) + self.source(i)})
 
     def take(self, columns: Iterable[Column]) -> np.ndarray:
-        """Return the samples of the given columns, ``(n, number of columns)``."""
-        values = [self._lagged(node, lag) for node, lag in columns]
-        return np.stack(values, axis=1) if values else np.empty((self.n, 0), self._trials[0].dtype)
+        """Return the samples of the given columns, ``(n, number of columns)``, each column contiguous."""
+        columns = list(columns)
+        samples = np.empty((len(columns), self.n), self.values.dtype)
+        for sample, (node, lag) in zip(samples, columns):
+            self.values[node].take(self.rows - lag, out=sample)
+        return samples.T
 
     def arities(self, columns: Iterable[Column]) -> tuple[int, ...]:
         """Return the number of states of each column (0 = continuous)."""
@@ -160,28 +161,22 @@ class Blocks:
     def _past(self, node, first):
         return [(node, first + m * self.delay[node]) for m in range(self.dim[node])]
 
-    def _lagged(self, node, lag):
-        if (node, lag) not in self._columns:
-            parts = [trial[rows - lag, node] for trial, rows in zip(self._trials, self._rows)]
-            self._columns[node, lag] = np.concatenate(parts)
-        return self._columns[node, lag]
-
-    def _drop_missing(self, series):
-        if series.missing is None:
-            return
-        total = sum(map(len, self._rows))
-        for trial, mask in enumerate(series.missing):
-            rows, bad = self._rows[trial], np.zeros(len(self._rows[trial]), bool)
-            for node in range(series.n_nodes):
+    def _without_missing(self, times):
+        """Leave out every window that touches a missing value."""
+        kept = []
+        for t, mask in zip(times, self._series.missing):
+            bad = np.zeros(len(t), bool)
+            for node in range(self.n_nodes):
                 for _, lag in {(node, 0), *self.own(node), *self.source(node)}:
-                    bad |= mask[rows - lag, node]
-            self._rows[trial] = rows[~bad]
-        kept = sum(map(len, self._rows))
+                    bad |= mask[t - lag, node]
+            kept.append(t[~bad])
+        used, total = sum(map(len, kept)), sum(map(len, times))
         warnings.warn(
-            f"missing='drop': {kept} of {total} windows have no missing value and are used",
+            f"missing='drop': {used} of {total} windows have no missing value and are used",
             HazardWarning,
             stacklevel=4,
         )
+        return kept
 
     def _require(self, series):
         """Refuse fewer samples than the smallest question (own past and one source) has unknowns."""

@@ -125,24 +125,25 @@ class Series:
 
         if self.missing is not None:
             raise InputError("cannot discretise a series with missing values; fill or cut them first")
-        return self._derive(self.transform(cut), self.names, self.truth)
+        coded = np.split(self.transform(cut).T, np.cumsum(self.lengths)[:-1])
+        return self._derive(coded, self.names, self.truth)
 
-    def transform(self, condition: Callable[[np.ndarray, int, str], np.ndarray]) -> list[np.ndarray]:
-        """Apply ``condition(column, index, name)`` to each node's values pooled over all trials; return trials.
+    def transform(self, condition: Callable[[np.ndarray, int, str], np.ndarray]) -> np.ndarray:
+        """Apply ``condition(column, index, name)`` to each node, pooled over trials; return ``(node, total time)``.
 
         Missing samples are not shown to ``condition`` and are 0 in the result; the embedding drops them.
         """
         pooled = self.values
         present = None if self.missing is None else ~np.concatenate(self.missing)
         columns = []
-        for i in range(self.n_nodes):
+        for i, name in enumerate(self.names):
             if present is None:
-                columns.append(condition(pooled[:, i], i, self.names[i]))
+                columns.append(condition(pooled[:, i], i, name))
             else:
-                known = condition(pooled[present[:, i], i], i, self.names[i])
+                known = condition(pooled[present[:, i], i], i, name)
                 columns.append(np.zeros(len(pooled), known.dtype))
                 columns[-1][present[:, i]] = known
-        return np.split(np.column_stack(columns), np.cumsum(self.lengths)[:-1])
+        return np.stack(columns)
 
     @property
     def digest(self) -> str:
@@ -165,8 +166,8 @@ class Series:
         lengths = sorted(set(self.lengths))
         samples = str(lengths[0]) if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
         shown = ", ".join(self.names if self.n_nodes <= 8 else (*self.names[:6], "..."))
-        plural = "trial" if len(self.trials) == 1 else "trials"
-        return f"Series({self.n_nodes} nodes: {shown}; {len(self.trials)} {plural} of {samples} samples; dt={self.dt:g})"
+        trials = "1 trial" if len(self.trials) == 1 else f"{len(self.trials)} trials"
+        return f"Series({self.n_nodes} nodes: {shown}; {trials} of {samples} samples; dt={self.dt:g})"
 
     def _repr_html_(self):
         from enmesh.report.notebook import series_html

@@ -29,7 +29,7 @@ class Prepared(ABC):
             raise InputError(f"x has {x.shape[-2]} samples and y has {len(self.y)}; they must match")
         if x.shape[-1] == 0:
             return np.zeros(x.shape[:-1] if local else x.shape[:-2])[()]
-        batch = np.ascontiguousarray(x.reshape((-1, *x.shape[-2:])))
+        batch = x.reshape((-1, *x.shape[-2:]))
         values = self._local(batch) if local else self._cmi(batch)
         values = values.reshape((*x.shape[:-2], *values.shape[1:]))
         return float(values) if values.ndim == 0 else values
@@ -103,7 +103,7 @@ def _block(values) -> np.ndarray:
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2:
         raise InputError(f"a block has shape {values.shape}; give (n, d)")
-    return np.ascontiguousarray(values)
+    return values
 
 
 def numeric(column: np.ndarray, name: str, estimator: str) -> np.ndarray:

@@ -16,6 +16,10 @@ from enmesh.options import option
 
 # Above this many joint states per sample a dense table of counts wastes memory, and states are sorted instead.
 DENSE_STATES_PER_SAMPLE = 8
+# Samples from which on a compiled loop, which takes half a second to load, is worth it.
+LONG_SERIES = 100_000
+# Span of integers that a table of codes may cover; beyond, states are sorted.
+TABLE_SPAN = 1 << 20
 
 
 @option
@@ -51,15 +55,19 @@ class Discrete(Estimator):
                 )
             column = whole
         if self.arity is None or column.dtype.kind not in "biu":
-            states, codes = np.unique(column, return_inverse=True)
-            if self.arity is not None and len(states) > self.arity:
-                raise InputError(f"{name} has {len(states)} states but the declared arity is {self.arity}")
-            return codes.astype(np.int64)
+            codes, states = _coded(column)
+            if self.arity is not None and states > self.arity:
+                raise InputError(f"{name} has {states} states but the declared arity is {self.arity}")
+            return codes
         if column.min() < 0 or column.max() >= self.arity:
             raise InputError(
                 f"{name} has values outside 0 .. {self.arity - 1}, the states of the declared arity"
             )
         return column.astype(np.int64)
+
+    def joint(self, blocks):
+        """Count states straight from the series where columns of codes would cost more than the counting."""
+        return _JointDiscrete(blocks) if blocks.n >= LONG_SERIES else None
 
     def _prepare(self, y, z, times):
         return _PreparedDiscrete(y, z)
@@ -84,6 +92,26 @@ class Discrete(Estimator):
         return observed if self.arity is None else (self.arity,) * len(observed)
 
 
+class _JointDiscrete:
+    """Tables of joint counts of lagged states, in one pass over the series."""
+
+    def __init__(self, blocks):
+        self._blocks = blocks
+
+    def cmi(self, x, y, z):
+        """I(x ; y | z) of columns; None where the table would be too large."""
+        from enmesh.estimators.discrete_kernels import count_states
+
+        blocks, columns = self._blocks, [*x, *z, y]
+        shape = [prod(blocks.arities(part)) for part in (x, z, [y])]
+        if prod(shape) > DENSE_STATES_PER_SAMPLE * blocks.n:
+            return None
+        nodes, lags = np.array(columns).T
+        arities = np.array(blocks.arities(columns))
+        table = count_states(blocks.values, blocks.rows, nodes, lags, arities)
+        return _from_table(table.reshape(shape), blocks.n)
+
+
 class _PreparedDiscrete(Prepared):
     def __init__(self, y, z):
         super().__init__(y, z)
@@ -98,16 +126,11 @@ class _PreparedDiscrete(Prepared):
         joint = (x * self._n_z + self._z) * self._n_y + self._y
         n, size = len(joint), n_x * self._n_z * self._n_y
         if size <= DENSE_STATES_PER_SAMPLE * n:
-            table = np.bincount(joint, minlength=size).reshape(n_x, self._n_z, self._n_y)
-            margins = table.sum(2), table.sum(0), table.sum((0, 2))
-        else:
-            states, table = np.unique(joint, return_counts=True)
-            x_z, y = np.divmod(states, self._n_y)
-            margins = [
-                _regroup(key, table) for key in (x_z, (x_z % self._n_z) * self._n_y + y, x_z % self._n_z)
-            ]
-        n_xz, n_yz, n_z = map(_n_log_n, margins)
-        return (_n_log_n(table) + n_z - n_xz - n_yz) / n
+            return _from_table(np.bincount(joint, minlength=size).reshape(n_x, self._n_z, self._n_y), n)
+        states, counts = np.unique(joint, return_counts=True)
+        x_z, y = np.divmod(states, self._n_y)
+        keys = x_z, (x_z % self._n_z) * self._n_y + y, x_z % self._n_z
+        return _from_counts(counts, *(_regroup(key, counts) for key in keys), n)
 
     def _local(self, x):
         return np.array([self._log_ratios(*_joint_code(one)) for one in x])
@@ -117,6 +140,26 @@ class _PreparedDiscrete(Prepared):
         counts = [_occurrences(code) for code in (x_z * self._n_y + self._y, self._z, x_z, y_z)]
         joint, n_z, n_xz, n_yz = map(np.log, counts)
         return joint + n_z - n_xz - n_yz
+
+
+def _from_table(table, n) -> float:
+    """I(x ; y | z) from the table of joint counts, axes x, z, y."""
+    return _from_counts(table, table.sum(2), table.sum(0), table.sum((0, 2)), n)
+
+
+def _from_counts(n_xyz, n_xz, n_yz, n_z, n) -> float:
+    """1/N sum n_xyz ln ( n_xyz n_z / (n_xz n_yz) ), summed margin by margin."""
+    return (_n_log_n(n_xyz) + _n_log_n(n_z) - _n_log_n(n_xz) - _n_log_n(n_yz)) / n
+
+
+def _coded(column) -> tuple[np.ndarray, int]:
+    """Return codes 0 .. r-1 of the values in their order, and r."""
+    if column.dtype.kind in "iu" and (low := int(column.min())) + TABLE_SPAN > int(column.max()):
+        seen = np.bincount(column - low) > 0
+        codes = np.cumsum(seen) - 1
+        return (column - low if seen.all() else codes[column - low]), int(codes[-1]) + 1
+    states, codes = np.unique(column, return_inverse=True)
+    return codes.astype(np.int64), len(states)
 
 
 def _joint_code(columns) -> tuple[np.ndarray, int]:
