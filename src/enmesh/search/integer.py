@@ -127,7 +127,7 @@ class Program:
 
     def arcs(self, x: np.ndarray) -> np.ndarray:
         """Return ``[j, i]``: the weight with which j is a parent of i."""
-        return self.inside.T @ (x[:, None] * (self.owner[:, None] == np.arange(len(self.part))))
+        return np.add.reduceat(x[:, None] * self.inside, self.first, axis=0).T
 
     def order(self, x: np.ndarray) -> list[int]:
         """Return an order that suits a solution: next comes who needs those still missing least."""
@@ -142,6 +142,9 @@ class Program:
 def short_cycles(arcs: np.ndarray) -> list[int]:
     """Return, as masks, the cycles whose missing arc weight is below one: each breaks its cut."""
     length = np.where(arcs > NOTHING, np.maximum(1 - arcs, NOTHING), inf)
+    length = np.ascontiguousarray(
+        length
+    )  # scipy's Floyd-Warshall leaves other layouts unsolved without an error
     distance, before = shortest_path(length, return_predecessors=True)
     closed = np.argwhere((distance.T + length < 1 - BROKEN) & np.isfinite(length))
     cycles = []
@@ -155,28 +158,32 @@ def short_cycles(arcs: np.ndarray) -> list[int]:
 
 
 def grown_clusters(program: Program, x: np.ndarray) -> list[int]:
-    """Return clusters with a low left side of their cut, each grown from a pair of nodes by the best node to
-    add.
+    """Return clusters with a low left side of their cut, each grown node by node from a pair.
 
     All pairs with an arc between them grow at once: rows of ``inside`` are their clusters, and of each row's
     path the cluster with the lowest left side counts.
     """
     m, used = len(program.part), np.flatnonzero(x > NOTHING)
-    weight, parents = x[used], program.inside[used].astype(np.float32)
-    owner = (program.owner[used][:, None] == np.arange(m)).astype(np.float32)
+    owner, weight = program.owner[used], x[used]
+    first = np.searchsorted(owner, np.arange(m))
+    parents = program.inside[used]
+    children = csr_array(parents.T.astype(float))  # sparse products stay off the threads of dense ones
     seeds = np.argwhere(program.arcs(x) > NOTHING)
-    inside = np.zeros((len(seeds), m), np.float32)
-    inside[np.arange(len(seeds))[:, None], seeds] = 1
+    rows = np.arange(len(seeds))
+    inside = np.zeros((len(seeds), m), bool)
+    inside[rows[:, None], seeds] = True
+    held = parents.T[seeds].sum(1)  # [cluster, variable]: how many of its parents are inside
     best, lowest = inside.copy(), np.full(len(seeds), inf)
     for _ in range(2, m + 1):
-        free = weight * (inside @ parents.T == 0)  # weight of sets with no parent inside, whoever owns them
-        owned = free * (inside @ owner.T)
+        free = np.where(held == 0, weight, 0.0)  # weight of sets with no parent inside, whoever owns them
+        owned = np.where(inside[:, owner], free, 0.0)
         left = owned.sum(1)
         better = left < lowest
         best[better], lowest[better] = inside[better], left[better]
-        change = free @ owner - owned @ parents
-        change[inside > 0] = inf
-        inside[np.arange(len(seeds)), np.argmin(change, axis=1)] = 1
+        change = np.add.reduceat(free, first, axis=1) - (children @ owned.T).T
+        added = np.argmin(np.where(inside, inf, change), axis=1)
+        inside[rows, added] = True
+        held += parents.T[added]
     return [mask(np.flatnonzero(row).tolist()) for row in best[np.argsort(lowest, kind="stable")]]
 
 
