@@ -1,0 +1,191 @@
+"""What a large job costs, and what workers and screening save.
+
+python benchmarks/scale.py cost        seconds per family and per edge test, by samples
+python benchmarks/scale.py overhead    what the evaluator adds to a family of Gaussian TEA
+python benchmarks/scale.py workers     KSG TEE with one worker, two threads and two processes, in turns
+python benchmarks/scale.py large       100 nodes, 1,000 samples, Gaussian TEA from data to network
+python benchmarks/scale.py screening   true edges lost by screening, 10 seeds, Gaussian; --ksg for KSG
+"""
+
+import argparse
+import resource
+import statistics
+import tempfile
+import time
+from itertools import combinations
+from pathlib import Path
+
+import joblib
+
+import enmesh as em
+from enmesh.evaluate import Evaluator
+from enmesh.screen import screen
+from enmesh.work import single_thread
+
+GAUSSIAN = em.TEA(embedding=em.Embedding())
+# 100 nodes have 9,900 pairs: at alpha = .99 about a hundred of them would be kept by chance.
+STRICT = em.TEA(embedding=em.Embedding(), alpha=0.9999)
+
+
+def sparse_var(n_nodes, n, seed, coupling=0.4):
+    """Each node has up to 3 drivers, about one on average."""
+    graph = em.simulate.random_dag(n_nodes, density=2 / n_nodes, max_parents=3, seed=seed)
+    return em.simulate.var(graph, n=n, coupling=coupling, seed=seed)
+
+
+def drivers(series):
+    return {(series.index(p), series.index(t)) for t, parents in series.truth.items() for p in parents}
+
+
+def families(n_nodes, most):
+    return [
+        (i, parents)
+        for i in range(n_nodes)
+        for size in range(most + 1)
+        for parents in combinations([j for j in range(n_nodes) if j != i], size)
+    ]
+
+
+def seconds(work) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def megabytes() -> tuple[float, float]:
+    """Peak memory of this process and of the largest worker."""
+    return tuple(
+        resource.getrusage(who).ru_maxrss / 1e3 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+
+
+def cost():
+    print("seconds on one core; KSG with 199 surrogates, kappa 1, `given` other parents\n")
+    print(f"{'N':>7} {'Gaussian TEA family':>20} {'KSG test, given 0':>18} {'given 1':>8} {'given 2':>8}")
+    for n in (300, 1000, 3000, 10_000):
+        series = sparse_var(4, n, 0)
+        linear = GAUSSIAN.bind(series)
+        tee = em.TEE(estimator=em.KSG(), embedding=em.Embedding()).bind(series)
+        with single_thread():
+            linear.local(0, (1, 2))
+            tee.edge(0, 3, ())
+            family = min(seconds(lambda scorer=linear: scorer.local(0, (1, 2))) for _ in range(20))
+            tests = [
+                min(seconds(lambda given=given, scorer=tee: scorer.edge(2, 3, given)) for _ in range(3))
+                for given in ((), (0,), (0, 1))
+            ]
+        print(f"{n:>7} {family:>20.6f} {tests[0]:>18.3f} {tests[1]:>8.3f} {tests[2]:>8.3f}", flush=True)
+
+
+def overhead():
+    series = sparse_var(20, 1000, 0)
+    asked = families(20, 2)
+    scorer = GAUSSIAN.bind(series)
+    with single_thread():
+        plain = min(seconds(lambda: [scorer.local(*family) for family in asked]) for _ in range(3))
+    print(
+        f"{len(asked)} families of Gaussian TEA: {plain / len(asked) * 1e6:.0f} us each by the scorer alone"
+    )
+    for label, stored in (("evaluator", False), ("with a store", True)):
+        times = []
+        for _ in range(3):
+            with tempfile.TemporaryDirectory() as folder:
+                store = Path(folder) / "run.db" if stored else None
+                with Evaluator(GAUSSIAN, series, store=store) as evaluate:
+                    times.append(seconds(lambda evaluate=evaluate: evaluate(asked)))
+        print(f"{label}: {(min(times) - plain) / len(asked) * 1e6:+.0f} us per family")
+
+
+def workers(rounds=3):
+    """Take turns, so that other work on the machine meets all alike; the median of ratios within a round."""
+    series = em.simulate.coupled_map({"a": [], "b": ["a"], "c": ["b"], "d": ["c"], "e": []}, n=1500, seed=0)
+    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(dim=2), alpha=0.99)
+    asked = families(5, 3)
+    arrangements = {
+        "1 worker": {"n_jobs": 1},
+        "2 threads": {"backend": "threading", "n_jobs": 2},
+        "2 processes": {"backend": "loky", "n_jobs": 2},
+    }
+
+    def run(options, some=asked):
+        began = time.perf_counter()
+        with joblib.parallel_config(**options), Evaluator(score, series) as evaluate:
+            return evaluate(some), time.perf_counter() - began
+
+    for options in arrangements.values():
+        run(options, asked[:8])  # compile, start processes
+    times = {label: [] for label in arrangements}
+    for number in range(rounds):
+        found = set()
+        for label, options in arrangements.items():
+            scores, took = run(options)
+            found.add(scores.tobytes())
+            times[label].append(took)
+        same = len(found) == 1
+        print(
+            number,
+            {label: round(took[-1], 1) for label, took in times.items()},
+            "same bits:",
+            same,
+            flush=True,
+        )
+    for label in list(arrangements)[1:]:
+        ratio = statistics.median(one / two for one, two in zip(times["1 worker"], times[label]))
+        print(f"{label}: {ratio:.2f} times as fast as 1 worker")
+
+
+def large(n_jobs):
+    series = sparse_var(100, 1000, 0)
+    began = time.perf_counter()
+    network = em.infer(series, score=STRICT, n_jobs=n_jobs, max_parents=3)
+    took = time.perf_counter() - began
+    found = {(series.index(p), series.index(t)) for t, parents in network.parents.items() for p in parents}
+    true = drivers(series)
+    f1 = 2 * len(found & true) / (len(found) + len(true))
+    here, worker = megabytes()
+    print(f"{took:.0f} s, {network.evaluated:,} families, optimal: {network.optimal}, F1 {f1:.3f}")
+    print(f"peak memory {here:.0f} MB here, {worker:.0f} MB in the largest worker")
+    print(network.options["screening"])
+
+
+def screening(ksg, n_jobs, coupling, seeds=10):
+    n_nodes, n = (20, 500) if ksg else (100, 1000)
+    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding()) if ksg else GAUSSIAN
+    lost = total = 0
+    for seed in range(seeds):
+        series = sparse_var(n_nodes, n, seed, coupling)
+        true = drivers(series)
+        began = time.perf_counter()
+        with Evaluator(score, series, n_jobs=n_jobs) as evaluate:
+            candidates, report = screen(evaluate)
+        gone = [(j, i) for j, i in true if j not in candidates[i]]
+        lost, total = lost + len(gone), total + len(true)
+        kept = sum(map(len, candidates)) / n_nodes
+        print(
+            f"seed {seed}: {len(gone)} of {len(true)} true edges lost, {kept:.1f} candidates per node, "
+            f"{report['tests']} tests at level {report['level']:.3g}, detectable {report['detectable']:.4f} nats, "
+            f"{time.perf_counter() - began:.0f} s",
+            flush=True,
+        )
+    print(f"lost {lost} of {total} ({lost / total:.2%})")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["cost", "overhead", "workers", "large", "screening"])
+    parser.add_argument("--ksg", action="store_true")
+    parser.add_argument("--coupling", type=float, default=0.4)
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    if given.what == "large":
+        large(given.jobs)
+    elif given.what == "screening":
+        screening(given.ksg, given.jobs, given.coupling)
+    else:
+        {"cost": cost, "overhead": overhead, "workers": workers}[given.what]()
+
+
+if __name__ == "__main__":
+    main()
