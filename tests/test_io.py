@@ -258,7 +258,7 @@ BAD_TEXT = {
     "a word in line 1": (lines("1,two", "2,3", "3,1"), {}, "line 1, column 2: 'two' is not a number"),
     "labels": (lines("a,b", "low,1", "high,2", "low,3"), {}, "line 2, column a: 'low' is not a number"),
     "too many cells": (lines("a,b", "1,2", "1,2,3"), {}, "line 3, column 3: 3 cells, not 2"),
-    "too few cells": (lines("a,b", "1,2", "1", "3,4"), {}, "line 3, column 2: 1 cells, not 2"),
+    "too few cells": (lines("a,b", "1,2", "1", "3,4"), {}, "line 3, column 2: 1 cell, not 2"),
     "only names": (lines("a,b"), {}, "has names but no rows"),
     "only comments": ("# nothing\n", {}, "is empty"),
     "empty": ("", {}, "is empty"),

@@ -172,7 +172,7 @@ def _refuse_ragged(path, body, split, width):
         count = len(split(line))
         if count != width:
             raise InputError(
-                f"{path}, line {number}, column {min(count, width) + 1}: {count} cells, not {width}"
+                f"{path}, line {number}, column {min(count, width) + 1}: {count} {'cell' if count == 1 else 'cells'}, not {width}"
             )
 
 

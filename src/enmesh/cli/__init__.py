@@ -1,0 +1,132 @@
+"""The command line. Results go to stdout; an error is one line on stderr and never a traceback."""
+
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from enmesh.cli import infer, measure, runs, simulate
+from enmesh.errors import HazardWarning, InputError
+
+OK, FAILED, REFUSED, STOPPED = 0, 1, 2, 130
+# Typer brings its own copy of click or uses the one installed; this is the base of usage errors in either.
+UsageError = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+
+# Advice in the words of Python, and what a user of the shell must type instead.
+IN_WORDS_OF_THE_SHELL = {
+    "pass missing='drop'": "use --missing drop",
+    "say which with variable=": "say which with --variable",
+    "say so with header=True": "say so with --header",
+    "give the file that was passed as store=": "give the run.db of a results folder",
+    "Value error, ": "",
+}
+
+app = typer.Typer(
+    name="enmesh",
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"max_content_width": 110},
+)
+for command in (
+    simulate.demo,
+    infer.infer,
+    measure.te,
+    measure.embed,
+    measure.score,
+    simulate.simulate,
+    runs.reproduce,
+    runs.runs,
+):
+    app.command()(command)
+
+
+def _print_version(wanted: bool):
+    if wanted:
+        from enmesh import __version__
+
+        print(f"enmesh {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def enmesh(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+):
+    """Which subsystem drives which: networks from multivariate time series by transfer entropy.
+
+    \b
+    enmesh demo                            the two-minute tour
+    enmesh infer recording.csv             network, picture, page to share
+    enmesh te recording.csv a b --given c  one transfer entropy, tested
+    enmesh COMMAND --help                  options and examples
+    """
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code: 0, 1 unexpected, 2 refused, 130 stopped."""
+    try:
+        with _said_hazards(), _said_log():
+            code = typer.main.get_command(app).main(
+                None if arguments is None else list(arguments), prog_name="enmesh", standalone_mode=False
+            )
+            sys.stdout.flush()
+        return _fail("stopped", STOPPED) if code == STOPPED else int(code or OK)
+    except UsageError as error:
+        return _fail(error.format_message(), REFUSED)
+    except InputError as error:
+        return _fail(error, REFUSED)
+    except (KeyboardInterrupt, typer.Abort, infer.Interrupted) as error:
+        return _fail(str(error) or "stopped", STOPPED)
+    except BrokenPipeError:
+        # Whoever read has enough; what is left must not be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception as error:
+        if os.environ.get("ENMESH_TRACEBACK"):
+            raise
+        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return _fail(f"unexpected {said} (run again with ENMESH_TRACEBACK=1 to see where)", FAILED)
+
+
+def _fail(message, code: int) -> int:
+    said = " ".join(str(message).split())
+    for python, shell in IN_WORDS_OF_THE_SHELL.items():
+        said = said.replace(python, shell)
+    print("enmesh:", said, file=sys.stderr)
+    return code
+
+
+@contextmanager
+def _said_hazards() -> Iterator[None]:
+    """Say each hazard once, in a line on stderr, when the command is done; other warnings are not for users."""
+    met: dict[str, None] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", HazardWarning)
+        warnings.showwarning = lambda message, *_, **__: met.setdefault(str(message))
+        yield
+    for message in met:
+        print("enmesh: warning:", " ".join(message.split()), file=sys.stderr)
+
+
+@contextmanager
+def _said_log() -> Iterator[None]:
+    """Say at once, on stderr, what the package logs: that a job will take long."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("enmesh: %(message)s"))
+    log = logging.getLogger("enmesh")
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)

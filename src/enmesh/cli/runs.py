@@ -1,0 +1,80 @@
+"""enmesh reproduce and runs: the paper's experiments; what a store holds."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from enmesh.cli import arguments as a
+from enmesh.cli import show
+from enmesh.errors import InputError
+
+
+def _known_names(incomplete: str = ""):
+    from enmesh.reproduce import NAMES
+
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Figure or experiment; without it, their names.", autocompletion=_known_names),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick/--full", help="A smaller version in minutes, or all of it.")
+    ] = True,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results; reproduce-NAME.")
+    ] = None,
+):
+    """Repeat a figure or experiment of the paper.
+
+    \b
+    Examples
+      enmesh reproduce
+      enmesh reproduce fig1
+      enmesh reproduce fig1 --full --out fig1/
+    """
+    from enmesh.reproduce import NAMES
+    from enmesh.reproduce import run as reproduce_one
+
+    if name is None:
+        print("\n".join(NAMES))
+        return
+    if name not in NAMES:
+        raise InputError(f"there is no experiment {name}; choose one of {', '.join(NAMES)}")
+    reproduce_one(name, out=out or Path(f"reproduce-{name}"), quick=quick)
+
+
+def runs(
+    store: Annotated[Path, typer.Argument(help="A run.db that infer wrote.")],
+    json: a.Json = False,
+):
+    """List the runs that a store holds, and how they ended.
+
+    \b
+    Examples
+      enmesh runs recording-results/run.db
+    """
+    from enmesh.store import runs as stored
+
+    found = stored(store)
+    if json:
+        show.as_json(found)
+        return
+    columns = ["run", "started", "last", "status", "nodes", "score", "families", "tests"]
+    rows = [
+        [
+            entry["key"][:8],
+            entry["started"],
+            entry["last"],
+            entry["status"],
+            len(entry["names"]),
+            entry["score"]["type"],
+            entry["families"],
+            entry["tests"],
+        ]
+        for entry in found
+    ]
+    show.table(columns, rows)

@@ -1,0 +1,150 @@
+"""What commands print: tables that are coloured on a terminal and plain elsewhere, or strict JSON."""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence], title: str | None = None) -> None:
+    """Print a table; numbers are aligned to the right."""
+    rows = [[_cell(value) for value in row] for row in rows]
+    right = [all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
+    if sys.stdout.isatty():
+        _print_rich(columns, rows, right, title)
+        return
+    if title:
+        print(title)
+    widths = [max(len(cell) for cell in column) for column in zip(columns, *rows)]
+    for row in [columns, *rows]:
+        cells = [
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, right)
+        ]
+        print("  ".join(cells).rstrip())
+
+
+def _print_rich(columns, rows, right, title):
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    view = Table(title=title, title_justify="left", header_style="bold")
+    for name, number in zip(columns, right):
+        view.add_column(name, justify="right" if number else "left")
+    for row in rows:
+        view.add_row(*map(Text, row))
+    Console().print(view)
+
+
+def _cell(value):
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.4g}"
+    return str(value)
+
+
+def _is_number(text):
+    try:
+        float(text or "0")
+    except ValueError:
+        return False
+    return True
+
+
+def as_json(data) -> None:
+    """Print data as strict JSON: what is not a finite number becomes null."""
+    print(json.dumps(_plain(data), indent=1, allow_nan=False))
+
+
+def _plain(value):
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def embedding(value, names: Sequence[str]) -> str:
+    """Say an embedding as the options that give it; one number where all nodes share it."""
+    parts = []
+    for field, numbers in value.per_node(tuple(names)).items():
+        if field != "lag" or set(numbers) != {1}:
+            each = ",".join(f"{name}={number}" for name, number in zip(names, numbers))
+            parts.append(f"--{field} {numbers[0] if len(set(numbers)) == 1 else each}")
+    return " ".join(parts)
+
+
+def brief(value) -> str:
+    """Say an option by its name and the fields that are not at their defaults; embeddings are said elsewhere."""
+    shown = [f for f in fields(value) if f.name != "embedding" and getattr(value, f.name) != f.default]
+    parts = (getattr(value, f.name) for f in shown)
+    said = [f"{f.name}={brief(part) if is_dataclass(part) else repr(part)}" for f, part in zip(shown, parts)]
+    return f"{type(value).__name__}({', '.join(said)})"
+
+
+def network(found, files: Sequence = (), truth: Mapping | None = None) -> None:
+    """Print the links of a network, how good it is, what was chosen and where the files are."""
+    from enmesh.report.words import headline
+
+    edges = found.edges
+    columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
+    rows = [list(row) for row in edges.itertuples(index=False)]
+    if truth is not None:
+        columns.append("in truth")
+        for row in rows:
+            row.append("yes" if row[0] in truth[row[1]] else "no")
+    print(headline(found))
+    if rows:
+        table(columns, rows)
+    if truth is not None:
+        print(_against(found, truth))
+    print(verdict(found))
+    for what, value, reason in found.choices:
+        print(f"chosen {what}: {value} ({reason})")
+    if files:
+        print(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
+
+
+def verdict(found) -> str:
+    """Say in one sentence whether the network is the best there is, and what acyclicity cost."""
+    if found.optimal:
+        said = f"Proven optimal: score {found.score:.6g}"
+    elif math.isfinite(found.bound):
+        said = (
+            f"Best found: score {found.score:.6g}, proven to be at most {found.bound - found.score:.3g} short"
+        )
+    else:
+        said = f"Best found: score {found.score:.6g}, without proof"
+    if not found.options.get("acyclic", True):
+        return f"{said}; cycles allowed."
+    if not found.removed:
+        return f"{said}; acyclicity cost nothing." if found.gap == 0 else f"{said}."
+    listed = ", ".join(f"{source}>{target}" for source, target in found.removed)
+    return f"{said}; acyclicity costs {found.gap:.3g} and removed {listed}."
+
+
+def _against(found, truth):
+    true = {(source, target) for target, sources in truth.items() for source in sources}
+    mine = {(source, target) for target, sources in found.parents.items() for source in sources}
+    missed = ", ".join(f"{s}>{t}" for s, t in sorted(true - mine)) or "none"
+    extra = ", ".join(f"{s}>{t}" for s, t in sorted(mine - true)) or "none"
+    return f"Truth has {len(true)} links; {len(true & mine)} found, missed: {missed}, false: {extra}."
+
+
+def network_json(found, files: Sequence = ()) -> dict:
+    """Return what `infer --json` prints."""
+    keep = ("names", "parents", "score", "optimal", "bound", "gap", "removed", "options", "provenance")
+    return {
+        **{name: getattr(found, name) for name in keep},
+        "edges": found.edges.to_dict("records"),
+        "choices": [dict(zip(("what", "value", "reason"), choice)) for choice in found.choices],
+        "warnings": found.warnings,
+        "files": [str(file) for file in files],
+    }
