@@ -8,6 +8,7 @@ Every repetition has its own seed; results do not depend on the number of worker
 
 import argparse
 import warnings
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -138,7 +139,7 @@ def main():
     scale = 0.1 if options.quick else 1.0
     lines = []
     for title, table in ((INTRODUCTION, spurious_table), (SHUFFLING, surrogate_table)):
-        for line in (title, *table(scale, options.jobs), ""):
+        for line in chain([title], table(scale, options.jobs), [""]):
             print(line, flush=True)
             lines.append(line)
     if not options.quick:

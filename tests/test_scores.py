@@ -75,12 +75,18 @@ def test_local_scores_add_up_and_stand_alone(name):
                 assert value == 0.0
 
 
-@battery
-def test_order_of_parents_never_matters(name):
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(SCORES)), st.permutations("abc"), st.integers(1, 2), st.randoms())
+def test_order_of_parents_never_matters(name, nodes, size, random):
+    """And locals add up to the total, and an empty set scores 0, for any family of any score."""
     make, score = SCORES[name]
-    there = em.score(make(), {"c": ["a", "b"]}, score)
-    back = em.score(make(), {"c": ["b", "a"]}, score)
+    target, *parents = nodes[: size + 1]
+    shuffled = random.sample(parents, len(parents))
+    there, back = (em.score(make(150), {target: some}, score) for some in (parents, shuffled))
     assert there.local == back.local
+    assert there.total == pytest.approx(sum(there.local.values()))
+    if not isinstance(score, em.Criterion):
+        assert all(value == 0.0 for node, value in there.local.items() if node != target)
 
 
 @battery

@@ -1,6 +1,6 @@
 """Pictures of a network: the graph, the matrix of transfer entropies, the embedding criterion, the nulls.
 
-Each is a function of a `Network` and, if wanted, of Matplotlib axes to draw into; it returns the axes.
+Each is a function of an `enmesh.Network` and, if wanted, of Matplotlib axes to draw into; it returns the axes.
 `draw` picks one by name and saves it. In the graph an arrow's width is its transfer entropy and its colour
 the q-value; an arrow with a q-value above `LEVEL` is dashed, so that colour is never the only sign.
 """
@@ -13,7 +13,6 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.layout import Layout, arrange, shorten
-from enmesh.network import Candidate, Network
 
 LEVEL = 0.05  # q-value above which a link is drawn as doubtful
 SMALLEST_Q = 1e-3  # end of the colour scale
@@ -22,7 +21,7 @@ MOST_PANELS = 48
 INK, FAINT, PILL, MARK = "#22252b", "#8b909a", "#f3f1ec", "#c2410c"
 
 
-def draw(network: Network, path: str | Path | None = None, *, kind: str = "graph", ax=None):
+def draw(network, path: str | Path | None = None, *, kind: str = "graph", ax=None):
     """Draw a network, save the picture if a path is given, and return the axes.
 
     Parameters
@@ -48,7 +47,7 @@ def draw(network: Network, path: str | Path | None = None, *, kind: str = "graph
     return ax
 
 
-def graph(network: Network, ax=None):
+def graph(network, ax=None):
     """Draw who drives whom: width = transfer entropy, colour = q-value, dashed = q above 0.05."""
     drawing, links = _layout(network), _links(network)
     ax = ax if ax is not None else _screen(_size(network, "graph"))
@@ -65,7 +64,7 @@ def graph(network: Network, ax=None):
     return ax
 
 
-def matrix(network: Network, ax=None):
+def matrix(network, ax=None):
     """Draw the transfer entropy of every tested pair, row drives column; selected links are framed."""
     from matplotlib.patches import Rectangle
 
@@ -103,7 +102,7 @@ def matrix(network: Network, ax=None):
     return ax
 
 
-def embedding(network: Network, ax=None):
+def embedding(network, ax=None):
     """Draw, per node, the criterion by which dimension and delay were chosen, and the choice."""
     if not network.criteria:
         raise InputError("the embedding was given, not chosen from the data; there is no criterion to draw")
@@ -133,7 +132,7 @@ def embedding(network: Network, ax=None):
     return ax
 
 
-def nulls(network: Network, ax=None):
+def nulls(network, ax=None):
     """Draw, per link, the surrogate values (bars) and the measured transfer entropy (line).
 
     Without any link, the tested pairs with the smallest p-values are shown.
@@ -164,14 +163,14 @@ def _layout(network) -> Layout:
     return arrange(network.names, [tuple(edge) for edge in np.argwhere(network.adjacency).tolist()])
 
 
-def _links(network) -> dict[tuple[int, int], Candidate | None]:
+def _links(network) -> dict:
     """Return ``{(i, j): its test}`` for the edges; None where an edge was not tested."""
     tested = {(c.source, c.target): c for c in network.candidates}
     edges = np.argwhere(network.adjacency).tolist()
     return {(i, j): tested.get((network.names[i], network.names[j])) for i, j in edges}
 
 
-def _with_null(network) -> list[Candidate]:
+def _with_null(network) -> list:
     """Return the links with surrogate values, strongest first; without a link the pairs nearest to one."""
     able = [c for c in network.candidates if c.null]
     chosen = sorted((c for c in able if c.selected), key=lambda c: (-c.te, c.source, c.target))

@@ -10,7 +10,6 @@ from pathlib import Path
 from string import Template
 
 from enmesh.errors import InputError
-from enmesh.network import Network
 from enmesh.report import sections
 from enmesh.report.contents import contents, embed
 from enmesh.report.words import headline, standing
@@ -20,7 +19,7 @@ __all__ = ["page", "write"]
 SCRIPTS = ("base.js", "graph.js", "table.js", "charts.js")
 
 
-def write(network: Network, path: str | Path) -> Path:
+def write(network, path: str | Path) -> Path:
     """Write the page of a network and return its path."""
     path = Path(path)
     if not path.parent.is_dir():
@@ -32,7 +31,7 @@ def write(network: Network, path: str | Path) -> Path:
     return path
 
 
-def page(network: Network) -> str:
+def page(network) -> str:
     """Return the page as HTML; the same network gives the same text."""
     return Template(_asset("page.html")).substitute(
         title=sections.text(headline(network)),

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from enmesh.layout import arrange
-from enmesh.network import Candidate, Network
 
 MOST_BINS = 24
 MOST_POINTS = 360  # of a preview
@@ -15,7 +14,7 @@ DIGITS = 5  # of places and shapes
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 
 
-def contents(network: Network) -> dict[str, Any]:
+def contents(network) -> dict[str, Any]:
     """Return the page's data as plain lists and numbers.
 
     ``links`` has a row per tested pair or edge: source, target, te, p, q, lag, 1 for an edge, histogram.
@@ -67,7 +66,7 @@ def _links(network, edges):
     return [_link(pair, tests.get(pair), pair in edges) for pair in sorted(edges | tests.keys())]
 
 
-def _link(pair, test: Candidate | None, selected):
+def _link(pair, test, selected):
     if test is None:
         return [*pair, None, None, None, None, int(selected), None]
     numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from enmesh.network import Network
 from enmesh.report.words import LEVEL, sure_links
 
 CLIFF = (
     "Cliff, O. M., Prokopenko, M. and Fitch, R. (2016). Inferring Coupling of Distributed Dynamical Systems "
-    "via Transfer Entropy. arXiv:1611.00549."
+    "via Transfer Entropy. Preprint; extended in Entropy 20(2), 51 (2018), doi:10.3390/e20020051."
 )
 SCHREIBER = "Schreiber, T. (2000). Measuring Information Transfer. Physical Review Letters 85, 461."
 KRASKOV = (
@@ -62,13 +61,13 @@ SEARCHES = {
 }
 
 
-def paragraph(network: Network) -> str:
+def paragraph(network) -> str:
     """Return the methods of this run as one paragraph."""
     sentences = (_data, _estimate, _embedding, _score, _search, _tests, _result)
     return " ".join(filter(None, (sentence(network) for sentence in sentences)))
 
 
-def references(network: Network) -> tuple[str, ...]:
+def references(network) -> tuple[str, ...]:
     """Return the works that the paragraph cites, the method's own first."""
     score = _score_options(network)
     estimator = _type(score.get("estimator"))

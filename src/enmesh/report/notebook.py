@@ -4,17 +4,15 @@ import math
 
 import numpy as np
 
-from enmesh.network import Network
 from enmesh.report.sections import text
 from enmesh.report.words import headline, standing
-from enmesh.series import Series
 
 MOST_ROWS = 12
 POINTS = 160
 NUMBER = ' style="text-align:right;font-variant-numeric:tabular-nums"'
 
 
-def network_html(network: Network) -> str:
+def network_html(network) -> str:
     """Return the finding and the strongest links."""
     edges = network.edges
     head = ("source", "target", "TE (nats)", "p", "q", "lag")
@@ -30,7 +28,7 @@ def network_html(network: Network) -> str:
     return f"<div><p><b>{text(headline(network))}</b> {text(standing(network))}</p>{table}</div>"
 
 
-def series_html(series: Series) -> str:
+def series_html(series) -> str:
     """Return one line per node: name, range and a picture of its first trial."""
     first, pooled = series.trials[0], series.values
     rows = [

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable
 from html import escape
 
-from enmesh.network import Network
 from enmesh.report import words
 from enmesh.report.methods import paragraph, references
 
@@ -14,7 +13,7 @@ def text(value) -> str:
     return escape(str(value))
 
 
-def facts(network: Network) -> str:
+def facts(network) -> str:
     """Return the handful of numbers under the headline."""
     known = network.provenance
     rows = [("nodes", len(network.names))]
@@ -27,7 +26,7 @@ def facts(network: Network) -> str:
     return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in rows)
 
 
-def warnings(network: Network) -> str:
+def warnings(network) -> str:
     """Return the hazards as a list; nothing when there were none."""
     if not network.warnings:
         return ""
@@ -35,13 +34,13 @@ def warnings(network: Network) -> str:
     return f'<section id="warnings" class="note"><h2>{title}</h2>{_list(network.warnings)}</section>'
 
 
-def meaning(network: Network) -> str:
+def meaning(network) -> str:
     """Return what an arrow means and what it does not."""
     yes, no = _list(words.MEANS), _list(words.notes(network))
     return f"<div><h3>An arrow means</h3>{yes}</div><div><h3>It does not mean</h3>{no}</div>"
 
 
-def choices(network: Network) -> str:
+def choices(network) -> str:
     """Return what was chosen for the user, and why."""
     if not network.choices:
         return "<p>Every option was given; nothing was chosen automatically.</p>"
@@ -55,13 +54,13 @@ def choices(network: Network) -> str:
     )
 
 
-def methods(network: Network) -> str:
+def methods(network) -> str:
     """Return the paragraph for a paper, and its references."""
     cited = "".join(f"<li>{text(work)}</li>" for work in references(network))
     return f'<p id="paragraph">{text(paragraph(network))}</p><ol class="works">{cited}</ol>'
 
 
-def provenance(network: Network) -> str:
+def provenance(network) -> str:
     """Return where the result comes from, and all options as they were."""
     rows = "".join(
         f"<div><dt>{text(k)}</dt><dd>{text(_flat(v))}</dd></div>" for k, v in network.provenance.items()

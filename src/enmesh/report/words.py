@@ -2,8 +2,6 @@
 
 import math
 
-from enmesh.network import Network
-
 LEVEL = 0.05
 
 MEANS = (
@@ -33,7 +31,7 @@ NEGATIVE = (
 )
 
 
-def headline(network: Network) -> str:
+def headline(network) -> str:
     """Return the finding in one sentence."""
     found, possible = _counts(network)
     if not possible:
@@ -43,19 +41,19 @@ def headline(network: Network) -> str:
     return f"{found} of {possible} possible links found."
 
 
-def standing(network: Network) -> str:
+def standing(network) -> str:
     """Return how good the network is among all that were allowed, and how many of its links are sure."""
     return " ".join(filter(None, [_proof(network), _sureness(network), _acyclicity(network)]))
 
 
-def notes(network: Network) -> tuple[str, ...]:
+def notes(network) -> tuple[str, ...]:
     """Return what an arrow does not mean in this network in particular."""
     acyclic = network.options.get("acyclic", False)
     negative = any(c.te < 0 for c in network.candidates)
     return (*MEANS_NOT, *[NO_FEEDBACK] * bool(acyclic), *[NEGATIVE] * negative)
 
 
-def sure_links(network: Network) -> int:
+def sure_links(network) -> int:
     """Return the number of links with a q-value up to 0.05."""
     return sum(c.selected and c.q_value <= LEVEL for c in network.candidates)
 

@@ -1,0 +1,47 @@
+"""Error rates are what they say: simulation of what the defaults promise (docs/calibration.md has the whole table)."""
+
+import numpy as np
+import pytest
+
+import enmesh as em
+from benchmarks import calibration
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")]
+
+
+@pytest.mark.parametrize("alpha", calibration.ALPHAS)
+@pytest.mark.parametrize("n", [300, 1000])
+@pytest.mark.parametrize(
+    ("name", "repeats"),
+    [("TEA sum, Gaussian", 4000), ("TEE sequential, Gaussian", 600), ("TEE sequential, KSG", 200)],
+)
+def test_a_spurious_second_parent_is_kept_as_often_as_asked(name, repeats, n, alpha):
+    rate, error = calibration.rate_kept(name, alpha, n, repeats, n_jobs=1)
+    assert rate == pytest.approx(1 - alpha, abs=2 * error)
+
+
+def test_the_collective_forms_keep_it_too_often():
+    for name in ("TEA collective, Gaussian", "TEE collective, Gaussian"):
+        rate, error = calibration.rate_kept(name, 0.99, 300, 300, n_jobs=1)
+        assert rate > 0.01 + 5 * error
+
+
+@pytest.mark.parametrize("coefficient", [0.5, 0.95])
+def test_circular_shift_is_near_nominal(coefficient):
+    rate = calibration.false_positive_rate("Gaussian", "CircularShift", coefficient, 600, 1)
+    assert rate == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 600))
+
+
+def test_permutation_is_inflated_by_autocorrelation():
+    assert calibration.false_positive_rate("KSG", "Permute", 0.95, 200, 1) > 0.1
+    assert calibration.false_positive_rate("KSG", "CircularShift", 0.95, 200, 1) < 0.1
+
+
+def test_analytic_p_values_are_uniform_for_white_series():
+    from scipy.stats import kstest
+
+    p_values = []
+    for seed in range(400):
+        series = em.Series(np.random.default_rng([5, seed]).normal(size=(300, 2)))
+        p_values.append(em.significance(series, 0, 1, estimator=em.Gaussian(), n_surrogates=0).p_value)
+    assert kstest(p_values, "uniform").pvalue > 0.001

@@ -1,0 +1,27 @@
+"""What the README shows runs as it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+def test_the_python_block_runs(tmp_path, monkeypatch, capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    assert len(block.strip().splitlines()) == 5
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(compile(block, "README.md", "exec"), names)
+    assert {(e.source, e.target) for e in names["net"].edges.itertuples()} == {("a", "b"), ("b", "c")}
+    assert (tmp_path / "report.html").exists()
+    assert "q_value" in capsys.readouterr().out
+
+
+def test_links_lead_somewhere():
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link}"
