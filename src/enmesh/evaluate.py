@@ -89,7 +89,8 @@ class Evaluator:
             from enmesh.store import Store
 
             self._store = Store(store, self._parcel.key, description)
-        self.scorer = shelf.take(self._parcel.key, self._parcel)
+        with single_thread():  # binding may form sums that threads would round otherwise
+            self.scorer = shelf.take(self._parcel.key, self._parcel)
         self._workers = Workers(self._parcel, self.scorer, n_jobs, memory)
         self._progress = reporter(progress)
         self._known: dict[Question, float | Significance] = {}

@@ -88,11 +88,14 @@ def work(
 ) -> tuple[int, Reply | None]:
     """Answer as many questions as fit in about ``seconds``, at least one; no reply asks for the parcel."""
     parcel = pickle.loads(parcel) if isinstance(parcel, bytes) else parcel
+    at_home = parcel is not None and parcel.home == (socket.gethostname(), os.getpid())
+    if not at_home:
+        _pools().limit(limits=1)  # for good: a worker has one core
     scorer = shelf.take(key, parcel)
     if scorer is None:
         return ticket, None
     try:
-        if parcel is not None and parcel.home == (socket.gethostname(), os.getpid()):
+        if at_home:
             return ticket, answer(scorer, questions, seconds, parcel.stop)
         return ticket, _abroad(scorer, questions, seconds)
     finally:
@@ -122,8 +125,7 @@ def plain(answer):
 
 
 def _abroad(scorer, questions, seconds):
-    """Answer in another process than the one that asks: on one core, hazards sent home where they can be."""
-    _pools().limit(limits=1)
+    """Answer in another process than the one that asks; hazards are sent home where they can be."""
     if threading.current_thread() is not threading.main_thread():
         return answer(scorer, questions, seconds)  # recording warnings is not safe beside other threads
     with warnings.catch_warnings(record=True) as caught:
