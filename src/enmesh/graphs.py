@@ -183,7 +183,7 @@ class RestrictedPDAG:
         return families
 
     def neighbours(self) -> Iterator["RestrictedPDAG"]:
-        """Yield every class one operator away: A_link, A_arc, A_hh, D_link and D_arc, each where it is allowed."""
+        """Yield every class one operator away: A_link, A_arc, A_hh, D_link, D_arc, where allowed."""
         for x, y in combinations(range(len(self.parents)), 2):
             if self._adjacent(x, y):
                 yield self._disconnected(x, y)
