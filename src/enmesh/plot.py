@@ -43,7 +43,7 @@ def draw(network, path: str | Path | None = None, *, kind: str = "graph", ax=Non
     if ax is None:
         ax = _paper(_size(network, kind))
     KINDS[kind](network, ax)
-    _save(ax.figure, path)
+    save(ax.figure, path)
     return ax
 
 
@@ -319,7 +319,7 @@ def _checked(path) -> Path:
     return path
 
 
-def _save(figure, path):
+def save(figure, path: Path) -> None:
     """Save without the date and with fixed ids: the same network gives the same bytes."""
     import matplotlib as mpl
 
