@@ -428,11 +428,17 @@ def test_reproduce_delegates(run, monkeypatch):
     calls = []
     module = types.ModuleType("enmesh.reproduce")
     module.NAMES = ("fig1", "fig2")
-    module.run = lambda name, *, out, quick: calls.append((name, out, quick))
+
+    def run_one(name, *, out, quick, seed, n_jobs, progress):
+        calls.append((name, out, quick, seed, n_jobs))
+        return [out / "picture.png"]
+
+    module.run = run_one
     monkeypatch.setitem(sys.modules, "enmesh.reproduce", module)
     assert run("reproduce")[1] == "fig1\nfig2\n"
-    assert run("reproduce fig1")[0] == run("reproduce fig2 --full --out here")[0] == 0
-    assert calls == [("fig1", Path("reproduce-fig1"), True), ("fig2", Path("here"), False)]
+    assert run("reproduce fig1")[:2] == (0, "files in reproduce-fig1: picture.png\n")
+    assert run("reproduce fig2 --full --out here --seed 4 --jobs 2")[0] == 0
+    assert calls == [("fig1", Path("reproduce-fig1"), True, 0, 1), ("fig2", Path("here"), False, 4, 2)]
     code, _, err = run("reproduce fig9")
     assert code == 2
     assert "choose one of fig1, fig2" in err

@@ -171,9 +171,8 @@ def _refuse_ragged(path, body, split, width):
     for number, line in body:
         count = len(split(line))
         if count != width:
-            raise InputError(
-                f"{path}, line {number}, column {min(count, width) + 1}: {count} {'cell' if count == 1 else 'cells'}, not {width}"
-            )
+            cells = "1 cell" if count == 1 else f"{count} cells"
+            raise InputError(f"{path}, line {number}, column {min(count, width) + 1}: {cells}, not {width}")
 
 
 def _without_unnamed(table) -> Table:

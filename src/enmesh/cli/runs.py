@@ -1,5 +1,6 @@
 """enmesh reproduce and runs: the paper's experiments; what a store holds."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,8 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results; reproduce-NAME.")
     ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of simulations and surrogates.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Workers, -1 for all cores.")] = 1,
 ):
     """Repeat a figure or experiment of the paper.
 
@@ -44,7 +47,9 @@ def reproduce(
         return
     if name not in NAMES:
         raise InputError(f"there is no experiment {name}; choose one of {', '.join(NAMES)}")
-    reproduce_one(name, out=out or Path(f"reproduce-{name}"), quick=quick)
+    folder, watched = out or Path(f"reproduce-{name}"), sys.stderr.isatty()
+    files = reproduce_one(name, out=folder, quick=quick, seed=seed, n_jobs=jobs, progress=watched)
+    print(f"files in {folder}: {', '.join(file.name for file in files)}")
 
 
 def runs(
