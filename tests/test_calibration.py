@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from benchmarks import calibration
 
 import enmesh as em
-from benchmarks import calibration
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")]
 

@@ -1,4 +1,4 @@
-"""One battery over all estimators: naive equality, closed forms, batches, symmetry, relabelling; then each one's own."""
+"""One battery over all estimators: naive equality, closed forms, batches, symmetry; then each one's own."""
 
 import numpy as np
 import pytest

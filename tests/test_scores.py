@@ -328,11 +328,13 @@ def test_bounds_hold_for_every_set():
     [
         (
             lambda: em.TEA(estimator=em.KSG()),
-            "TEA needs an estimator with a known null distribution (Gaussian, Discrete); with KSG use TEE, which finds it by surrogates",
+            "TEA needs an estimator with a known null distribution (Gaussian, Discrete); "
+            "with KSG use TEE, which finds it by surrogates",
         ),
         (
             lambda: em.Criterion("bic", estimator=em.Kernel()),
-            "Criterion needs an estimator with a known null distribution (Gaussian, Discrete); with Kernel use TEE, which finds it by surrogates",
+            "Criterion needs an estimator with a known null distribution (Gaussian, Discrete); "
+            "with Kernel use TEE, which finds it by surrogates",
         ),
         (lambda: em.Criterion("hqc"), "criterion 'hqc' is not known; use 'ml', 'aic' or 'bic'"),
         (

@@ -7,7 +7,7 @@ total, then test every candidate edge given the target's other parents.
 import logging
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import comb
@@ -73,6 +73,7 @@ def infer(
     n_jobs: int = 1,
     store=None,
     progress=False,
+    memory: int | None = None,
     seed: int = 0,
 ) -> Network:
     """Infer which node drives which.
@@ -101,6 +102,8 @@ def infer(
         Path of a file that keeps every finished score, so that a stopped run resumes.
     progress
         True shows progress on a terminal; or a callback.
+    memory
+        Bytes the workers may use together; fewer are used if more would need more.
     seed
         Seed of the default score's surrogates and of searches that draw at random.
 
@@ -112,6 +115,7 @@ def infer(
     series = series if isinstance(series, Series) else Series(series)
     if series.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; the series has 1")
+    required, forbidden = list(required), list(forbidden)
     choices, hazards = Choices(), []
     with _hazards(hazards):
         score = score or _default_score(series, seed, choices)
@@ -121,7 +125,9 @@ def infer(
         _diagnose(series, score, limit)
     with _hazards(hazards):
         wanted, unwanted = _edges(series, required), _edges(series, forbidden)
-        with Evaluator(score, series, n_jobs=n_jobs, store=store, progress=progress) as evaluator:
+        with Evaluator(
+            score, series, n_jobs=n_jobs, store=store, progress=progress, memory=memory
+        ) as evaluator:
             allowed, screening = preselect(
                 evaluator,
                 _allowed(series, unwanted),
@@ -154,22 +160,8 @@ def infer(
         "screening": screening,
         "seed": seed,
     }
-    return Network(
-        names=series.names,
-        parents=_named(series, found.parents),
-        local=dict(zip(series.names, found.local)),
-        optimal=found.optimal,
-        bound=found.bound,
-        gap=found.gap,
-        removed=tuple((series.names[s], series.names[t]) for s, t in found.removed),
-        evaluated=found.evaluated,
-        candidates=tests,
-        options=options,
-        provenance=_provenance(series),
-        choices=tuple(choices.made),
-        warnings=tuple(hazards),
-        preview=_preview(series),
-        criteria=criteria,
+    return _network(
+        series, found, candidates=tests, options=options, choices=choices, hazards=hazards, criteria=criteria
     )
 
 
@@ -350,8 +342,25 @@ def _edges(series, edges: Edges) -> frozenset[tuple[int, int]]:
     return frozenset(found)
 
 
-def _named(series, parents: Sequence[tuple[int, ...]]):
-    return {series.names[i]: tuple(series.names[j] for j in found) for i, found in enumerate(parents)}
+def _network(series, found, *, candidates, options, choices, hazards, criteria) -> Network:
+    names = series.names
+    return Network(
+        names=names,
+        parents={names[i]: tuple(names[j] for j in some) for i, some in enumerate(found.parents)},
+        local=dict(zip(names, found.local)),
+        optimal=found.optimal,
+        bound=found.bound,
+        gap=found.gap,
+        removed=tuple((names[source], names[target]) for source, target in found.removed),
+        evaluated=found.evaluated,
+        candidates=candidates,
+        options=options,
+        provenance=_provenance(series),
+        choices=tuple(choices.made),
+        warnings=tuple(hazards),
+        preview=_preview(series),
+        criteria=criteria,
+    )
 
 
 def _provenance(series):

@@ -24,7 +24,9 @@ def option(cls: type) -> type:
 def describe(value: Any) -> Any:
     """Return ``value`` as plain JSON data; an option becomes ``{"type": name, field: ...}``."""
     if type(value).__name__ in _CLASSES and type(value) is _CLASSES[type(value).__name__]:
-        return {"type": type(value).__name__} | {f.name: describe(getattr(value, f.name)) for f in fields(value)}
+        return {"type": type(value).__name__} | {
+            f.name: describe(getattr(value, f.name)) for f in fields(value)
+        }
     if isinstance(value, (tuple, list)):
         return [describe(item) for item in value]
     if isinstance(value, dict):

@@ -52,7 +52,8 @@ class Significance:
         return order_statistic(self.null, alpha)
 
     def __repr__(self):
-        return f"Significance(value={self.value:.6g}, p_value={self.p_value:.4g}, corrected={self.corrected:.6g}, {len(self.null)} surrogates)"
+        tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"
+        return f"Significance(value={self.value:.6g}, p_value={self.p_value:.4g}, corrected={self.corrected:.6g}, {tested})"
 
 
 def null_values(
@@ -183,7 +184,7 @@ def significance(
 
 @dataclass(frozen=True)
 class TEMatrix:
-    """Transfer entropies between all pairs: DataFrames ``te``, ``p_value`` and ``q_value``; the row drives the column."""
+    """Transfer entropies between all pairs: DataFrames ``te``, ``p_value``, ``q_value``; the row drives the column."""
 
     te: object
     p_value: object
@@ -258,7 +259,7 @@ def order_statistic(null: np.ndarray, alpha: float) -> float:
 
 
 def least_surrogates(alpha: float) -> int:
-    """Return the fewest surrogates for confidence ``alpha``: ceil(alpha / (1 - alpha)), whose maximum is the quantile."""
+    """Return the fewest surrogates for confidence ``alpha``, ceil(alpha / (1 - alpha)): their maximum is the quantile."""
     return math.ceil(round(alpha / (1 - alpha), 9)) if alpha < 1 else 1
 
 

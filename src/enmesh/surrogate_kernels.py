@@ -8,8 +8,8 @@ from numba import njit
 def swap_among(near, order, words):
     """Give each row, in the given random order, the vector of a random near row that is not yet used.
 
-    ``near (n, k)``, ``order (b, n)``, ``words (b, n)`` random; returns rows ``(b, n)``. When all near rows are used one of them
-    is used again.
+    ``near (n, k)``, ``order (b, n)``, ``words (b, n)`` random; returns rows ``(b, n)``. When all near rows are used one
+    of them is used again.
     """
     count, n = order.shape
     k = near.shape[1]

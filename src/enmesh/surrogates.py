@@ -6,7 +6,6 @@ vectors, jointly). Each one is a vector of row numbers, so a batch of surrogates
 row, the same on every device, for any split into batches.
 """
 
-import functools
 import hashlib
 import warnings
 from abc import ABC, abstractmethod
@@ -56,7 +55,7 @@ class Bootstrap(Surrogate):
     def plan(self, x, z, *, starts, span):
         """Scale random words to row numbers."""
         n = len(x)
-        # The top 32 bits times n, shifted down: uniform to 1 part in 2^32 / n, and the same in integer arithmetic anywhere.
+        # The top 32 bits times n, shifted down: uniform to 1 part in 2^32 / n, and the same on every device.
         return lambda stream, first, count, xp=np: (
             ((random_words(stream, first, count, n, xp) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
         ).astype(np.int64)
@@ -98,8 +97,8 @@ class CircularShift(Surrogate):
                 )
             rows = []
             for trial, (start, length, several) in enumerate(zip(starts, lengths, choices)):
-                order = _orders(random_words(stream, trial, 1, int(several), xp), xp)[0]
-                shifts = least + order[xp.arange(first, first + count) % int(several)]
+                order = _orders(random_words(stream, trial, 1, int(several)), np)[0]
+                shifts = xp.asarray(least + order[np.arange(first, first + count) % several])
                 rows.append(int(start) + (xp.arange(int(length)) - shifts[:, None]) % int(length))
             return xp.concatenate(rows, axis=1)
 

@@ -28,8 +28,8 @@ class Discrete(Estimator):
 
     >>> import numpy as np
     >>> x = np.arange(400) % 4
-    >>> round(Discrete().prepare(x).cmi(x) / np.log(2), 6)
-    2.0
+    >>> bool(abs(Discrete().prepare(x).cmi(x) - np.log(4)) < 1e-12)
+    True
     """
 
     arity: int | None = None

@@ -18,7 +18,6 @@ from enmesh.measures import Transfers, parent_indices
 from enmesh.series import Series
 from enmesh.significance import Significance, analytic
 
-
 Link = tuple[int, int, tuple[int, ...]]  # source, target, given
 
 
@@ -49,7 +48,8 @@ class Scorer(ABC):
         return ()
 
     def learn(self, link: Link, test: Significance) -> None:
-        """Take in a test that was computed elsewhere."""
+        """Take in a test that was computed elsewhere; only scores that are made of tests need it."""
+        return
 
     def bounds(self, candidates: Sequence[tuple[int, ...]]) -> "FitBounds | None":
         """Return what the score can be at most with the given candidates per target, where that is known."""
@@ -81,7 +81,7 @@ class Score(ABC):
     embedding: Embedding | None
 
     FORMAT: ClassVar[int] = 1
-    """Raised whenever the same options give other values than before, so that no stored value is taken for a new one."""
+    """Raised whenever the same options give other values than before, so that stored values are not reused."""
 
     @abstractmethod
     def _scorer(self, series: Series) -> Scorer: ...

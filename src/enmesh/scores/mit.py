@@ -3,8 +3,8 @@
     g_MIT(i, parents) = 2 N I(Y^i ; parents) - sum_j chi_{alpha, l_ij},
     l_ij = (r_i - 1)(r_j - 1) prod_{earlier k} r_k   (Discrete),   1 (Gaussian)
 
-With ``lag=1`` the parents are those of the slice before (Vinh et al. 2011); with ``lag=0`` they are contemporaneous and the score
-is the original one for Bayesian networks, symmetric in single edges.
+With ``lag=1`` the parents are those of the slice before (Vinh et al. 2011); with ``lag=0`` they are contemporaneous and
+the score is the original one for Bayesian networks, symmetric in single edges.
 """
 
 import numpy as np

@@ -113,7 +113,9 @@ class _TEEScorer(Scorer):
     def learn(self, link, test):
         """An edge test samples the same surrogates as a step: value and quantile are the step's."""
         source, target, given = link
-        self._steps[target, (source,), given] = _Step(test.value, order_statistic(test.null, self.score.alpha))
+        self._steps[target, (source,), given] = _Step(
+            test.value, order_statistic(test.null, self.score.alpha)
+        )
 
     @property
     def _is_one_piece(self):
