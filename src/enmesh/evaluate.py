@@ -84,14 +84,14 @@ class Evaluator:
         self.score, self.series = score.with_embedding(series), series
         description = describe_run(self.score, series)
         self._parcel = Parcel(series, self.score, run_key(description))
-        self._store = None
-        if store is not None:
-            from enmesh.store import Store
-
-            self._store = Store(store, self._parcel.key, description)
         with single_thread():  # binding may form sums that threads would round otherwise
             self.scorer = shelf.take(self._parcel.key, self._parcel)
         self._workers = Workers(self._parcel, self.scorer, n_jobs, memory)
+        self._store = None
+        if store is not None:  # last: what fails before must not leave a session that seems to be running
+            from enmesh.store import Store
+
+            self._store = Store(store, self._parcel.key, description)
         self._progress = reporter(progress)
         self._known: dict[Question, float | Significance] = {}
         self._asked: set[Family] = set()
