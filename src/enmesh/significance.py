@@ -53,7 +53,8 @@ class Significance:
 
     def __repr__(self):
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"
-        return f"Significance(value={self.value:.6g}, p_value={self.p_value:.4g}, corrected={self.corrected:.6g}, {tested})"
+        shown = f"value={self.value:.6g}, p_value={self.p_value:.4g}, corrected={self.corrected:.6g}"
+        return f"Significance({shown}, {tested})"
 
 
 def null_values(
@@ -259,7 +260,7 @@ def order_statistic(null: np.ndarray, alpha: float) -> float:
 
 
 def least_surrogates(alpha: float) -> int:
-    """Return the fewest surrogates for confidence ``alpha``, ceil(alpha / (1 - alpha)): their maximum is the quantile."""
+    """Return the fewest surrogates for confidence ``alpha``: ceil(alpha / (1 - alpha)), of which the maximum counts."""
     return math.ceil(round(alpha / (1 - alpha), 9)) if alpha < 1 else 1
 
 
