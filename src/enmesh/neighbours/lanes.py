@@ -5,12 +5,21 @@ counts). Here the vectors are explicit: a variable holds `FLOATS` float64 or `SH
 and every function below is one or two instructions on all of them. None of them rounds but `subtract` and `gap`.
 """
 
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, models, register_model
 
 FLOATS = 8  # float64 numbers in a vector
 SHORTS = 32  # int16 numbers in a vector
+
+
+def aligned(size, dtype):
+    """Uninitialised flat array that starts on a cache line, so that no vector straddles two."""
+    line = 64
+    room = np.empty(size * np.dtype(dtype).itemsize + line, np.uint8)
+    skip = -room.ctypes.data % line
+    return room[skip : skip + size * np.dtype(dtype).itemsize].view(dtype)
 
 
 class _Lanes(types.Type):

@@ -15,14 +15,16 @@ import numpy as np
 from numba import njit
 
 from enmesh.neighbours.lanes import (
-    FLOATS, SHORTS, at_most, bits, both, either, first, gap, larger, largest, less, load, smaller, splat, store,
+    FLOATS, SHORTS, aligned, at_most, bits, both, either, first, gap, larger, largest, less, load, smaller, splat, store,
     subtract, tally, unlike,
 )  # fmt: skip
 
 TOP = 32767  # the largest code of a distance; stands for itself and everything above
 EDGE = 16383  # codes of x lie between -EDGE and EDGE
 _SLOP = 1.0 + 1e-6  # units by which a difference of codes and a distance may differ, rounding included
+_TILE = 16  # points whose codes are written at once
 _CHUNK = 8  # list entries between two looks at the stopping rule
+_SLACK = 2  # codes by which a distance no larger than another may seem larger
 _BLOCK = 16  # points whose lists are alive at once
 _GROWTH = 2.0  # at most, of a list radius that proved too short
 _MARGIN = 1.0  # list radius over the mean of what the last points needed
@@ -32,9 +34,10 @@ _MEMORY = 16  # points in that mean
 class Codes(NamedTuple):
     """A batch of x, rounded to int16 for the walk and exact for the doubtful cases."""
 
-    exact: np.ndarray  # (b, n, d) float64, rows as given
+    exact: np.ndarray  # flat (group, n, SHORTS, d) float64, points in tree order
     codes: np.ndarray  # flat (group, n, d, SHORTS) int16, points in tree order
     scale: float  # codes per unit of distance
+    shape: tuple  # (b, n, d)
     bound: int  # codes at or beyond it may have been clipped
 
 
@@ -59,32 +62,47 @@ def encode(x, order):
     b, n, dims = x.shape
     sample = x[0] if b * n < 10_000 else x[:: max(1, b // 8)].reshape(-1, dims)[:: max(1, n // 1000)]
     tails = np.quantile(sample, [0.001, 0.5, 0.999], axis=0)
-    least, most = x.min(axis=(0, 1)), x.max(axis=(0, 1))
+    least, most = _extent(x)
     low = np.maximum(least, tails[1] - 4 * (tails[1] - tails[0]))
     high = np.minimum(most, tails[1] + 4 * (tails[2] - tails[1]))
     span = float((high - low).max())
     scale = (2 * EDGE - 2) / span if span > 0 else 1.0
     clipped = bool((least < low).any() or (most > high).any())
-    codes = np.empty(-(-b // SHORTS) * n * dims * SHORTS, np.int16)
-    _interleave(x, order, 0.5 * (low + high), scale, codes)
-    return Codes(x, codes, scale, EDGE if clipped else TOP + EDGE)
+    codes = aligned(-(-b // SHORTS) * n * dims * SHORTS, np.int16)
+    exact = aligned(codes.size, np.float64)
+    _interleave(x, order, 0.5 * (low + high), scale, exact, codes)
+    return Codes(exact, codes, scale, x.shape, EDGE if clipped else TOP + EDGE)
 
 
 @njit(cache=True, nogil=True)
-def _interleave(x, order, centre, scale, codes):
-    """Write the codes side by side; copies of the last question fill the last group."""
+def _extent(x):
+    """Smallest and largest value along each axis."""
+    least, most = x[0, 0].copy(), x[0, 0].copy()
+    for s in range(x.shape[0]):
+        for p in range(x.shape[1]):
+            for c in range(x.shape[2]):
+                v = x[s, p, c]
+                least[c], most[c] = min(least[c], v), max(most[c], v)
+    return least, most
+
+
+@njit(cache=True, nogil=True)
+def _interleave(x, order, centre, scale, exact, codes):
+    """Put the points in order and write their codes side by side; the last question fills the last group."""
     b, n, dims = x.shape
     for g in range((b + SHORTS - 1) // SHORTS):
-        for m in range(SHORTS):
-            s = min(g * SHORTS + m, b - 1)
-            for p in range(n):
-                at = (g * n + p) * dims * SHORTS + m
-                for c in range(dims):
-                    v = np.floor((x[s, order[p], c] - centre[c]) * scale)
-                    codes[at + c * SHORTS] = np.int16(min(max(v, -EDGE), EDGE))
+        for tile in range(0, n, _TILE):
+            for m in range(SHORTS):
+                s = min(g * SHORTS + m, b - 1)
+                for p in range(tile, min(n, tile + _TILE)):
+                    for c in range(dims):
+                        v = x[s, order[p], c]
+                        exact[((g * n + p) * SHORTS + m) * dims + c] = v
+                        v = np.floor((v - centre[c]) * scale)
+                        codes[((g * n + p) * dims + c) * SHORTS + m] = np.int16(min(max(v, -EDGE), EDGE))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _code(distance, scale):
     return np.int16(min(distance * scale, TOP))
 
@@ -141,6 +159,7 @@ def _append(entries, q, at, found, ys, zs, total, radius, scale, heads):
 
     Buckets of a few entries are in order, entries within a bucket are not; ``low`` makes stopping exact.
     """
+    y, z, y_code, z_code, row, low, _, _ = entries
     buckets = total // 4 + 1
     spread = buckets / radius if radius > 0 else 0.0
     heads[: buckets + 1] = 0
@@ -152,18 +171,25 @@ def _append(entries, q, at, found, ys, zs, total, radius, scale, heads):
         h = min(buckets - 1, int(max(ys[e], zs[e]) * spread))
         s = at + heads[h]
         heads[h] += 1
-        entries.y[s], entries.z[s], entries.row[s] = ys[e], zs[e], found[e]
-        entries.y_code[s], entries.z_code[s] = _code(ys[e], scale), _code(zs[e], scale)
+        y[s], z[s], row[s] = ys[e], zs[e], found[e]
+        y_code[s], z_code[s] = _code(ys[e], scale), _code(zs[e], scale)
     least = np.int16(TOP)
     for e in range(total - 1, -1, -1):
-        least = min(least, max(entries.y_code[at + e], entries.z_code[at + e]))
+        least = min(least, max(y_code[at + e], z_code[at + e]))
         if e % _CHUNK == 0:
-            entries.low[(at + e) // _CHUNK] = least
+            low[(at + e) // _CHUNK] = least
     entries.at[q], entries.size[q] = at, total
     return (at + total + _CHUNK - 1) // _CHUNK * _CHUNK
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
+def _list(entries, q):
+    """The arrays of a list and where point q's part starts and ends; unpacked for the sake of inner loops."""
+    y, z, y_code, z_code, row, low, at, size = entries
+    return y, z, y_code, z_code, row, low, at[q], at[q] + size[q]
+
+
+@njit(cache=True, nogil=True, inline="always")
 def _separation(codes, a, b, dims):
     """Rounded max-norm distance in x between two points, one question per lane."""
     d = gap(load(codes, a), load(codes, b))
@@ -172,7 +198,7 @@ def _separation(codes, a, b, dims):
     return d
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _distance(a, i, j):
     d = 0.0
     for c in range(a.shape[1]):
@@ -180,80 +206,76 @@ def _distance(a, i, j):
     return d
 
 
-@njit(cache=True, nogil=True)
-def _exact(x, s, i, j):
+@njit(cache=True, nogil=True, inline="always")
+def _exact(exact, a, b, m, dims):
+    """Distance in x between the points whose numbers start at a and b, in lane m."""
     d = 0.0
-    for c in range(x.shape[2]):
-        d = max(d, abs(x[s, i, c] - x[s, j, c]))
+    for c in range(m * dims, m * dims + dims):
+        d = max(d, abs(exact[a + c] - exact[b + c]))
     return d
 
 
 @njit(cache=True, nogil=True)
-def _kth(codes, here, base, dims, near, q, k, best):
-    """Rounded k-th joint distance of each lane, along the (y, z) list."""
-    at, end = near.at[q], near.at[q] + near.size[q]
+def _kth(codes, here, base, dims, near, q, k, best, seen):
+    """Rounded k-th joint distance of each lane, along the (y, z) list.
+
+    Returns the largest, and how many entries were written to ``seen``: all that can be among the k nearest.
+    """
+    _, _, y_code, z_code, row, low, at, end = _list(near, q)
     for m in range(k):
         store(best, m * SHORTS, splat(np.int16(TOP)))
+    top, slack = splat(np.int16(TOP - _SLACK)), splat(np.int16(-_SLACK))
+    limit = splat(np.int16(TOP))
+    total = 0
     for e in range(at, end, _CHUNK):
-        limit = load(best, (k - 1) * SHORTS)
-        if near.low[e // _CHUNK] >= largest(limit):
+        if low[e // _CHUNK] > largest(limit):
             break
         for f in range(e, min(e + _CHUNK, end)):
-            d = splat(max(near.y_code[f], near.z_code[f]))
-            d = larger(d, _separation(codes, here, base + near.row[f] * dims * SHORTS, dims))
-            if bits(less(d, limit)):
+            d = splat(max(y_code[f], z_code[f]))
+            d = larger(d, _separation(codes, here, base + row[f] * dims * SHORTS, dims))
+            if bits(at_most(d, limit)):
+                seen[total] = f
+                total += 1
                 for m in range(k):
                     held = load(best, m * SHORTS)
                     store(best, m * SHORTS, smaller(held, d))
                     d = larger(held, d)
-                limit = load(best, (k - 1) * SHORTS)
-    return largest(load(best, (k - 1) * SHORTS))
+                limit = subtract(smaller(load(best, (k - 1) * SHORTS), top), slack)
+    return largest(load(best, (k - 1) * SHORTS)), total
 
 
 @njit(cache=True, nogil=True)
-def _insert(best, who, start, k, d, f, j, row, order):
-    """Keep the k smallest (distance, original row) from ``start`` on; ``f`` is the list entry of tree position j."""
-    m = start + k - 1
-    if d > best[m] or (d == best[m] and who[m] >= 0 and order[j] > order[row[who[m]]]):
-        return
-    while m > start and (best[m - 1] > d or (best[m - 1] == d and order[row[who[m - 1]]] > order[j])):
-        best[m], who[m] = best[m - 1], who[m - 1]
-        m -= 1
-    best[m], who[m] = d, f
-
-
-@njit(cache=True, nogil=True)
-def _refine(x, g, p, order, base, here, near, q, k, algorithm, limit, best, who):
-    """Exact k nearest joint neighbours of each lane: those whose rounded distance is near the rounded k-th."""
-    b, n, dims = x.exact.shape
-    at, end = near.at[q], near.at[q] + near.size[q]
+def _refine(x, g, order, base, here, near, seen, total, k, algorithm, limit, best, who):
+    """Exact k nearest joint neighbours of each lane, among the entries seen."""
+    exact, codes = x.exact, x.codes
+    b, n, dims = x.shape
+    ys, zs, y_code, z_code, row, _, _, _ = near
     best[:] = np.inf
     who[:] = -1
     last = load(limit, 0)
     # nearer than the k-th for sure: algorithm 1 needs no more than to count them
-    nearer = subtract(last, splat(np.int16(3 if algorithm == 1 else TOP)))
-    reach = smaller(last, splat(np.int16(TOP - 2)))
-    reach = subtract(reach, splat(np.int16(-2)))
-    stop = largest(reach)
-    for e in range(at, end, _CHUNK):
-        if near.low[e // _CHUNK] > stop:
-            break
-        for f in range(e, min(e + _CHUNK, end)):
-            j = near.row[f]
-            d = splat(max(near.y_code[f], near.z_code[f]))
-            d = larger(d, _separation(x.codes, here, base + j * dims * SHORTS, dims))
-            some = bits(at_most(d, reach))
-            if not some:
+    nearer = subtract(last, splat(np.int16(_SLACK + 1 if algorithm == 1 else TOP)))
+    reach = subtract(smaller(last, splat(np.int16(TOP - _SLACK))), splat(np.int16(-_SLACK)))
+    for e in range(total):
+        f = seen[e]
+        there = base + row[f] * dims * SHORTS
+        d = larger(splat(max(y_code[f], z_code[f])), _separation(codes, here, there, dims))
+        some, sure = bits(at_most(d, reach)), bits(at_most(d, nearer))
+        while some:
+            m = first(some)
+            some &= some - 1
+            away = 0.0
+            if not sure >> m & 1:
+                away = max(ys[f], zs[f])
+                for c in range(m * dims, m * dims + dims):
+                    away = max(away, abs(exact[here + c] - exact[there + c]))
+            h, rank = m * k + k - 1, order[row[f]]  # among equal distances the smaller original row wins
+            if away > best[h] or (away == best[h] and who[h] >= 0 and rank > order[row[who[h]]]):
                 continue
-            counted = bits(at_most(d, nearer))
-            while some:
-                m = first(some)
-                some &= some - 1
-                if g * SHORTS + m < b:
-                    away = 0.0
-                    if not counted >> m & 1:
-                        away = max(_exact(x.exact, g * SHORTS + m, order[p], order[j]), near.y[f], near.z[f])
-                    _insert(best, who, m * k, k, away, f, j, near.row, order)
+            while h > m * k and (best[h - 1] > away or (best[h - 1] == away and order[row[who[h - 1]]] > rank)):
+                best[h], who[h] = best[h - 1], who[h - 1]
+                h -= 1
+            best[h], who[h] = away, f
 
 
 @njit(cache=True, nogil=True)
@@ -268,23 +290,23 @@ def _limits(radius, scale, sure, possible, block, safe):
 @njit(cache=True, nogil=True)
 def _count_yz(near, q, radius, sure, possible, out):
     """n_yz of each lane, along the (y, z) list."""
-    at, end = near.at[q], near.at[q] + near.size[q]
+    ys, zs, y_code, z_code, _, low, at, end = _list(near, q)
     sure_y, sure_z = load(sure, SHORTS), load(sure, 2 * SHORTS)
     may_y, may_z = load(possible, SHORTS), load(possible, 2 * SHORTS)
     stop = largest(larger(may_y, may_z))
     total = splat(np.int16(0))
     for e in range(at, end, _CHUNK):
-        if near.low[e // _CHUNK] > stop:
+        if low[e // _CHUNK] > stop:
             break
         for f in range(e, min(e + _CHUNK, end)):
-            y, z = splat(near.y_code[f]), splat(near.z_code[f])
+            y, z = splat(y_code[f]), splat(z_code[f])
             inside = both(at_most(y, sure_y), at_most(z, sure_z))
             total = tally(total, inside)
             doubt = bits(unlike(inside, both(at_most(y, may_y), at_most(z, may_z))))
             while doubt:
                 m = first(doubt)
                 doubt &= doubt - 1
-                out[1, m] += near.y[f] <= radius[1, m] and near.z[f] <= radius[2, m]
+                out[1, m] += ys[f] <= radius[1, m] and zs[f] <= radius[2, m]
         if (e - at) % 16384 == 16384 - _CHUNK:
             total = _flush(total, out, 1)
     _flush(total, out, 1)
@@ -301,21 +323,22 @@ def _flush(total, out, block):
 
 
 @njit(cache=True, nogil=True)
-def _count_xz(x, g, p, order, base, here, far, q, radius, sure, possible, out):
+def _count_xz(x, g, base, here, far, q, radius, sure, possible, out):
     """n_xz and n_z of each lane, along the z list."""
-    b, n, dims = x.exact.shape
-    at, end = far.at[q], far.at[q] + far.size[q]
+    exact, codes = x.exact, x.codes
+    b, n, dims = x.shape
+    _, zs, _, z_code, row, low, at, end = _list(far, q)
     sure_x, sure_z = load(sure, 0), load(sure, 2 * SHORTS)
     may_x, may_z = load(possible, 0), load(possible, 2 * SHORTS)
     stop = largest(may_z)
     n_xz, n_z = splat(np.int16(0)), splat(np.int16(0))
     for e in range(at, end, _CHUNK):
-        if far.low[e // _CHUNK] > stop:
+        if low[e // _CHUNK] > stop:
             break
         for f in range(e, min(e + _CHUNK, end)):
-            j = far.row[f]
-            z = splat(far.z_code[f])
-            d = _separation(x.codes, here, base + j * dims * SHORTS, dims)
+            there = base + row[f] * dims * SHORTS
+            z = splat(z_code[f])
+            d = _separation(codes, here, there, dims)
             in_z, may = at_most(z, sure_z), at_most(z, may_z)
             inside, maybe = both(in_z, at_most(d, sure_x)), both(may, at_most(d, may_x))
             n_z, n_xz = tally(n_z, in_z), tally(n_xz, inside)
@@ -327,11 +350,13 @@ def _count_xz(x, g, p, order, base, here, far, q, radius, sure, possible, out):
                     m = first(some)
                     some &= some - 1
                     if g * SHORTS + m < b:
-                        hit = far.z[f] <= radius[2, m]
+                        hit = zs[f] <= radius[2, m]
                         out[2, m] += hit and unsure_z >> m & 1
                         if hit and unsure >> m & 1:
-                            away = _exact(x.exact, g * SHORTS + m, order[p], order[j])
-                            out[0, m] += away <= radius[0, m]
+                            close = True
+                            for c in range(m * dims, m * dims + dims):
+                                close &= abs(exact[here + c] - exact[there + c]) <= radius[0, m]
+                            out[0, m] += close
         if (e - at) % 16384 == 16384 - _CHUNK:
             n_xz, n_z = _flush(n_xz, out, 0), _flush(n_z, out, 2)
     _flush(n_xz, out, 0)
@@ -339,9 +364,10 @@ def _count_xz(x, g, p, order, base, here, far, q, radius, sure, possible, out):
 
 
 @njit(cache=True, nogil=True)
-def _radii(x, g, p, order, near, best, who, k, algorithm, radius):
+def _radii(x, g, base, here, near, best, who, k, algorithm, radius):
     """Inclusive radii (x, y, z) of each lane."""
-    for m in range(min(SHORTS, len(x.exact) - g * SHORTS)):
+    b, n, dims = x.shape
+    for m in range(min(SHORTS, b - g * SHORTS)):
         if algorithm == 1:
             radius[0, m] = radius[1, m] = radius[2, m] = np.nextafter(best[m * k + k - 1], -np.inf)
         else:
@@ -349,7 +375,8 @@ def _radii(x, g, p, order, near, best, who, k, algorithm, radius):
             for h in range(k):
                 f = who[m * k + h]
                 if f >= 0:
-                    away = _exact(x.exact, g * SHORTS + m, order[p], order[near.row[f]])
+                    there = base + near.row[f] * dims * SHORTS
+                    away = _exact(x.exact, here, there, m, dims)
                     radius[0, m] = max(radius[0, m], away)
                     radius[1, m], radius[2, m] = max(radius[1, m], near.y[f]), max(radius[2, m], near.z[f])
 
@@ -377,11 +404,11 @@ def _empty(capacity):
 def walk(tree, y, times, theiler, x, k, algorithm, guess, out, lo, hi):
     """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n)."""
     order = tree.order
-    b, n, dims = x.exact.shape
+    b, n, dims = x.shape
     groups = (b + SHORTS - 1) // SHORTS
     capacity = n + max(n, 1 << 14) + _CHUNK
     found, heads = np.empty(n, np.int32), np.empty(n + 2, np.int32)
-    ys, zs, none = np.empty(n), np.empty(n), np.zeros(n)
+    ys, zs, none, seen = np.empty(n), np.empty(n), np.zeros(n), np.empty(n, np.int32)
     near, far = _empty(capacity), _empty(capacity)
     who, reach, pending = np.empty(_BLOCK, np.int64), np.empty(_BLOCK), np.empty((_BLOCK, groups), np.bool_)
     need = np.empty(_BLOCK)
@@ -414,20 +441,20 @@ def walk(tree, y, times, theiler, x, k, algorithm, guess, out, lo, hi):
                 if not pending[q, g]:
                     continue
                 here = base + who[q] * dims * SHORTS
-                last = _kth(x.codes, here, base, dims, near, q, k, codes)
+                last, total = _kth(x.codes, here, base, dims, near, q, k, codes, seen)
                 need[q] = max(need[q], (last + _SLOP) / x.scale)
                 if (last + _SLOP) / x.scale > reach[q]:
                     continue
                 pending[q, g] = False
-                _refine(x, g, who[q], order, base, here, near, q, k, algorithm, codes[(k - 1) * SHORTS :], best, ids)
-                _radii(x, g, who[q], order, near, best, ids, k, algorithm, radius)
+                _refine(x, g, order, base, here, near, seen, total, k, algorithm, codes[(k - 1) * SHORTS :], best, ids)
+                _radii(x, g, base, here, near, best, ids, k, algorithm, radius)
                 if x.bound == EDGE:
                     _safe(x, here, dims, radius, safe)
                 for block in range(3):
                     _limits(radius, x.scale, sure, possible, block, safe)
                 counts[:] = 0
                 _count_yz(near, q, radius, sure, possible, counts)
-                _count_xz(x, g, who[q], order, base, here, far, q, radius, sure, possible, counts)
+                _count_xz(x, g, base, here, far, q, radius, sure, possible, counts)
                 for m in range(3):
                     for s in range(min(SHORTS, b - g * SHORTS)):
                         out[m, g * SHORTS + s, order[who[q]]] = counts[m, s]

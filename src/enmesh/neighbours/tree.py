@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from enmesh.neighbours.lanes import (
-    FLOATS, at_most, bits, both, first, gap, larger, load, ones, smallest, splat, store, subtract,
+    FLOATS, aligned, at_most, bits, both, first, gap, larger, load, ones, smallest, splat, store, subtract,
 )  # fmt: skip
 
 _SAMPLE = 256  # points that decide along which axis a range is cut
@@ -37,8 +37,9 @@ def grow(points):
     while sizes[-1] > 1:
         sizes.append(-(-sizes[-1] // FLOATS))
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    leaves = np.full(-(-n // FLOATS) * dims * FLOATS, np.inf)
-    boxes = np.empty(start[-1] * dims * 2 * FLOATS)
+    leaves = aligned(-(-n // FLOATS) * dims * FLOATS, np.float64)
+    boxes = aligned(start[-1] * dims * 2 * FLOATS, np.float64)
+    leaves.fill(np.inf)
     _fill(points, order, leaves, boxes, start)
     return Tree(order, leaves, boxes, start, dims)
 
