@@ -19,7 +19,7 @@ from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian
 from enmesh.evaluate import Evaluator
 from enmesh.network import Candidate, Network
-from enmesh.options import describe
+from enmesh.options import brief, describe
 from enmesh.scores import TEA, TEE, Score
 from enmesh.screen import screen as preselect
 from enmesh.search import Exact, Independent
@@ -55,7 +55,7 @@ class Choices:
 
     def add(self, what: str, value, reason: str):
         """Record a choice and return its value."""
-        shown = repr(value) if isinstance(value, Estimator) else str(value)
+        shown = brief(value) if isinstance(value, Estimator) else str(value)
         self.made.append((what, shown, reason))
         return value
 

@@ -1,9 +1,9 @@
 """Network: what an inference found, how sure it is, and everything needed to repeat it."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ class Network:
     @property
     def score(self) -> float:
         """Total score: the sum of the local ones."""
-        return fsum(self.local[name] for name in self.names)
+        return math.fsum(self.local[name] for name in self.names)
 
     @property
     def edges(self):
@@ -150,7 +150,7 @@ class Network:
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the network as JSON text, and write it to ``path`` if one is given."""
         data = {"format": FORMAT, "score": self.score} | asdict(self)
-        text = json.dumps(_plain(data), indent=1, allow_nan=True)
+        text = json.dumps(_plain(data), indent=1, allow_nan=False)
         if path is not None:
             Path(path).write_text(text)
         return text
@@ -174,10 +174,12 @@ class Network:
         data["names"] = tuple(data["names"])
         data["parents"] = {target: tuple(sources) for target, sources in data["parents"].items()}
         data["removed"] = tuple(map(tuple, data["removed"]))
-        data["candidates"] = tuple(Candidate(**c | {"null": tuple(c["null"])}) for c in data["candidates"])
+        data["candidates"] = tuple(map(_candidate, data["candidates"]))
+        data["gap"] = math.nan if data["gap"] is None else data["gap"]
+        data["bound"] = math.inf if data["bound"] is None else data["bound"]
         data["choices"] = tuple(map(tuple, data["choices"]))
         data["warnings"] = tuple(data["warnings"])
-        data["preview"] = {name: tuple(values) for name, values in data["preview"].items()}
+        data["preview"] = {name: tuple(map(_number, values)) for name, values in data["preview"].items()}
         return cls(**data)
 
     def plot(self, path: str | Path | None = None, *, kind: str = "graph", ax=None):
@@ -203,13 +205,23 @@ class Network:
         return f"Network({edges}; score {self.score:.6g}, {proof})"
 
 
+def _candidate(data):
+    numbers = {name: _number(data[name]) for name in ("te", "p_value", "q_value")}
+    return Candidate(**data | numbers | {"null": tuple(data["null"])})
+
+
+def _number(value):
+    return math.nan if value is None else value
+
+
 def _plain(value):
-    """Return plain JSON types: NumPy scalars and tuples do not survive as themselves."""
+    """Return strict JSON types: NumPy scalars and tuples do not survive as themselves, nor what is not finite."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list, np.ndarray)):
         return [_plain(item) for item in value]
-    return value.item() if isinstance(value, np.generic) else value
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _short(source):

@@ -5,7 +5,7 @@
 True
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, dataclass_transform
 
 from enmesh.errors import InputError
@@ -43,3 +43,11 @@ def restore(data: Any) -> Any:
     if isinstance(data, list):
         return tuple(restore(item) for item in data)
     return data
+
+
+def brief(value: Any) -> str:
+    """Say an option by its name and the fields that are not at their defaults; embeddings are said elsewhere."""
+    shown = [f for f in fields(value) if f.name != "embedding" and getattr(value, f.name) != f.default]
+    parts = (getattr(value, f.name) for f in shown)
+    said = [f"{f.name}={brief(part) if is_dataclass(part) else repr(part)}" for f, part in zip(shown, parts)]
+    return f"{type(value).__name__}({', '.join(said)})"

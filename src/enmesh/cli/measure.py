@@ -7,6 +7,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
+from enmesh.options import brief
 
 SURROGATES = 199
 
@@ -93,7 +94,7 @@ def te(
     print(f"  measured   {test.value:.6f} nats ({test.value / math.log(2):.6f} bits)")
     print(f"  corrected  {test.corrected:.6f} nats ({test.corrected / math.log(2):.6f} bits)")
     print(f"  p-value    {test.p_value:.4g} ({how})")
-    print(f"  estimator  {show.brief(estimate)}{notes['estimator']}")
+    print(f"  estimator  {brief(estimate)}{notes['estimator']}")
     print(f"  embedding  {show.embedding(embedding, series.names)}{notes['embedding']}")
 
 
@@ -153,7 +154,7 @@ def embed(
     if json:
         show.as_json({"method": str(way), "nodes": {name: table.to_dict() for name, table in tables.items()}})
         return
-    print(f"method: {show.brief(way)}")
+    print(f"method: {brief(way)}")
     rows = []
     for name, table in tables.items():
         dim, delay = table.best
@@ -219,6 +220,6 @@ def score(
         [[name, ", ".join(parents[name]) or "none", found.local[name]] for name in series.names],
     )
     print(f"total {found.total:.6g}")
-    print(f"score {show.brief(judge)}, embedding {show.embedding(judge.embedding, series.names)}")
+    print(f"score {brief(judge)}, embedding {show.embedding(judge.embedding, series.names)}")
     for what, value, reason in choices.made:
         print(f"chosen {what}: {value} ({reason})")

@@ -4,7 +4,6 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 
 import numpy as np
 
@@ -79,14 +78,6 @@ def embedding(value, names: Sequence[str]) -> str:
             each = ",".join(f"{name}={number}" for name, number in zip(names, numbers))
             parts.append(f"--{field} {numbers[0] if len(set(numbers)) == 1 else each}")
     return " ".join(parts)
-
-
-def brief(value) -> str:
-    """Say an option by its name and the fields that are not at their defaults; embeddings are said elsewhere."""
-    shown = [f for f in fields(value) if f.name != "embedding" and getattr(value, f.name) != f.default]
-    parts = (getattr(value, f.name) for f in shown)
-    said = [f"{f.name}={brief(part) if is_dataclass(part) else repr(part)}" for f, part in zip(shown, parts)]
-    return f"{type(value).__name__}({', '.join(said)})"
 
 
 def network(found, files: Sequence = (), truth: Mapping | None = None) -> None:
