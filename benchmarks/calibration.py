@@ -62,8 +62,8 @@ SCORES = {
     "TEA collective, Gaussian": (tea("collective"), 4000),
     "TEE sequential, Gaussian": (tee(em.Gaussian(), "sequential"), 1000),
     "TEE collective, Gaussian": (tee(em.Gaussian(), "collective"), 1000),
-    "TEE sequential, KSG": (tee(em.KSG(), "sequential"), 400),
-    "TEE collective, KSG": (tee(em.KSG(), "collective"), 400),
+    "TEE sequential, KSG": (tee(em.KSG(), "sequential"), 300),
+    "TEE collective, KSG": (tee(em.KSG(), "collective"), 300),
 }
 
 
@@ -121,7 +121,7 @@ def spurious_table(scale, n_jobs):
 def surrogate_table(scale, n_jobs):
     yield "| estimator | surrogate | AR .5 | AR .95 | repetitions |"
     yield "|---|---|---|---|---|"
-    for estimator, repeats in (("Gaussian", 1000), ("KSG", 400)):
+    for estimator, repeats in (("Gaussian", 1000), ("KSG", 300)):
         repeats = max(20, int(repeats * scale))
         for surrogate in SURROGATES:
             rates = [false_positive_rate(estimator, surrogate, c, repeats, n_jobs) for c in (0.5, 0.95)]

@@ -66,9 +66,13 @@ def null_values(
     count: int,
     seed: int,
 ) -> np.ndarray:
-    """Return T of ``count`` surrogates of the sources (shifted jointly); one prepare serves them all."""
+    """Return T of ``count`` surrogates of the sources (shifted jointly); one prepare serves them all.
+
+    The surrogates of a source are the same whatever is given: then chance moves T_alpha(j | earlier) alike for every
+    set of earlier parents, and taking the smallest total over orders costs TEE less of its nominal rate.
+    """
     prepared, x = ask.prepared(target, given), ask.source(sources)
-    stream = stream_of(seed, target, tuple(sorted(sources)), tuple(sorted(given)))
+    stream = stream_of(seed, target, tuple(sorted(sources)))
     draw = surrogate.plan(x, prepared.z, starts=ask.blocks.starts, span=ask.blocks.span)
     return prepared.resampled(x, draw, stream, 0, count)
 
@@ -109,7 +113,7 @@ def settle(
     ``level`` too. A link that passes has all ``count`` surrogates: its test is that of `empirical`.
     """
     prepared, x, value = ask.prepared(target, given), ask.source(sources), ask.value(sources, target, given)
-    stream = stream_of(seed, target, tuple(sorted(sources)), tuple(sorted(given)))
+    stream = stream_of(seed, target, tuple(sorted(sources)))
     draw = surrogate.plan(x, prepared.z, starts=ask.blocks.starts, span=ask.blocks.span)
     allowed = math.floor(round(level * (1 + count), 9)) - 1
     null = np.empty(0)
