@@ -6,23 +6,29 @@ with n_b the number of samples within ``width`` standard deviations of sample n 
 The value depends on the width; compare values of one width only.
 """
 
+import functools
+
 import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared, numeric
-from enmesh.neighbours import check_device, engine
+from enmesh.neighbours import check_device, chosen, engine
 from enmesh.options import option
 
 
 @option
 class Kernel(Estimator):
-    """Box kernel of half-width ``width`` standard deviations; ``theiler`` excludes samples that close in time."""
+    """Box kernel of half-width ``width`` standard deviations; ``theiler`` excludes samples that close in time.
+
+    ``device`` is ``"cpu"``, ``"cuda"`` or ``"auto"``; ``precision`` that of distances on a GPU, as in `KSG`.
+    """
 
     releases_gil = True
 
     width: float = 0.5
     theiler: int = 0
     device: str = "cpu"
+    precision: str = "single"
 
     def __post_init__(self):
         if not (np.isfinite(self.width) and self.width > 0):
@@ -33,21 +39,24 @@ class Kernel(Estimator):
             raise InputError(
                 f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
             )
-        check_device(self.device)
+        check_device(self.device, self.precision)
 
     def condition(self, column, index, name):
         """Scale to zero mean and unit standard deviation (ddof 1)."""
         return zscore(numeric(column, name, "Kernel"))
 
     def _prepare(self, y, z, times):
-        return _PreparedKernel(self, y, z, times)
+        kind = _PreparedKernel if chosen(self.device) == "cpu" else _PreparedOnDevice
+        return kind(self, y, z, times)
 
     def entropy(self, x, *, local=False):
         """H(x) = -1/N sum_n ln ( n_x / (N (2 w)^d) ), w the width in the data's units."""
         x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
         scaled = np.column_stack([zscore(column) for column in x.T])
         nothing = np.empty((len(x), 0))
-        counts = engine(self.device)(scaled, nothing).within(np.empty((1, len(x), 0)), self.width)[2][0]
+        counts = engine(self.device, self.precision)(scaled, nothing).within(
+            np.empty((1, len(x), 0)), self.width
+        )[2][0]
         volume = x.shape[1] * np.log(2 * self.width) + np.log(x.std(0, ddof=1)).sum()
         values = np.log(len(x)) + volume - np.log(counts)
         return values if local else float(values.mean())
@@ -57,7 +66,8 @@ class _PreparedKernel(Prepared):
     def __init__(self, estimator, y, z, times):
         super().__init__(y, z)
         self._width = estimator.width
-        self._neighbours = engine(estimator.device)(y, z, times=times, theiler=estimator.theiler)
+        neighbours = engine(estimator.device, estimator.precision)
+        self._neighbours = neighbours(y, z, times=times, theiler=estimator.theiler)
 
     def _local(self, x):
         joint, n_xz, n_yz, n_z = self._neighbours.within(x, self._width)
@@ -65,6 +75,23 @@ class _PreparedKernel(Prepared):
         alone = joint == 0
         joint, n_xz, n_yz, n_z = (np.log(np.where(alone, 1, counts)) for counts in (joint, n_xz, n_yz, n_z))
         return joint + n_z - n_xz - n_yz
+
+
+class _PreparedOnDevice(_PreparedKernel):
+    """Means are summed where the counts are; surrogates are drawn there."""
+
+    def _cmi(self, x):
+        return self._neighbours.within_mean(x, self._width, _logarithms_on_device(len(self.y)))
+
+    def resampled(self, x, draw, stream, first, count):
+        return self._cmi(self._neighbours.resample(x, draw, stream, first, count))
+
+
+@functools.lru_cache(maxsize=8)
+def _logarithms_on_device(n):
+    from enmesh.neighbours.cuda import whole
+
+    return whole(np.log(np.maximum(1, np.arange(n + 1))))
 
 
 def zscore(column: np.ndarray) -> np.ndarray:

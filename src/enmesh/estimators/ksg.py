@@ -9,6 +9,7 @@ are counted, so that biases nearly cancel. In the max norm, with psi the digamma
 The estimate can be negative and can fall when a source is added; it is never clipped.
 """
 
+import functools
 import warnings
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.estimators.kernel import zscore
-from enmesh.neighbours import check_device, engine
+from enmesh.neighbours import check_device, chosen, engine
 from enmesh.options import option
 
 # Continuous data repeat values only by rounding; beyond this share the k-th distance is mostly zero or noise.
@@ -40,7 +41,10 @@ class KSG(Estimator):
     normalise
         ``"zscore"``, or ``"rank"`` (normal scores), which tames heavy tails.
     device
-        ``"cpu"``, ``"cuda"`` or ``"auto"``.
+        ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
+    precision
+        Of distances on a GPU: ``"single"``, or ``"double"``, which counts exactly as the CPU does. In single
+        precision values closer than 1e-7 standard deviations tie, whatever the ``noise``.
     """
 
     releases_gil = True
@@ -51,6 +55,7 @@ class KSG(Estimator):
     noise: float = 1e-8
     normalise: str = "zscore"
     device: str = "cpu"
+    precision: str = "single"
 
     def __post_init__(self):
         if not isinstance(self.k, int) or self.k < 1:
@@ -65,7 +70,7 @@ class KSG(Estimator):
             raise InputError(f"noise={self.noise!r} is not possible; give a small number such as 1e-8, or 0")
         if self.normalise not in ("zscore", "rank"):
             raise InputError(f"normalise={self.normalise!r} is not known; use 'zscore' or 'rank'")
-        check_device(self.device)
+        check_device(self.device, self.precision)
 
     def condition(self, column, index, name):
         """Scale or rank, and break ties with noise that depends on the variable's position alone."""
@@ -89,7 +94,8 @@ class KSG(Estimator):
                 f"too few samples: {len(y)} for k={self.k} and theiler={self.theiler}; "
                 f"at least {self.k + 2 * self.theiler + 2} are needed"
             )
-        return _PreparedKSG(self, y, z, times)
+        kind = _PreparedKSG if chosen(self.device) == "cpu" else _PreparedOnDevice
+        return kind(self, y, z, times)
 
     def entropy(self, x, *, local=False):
         """Kozachenko-Leonenko: H(x) = -psi(k) + psi(N) + d < ln(2 eps) >, eps the distance to the k-th neighbour."""
@@ -114,17 +120,26 @@ class _PreparedKSG(Prepared):
     def __init__(self, estimator, y, z, times):
         super().__init__(y, z)
         self._options = estimator
-        self._neighbours = engine(estimator.device)(y, z, times=times, theiler=estimator.theiler)
-        self._digamma = _digamma_table(len(y))
+        neighbours = engine(estimator.device, estimator.precision)
+        self._neighbours = neighbours(y, z, times=times, theiler=estimator.theiler)
+        mutual = z.shape[1] == 0
+        self._constant, self._plus, self._minus = _tables(len(y), estimator.k, estimator.algorithm, mutual)
 
     def _local(self, x):
-        k, psi = self._options.k, self._digamma
-        n_xz, n_yz, n_z = self._neighbours.ksg(x, k, self._options.algorithm)
-        if self._options.algorithm == 1:
-            return psi[k] + psi[n_z + 1] - psi[n_xz + 1] - psi[n_yz + 1]
-        if self.z.shape[1] == 0:  # Kraskov's mutual information: one marginal fewer, one correction fewer
-            return psi[k] - 1 / k + psi[n_z + 1] - psi[n_xz] - psi[n_yz]
-        return psi[k] - 2 / k + psi[n_z] - psi[n_xz] + 1 / n_xz - psi[n_yz] + 1 / n_yz
+        n_xz, n_yz, n_z = self._neighbours.ksg(x, self._options.k, self._options.algorithm)
+        return self._constant + self._plus[n_z] - self._minus[n_xz] - self._minus[n_yz]
+
+
+class _PreparedOnDevice(_PreparedKSG):
+    """Means are summed where the counts are; surrogates are drawn there."""
+
+    def _cmi(self, x):
+        k, algorithm = self._options.k, self._options.algorithm
+        tables = _tables_on_device(len(self.y), k, algorithm, self.z.shape[1] == 0)
+        return self._constant + self._neighbours.ksg_mean(x, k, algorithm, *tables)
+
+    def resampled(self, x, draw, stream, first, count):
+        return self._cmi(self._neighbours.resample(x, draw, stream, first, count))
 
 
 def multi_information(x: np.ndarray, k: int = 4) -> float:
@@ -160,8 +175,23 @@ def normal_scores(column: np.ndarray) -> np.ndarray:
     return ndtri((rankdata(column) - 0.5) / len(column))
 
 
-def _digamma_table(n):
-    """Return psi(0 .. n+1), with psi(0) unused."""
+@functools.lru_cache(maxsize=8)
+def _tables(n, k, algorithm, mutual):
+    """Return (constant, plus, minus): a local value is ``constant + plus[n_z] - minus[n_xz] - minus[n_yz]``."""
     from scipy.special import digamma
 
-    return np.concatenate([[-np.inf], digamma(np.arange(1, n + 2))])
+    counts = np.arange(n + 1)
+    if algorithm == 1:
+        inside = digamma(counts + 1.0)
+        return digamma(k), inside, inside
+    psi = np.concatenate([[-np.inf], digamma(counts[1:])])  # the neighbours themselves are counted: never 0
+    if mutual:  # Kraskov's mutual information: one marginal fewer, one correction fewer
+        return digamma(k) - 1 / k, digamma(counts + 1.0), psi
+    return digamma(k) - 2 / k, psi, psi - 1 / np.maximum(counts, 1)
+
+
+@functools.lru_cache(maxsize=8)
+def _tables_on_device(*key):
+    from enmesh.neighbours.cuda import whole
+
+    return tuple(whole(table) for table in _tables(*key)[1:])

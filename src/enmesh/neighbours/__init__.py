@@ -1,25 +1,65 @@
 """The nearest-neighbour seam: one interface, `Neighbours`, on every device.
 
 ``Neighbours(y, z, times=..., theiler=...)`` is prepared once; ``ksg(x, k, algorithm)`` and ``within(x, radius)``
-return counts for a batch of x. See `enmesh.neighbours.cpu`.
+return counts for a batch of x. See `enmesh.neighbours.cpu` and `enmesh.neighbours.cuda`.
 """
+
+import functools
+import logging
 
 from enmesh.errors import InputError
 
 DEVICES = ("cpu", "cuda", "auto")
+PRECISIONS = ("single", "double")
 
 
-def check_device(device: str) -> None:
-    """Refuse a device that no engine is made for."""
+def check_device(device: str, precision: str = "single") -> None:
+    """Refuse a device that no engine is made for, and a precision that none has."""
     if device not in DEVICES:
         raise InputError(f"device={device!r} is not known; use {', '.join(map(repr, DEVICES))}")
+    if precision not in PRECISIONS:
+        raise InputError(f"precision={precision!r} is not known; use {' or '.join(map(repr, PRECISIONS))}")
 
 
-def engine(device: str) -> type:
-    """Return the ``Neighbours`` class of a device; imported here so that only its users pay for it."""
+def engine(device: str, precision: str = "double") -> type:
+    """Return the ``Neighbours`` of a device; imported here so that only its users pay for it.
+
+    ``precision`` is that of distances on a GPU; the CPU's are always double.
+    """
+    if chosen(device) == "cpu":
+        from enmesh.neighbours.cpu import Neighbours
+
+        return Neighbours
+    from enmesh.neighbours.cuda import Neighbours
+
+    return functools.partial(Neighbours, precision=precision)
+
+
+@functools.cache
+def chosen(device: str) -> str:
+    """Return ``"cpu"`` or ``"cuda"``: what ``"auto"`` finds, or what was asked for, if it is there."""
     check_device(device)
     if device == "cpu":
-        from enmesh.neighbours.cpu import Neighbours
-    else:
-        raise InputError(f"device={device!r} is not available; use 'cpu'")
-    return Neighbours
+        return device
+    missing = _missing_for_cuda()
+    if device == "cuda" and missing:
+        raise InputError(
+            f"device='cuda' needs CuPy and an NVIDIA GPU, but {missing}; "
+            "install enmesh[gpu] on a machine with a GPU, or use device='cpu'"
+        )
+    found = "cpu" if missing else "cuda"
+    if device == "auto":
+        logging.getLogger("enmesh").info("device='auto' uses %s%s", found, f": {missing}" if missing else "")
+    return found
+
+
+def _missing_for_cuda() -> str:
+    """Return why the GPU cannot be used, or nothing."""
+    try:
+        import cupy
+    except ImportError:
+        return "CuPy is not installed"
+    try:
+        return "" if cupy.cuda.runtime.getDeviceCount() else "there is no GPU"
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"CuPy finds no GPU ({error})"

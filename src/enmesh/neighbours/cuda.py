@@ -1,0 +1,254 @@
+"""Neighbour counts on an NVIDIA GPU, through CuPy.
+
+Points (z, y) are put into kd order once and cut into tiles of 32 with bounding boxes. A question x is answered
+in two passes over the tiles that can matter: the k nearest in (x, y, z), then the counts. Few questions go to
+``one.cu`` (a lane is a point), many to ``many.cu`` (a lane is a question, so that everything about y and z is done
+once for 32 of them). Means are summed on the device as whole numbers, which makes them the same for any batch.
+"""
+
+import functools
+from pathlib import Path
+
+import cupy
+import numpy as np
+
+TILE = 32
+CELL = 4096
+MANY = 8
+"""Questions from which a lane is better spent on a question than on a point."""
+
+MODES = {"box": 0, 1: 1, 2: 2}
+UNIT = 2.0**-36
+"""Resolution of summed values: 1.5e-11 nats each, and room for a million samples."""
+
+REGISTERS = 56
+"""Words a lane may hold for its points in ``many.cu``; more would leave too few warps to hide loads."""
+
+SMALL = 2**30
+"""Bytes that are taken without asking how many are free, which takes longer than many a question."""
+
+FREE_SHARE = 0.5
+"""Share of the free device memory that a batch may take."""
+
+
+class Neighbours:
+    """Prepared (y, z): answers, for any x, the counts that KSG and the box kernel need; as on the CPU.
+
+    ``precision`` is that of coordinates and distances: ``"single"``, or ``"double"``, which counts as the CPU does.
+    """
+
+    def __init__(self, y, z, *, times=None, theiler=0, precision="single"):
+        self.real = np.float32 if precision == "single" else np.float64
+        self.theiler = int(theiler)
+        self.n, self.dims = len(y), (np.shape(y)[1], np.shape(z)[1])
+        self.tiles = -(-self.n // TILE)
+        points = cupy.concatenate([_on_device(z), _on_device(y)], axis=1)
+        # With no window and no time shared by two samples, a point keeps but itself from its neighbours.
+        self.timed = self.theiler > 0 or (times is not None and not (np.diff(times) > 0).all())
+        if self.timed:
+            times = cupy.asarray(_narrow(np.arange(self.n) if times is None else times, self.theiler))
+        else:
+            times = cupy.zeros(self.n, np.int32)
+        self._points = self._settle(points, times, _kd_order(points))
+
+    def ksg(self, x, k, algorithm=1):
+        """Return (n_xz, n_yz, n_z), each (b, n) int32, for x (b, n, dx)."""
+        return self._counts(x, 3, k=k, mode=MODES[algorithm])
+
+    def within(self, x, radius):
+        """Return (n_xyz, n_xz, n_yz, n_z), each (b, n) int32: points no farther than ``radius``."""
+        return self._counts(x, 4, mode=MODES["box"], radius=radius)
+
+    def ksg_mean(self, x, k, algorithm, plus, minus):
+        """Return the means (b,) of ``plus[n_z] - minus[n_xz] - minus[n_yz]`` for x (b, n, dx) or `Resampled`.
+
+        Tables are from `whole`.
+        """
+        return self._means(x, plus, minus, k=k, mode=MODES[algorithm])
+
+    def within_mean(self, x, radius, table):
+        """Return the mean of ``table[n_xyz] + table[n_z] - table[n_xz] - table[n_yz]``, 0 where n_xyz is 0."""
+        return self._means(x, table, table, mode=MODES["box"], radius=radius)
+
+    def resample(self, x, draw, stream, first, count):
+        """Return surrogates ``first`` to ``first + count - 1`` of x (n, dx) as questions for the means."""
+        return Resampled(x, draw, stream, first, count)
+
+    def _counts(self, x, kinds, **how):
+        parts = []
+        for questions in self._batches(x):
+            counts = cupy.empty((kinds, questions.count, self.n), np.int32)
+            self._launch(questions, counts=counts, **how)
+            parts.append(counts.get())
+        return tuple(np.concatenate(parts, axis=1))
+
+    def _means(self, x, plus, minus, **how):
+        parts = []
+        for questions in self._batches(x):
+            sums = cupy.zeros(questions.count, np.int64)
+            self._launch(questions, tables=(plus, minus), sums=sums, **how)
+            parts.append(sums)
+        return np.concatenate([part.get() for part in parts]) * (UNIT / self.n)
+
+    def _batches(self, x):
+        """Yield the questions in parts that fit the free memory."""
+        x = x if isinstance(x, Resampled) else _Given(x)
+        each = self.n * (x.bytes + x.dims * np.dtype(self.real).itemsize + 16)
+        size = x.count
+        if size * each > SMALL:
+            free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
+            size = max(TILE, int(free * FREE_SHARE) // each // TILE * TILE)
+        for first in range(0, x.count, size):
+            yield x.part(first, min(size, x.count - first))
+
+    def _launch(self, questions, *, mode, k=1, radius=0.0, counts=None, tables=(None, None), sums=None):
+        lanes = TILE if questions.count >= MANY else 1
+        dims = (questions.dims, *self.dims)
+        if lanes > 1:
+            queries, warps = _queries(questions.dims, k, mode, self.real), 1
+            blocks = self.tiles * (TILE // queries)
+        else:
+            queries, warps, blocks = TILE, _warps(sum(dims), k, self.real), self.tiles
+        timed = self.timed and not (mode == MODES["box"] and self.theiler == 0)
+        shape = {"QUERIES": queries, "WARPS": warps, "K": k, "MODE": mode, "TIMED": int(timed)}
+        kernel = _kernel("many" if lanes > 1 else "one", self.real, dims, **shape)
+        x = self._lay(questions, lanes)
+        answers = (questions.count, *(_pointer(a) for a in (counts, *tables, sums)))
+        grid = blocks, -(-questions.count // lanes)
+        kernel(grid, (warps * TILE,), (*self._points, x, self.real(radius), *_integers(answers)))
+
+    def _settle(self, points, times, order):
+        """Copy the prepared side to kd order; the first arguments of every counting kernel."""
+        dims, padded = points.shape[1], self.tiles * TILE
+        at = cupy.empty((dims, padded), self.real)
+        low, high = cupy.empty((2, dims, self.tiles), self.real)
+        sorted_times, rows = cupy.empty((2, padded), np.int32)
+        sizes = _integers((self.n, dims, self.tiles))
+        out = (at, low, high, sorted_times, rows)
+        _layout(self.real, "settle")((-(-self.tiles // 8),), (256,), (points, times, order, *sizes, *out))
+        span = max(TILE, 1 << (self.tiles - 1).bit_length())
+        turn = cupy.argsort((low - high).min(axis=0)) if self.n > CELL else cupy.arange(self.tiles)
+        turn = turn.astype(np.int32)
+        return (*out, turn, *_integers((self.n, self.tiles, span, self.theiler)))
+
+    def _lay(self, questions, lanes):
+        """Copy x to kd order as (group, position, column, lane)."""
+        padded, order = self.tiles * TILE, self._points[4]
+        groups = -(-questions.count // lanes)
+        out = cupy.empty((groups, padded, questions.dims, lanes), self.real)
+        if questions.dims:
+            sizes = _integers((self.n, questions.dims, padded, questions.count, lanes))
+            arguments = questions.x, _pointer(questions.rows), order, *sizes, out
+            _layout(self.real, "lay")((-(-groups * padded * lanes // 256),), (256,), arguments)
+        return out
+
+
+class _Given:
+    """Questions as they are: x (b, n, dx)."""
+
+    rows = None
+
+    def __init__(self, x):
+        self.count, _, self.dims = x.shape
+        self.bytes = 8 * self.dims
+        self.x = x
+
+    def part(self, first, count):
+        return _Given(_on_device(self.x[first : first + count]))
+
+
+class Resampled:
+    """Questions ``x[rows]`` about one x (n, dx): ``count`` surrogates of a stream, drawn on the device."""
+
+    bytes = 96  # of one row number while it is drawn
+
+    def __init__(self, x, draw, stream, first, count):
+        self.x = _on_device(x)
+        self.draw, self.stream, self.first, self.count = draw, stream, first, count
+        self.dims = x.shape[1]
+
+    def part(self, first, count):
+        """Return ``count`` of the surrogates, with their rows."""
+        part = Resampled(self.x, self.draw, self.stream, self.first + first, count)
+        rows = self.draw(self.stream, part.first, count, cupy)
+        part.rows = cupy.ascontiguousarray(rows, dtype=np.int64)
+        return part
+
+
+def _on_device(values):
+    return cupy.asarray(values, dtype=np.float64, order="C")
+
+
+def _kd_order(points):
+    """Order of points (n, d) in which aligned runs of 32, 64, 128 ... are kd cells, cut along their widest axis."""
+    n, dims = points.shape
+    order = cupy.arange(n, dtype=np.int32)
+    size = 2 * TILE << max(0, (-(-n // TILE) - 1).bit_length() - 1)
+    while size > CELL:
+        axes, keys = cupy.empty(-(-n // size), np.int32), cupy.empty(n, np.uint64)
+        sizes = _integers((n, dims, size))
+        _layout(np.float32, "choose")((len(axes),), (256,), (points, order, *sizes, axes))
+        _layout(np.float32, "key")((-(-n // 256),), (256,), (points, order, axes, *sizes, keys))
+        order = order[cupy.argsort(keys)]
+        size //= 2
+    _layout(np.float32, "arrange")((-(-n // size),), (1024,), (points, order, *_integers((n, dims, size))))
+    return order
+
+
+def _narrow(times, theiler):
+    """Times as int32 with the same answers to "no more than theiler apart"."""
+    times = np.asarray(times, dtype=np.int64)
+    span = times - times.min()
+    if span.max() < 2**31:
+        return span.astype(np.int32)
+    distinct, place = np.unique(times, return_inverse=True)
+    steps = np.minimum(np.diff(distinct, prepend=distinct[0]), theiler + 1)
+    return np.cumsum(steps)[place].astype(np.int32)
+
+
+def whole(table):
+    """Return a table of values on the device, in units of 2^-36; counts that do not occur may have no finite value."""
+    return cupy.asarray(np.rint(np.where(np.isfinite(table), table, 0.0) / UNIT).astype(np.int64))
+
+
+def _queries(dx, k, mode, real):
+    """Points that a warp of ``many.cu`` serves: one has the tightest reach; more share the loads of a wide x."""
+    each = (dx + k + (k if mode == 2 else 0)) * np.dtype(real).itemsize // 4
+    return max(q for q in (1, 2, 4) if q == 1 or (dx > 2 and q * each <= REGISTERS))
+
+
+def _warps(width, k, real):
+    """Warps of ``one.cu`` that share a tile, limited by the shared memory of their queues and neighbours."""
+    size = np.dtype(real).itemsize
+    each = 64 * (-(-width * size // 16) * 16 + 8) + TILE * k * (size + 4)
+    return max(w for w in (1, 2, 4, 8) if w == 1 or w * each <= 45_000)
+
+
+def _pointer(array):
+    return np.uintp(0) if array is None else array
+
+
+def _integers(values):
+    return tuple(np.int32(v) if isinstance(v, int) else v for v in values)
+
+
+def _source(*names):
+    return "".join((Path(__file__).parent / f"{name}.cu").read_text() for name in names)
+
+
+@functools.cache
+def _kernel(name, real, dims, **shape):
+    """Compile a counting kernel for the given columns and shape; CuPy keeps it on disk."""
+    values = dict(zip(("DX", "DY", "DZ"), dims), REAL=_c_name(real), DOUBLE=int(real == np.float64), **shape)
+    options = ("-std=c++17", *(f"-D{key}={value}" for key, value in values.items()))
+    return cupy.RawModule(code=_source("tiles", name), options=options).get_function(name)
+
+
+@functools.cache
+def _layout(real, name):
+    options = ("-std=c++17", f"-DREAL={_c_name(real)}")
+    return cupy.RawModule(code=_source("layout"), options=options).get_function(name)
+
+
+def _c_name(real):
+    return "float" if real == np.float32 else "double"

@@ -1,0 +1,173 @@
+"""The GPU engine against the CPU: counts, means, surrogates drawn on the device, batches, errors."""
+
+import numpy as np
+import pytest
+
+import enmesh as em
+from enmesh import neighbours
+from enmesh.errors import InputError
+from enmesh.neighbours import engine
+from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
+from tests import naive
+
+SURROGATES = [Permute(), Bootstrap(), CircularShift(min_shift=5), LocalPermute()]
+
+
+@pytest.fixture
+def cuda():
+    """The GPU engine's module, or a skip that says what is missing."""
+    try:
+        engine("cuda")
+    except InputError as missing:
+        pytest.skip(str(missing))
+    from enmesh.neighbours import cuda
+
+    return cuda
+
+
+def autoregressive(seed, n, d):
+    noise = np.random.default_rng(seed).normal(size=(n, d))
+    for t in range(1, n):
+        noise[t] += 0.6 * noise[t - 1]
+    return noise
+
+
+def blocks(seed, n, dx, dy, dz, b=None):
+    """x (n, dx) or (b, n, dx), y and z, dependent on one another."""
+    rng = np.random.default_rng(seed)
+    z = autoregressive(seed, n, dz)
+    y = autoregressive(seed + 1, n, dy) + (z[:, :1] if dz else 0)
+    x = rng.normal(size=(n, dx) if b is None else (b, n, dx)) + 0.5 * y[:, :1]
+    return x, y, z
+
+
+DEGENERATE = {
+    "ties": lambda a: a.round(0),
+    "constant": lambda a: np.zeros_like(a),
+    "outlier": lambda a: np.where(np.arange(a.shape[-2])[:, None] == 3, 1e6, a),
+    "wide": lambda a: np.exp(5 * a),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", DEGENERATE)
+@pytest.mark.parametrize("b", [2, 9])
+def test_counts_on_awkward_data(cuda, b, kind):
+    x, y, z = (DEGENERATE[kind](a) for a in blocks(3, 300, 2, 1, 2, b=b))
+    prepared = cuda.Neighbours(y, z, theiler=2, precision="double")
+    for algorithm in (1, 2):
+        for s, got in enumerate(zip(*prepared.ksg(x, 3, algorithm))):
+            np.testing.assert_array_equal(got, naive.ksg_counts(x[s], y, z, 3, algorithm, theiler=2))
+    for s, got in enumerate(zip(*prepared.within(x, 0.5))):
+        np.testing.assert_array_equal(got, naive.box_counts(x[s], y, z, 0.5, theiler=2))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("algorithm", [1, 2])
+@pytest.mark.parametrize("k", [1, 7, 20])
+def test_large_samples_equal_the_cpu(cuda, k, algorithm):
+    x, y, z = blocks(4, 3011, 3, 1, 3, b=9)
+    for few in (x[:1], x):
+        want, got = (engine(device)(y, z).ksg(few, k, algorithm) for device in ("cpu", "cuda"))
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("b", [1, 9])
+@pytest.mark.parametrize("algorithm", [1, 2])
+def test_single_counts_are_those_of_single_distances(cuda, algorithm, b):
+    x, y, z = (a.astype(np.float32) for a in blocks(5, 200, 2, 1, 3, b=b))
+    got = engine("cuda", "single")(y, z).ksg(x, 4, algorithm)
+    for s in range(b):
+        np.testing.assert_array_equal([g[s] for g in got], naive.ksg_counts(x[s], y, z, 4, algorithm))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("b", [1, 9])
+def test_trials_share_times(cuda, b):
+    x, y, z = blocks(6, 240, 1, 1, 2, b=b)
+    times = np.concatenate([np.arange(120), 2**40 + np.arange(120)])
+    for s, got in enumerate(zip(*engine("cuda")(y, z, times=times, theiler=3).ksg(x, 4))):
+        np.testing.assert_array_equal(got, naive.ksg_counts(x[s], y, z, 4, times=times, theiler=3))
+
+
+ESTIMATORS = [em.KSG(), em.KSG(algorithm=2), em.KSG(theiler=3, k=2), em.Kernel(), em.Kernel(theiler=2)]
+
+
+def on(estimator, device, precision="double"):
+    return type(estimator)(**{**vars(estimator), "device": device, "precision": precision})
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dz", [0, 3])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_estimates_equal_the_cpu(cuda, estimator, dz):
+    x, y, z = blocks(7, 1500, 2, 1, dz, b=10)
+    want = on(estimator, "cpu").prepare(y, z).cmi(x)
+    np.testing.assert_allclose(on(estimator, "cuda").prepare(y, z).cmi(x), want, atol=1e-9)
+    np.testing.assert_allclose(on(estimator, "cuda", "single").prepare(y, z).cmi(x), want, atol=1e-3)
+    local = on(estimator, "cuda").prepare(y, z).cmi(x[0], local=True)
+    np.testing.assert_allclose(local.mean(), want[0], atol=1e-9)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("surrogate", SURROGATES, ids=repr)
+def test_the_device_draws_the_same_surrogates(cuda, surrogate):
+    import cupy
+
+    x, _, z = blocks(8, 300, 2, 1, 2)
+    draw = surrogate.plan(x, z, starts=np.array([0, 100, 300]), span=2)
+    for first, count in ((0, 40), (7, 5)):
+        np.testing.assert_array_equal(draw(11, first, count, cupy).get(), draw(11, first, count))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("surrogate", SURROGATES, ids=repr)
+def test_null_values_equal_the_cpu(cuda, surrogate):
+    series = em.Series(autoregressive(9, 600, 3))
+    options = {"given": [2], "surrogate": surrogate, "seed": 4}
+    tests = [
+        em.significance(series, [0], 1, estimator=em.KSG(device=device, precision="double"), **options)
+        for device in ("cpu", "cuda")
+    ]
+    np.testing.assert_allclose(tests[1].null, tests[0].null, atol=1e-9)
+    assert tests[1].p_value == tests[0].p_value
+
+
+@pytest.mark.gpu
+def test_batches_do_not_change_results(cuda, monkeypatch):
+    x, y, z = blocks(10, 400, 2, 1, 2, b=100)
+    want = em.KSG(device="cuda").prepare(y, z).cmi(x)
+    monkeypatch.setattr(cuda, "SMALL", 0)
+    monkeypatch.setattr(cuda, "FREE_SHARE", 1e-12)
+    np.testing.assert_array_equal(em.KSG(device="cuda").prepare(y, z).cmi(x), want)
+    monkeypatch.setattr(cuda, "MANY", 1000)
+    np.testing.assert_array_equal(em.KSG(device="cuda").prepare(y, z).cmi(x), want)
+
+
+def test_unknown_device_and_precision_are_refused():
+    with pytest.raises(InputError, match="'cpu', 'cuda', 'auto'"):
+        em.KSG(device="tpu")
+    with pytest.raises(InputError, match="'single' or 'double'"):
+        em.Kernel(precision="half")
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(neighbours, "_missing_for_cuda", lambda: "CuPy is not installed")
+    neighbours.chosen.cache_clear()
+    yield
+    neighbours.chosen.cache_clear()
+
+
+def test_without_a_gpu_the_error_names_the_extra(no_gpu):
+    with pytest.raises(InputError, match=r"CuPy is not installed; install enmesh\[gpu\]"):
+        em.KSG(device="cuda").prepare(np.zeros((50, 1)))
+
+
+def test_auto_takes_the_cpu_and_says_so(no_gpu, caplog):
+    y = np.random.default_rng(0).normal(size=(50, 1))
+    with caplog.at_level("INFO", logger="enmesh"):
+        value = em.KSG(device="auto").prepare(y).cmi(y + 1)
+    assert value == em.KSG().prepare(y).cmi(y + 1)
+    assert "device='auto' uses cpu: CuPy is not installed" in caplog.text
