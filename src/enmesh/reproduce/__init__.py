@@ -1,0 +1,61 @@
+"""The paper's figures and experiments, one module each: ``run(name, out=folder)`` writes data and pictures.
+
+A module offers ``experiment(job, **sizes) -> Outcome`` and its sizes ``QUICK`` and ``FULL``.
+"""
+
+from importlib import import_module
+from pathlib import Path
+
+from enmesh.errors import InputError
+from enmesh.reproduce.outcome import Job, write
+
+NAMES = ("fig1", "fig2", "theorem1", "corollary1", "networks")
+
+
+def run(
+    name: str,
+    *,
+    out: str | Path,
+    quick: bool = True,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress=False,
+    **sizes,
+) -> list[Path]:
+    """Repeat a figure or experiment, print its summary, and return the files it wrote.
+
+    Parameters
+    ----------
+    name
+        One of `NAMES`.
+    out
+        Folder for tables (CSV), pictures (PNG, SVG) and the summary (TXT); made if it is not there. A run of
+        ``networks`` that was stopped goes on from what the folder holds.
+    quick
+        The small version, or all of it.
+    seed
+        Seed of the simulations and surrogates.
+    n_jobs
+        Processes for ``networks``; -1 for one per core. Results do not depend on it.
+    progress
+        True shows progress; or a callback (see `enmesh.progress`).
+    sizes
+        Further arguments of the experiment, in place of those of the quick or full version, such as ``n=500``.
+    """
+    if name not in NAMES:
+        raise InputError(f"there is no experiment {name!r}; choose one of {', '.join(NAMES)}")
+    module = import_module(f"enmesh.reproduce.{name}")
+    job = Job(out=folder(out), seed=seed, n_jobs=n_jobs, progress=progress)
+    outcome = module.experiment(job, **(module.QUICK if quick else module.FULL) | sizes)
+    print(outcome.summary)
+    return write(outcome, name, job.out)
+
+
+def folder(path: str | Path) -> Path:
+    """Make a folder where there is none."""
+    path = Path(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror}") from None
+    return path

@@ -1,0 +1,291 @@
+"""Recovery of known networks: coupled logistic maps and Lorenz-Rossler flows on small acyclic graphs.
+
+Three and four nodes, empty, chain, fork, collider, diamond and full, over coupling strength, observation noise,
+number of samples N and confidence alpha, several seeds each. Every finished cell goes to ``networks.jsonl``; a run
+that was stopped and is started again in the same folder takes up where it was.
+"""
+
+import multiprocessing
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from enmesh.errors import HazardWarning
+from enmesh.progress import reporter
+from enmesh.reproduce.ledger import Ledger
+from enmesh.reproduce.outcome import INK, Job, Outcome, figure
+from enmesh.reproduce.recovery import FLOW_STEP, MAP_NOISE, NETWORKS, Cell, recover
+
+FORMAT = 1  # raised whenever the same cell gives another result than before
+USUAL = {"logistic": 0.3, "lorenz-rossler": 1.5}  # coupling at which the other factors are compared
+THREE, FOUR = (tuple(name for name in NETWORKS if name.startswith(size)) for size in "34")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """All combinations of these."""
+
+    system: str
+    networks: Sequence[str]
+    coupling: Sequence[float]
+    obs_noise: Sequence[float] = (0.0,)
+    n: Sequence[int]
+
+    def cells(self, seeds: Iterable[int]) -> Iterator[Cell]:
+        """Yield the cells, seed by seed: what is there early is balanced."""
+        factors = self.networks, self.coupling, self.obs_noise, self.n
+        for seed, combination in product(seeds, product(*factors)):
+            yield Cell(self.system, *combination, seed)
+
+
+QUICK = {
+    "grids": (
+        Grid(
+            system="logistic", networks=THREE, coupling=(0.1, 0.3, 0.5), obs_noise=(0.0, 0.02, 0.1), n=(500,)
+        ),
+        Grid(system="logistic", networks=THREE, coupling=(0.3,), n=(250, 500, 1000, 2000)),
+        Grid(system="logistic", networks=FOUR, coupling=(0.3,), n=(500,)),
+        Grid(
+            system="lorenz-rossler",
+            networks=THREE,
+            coupling=(0.5, 1.0, 1.5),
+            obs_noise=(0.0, 0.5, 2.0),
+            n=(500,),
+        ),
+        Grid(system="lorenz-rossler", networks=THREE, coupling=(1.5,), n=(250, 500, 1000)),
+        Grid(system="lorenz-rossler", networks=FOUR, coupling=(1.5,), n=(500,)),
+    ),
+    "seeds": 2,
+    "alphas": (0.9, 0.95, 0.99),
+    "n_surrogates": 99,
+    "usual_n": 500,
+}
+FULL = {
+    "grids": (
+        Grid(
+            system="logistic",
+            networks=THREE + FOUR,
+            coupling=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5),
+            obs_noise=(0.0, 0.01, 0.02, 0.05, 0.1),
+            n=(250, 500, 1000, 2000),
+        ),
+        Grid(
+            system="lorenz-rossler",
+            networks=THREE + FOUR,
+            coupling=(0.25, 0.5, 0.75, 1.0, 1.5),
+            obs_noise=(0.0, 0.2, 0.5, 1.0, 2.0),
+            n=(250, 500, 1000, 2000),
+        ),
+    ),
+    "seeds": 5,
+    "alphas": (0.9, 0.95, 0.99),
+    "n_surrogates": 199,
+    "usual_n": 2000,
+}
+
+
+def experiment(
+    job: Job, *, grids: Sequence[Grid], seeds: int, alphas: Sequence[float], n_surrogates: int, usual_n: int
+) -> Outcome:
+    """Compute the cells that are missing, and tabulate and draw all of them."""
+    import pandas as pd
+
+    wanted = range(job.seed, job.seed + seeds)
+    cells = list(dict.fromkeys(cell for grid in grids for cell in grid.cells(wanted)))
+    results = computed(job, cells, tuple(alphas), n_surrogates)
+    diverged = [f"{cell}: {rows[0]['error']}" for cell, rows in results.items() if "error" in rows[0]]
+    runs = pd.DataFrame(
+        [cell._asdict() | row for cell, rows in results.items() for row in rows if "error" not in row]
+    )
+    runs.insert(1, "nodes", runs.network.str[0].astype(int))
+    runs["network"] = pd.Categorical(runs.network, NETWORKS)  # sorts as listed
+    factors = ["system", "nodes", "coupling", "obs_noise", "n", "score", "alpha"]
+    by_network = measured(runs, [*factors[:2], "network", *factors[2:]])
+    return Outcome(
+        tables={"networks_runs": runs, "networks": measured(runs, factors), "networks_each": by_network},
+        figures=dict(_figures(runs, max(alphas), usual_n)),
+        summary=_summary(runs, max(alphas), len(cells), diverged),
+    )
+
+
+# --- computing ------------------------------------------------------------------------------------------------
+
+
+def computed(
+    job: Job, cells: Sequence[Cell], alphas: tuple[float, ...], n_surrogates: int
+) -> dict[Cell, list[dict]]:
+    """Return the results of all cells in their order, from the ledger where they are there."""
+    ledger, tell = Ledger(job.out / "networks.jsonl"), reporter(job.progress)
+    recipe = {"format": FORMAT, "alphas": list(alphas), "n_surrogates": n_surrogates}
+    keys = {cell: cell._asdict() | recipe for cell in cells}
+    missing = [cell for cell in cells if ledger.get(keys[cell]) is None]
+    done = len(cells) - len(missing)
+    tell(done, len(cells), what="networks")
+    for cell, rows in _answers(missing, alphas, n_surrogates, job.n_jobs):
+        ledger.add(keys[cell], rows)
+        done += 1
+        tell(done, len(cells), what="networks")
+    return {cell: ledger.get(keys[cell]) for cell in cells}
+
+
+def _answers(cells, alphas, n_surrogates, n_jobs):
+    """Yield ``(cell, rows)`` as they are done."""
+    workers = min(len(cells), n_jobs if n_jobs > 0 else os.cpu_count() or 1)
+    if workers <= 1:
+        yield from ((cell, _quietly(cell, alphas, n_surrogates)) for cell in cells)
+        return
+    # Fresh interpreters: a fork of one that has started threads can hang.
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        asked = {pool.submit(_quietly, cell, alphas, n_surrogates): cell for cell in cells}
+        try:
+            for answer in as_completed(asked):
+                yield asked[answer], answer.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _quietly(cell, alphas, n_surrogates):
+    """Recover without warnings: few samples, many dimensions and synchrony are what the experiment varies."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HazardWarning)
+        return recover(cell, alphas, n_surrogates)
+
+
+# --- tables -----------------------------------------------------------------------------------------------------
+
+
+def measured(runs, by: list[str]):
+    """Return precision, recall, false positive rate and F1 of the counts added up, by factors.
+
+    ``f1_mean`` is the mean of every run's own F1 = 2 tp / (2 tp + fp + fn), 1 where nothing was to be found and nothing
+    was. Precision is missing where no edge was found, recall and F1 where there was none to find.
+    """
+    own = 2 * runs.tp / (2 * runs.tp + runs.fp + runs.fn).replace(0, np.nan)
+    grouped = runs.assign(f1_mean=own.fillna(1.0), runs=1).groupby(by, observed=True)
+    sums = grouped[["runs", "tp", "fp", "fn", "tn"]].sum()
+    table = sums.assign(
+        precision=sums.tp / (sums.tp + sums.fp).replace(0, np.nan),
+        recall=sums.tp / (sums.tp + sums.fn).replace(0, np.nan),
+        fpr=sums.fp / (sums.fp + sums.tn),
+        f1=2 * sums.tp / (2 * sums.tp + sums.fp + sums.fn).where(sums.tp + sums.fn > 0),
+        f1_mean=grouped.f1_mean.mean(),
+    )
+    return table.reset_index()
+
+
+def at(runs, alpha: float, **values):
+    """Return the runs with these values of factors; TE, which has no alpha, is kept at any."""
+    keep = (runs.alpha == alpha) | (runs.score == "TE")
+    for factor, value in values.items():
+        keep &= runs[factor] == value
+    return runs[keep]
+
+
+def _summary(runs, alpha, n_cells, diverged):
+    lines = [
+        f"Recovery of known networks: {n_cells} simulations, {runs.seed.nunique()} seeds, alpha {alpha:g}"
+    ]
+    for system, part in runs.groupby("system", sort=False):
+        usual = at(part, alpha, coupling=USUAL[system], obs_noise=0.0)
+        if len(usual):
+            lines += ["", f"{_in_words(system)}, coupling {USUAL[system]:g}, no observation noise"]
+            lines += _lines(measured(usual, ["nodes", "n", "score"]))
+    lines += ["", *(f"left out, {why}" for why in diverged)] if diverged else []
+    return "\n".join(lines)
+
+
+def _lines(table):
+    yield "nodes      N  score  runs  precision  recall    FPR     F1  mean F1"
+    for row in table.itertuples():
+        numbers = f"{row.precision:>11.2f}{row.recall:>8.2f}{row.fpr:>7.2f}{row.f1:>7.2f}{row.f1_mean:>9.2f}"
+        yield f"{row.nodes:>5}{row.n:>7}  {row.score:<6}{row.runs:>5}{numbers}"
+
+
+def _in_words(system):
+    if system == "logistic":
+        return f"Coupled logistic maps, r = 4, dynamic noise {MAP_NOISE:g}"
+    return f"Coupled Lorenz and Rossler flows by turns, sampled every {FLOW_STEP:g} time units"
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------
+
+
+def _figures(runs, alpha, usual_n):
+    """Yield ``(stem, figure)`` for every system and number of nodes."""
+    for (system, nodes), part in runs.groupby(["system", "nodes"], sort=False):
+        panels = list(_panels(part, system, alpha, usual_n))
+        if panels:
+            title = f"{_in_words(system)}; {nodes} nodes, {part.seed.nunique()} seeds, alpha {alpha:g} where not varied"
+            yield f"networks_{system}_{nodes}", _draw(title, list(dict.fromkeys(part.score)), panels)
+
+
+def _panels(runs, system, alpha, usual_n):
+    """Yield ``(title, axis labels, runs, draw)`` for each comparison there are runs for."""
+    usual = USUAL[system]
+    strengths = at(runs, alpha, n=usual_n)
+    if strengths.groupby(["coupling", "obs_noise"]).ngroups > 1:
+        unit = "dimensionless" if system == "logistic" else "per time unit"
+        labels = f"coupling ({unit})", "observation noise, s.d.\n(units of the state)"
+        yield (
+            f"mean F1, N = {usual_n}",
+            labels,
+            strengths,
+            lambda ax, some: _f1_map(ax, some, "obs_noise", "coupling"),
+        )
+    lengths = runs[(runs.coupling == usual) & (runs.obs_noise == 0)]
+    if lengths.n.nunique() > 1:
+        labels = "alpha (confidence; 0: no penalty)", "N (samples)"
+        yield (
+            f"mean F1, coupling {usual:g}",
+            labels,
+            lengths,
+            lambda ax, some: _f1_map(ax, some, "n", "alpha"),
+        )
+    each = at(runs, alpha, n=usual_n, coupling=usual, obs_noise=0.0)
+    if len(each):
+        yield f"N = {usual_n}, coupling {usual:g}", ("fraction", "network"), each, _measure_map
+
+
+def _draw(title, scores, panels):
+    """Draw a row of heat maps per score."""
+    drawn, axes = figure(1.6 + 3.4 * len(panels), 2.8 * len(scores) + 0.6, len(scores), len(panels))
+    drawn.suptitle(title.replace("; ", "\n") if len(panels) == 1 else title, fontsize=10.5, x=0.01, ha="left")
+    for row, name in zip(axes, scores):
+        for ax, (said, (across, down), runs, draw) in zip(row, panels):
+            image = draw(ax, runs[runs.score == name])
+            ax.set(xlabel=across, ylabel=down)
+            ax.set_title(f"{name}: {said}", fontsize=8.5, loc="left")
+    drawn.colorbar(image, ax=axes, shrink=0.5, label="fraction (mean F1, precision, recall, FPR)")
+    return drawn
+
+
+def _f1_map(ax, runs, down, across):
+    table = measured(runs, [down, across]).pivot(index=down, columns=across, values="f1_mean")
+    return heat_map(ax, table.to_numpy(), [f"{v:g}" for v in table.index], [f"{v:g}" for v in table.columns])
+
+
+def _measure_map(ax, runs):
+    """Draw precision, recall, false positive rate and F1 of every network."""
+    table = measured(runs, ["network"])
+    values = table[["precision", "recall", "fpr", "f1_mean"]].to_numpy(float)
+    return heat_map(
+        ax, values, [name[2:] for name in table.network], ["precision", "recall", "FPR", "mean F1"]
+    )
+
+
+def heat_map(ax, values: np.ndarray, down: list[str], across: list[str]):
+    """Draw fractions as colours with their numbers; a fraction of nothing is a dash."""
+    image = ax.imshow(values, cmap="YlGnBu", vmin=0, vmax=1, aspect="auto")
+    for (i, j), value in np.ndenumerate(values):
+        said = f"{value:.2f}" if np.isfinite(value) else "–"
+        ax.text(j, i, said, ha="center", va="center", fontsize=8, color="w" if value > 0.45 else INK)
+    ax.set_xticks(range(len(across)), across, fontsize=8)
+    ax.set_yticks(range(len(down)), down, fontsize=8)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return image
