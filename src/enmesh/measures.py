@@ -13,6 +13,7 @@ from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Prepared
 from enmesh.graph_input import parents_of
 from enmesh.series import Series
+from enmesh.surrogates import Draw, Surrogate
 
 # Prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large.
 KEPT = 4
@@ -28,6 +29,7 @@ class Transfers:
         self.blocks = Blocks(series, embedding, estimator.condition)
         self._joint = estimator.joint(self.blocks)
         self._prepared: OrderedDict[tuple[int, tuple[int, ...]], Prepared] = OrderedDict()
+        self._draws: dict[tuple[Surrogate, tuple[int, ...]], Draw] = {}
 
     def prepared(self, target: int, given: Sequence[int] = ()) -> Prepared:
         """Return the target's next value given its own past and the pasts of ``given``, ready for sources."""
@@ -47,6 +49,17 @@ class Transfers:
     def source(self, sources: Sequence[int]) -> np.ndarray:
         """Return the pasts of the sources, in ascending order of node, ``(n, d)``."""
         return self.blocks.take(self.blocks.sources(sorted(sources)))
+
+    def draw(self, surrogate: Surrogate, sources: Sequence[int], target: int, given: Sequence[int]) -> Draw:
+        """Return the function that draws rows to resample the sources by; kept where it does not depend on z."""
+        key = surrogate, tuple(sorted(sources))
+        if key not in self._draws:
+            z = self.prepared(target, given).z
+            drawn = surrogate.plan(self.source(sources), z, starts=self.blocks.starts, span=self.blocks.span)
+            if surrogate.looks_at_z:
+                return drawn
+            self._draws[key] = drawn
+        return self._draws[key]
 
     def value(self, sources: Sequence[int], target: int, given: Sequence[int] = (), *, local: bool = False):
         """Return T_{sources -> target | given}, eq. te."""

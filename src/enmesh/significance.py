@@ -73,7 +73,7 @@ def null_values(
     """
     prepared, x = ask.prepared(target, given), ask.source(sources)
     stream = stream_of(seed, target, tuple(sorted(sources)))
-    draw = surrogate.plan(x, prepared.z, starts=ask.blocks.starts, span=ask.blocks.span)
+    draw = ask.draw(surrogate, sources, target, given)
     return prepared.resampled(x, draw, stream, 0, count)
 
 
@@ -114,7 +114,7 @@ def settle(
     """
     prepared, x, value = ask.prepared(target, given), ask.source(sources), ask.value(sources, target, given)
     stream = stream_of(seed, target, tuple(sorted(sources)))
-    draw = surrogate.plan(x, prepared.z, starts=ask.blocks.starts, span=ask.blocks.span)
+    draw = ask.draw(surrogate, sources, target, given)
     allowed = math.floor(round(level * (1 + count), 9)) - 1
     null = np.empty(0)
     while len(null) < count:

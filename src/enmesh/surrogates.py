@@ -10,6 +10,8 @@ import hashlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +30,9 @@ BATCH_VALUES = 4_000_000
 
 class Surrogate(ABC):
     """A way to resample a source; `plan` looks at the data once, the plan draws rows in batches."""
+
+    looks_at_z: ClassVar[bool] = False
+    """Whether a plan depends on what is conditioned on."""
 
     @abstractmethod
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
@@ -88,6 +93,11 @@ class CircularShift(Surrogate):
                 "use longer trials, Permute() or a smaller min_shift"
             )
 
+        @lru_cache(maxsize=4)
+        def orders(stream):
+            """The shifts of each trial in the order they are used."""
+            return [_orders(random_words(stream, trial, 1, int(c)), np)[0] for trial, c in enumerate(choices)]
+
         def draw(stream, first, count, xp=np):
             if len(lengths) == 1 and first == 0 and count > choices[0]:
                 warnings.warn(
@@ -96,9 +106,8 @@ class CircularShift(Surrogate):
                     stacklevel=3,
                 )
             rows = []
-            for trial, (start, length, several) in enumerate(zip(starts, lengths, choices)):
-                order = _orders(random_words(stream, trial, 1, int(several)), np)[0]
-                shifts = xp.asarray(least + order[np.arange(first, first + count) % several])
+            for start, length, order in zip(starts, lengths, orders(stream)):
+                shifts = xp.asarray(least + order[np.arange(first, first + count) % len(order)])
                 rows.append(int(start) + (xp.arange(int(length)) - shifts[:, None]) % int(length))
             return xp.concatenate(rows, axis=1)
 
@@ -114,6 +123,8 @@ class LocalPermute(Surrogate):
     """
 
     neighbours: int = 5
+
+    looks_at_z = True
 
     def __post_init__(self):
         if not isinstance(self.neighbours, int) or self.neighbours < 2:
