@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from enmesh.neighbours import engine
+from enmesh.neighbours import cpu, engine
 from tests import naive
 
 
@@ -34,3 +36,120 @@ def test_box_counts_equal_naive(device, b, dims, theiler):
     got = engine(device)(y, z, theiler=theiler).within(x, 0.5)
     for s in range(b):
         np.testing.assert_array_equal([g[s] for g in got], naive.box_counts(x[s], y, z, 0.5, theiler=theiler))
+
+
+@pytest.fixture(params=["trees", "lists", "race"])
+def strategy(request, monkeypatch):
+    """Each way of counting on the CPU, whatever the size of the problem."""
+    monkeypatch.setattr(cpu, "FEW", 10**9 if request.param == "trees" else 1)
+    monkeypatch.setattr(cpu, "SMALL", 10 if request.param == "race" else 10**9)
+
+
+def drawn(kind, shape, rng):
+    values = rng.normal(size=shape)
+    if kind == "heavy":
+        return rng.standard_cauchy(size=shape)
+    if kind == "glitch":
+        values[..., shape[-2] // 2, :] = 1e6
+    if kind == "levels":
+        return rng.integers(0, 3, size=shape).astype(float)
+    if kind == "constant":
+        return np.ones(shape)
+    if kind == "tiny":
+        return values * 1e-9
+    if kind == "huge":
+        return values * 1e12
+    return values
+
+
+@pytest.mark.parametrize("algorithm", [1, 2])
+@pytest.mark.parametrize("kind", ["normal", "heavy", "glitch", "levels", "constant", "tiny", "huge"])
+def test_every_strategy_counts_alike_on_awkward_x(strategy, kind, algorithm):
+    rng = np.random.default_rng(3)
+    x, (_, y, z) = drawn(kind, (35, 130, 2), rng), sample(3, 130, 1, 1, 2)
+    got = cpu.Neighbours(y, z).ksg(x, 3, algorithm)
+    boxes = cpu.Neighbours(y, z).within(x, 0.8)
+    for s in (0, 31, 32, 34):
+        np.testing.assert_array_equal([g[s] for g in got], naive.ksg_counts(x[s], y, z, 3, algorithm))
+        np.testing.assert_array_equal([g[s] for g in boxes], naive.box_counts(x[s], y, z, 0.8))
+
+
+@pytest.mark.parametrize("kind", ["heavy", "glitch", "levels", "constant", "tiny", "huge"])
+def test_every_strategy_counts_alike_on_awkward_y_and_z(strategy, kind):
+    rng = np.random.default_rng(4)
+    x, y, z = rng.normal(size=(9, 130, 1)), drawn(kind, (130, 1), rng), drawn(kind, (130, 2), rng)
+    for algorithm in (1, 2):
+        got = cpu.Neighbours(y, z).ksg(x, 4, algorithm)
+        np.testing.assert_array_equal([g[7] for g in got], naive.ksg_counts(x[7], y, z, 4, algorithm))
+
+
+def test_trials_are_kept_apart_by_their_times(strategy):
+    x, y, z = sample(5, 120, 2, 1, 2, b=9)
+    times = np.concatenate([np.arange(60), 1000 + np.arange(60)])[np.random.default_rng(0).permutation(120)]
+    got = cpu.Neighbours(y, z, times=times, theiler=7).ksg(x, 4)
+    boxes = cpu.Neighbours(y, z, times=times, theiler=7).within(x, 0.7)
+    for s in (0, 8):
+        np.testing.assert_array_equal([g[s] for g in got], naive.ksg_counts(x[s], y, z, 4, 1, times, 7))
+        np.testing.assert_array_equal([g[s] for g in boxes], naive.box_counts(x[s], y, z, 0.7, times, 7))
+
+
+@pytest.mark.parametrize("k", [1, 9, 30])
+def test_neighbours_run_out(strategy, k):
+    """A Theiler window that leaves fewer than k points, and one that leaves none."""
+    x, y, z = sample(6, 40, 1, 1, 1, b=9)
+    for theiler in (14, 39):
+        for algorithm in (1, 2):
+            got = cpu.Neighbours(y, z, theiler=theiler).ksg(x, k, algorithm)
+            want = naive.ksg_counts(x[8], y, z, k, algorithm, theiler=theiler)
+            np.testing.assert_array_equal([g[8] for g in got], want)
+
+
+def test_threads_and_batches_change_nothing(strategy):
+    x, y, z = sample(7, 700, 2, 1, 2, b=41)
+    whole = cpu.Neighbours(y, z).ksg(x, 4)
+    shared = cpu.Neighbours(y, z, threads=3).ksg(x, 4)
+    parts = [cpu.Neighbours(y, z).ksg(x[lo : lo + 17], 4) for lo in range(0, 41, 17)]
+    np.testing.assert_array_equal(whole, shared)
+    np.testing.assert_array_equal(whole, np.concatenate(parts, axis=1))
+
+
+def test_batches_larger_than_memory_allows_are_split(strategy, monkeypatch):
+    x, y, z = sample(8, 100, 2, 1, 2, b=70)
+    whole = cpu.Neighbours(y, z).ksg(x, 4), cpu.Neighbours(y, z).within(x, 1.0)
+    monkeypatch.setattr(cpu, "_CODES", 1)
+    np.testing.assert_array_equal(whole[0], cpu.Neighbours(y, z).ksg(x, 4))
+    np.testing.assert_array_equal(whole[1], cpu.Neighbours(y, z).within(x, 1.0))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 90),
+    dims=st.tuples(st.integers(0, 4), st.integers(1, 2), st.integers(0, 4)),
+    decimals=st.sampled_from([None, 2, 1, 0]),
+    k=st.integers(1, 6),
+    algorithm=st.sampled_from([1, 2]),
+    theiler=st.integers(0, 4),
+    radius=st.floats(0, 3),
+)
+def test_any_problem_equals_naive(seed, n, dims, decimals, k, algorithm, theiler, radius):
+    x, y, z = sample(seed, n, *dims, b=8, decimals=decimals)
+    one, many = (cpu.Neighbours(y, z, theiler=theiler) for _ in range(2))
+    want = naive.ksg_counts(x[0], y, z, k, algorithm, theiler=theiler)
+    np.testing.assert_array_equal([g[0] for g in one.ksg(x[:1], k, algorithm)], want)
+    np.testing.assert_array_equal([g[0] for g in many.ksg(x, k, algorithm)], want)
+    want = naive.box_counts(x[0], y, z, radius, theiler=theiler)
+    np.testing.assert_array_equal([g[0] for g in one.within(x[:1], radius)], want)
+    np.testing.assert_array_equal([g[0] for g in many.within(x, radius)], want)
+
+
+def test_large_trees_against_an_independent_search():
+    from scipy.spatial import cKDTree
+
+    x, y, z = sample(9, 5000, 2, 1, 2)
+    n_xz, n_yz, n_z = cpu.Neighbours(y, z).ksg(x, 4)
+    joint = np.hstack([x[0], y, z])
+    eps = np.nextafter(cKDTree(joint).query(joint, k=5, p=np.inf)[0][:, -1], 0)
+    for counts, block in ((n_xz, np.hstack([x[0], z])), (n_yz, np.hstack([y, z])), (n_z, z)):
+        want = cKDTree(block).query_ball_point(block, eps, p=np.inf, return_length=True) - 1
+        np.testing.assert_array_equal(counts[0], want)

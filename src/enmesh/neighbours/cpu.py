@@ -1,25 +1,29 @@
-"""Neighbour counts on the CPU: exact, in float64, by trees or by lists.
+"""Neighbour counts on the CPU: exact in float64, by trees or by lists.
 
 Two strategies give the same counts:
 
-- **trees** (`tree`): every question searches a tree over (x, y, z) for the k-th neighbour and trees over (x, z),
-  (y, z) and z for the counts. The trees over (y, z) and z are grown once.
+- **trees** (`tree`): a question searches a tree over (x, y, z) for the k-th neighbour and counts in trees over
+  (x, z), (y, z) and z. The last two are grown once. Best for few questions, and for low dimensions and many points.
 - **lists** (`lists`): the neighbours of each point in (y, z) and in z are listed once per batch and walked by 32
-  questions at a time.
+  questions at a time. Best for many questions.
 
-A pilot of a few points measures how long the lists would have to be, and `Neighbours` takes the cheaper strategy.
+A batch is a race: one question is answered by trees and a few points by lists, both are timed, and the faster
+strategy answers the rest. Only the speed depends on who wins.
 """
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
+from time import perf_counter
 
 import numpy as np
 
 from enmesh.neighbours import lists, tree
 
-_PILOT = 16  # points that tell how long the lists will be
-_CODES = 2**27  # int16 codes of x kept at once, 256 MiB
+FEW = 8  # fewer questions are asked one by one
+SMALL = 4096  # up to so many points lists always win
+_RUNS, _RUN = 4, 8  # stretches of points, and points in each, by which lists are timed
+_CODES = 2**25  # numbers of x that are kept in walking order at once, 320 MiB
 
 
 class Neighbours:
@@ -60,10 +64,24 @@ class Neighbours:
         n_xz, n_yz, n_z : (b, n) int32 arrays
             The point itself is not counted.
         """
-        x = np.ascontiguousarray(x, dtype=np.float64)
-        if len(x) > 1 and self.z.shape[1] > 0 and x.shape[2] > 0:
-            return self._ksg_by_lists(x, k, algorithm)
-        return self._ksg_by_trees(x, k, algorithm)
+        width = x.shape[2]
+
+        def ask(one, out):
+            joint = np.hstack([one, self.y, self.z])
+            blocks = width, width + self.y.shape[1]
+            radii = np.empty((3, len(joint)))
+            self._share(
+                tree.nearest, tree.grow(joint), self.times, self.theiler, k, algorithm, *blocks, radii
+            )
+            rx, ry, rz = radii
+            out[0] = self._count(self._grow(np.hstack([one, self.z])), width, rx, rz)
+            out[1] = self._count(self._yz_tree, self.y.shape[1], ry, rz)
+            out[2] = self._count(self._z_tree, 0, rz, rz)
+
+        def walk(codes, out, lo, hi):
+            lists.ksg(*self._listed, codes, k, algorithm, out, lo, hi)
+
+        return self._answer(x, 3, ask, walk, ("ksg", width, k))
 
     def within(self, x, radius):
         """Count the points no farther than ``radius``, a point itself included unless theiler > 0.
@@ -72,17 +90,69 @@ class Neighbours:
         -------
         n_xyz, n_xz, n_yz, n_z : (b, n) int32 arrays
         """
+        radius = min(float(radius), np.finfo(float).max)
+        half = np.full(len(self.y), radius)
+        how = {"cut": 0, "near": half, "far": half, "exclude": self.theiler > 0}
+        n_yz, n_z = self._count(self._yz_tree, **how), self._count(self._z_tree, **how)
+
+        def ask(one, out):
+            out[0] = self._count(self._grow(np.hstack([one, self.y, self.z])), **how)
+            out[1] = self._count(self._grow(np.hstack([one, self.z])), **how)
+
+        def walk(codes, out, lo, hi):
+            index, y, times, theiler = self._listed
+            lists.box(
+                index, y, times, theiler or -1, codes, radius, out, lo, hi
+            )  # -1: not even itself is left out
+
+        n_xyz, n_xz = self._answer(x, 2, ask, walk, ("within", x.shape[2], radius))
+        return n_xyz, n_xz, np.tile(n_yz, (len(x), 1)), np.tile(n_z, (len(x), 1))
+
+    def _answer(self, x, kinds, ask, walk, key):
+        """Fill (kinds, b, n) counts by ``ask(x[s], out)`` or ``walk(codes, out, lo, hi)``, the faster of the two."""
         x = np.ascontiguousarray(x, dtype=np.float64)
-        out = np.empty((4, *x.shape[:2]), np.int32)
-        width = np.full(len(self.y), min(float(radius), np.finfo(float).max))
-        how = {"cut": 0, "near": width, "far": width, "exclude": self.theiler > 0}
-        out[2] = self._count(self._yz_tree, **how)
-        out[3] = self._count(self._z_tree, **how)
-        for s, one in enumerate(x):
-            xz = np.hstack([one, self.z])
-            out[0, s] = self._count(self._grow(np.hstack([xz, self.y])), **how)
-            out[1, s] = self._count(self._grow(xz), **how)
+        b, n, width = x.shape
+        out = np.empty((kinds, b, n), np.int32)
+        if b < FEW or width == 0 or self.z.shape[1] == 0:
+            return self._ask_all(x, out, ask)
+        step = max(1, _CODES // (n * width * lists.SHORTS)) * lists.SHORTS
+        codes = lists.encode(x[:step], self._z_tree[1].order)
+        key = *key, min(b, step)
+        if n > SMALL and key not in self._lists_win:
+            self._lists_win[key] = self._race(x[0], codes, out, ask, walk)
+        if not self._lists_win.get(key, True):
+            return self._ask_all(x, out, ask)
+        for s in range(0, b, step):
+            if s > 0:
+                codes = lists.encode(x[s : s + step], self._z_tree[1].order)
+            self._share(walk, codes, out[:, s : s + step])
         return tuple(out)
+
+    def _ask_all(self, x, out, ask):
+        for s, one in enumerate(x):
+            ask(one, out[:, s])
+        return tuple(out)
+
+    def _race(self, one, codes, out, ask, walk):
+        """Time one question by trees and a few points by lists; return whether lists win."""
+        n, b = len(one), codes.shape[0]
+
+        def walk_some():
+            for lo in np.linspace(0, n - _RUN, _RUNS).astype(int):
+                walk(codes, out[:, :b], lo, lo + _RUN)
+
+        by_lists = _seconds(walk_some) * n / (_RUNS * _RUN * self.threads)
+        return by_lists < b * _seconds(ask, one, out[:, 0])
+
+    @cached_property
+    def _lists_win(self):
+        return {}
+
+    @cached_property
+    def _listed(self):
+        """What lists are made from: the tree over z, y in its order, and what is not to be compared."""
+        index = self._z_tree[1]
+        return index, self.y[index.order], self.times, self.theiler
 
     @cached_property
     def _z_tree(self):
@@ -126,39 +196,12 @@ class Neighbours:
             tree.leave_out(points, rows, start, stop, cut, near, far, out)
         return out
 
-    def _ksg_by_trees(self, x, k, algorithm):
-        out = np.empty((3, *x.shape[:2]), np.int32)
-        dx, dy = x.shape[2], self.y.shape[1]
-        radii = np.empty((3, len(self.y)))
-        for s, one in enumerate(x):
-            joint = np.hstack([one, self.y, self.z])
-            grown = tree.grow(joint)
-            self._share(tree.nearest, grown, self.times, self.theiler, k, algorithm, dx, dx + dy, radii)
-            rx, ry, rz = radii
-            out[0, s] = self._count(self._grow(np.hstack([one, self.z])), dx, rx, rz)
-            out[1, s] = self._count(self._yz_tree, dy, ry, rz)
-            out[2, s] = self._count(self._z_tree, 0, rz, rz)
-        return tuple(out)
 
-    def _ksg_by_lists(self, x, k, algorithm):
-        b, n, dx = x.shape
-        out = np.empty((3, b, n), np.int32)
-        index = self._z_tree[1]
-        y = self.y[index.order]
-        step = max(1, _CODES // (n * dx * lists.SHORTS)) * lists.SHORTS
-        guess = self._pilot(x[0], k)
-        for s in range(0, b, step):
-            codes = lists.encode(x[s : s + step], index.order)
-            part = out[:, s : s + step]
-            self._share(lists.walk, index, y, self.times, self.theiler, codes, k, algorithm, guess, part)
-        return tuple(out)
-
-    def _pilot(self, x, k):
-        """Mean k-th joint distance of a few points."""
-        n = len(x)
-        eps = []
-        for i in range(0, n, max(1, n // _PILOT)):
-            d = np.maximum(np.abs(x - x[i]).max(axis=1), np.abs(self.y - self.y[i]).max(axis=1))
-            d = np.maximum(d, np.abs(self.z - self.z[i]).max(axis=1))
-            eps.append(np.partition(d, min(k, n - 1))[min(k, n - 1)])
-        return float(np.mean(eps))
+def _seconds(work, *args):
+    """Time ``work(*args)``, again if kernels had to be compiled for it."""
+    kernels = tree.nearest, tree.count, tree.leave_out, lists.ksg, lists.box
+    known = [len(kernel.signatures) for kernel in kernels]
+    start = perf_counter()
+    work(*args)
+    took = perf_counter() - start
+    return took if known == [len(kernel.signatures) for kernel in kernels] else _seconds(work, *args)

@@ -15,8 +15,24 @@ import numpy as np
 from numba import njit
 
 from enmesh.neighbours.lanes import (
-    FLOATS, SHORTS, aligned, at_most, bits, both, either, first, gap, larger, largest, less, load, smaller, splat, store,
-    subtract, tally, unlike,
+    FLOATS,
+    SHORTS,
+    aligned,
+    at_most,
+    bits,
+    both,
+    either,
+    first,
+    gap,
+    larger,
+    largest,
+    load,
+    smaller,
+    splat,
+    store,
+    subtract,
+    tally,
+    unlike,
 )  # fmt: skip
 
 TOP = 32767  # the largest code of a distance; stands for itself and everything above
@@ -27,8 +43,7 @@ _CHUNK = 8  # list entries between two looks at the stopping rule
 _SLACK = 2  # codes by which a distance no larger than another may seem larger
 _BLOCK = 16  # points whose lists are alive at once
 _GROWTH = 2.0  # at most, of a list radius that proved too short
-_MARGIN = 1.0  # list radius over the mean of what the last points needed
-_MEMORY = 16  # points in that mean
+_MEMORY = 16  # points over which the list radius is learnt
 
 
 class Codes(NamedTuple):
@@ -62,7 +77,7 @@ def encode(x, order):
     b, n, dims = x.shape
     sample = x[0] if b * n < 10_000 else x[:: max(1, b // 8)].reshape(-1, dims)[:: max(1, n // 1000)]
     tails = np.quantile(sample, [0.001, 0.5, 0.999], axis=0)
-    least, most = _extent(x)
+    least, most = _bounds(x)
     low = np.maximum(least, tails[1] - 4 * (tails[1] - tails[0]))
     high = np.minimum(most, tails[1] + 4 * (tails[2] - tails[1]))
     span = float((high - low).max())
@@ -75,7 +90,7 @@ def encode(x, order):
 
 
 @njit(cache=True, nogil=True)
-def _extent(x):
+def _bounds(x):
     """Smallest and largest value along each axis."""
     least, most = x[0, 0].copy(), x[0, 0].copy()
     for s in range(x.shape[0]):
@@ -139,7 +154,9 @@ def _collect(tree, times, theiler, p, radius, found, away):
                 continue
             d = splat(0.0)
             for c in range(dims):
-                d = larger(d, gap(load(points, (child * dims + c) * FLOATS), splat(points[here + c * FLOATS])))
+                d = larger(
+                    d, gap(load(points, (child * dims + c) * FLOATS), splat(points[here + c * FLOATS]))
+                )
             store(near, 0, d)
             hits = bits(at_most(d, r))
             while hits:
@@ -245,16 +262,17 @@ def _kth(codes, here, base, dims, near, q, k, best, seen):
 
 
 @njit(cache=True, nogil=True)
-def _refine(x, g, order, base, here, near, seen, total, k, algorithm, limit, best, who):
+def _refine(x, order, base, here, near, seen, total, k, algorithm, limit, best, who):
     """Exact k nearest joint neighbours of each lane, among the entries seen."""
     exact, codes = x.exact, x.codes
-    b, n, dims = x.shape
+    dims = x.shape[2]
     ys, zs, y_code, z_code, row, _, _, _ = near
     best[:] = np.inf
     who[:] = -1
     last = load(limit, 0)
-    # nearer than the k-th for sure: algorithm 1 needs no more than to count them
-    nearer = subtract(last, splat(np.int16(_SLACK + 1 if algorithm == 1 else TOP)))
+    nearer = splat(np.int16(-1))
+    if algorithm == 1 and x.bound > EDGE:  # nearer than the k-th for sure: it is enough to count them
+        nearer = subtract(last, splat(np.int16(_SLACK + 1)))
     reach = subtract(smaller(last, splat(np.int16(TOP - _SLACK))), splat(np.int16(-_SLACK)))
     for e in range(total):
         f = seen[e]
@@ -272,10 +290,28 @@ def _refine(x, g, order, base, here, near, seen, total, k, algorithm, limit, bes
             h, rank = m * k + k - 1, order[row[f]]  # among equal distances the smaller original row wins
             if away > best[h] or (away == best[h] and who[h] >= 0 and rank > order[row[who[h]]]):
                 continue
-            while h > m * k and (best[h - 1] > away or (best[h - 1] == away and order[row[who[h - 1]]] > rank)):
+            while h > m * k and (
+                best[h - 1] > away or (best[h - 1] == away and order[row[who[h - 1]]] > rank)
+            ):
                 best[h], who[h] = best[h - 1], who[h - 1]
                 h -= 1
             best[h], who[h] = away, f
+
+
+@njit(cache=True, nogil=True)
+def _unclip(x, here, limit, near, q, seen, total):
+    """Where clipped codes may have hidden distance from a lane, let it see the whole list; return its length."""
+    dims, suspect = x.shape[2], False
+    for m in range(SHORTS):
+        for c in range(dims):
+            if abs(x.codes[here + c * SHORTS + m]) + limit[m] + _SLACK >= x.bound:
+                limit[m] = TOP
+                suspect = True
+    if suspect:
+        total = near.size[q]
+        for e in range(total):
+            seen[e] = near.at[q] + e
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -326,7 +362,7 @@ def _flush(total, out, block):
 def _count_xz(x, g, base, here, far, q, radius, sure, possible, out):
     """n_xz and n_z of each lane, along the z list."""
     exact, codes = x.exact, x.codes
-    b, n, dims = x.shape
+    b, _, dims = x.shape
     _, zs, _, z_code, row, low, at, end = _list(far, q)
     sure_x, sure_z = load(sure, 0), load(sure, 2 * SHORTS)
     may_x, may_z = load(possible, 0), load(possible, 2 * SHORTS)
@@ -366,7 +402,7 @@ def _count_xz(x, g, base, here, far, q, radius, sure, possible, out):
 @njit(cache=True, nogil=True)
 def _radii(x, g, base, here, near, best, who, k, algorithm, radius):
     """Inclusive radii (x, y, z) of each lane."""
-    b, n, dims = x.shape
+    b, _, dims = x.shape
     for m in range(min(SHORTS, b - g * SHORTS)):
         if algorithm == 1:
             radius[0, m] = radius[1, m] = radius[2, m] = np.nextafter(best[m * k + k - 1], -np.inf)
@@ -401,71 +437,184 @@ def _empty(capacity):
 
 
 @njit(cache=True, nogil=True)
-def walk(tree, y, times, theiler, x, k, algorithm, guess, out, lo, hi):
-    """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n)."""
-    order = tree.order
-    b, n, dims = x.shape
+def _enlist(tree, y, times, theiler, scale, p, radius, near, far, q, ends, found, ys, zs, heads):
+    """Write the lists of tree position p as the q-th of a block; ``ends`` are the ends of both."""
+    total = _collect(tree, times, theiler, p, radius, found, zs)
+    ys[:total] = 0.0
+    ends[1] = _append(far, q, ends[1], found, ys, zs, total, radius, scale, heads)
+    close = 0
+    for e in range(total):
+        d = _distance(y, found[e], p)
+        if d <= radius:
+            found[close], ys[close], zs[close] = found[e], d, zs[e]
+            close += 1
+    ends[0] = _append(near, q, ends[0], found, ys, zs, close, radius, scale, heads)
+
+
+@njit(cache=True, nogil=True)
+def _settle(x, order, g, p, near, far, q, k, algorithm, reach, seen, work, counts):
+    """Count for one point and one group of questions; return the list radius that it takes.
+
+    If that is more than ``reach``, the radius of the lists at hand, there is no count yet.
+    """
+    n, dims = x.shape[1], x.shape[2]
+    codes, best, who, radius, sure, possible, safe = work
+    base = g * n * dims * SHORTS
+    here = base + p * dims * SHORTS
+    last, total = _kth(x.codes, here, base, dims, near, q, k, codes, seen)
+    if last >= TOP - _SLACK and reach < np.inf:
+        return np.inf
+    takes = (last + _SLOP) / x.scale if last < TOP - _SLACK else np.inf
+    if takes > reach:
+        return takes
+    limit = codes[(k - 1) * SHORTS :]
+    if x.bound == EDGE:
+        total = _unclip(x, here, limit, near, q, seen, total)
+    _refine(x, order, base, here, near, seen, total, k, algorithm, limit, best, who)
+    _radii(x, g, base, here, near, best, who, k, algorithm, radius)
+    if x.bound == EDGE:
+        takes = max(takes, best.max())
+        if takes > reach:
+            return takes
+        _safe(x, here, dims, radius, safe)
+    for block in range(3):
+        _limits(radius, x.scale, sure, possible, block, safe)
+    counts[:] = 0
+    _count_yz(near, q, radius, sure, possible, counts)
+    _count_xz(x, g, base, here, far, q, radius, sure, possible, counts)
+    return takes
+
+
+@njit(cache=True, nogil=True)
+def ksg(tree, y, times, theiler, x, k, algorithm, out, lo, hi):
+    """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n).
+
+    Points wait in a queue until all their groups are settled, with longer lists if need be. How far the lists of
+    the last points had to reach is the first guess for the next: neighbours in the tree are neighbours in z.
+    """
+    b, n, _ = x.shape
     groups = (b + SHORTS - 1) // SHORTS
     capacity = n + max(n, 1 << 14) + _CHUNK
-    found, heads = np.empty(n, np.int32), np.empty(n + 2, np.int32)
-    ys, zs, none, seen = np.empty(n), np.empty(n), np.zeros(n), np.empty(n, np.int32)
-    near, far = _empty(capacity), _empty(capacity)
-    who, reach, pending = np.empty(_BLOCK, np.int64), np.empty(_BLOCK), np.empty((_BLOCK, groups), np.bool_)
-    need = np.empty(_BLOCK)
-    codes, best, ids = np.empty(k * SHORTS, np.int16), np.empty(SHORTS * k), np.empty(SHORTS * k, np.int64)
-    radius, counts = np.zeros((3, SHORTS)), np.zeros((3, SHORTS), np.int32)
-    sure, possible, safe = np.empty(3 * SHORTS, np.int16), np.empty(3 * SHORTS, np.int16), np.ones(SHORTS, np.bool_)
-    waiting, p = 0, lo
+    near, far, ends = _empty(capacity), _empty(capacity), np.zeros(2, np.int64)
+    found, heads, seen = np.empty(n, np.int32), np.empty(n + 2, np.int32), np.empty(n, np.int32)
+    ys, zs, counts = np.empty(n), np.empty(n), np.zeros((3, SHORTS), np.int32)
+    work = (
+        np.empty(k * SHORTS, np.int16), np.empty(SHORTS * k), np.empty(SHORTS * k, np.int64), np.zeros((3, SHORTS)),
+        np.empty(3 * SHORTS, np.int16), np.empty(3 * SHORTS, np.int16), np.ones(SHORTS, np.bool_),
+    )  # fmt: skip
+    who, pending = np.empty(_BLOCK, np.int64), np.empty((_BLOCK, groups), np.bool_)
+    reach, takes = np.empty(_BLOCK), np.empty(_BLOCK)
+    everything = _extent(tree, len(tree.start) - 2, 0)
+    waiting, p, guess = 0, lo, _extent(tree, 0, lo // FLOATS**2)
     while waiting > 0 or p < hi:
         while waiting < _BLOCK and p < hi:
-            who[waiting], reach[waiting], need[waiting] = p, guess * _MARGIN, 0.0
+            who[waiting], reach[waiting] = p, guess
             pending[waiting] = True
             waiting += 1
             p += 1
-        near_end = far_end = built = 0
-        while built < waiting and far_end + n + _CHUNK <= capacity:
-            i, r = who[built], reach[built]
-            total = _collect(tree, times, theiler, i, r, found, zs)
-            far_end = _append(far, built, far_end, found, none, zs, total, r, x.scale, heads)
-            m = 0
-            for e in range(total):
-                d = _distance(y, found[e], i)
-                if d <= r:
-                    found[m], ys[m], zs[m] = found[e], d, zs[e]
-                    m += 1
-            near_end = _append(near, built, near_end, found, ys, zs, m, r, x.scale, heads)
+        built = 0
+        ends[:] = 0
+        while built < waiting and ends[1] + n + _CHUNK <= capacity:
+            radius = reach[built]
+            _enlist(
+                tree, y, times, theiler, x.scale, who[built], radius, near, far, built, ends, found, ys, zs, heads
+            )  # fmt: skip
+            takes[built] = 0.0
             built += 1
         for g in range(groups):
-            base = g * n * dims * SHORTS
             for q in range(built):
-                if not pending[q, g]:
-                    continue
-                here = base + who[q] * dims * SHORTS
-                last, total = _kth(x.codes, here, base, dims, near, q, k, codes, seen)
-                need[q] = max(need[q], (last + _SLOP) / x.scale)
-                if (last + _SLOP) / x.scale > reach[q]:
-                    continue
-                pending[q, g] = False
-                _refine(x, g, order, base, here, near, seen, total, k, algorithm, codes[(k - 1) * SHORTS :], best, ids)
-                _radii(x, g, base, here, near, best, ids, k, algorithm, radius)
-                if x.bound == EDGE:
-                    _safe(x, here, dims, radius, safe)
-                for block in range(3):
-                    _limits(radius, x.scale, sure, possible, block, safe)
-                counts[:] = 0
-                _count_yz(near, q, radius, sure, possible, counts)
-                _count_xz(x, g, base, here, far, q, radius, sure, possible, counts)
-                for m in range(3):
-                    for s in range(min(SHORTS, b - g * SHORTS)):
-                        out[m, g * SHORTS + s, order[who[q]]] = counts[m, s]
+                if pending[q, g]:
+                    t = _settle(
+                        x, tree.order, g, who[q], near, far, q, k, algorithm, reach[q], seen, work, counts
+                    )
+                    takes[q] = max(takes[q], t)
+                    pending[q, g] = t > reach[q]
+                    if t <= reach[q]:
+                        row = tree.order[who[q]]
+                        for block in range(3):
+                            for m in range(min(SHORTS, b - g * SHORTS)):
+                                out[block, g * SHORTS + m, row] = counts[block, m]
         kept = 0
         for q in range(waiting):
             if not pending[q].any():
-                guess += (need[q] - guess) / _MEMORY
+                if takes[q] < np.inf:
+                    guess += (takes[q] - guess) / _MEMORY
                 continue
             if q < built:
-                reach[q] = np.inf if far.size[q] >= n - 1 else min(need[q], reach[q] * _GROWTH)
-            who[kept], reach[kept], need[kept] = who[q], reach[q], 0.0
+                longer = max(reach[q] * _GROWTH, everything / 64)
+                reach[q] = np.inf if reach[q] >= everything else min(takes[q], longer)
+            who[kept], reach[kept] = who[q], reach[q]
             pending[kept] = pending[q]
             kept += 1
         waiting = kept
+
+
+@njit(cache=True, nogil=True)
+def _extent(tree, level, node):
+    """Widest side of the box around a node of the tree."""
+    _, _, boxes, start, dims = tree
+    widest = 0.0
+    for c in range(dims):
+        low, high = np.inf, -np.inf
+        for m in range(FLOATS):
+            at = ((start[level] + node) * dims + c) * 2 * FLOATS + m
+            low, high = min(low, boxes[at]), max(high, boxes[at + FLOATS])
+        widest = max(widest, high - low)
+    return widest
+
+
+@njit(cache=True, nogil=True)
+def box(tree, y, times, theiler, x, radius, out, lo, hi):
+    """Write (n_xyz, n_xz) within ``radius``, inclusive, of tree positions lo..hi to ``out`` (2, b, n)."""
+    order, exact, codes = tree.order, x.exact, x.codes
+    b, n, dims = x.shape
+    found, near, far = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
+    zs, counts = np.empty(n), np.zeros((2, SHORTS), np.int32)
+    widths, safe = np.full((3, SHORTS), radius), np.ones(SHORTS, np.bool_)
+    sure, possible = np.empty(SHORTS, np.int16), np.empty(SHORTS, np.int16)
+    for p in range(lo, hi):
+        total = _collect(tree, times, theiler, p, radius, found, zs)
+        n_near = n_far = 0
+        for e in range(total):
+            if _distance(y, found[e], p) <= radius:
+                near[n_near] = found[e]
+                n_near += 1
+            else:
+                far[n_far] = found[e]
+                n_far += 1
+        for g in range((b + SHORTS - 1) // SHORTS):
+            base = g * n * dims * SHORTS
+            here = base + p * dims * SHORTS
+            if x.bound == EDGE:
+                _safe(x, here, dims, widths, safe)
+            _limits(widths, x.scale, sure, possible, 0, safe)
+            counts[:] = 0
+            _count_x(exact, codes, dims, base, here, near, n_near, radius, sure, possible, counts, 0)
+            counts[1] = counts[0]
+            _count_x(exact, codes, dims, base, here, far, n_far, radius, sure, possible, counts, 1)
+            for m in range(2):
+                for s in range(min(SHORTS, b - g * SHORTS)):
+                    out[m, g * SHORTS + s, order[p]] = counts[m, s]
+
+
+@njit(cache=True, nogil=True)
+def _count_x(exact, codes, dims, base, here, rows, total, radius, sure, possible, out, block):
+    """Add to ``out[block]`` how many of the ``rows`` lie within ``radius`` in x."""
+    surely, maybe = load(sure, 0), load(possible, 0)
+    count = splat(np.int16(0))
+    for e in range(total):
+        there = base + rows[e] * dims * SHORTS
+        d = _separation(codes, here, there, dims)
+        inside = at_most(d, surely)
+        count = tally(count, inside)
+        doubt = bits(unlike(inside, at_most(d, maybe)))
+        while doubt:
+            m = first(doubt)
+            doubt &= doubt - 1
+            close = True
+            for c in range(m * dims, m * dims + dims):
+                close &= abs(exact[here + c] - exact[there + c]) <= radius
+            out[block, m] += close
+        if e % 16384 == 16383:
+            count = _flush(count, out, block)
+    _flush(count, out, block)

@@ -12,7 +12,20 @@ import numpy as np
 from numba import njit
 
 from enmesh.neighbours.lanes import (
-    FLOATS, aligned, at_most, bits, both, first, gap, larger, load, ones, smallest, splat, store, subtract,
+    FLOATS,
+    aligned,
+    at_most,
+    bits,
+    both,
+    first,
+    gap,
+    larger,
+    load,
+    ones,
+    smallest,
+    splat,
+    store,
+    subtract,
 )  # fmt: skip
 
 _SAMPLE = 256  # points that decide along which axis a range is cut
@@ -229,7 +242,9 @@ def nearest(tree, times, theiler, k, algorithm, y_start, z_start, radii, lo, hi)
                 near = splat(0.0)
                 for c in range(dims):
                     low, high = load(boxes, box + c * 2 * FLOATS), load(boxes, box + c * 2 * FLOATS + FLOATS)
-                    near = larger(near, larger(subtract(low, splat(query[c])), subtract(splat(query[c]), high)))
+                    near = larger(
+                        near, larger(subtract(low, splat(query[c])), subtract(splat(query[c]), high))
+                    )
                 store(reach, level * FLOATS, near)
             near = load(reach, level * FLOATS)
             closest = smallest(near)
