@@ -16,6 +16,7 @@ from itertools import combinations
 from pathlib import Path
 
 import joblib
+from joblib.externals.loky import get_reusable_executor
 
 import enmesh as em
 from enmesh.evaluate import Evaluator
@@ -96,42 +97,44 @@ def overhead():
         print(f"{label}: {(min(times) - plain) / len(asked) * 1e6:+.0f} us per family")
 
 
-def workers(rounds=3):
-    """Take turns, so that other work on the machine meets all alike; the median of ratios within a round."""
+def workers(rounds=2):
+    """Take turns, so that other work on the machine meets all alike.
+
+    Where others compete for the cores, the ratio of wall times says little; seconds of CPU do not depend on them, and
+    twice the ratio of those is what two free cores could give at most.
+    """
     series = em.simulate.coupled_map({"a": [], "b": ["a"], "c": ["b"], "d": ["c"], "e": []}, n=1500, seed=0)
-    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(dim=2), alpha=0.99)
+    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(dim=2), alpha=0.99, n_surrogates=399)
     asked = families(5, 3)
     arrangements = {
         "1 worker": {"n_jobs": 1},
         "2 threads": {"backend": "threading", "n_jobs": 2},
         "2 processes": {"backend": "loky", "n_jobs": 2},
     }
-
-    def run(options, some=asked):
-        began = time.perf_counter()
-        with joblib.parallel_config(**options), Evaluator(score, series) as evaluate:
-            return evaluate(some), time.perf_counter() - began
-
-    for options in arrangements.values():
-        run(options, asked[:8])  # compile, start processes
-    times = {label: [] for label in arrangements}
+    wall, cpu = ({label: [] for label in arrangements} for _ in range(2))
+    with Evaluator(score, series) as evaluate:
+        evaluate(asked[:8])  # compile
     for number in range(rounds):
         found = set()
         for label, options in arrangements.items():
-            scores, took = run(options)
-            found.add(scores.tobytes())
-            times[label].append(took)
-        same = len(found) == 1
-        print(
-            number,
-            {label: round(took[-1], 1) for label, took in times.items()},
-            "same bits:",
-            same,
-            flush=True,
-        )
+            began, spent = time.perf_counter(), cpu_seconds()
+            with joblib.parallel_config(**options), Evaluator(score, series) as evaluate:
+                found.add(evaluate(asked).tobytes())
+            wall[label].append(time.perf_counter() - began)
+            get_reusable_executor().shutdown(wait=True)  # their seconds count once they are gone
+            cpu[label].append(cpu_seconds() - spent)
+        now = {label: f"{wall[label][-1]:.1f} s, cpu {cpu[label][-1]:.1f} s" for label in arrangements}
+        print(number, now, "same bits:", len(found) == 1, flush=True)
     for label in list(arrangements)[1:]:
-        ratio = statistics.median(one / two for one, two in zip(times["1 worker"], times[label]))
-        print(f"{label}: {ratio:.2f} times as fast as 1 worker")
+        faster = statistics.median(one / two for one, two in zip(wall["1 worker"], wall[label]))
+        at_most = 2 * statistics.median(one / two for one, two in zip(cpu["1 worker"], cpu[label]))
+        print(f"{label}: {faster:.2f} times as fast as 1 worker; by seconds of CPU at most {at_most:.2f}")
+
+
+def cpu_seconds() -> float:
+    """Seconds of CPU of this process and of all workers that are gone."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def large(n_jobs):

@@ -4,6 +4,8 @@ import io
 import logging
 import os
 import signal
+import subprocess
+import sys
 from itertools import combinations
 
 import joblib
@@ -345,3 +347,33 @@ def test_a_bar_appears_and_goes(monkeypatch):
 def test_progress_true_is_lines_without_a_terminal(monkeypatch):
     monkeypatch.setattr("sys.stderr", io.StringIO())
     assert isinstance(progress_module.reporter(True), progress_module.Lines)
+
+
+MEMORY = """
+import resource, sys
+import numpy as np, enmesh as em
+from enmesh.evaluate import Evaluator
+
+if __name__ == "__main__":
+    series = em.Series(np.random.default_rng(0).normal(size=(8_000, 6)))
+    score = em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(), alpha=0.9, n_surrogates=199)
+    with Evaluator(score, series, n_jobs=8, memory=int(sys.argv[1])) as evaluate:
+        evaluate([(i, (j,)) for i in range(6) for j in range(6) if i != j])
+        workers = evaluate._workers._backend()[1]
+    from joblib.externals.loky import get_reusable_executor
+    get_reusable_executor().shutdown(wait=True)
+    here, worker = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(workers, 1024 * (here + worker * (workers if workers > 1 else 0)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gigabytes", [1.0, 2.0])
+def test_memory_is_respected(tmp_path, gigabytes):
+    (tmp_path / "job.py").write_text(MEMORY)
+    command = [sys.executable, str(tmp_path / "job.py"), str(int(gigabytes * 1e9))]
+    workers, used = map(
+        int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    )
+    assert workers == {1.0: 1, 2.0: 3}[gigabytes]
+    assert used <= gigabytes * 1e9

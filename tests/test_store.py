@@ -199,6 +199,26 @@ def test_an_empty_file_becomes_a_store(series, tmp_path):
     assert runs(tmp_path / "run.db")[0]["families"] == 1
 
 
+def test_killed_while_the_file_was_made(tmp_path):
+    """Pages are on disk and the transaction is not finished: a copy of both files is what a kill leaves."""
+    db = sqlite3.connect(tmp_path / "making.db", isolation_level=None)
+    db.execute("PRAGMA cache_size=2")
+    db.execute("BEGIN IMMEDIATE")
+    db.execute(f"PRAGMA application_id={module.APPLICATION}")
+    db.execute(f"PRAGMA user_version={module.LAYOUT}")
+    for i in range(20):
+        db.execute(f"CREATE TABLE t{i} (x)")
+        db.execute(f"INSERT INTO t{i} VALUES (zeroblob(10000))")
+    for end in ("", "-journal"):
+        shutil.copy(tmp_path / f"making.db{end}", tmp_path / f"run.db{end}")
+    db.close()
+    assert (tmp_path / "run.db").stat().st_size > 4096
+    store = Store(tmp_path / "run.db", "key", DESCRIPTION)
+    store.write({FAMILY: 1.0})
+    store.close()
+    assert runs(tmp_path / "run.db")[0]["families"] == 1
+
+
 def test_a_store_locked_by_another_process(series, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "WAIT", 0.2)
     path = sound_store(tmp_path / "run.db")

@@ -23,7 +23,7 @@ from enmesh.significance import LOOK_EVERY, Significance
 # Families per target that need no screening: 30 nodes with an analytic null, 8 with surrogates, at 3 parents.
 BUDGET_ANALYTIC, BUDGET_SURROGATES = 4100, 64
 # Level of the tests where the budget does not ask for a stricter one, and sources conditioned on at most.
-LENIENT, DEPTH = 0.1, 2
+LENIENT, DEPTH = 0.2, 2
 # Probability with which a parent of the stated strength may be lost over all its tests.
 MISS = 0.01
 
@@ -64,7 +64,7 @@ def screen(
         None screens when there are more families than the budget, True always, False never; a number is that
         of candidates a target keeps at most.
     level
-        Level of the tests; by default 0.1, or less where unrelated sources alone would fill half the budget.
+        Level of the tests; by default 0.2, or less where unrelated sources alone would fill half the budget.
     miss
         Probability of losing a parent as strong as the report's ``detectable``, over all tests it undergoes.
     choices

@@ -247,14 +247,10 @@ def _refuse_foreign(path: Path) -> None:
         raise InputError(f"the store {path} cannot be made: there is no folder {path.parent}")
     if path.is_dir():
         raise InputError(f"the store {path} is a folder; give a file name such as {path / 'run.db'}")
-    if not path.exists() or not path.stat().st_size:
+    if not path.exists() or not path.stat().st_size or _undone(path):
         return
-    try:
-        with path.open("rb") as file:
-            header = file.read(100)
-    except OSError as error:
-        raise InputError(f"the store {path} cannot be read ({error.strerror}); give another file") from None
-    if header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72]) != APPLICATION:
+    header = _header(path)
+    if not _is_ours(header):
         raise InputError(f"{path} is not an enmesh store and was left as it is; give another file name")
     if int.from_bytes(header[60:64]) != LAYOUT:
         raise InputError(f"{path} was written by another version of enmesh; give another file name")
@@ -262,6 +258,27 @@ def _refuse_foreign(path: Path) -> None:
         found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
         raise _damaged(path, found)
+
+
+def _header(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(100)
+    except OSError as error:
+        raise InputError(f"the store {path} cannot be read ({error.strerror}); give another file") from None
+
+
+def _is_ours(header: bytes) -> bool:
+    return header[:16] == b"SQLite format 3\0" and int.from_bytes(header[68:72]) == APPLICATION
+
+
+def _undone(path: Path) -> bool:
+    """Whether the file was being made when its process was killed; SQLite then empties it by its journal."""
+    header = _header(path)
+    if not Path(f"{path}-journal").exists() or (any(header) and not _is_ours(header)):
+        return False
+    with _explained(path), closing(sqlite3.connect(path, timeout=WAIT)) as db:
+        return not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
