@@ -185,11 +185,17 @@ def largest_penalty(alpha, r_target, r_own, r_parents):
     return max(total(order) for order in permutations(r_parents))
 
 
-def smallest_sequential(parents, step):
-    """The TEE total over all orders; step(j, earlier) is T - T_alpha."""
-    return min(
-        sum(step(j, tuple(sorted(order[:i]))) for i, j in enumerate(order)) for order in permutations(parents)
-    )
+def smallest_sequential(parents, value, penalty):
+    """TEE of a set: values from the strongest single parent on, minus the largest penalty over all orders.
+
+    ``value(j, earlier)`` is T, ``penalty(j, earlier)`` is T_alpha.
+    """
+
+    def total(order, term):
+        return sum(term(j, tuple(sorted(order[:i]))) for i, j in enumerate(order))
+
+    strongest_first = sorted(parents, key=lambda j: -value(j, ()))
+    return total(strongest_first, value) - max(total(order, penalty) for order in permutations(parents))
 
 
 def quantile(null, alpha):

@@ -1,4 +1,4 @@
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -222,19 +222,35 @@ def test_tea_flips_between_nats_and_bits():
 # --- TEE ------------------------------------------------------------------------------------------------------------
 
 
+def three_drivers(n):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(n, 4))
+    values[1:, 3] += values[:-1, :3] @ [0.3, 0.8, 0.5]
+    return em.Series(values, names="abcd")
+
+
 @pytest.mark.parametrize("estimator", [em.Gaussian(), em.KSG()])
-def test_sequential_tee_is_the_smallest_total_over_orders(estimator):
-    series = linear(150)
+@pytest.mark.parametrize("parents", [(0, 1), (0, 1, 2)])
+def test_sequential_tee_takes_the_largest_penalty_over_orders(estimator, parents):
+    series = three_drivers(150)
     score = em.TEE(estimator=estimator, embedding=em.Embedding(), alpha=0.9, n_surrogates=19, seed=4)
     ask = Transfers(series, estimator, em.Embedding())
 
-    def step(j, earlier):
-        null = null_values(ask, (j,), 2, earlier, em.CircularShift(), 19, 4)
-        return ask.value((j,), 2, earlier) - naive.quantile(null, 0.9)
+    def value(j, earlier):
+        return ask.value((j,), 3, earlier)
 
-    assert em.score(series, {"c": ["a", "b"]}, score).local["c"] == pytest.approx(
-        naive.smallest_sequential((0, 1), step), abs=1e-12
-    )
+    def penalty(j, earlier):
+        return naive.quantile(null_values(ask, (j,), 3, earlier, em.CircularShift(), 19, 4), 0.9)
+
+    expected = naive.smallest_sequential(parents, value, penalty)
+    assert score.bind(series).local(3, parents) == pytest.approx(expected, abs=1e-12)
+    if estimator.monotone:  # where the chain rule holds, this is the smallest total over orders
+        orders = permutations(parents)
+        totals = [
+            sum(value(j, tuple(sorted(o[:i]))) - penalty(j, tuple(sorted(o[:i]))) for i, j in enumerate(o))
+            for o in orders
+        ]
+        assert expected == pytest.approx(min(totals), abs=1e-12)
 
 
 def test_first_terms_of_sequential_tee_sum_to_the_collective_te():

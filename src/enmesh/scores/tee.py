@@ -4,8 +4,14 @@ Sequential (default), parent by parent, shuffling only the parent in question:
 
     g_TEE(i, parents) = sum_j [ T(j | own past, earlier) - T_alpha(j^s | own past, earlier) ]
 
-and the smallest total over all orders, the most conservative, so that the score belongs to the set. Collective is the
-paper's literal form, T - T_alpha of all parents shuffled together; it keeps spurious parents beside a strong one.
+with the largest sum of T_alpha over all orders, so that the score belongs to the set and is the most conservative. The
+first terms sum to the collective T in any order for Gaussian and Discrete, so that this is the smallest total over
+orders. Estimates of KSG and Kernel do not obey the chain rule: theirs are summed from the strongest single parent to
+the weakest. (Letting their smallest sum over orders decide as well keeps a spurious parent half as often as asked for,
+because a strong parent is underestimated given a spurious one.)
+
+Collective is the paper's literal form, T - T_alpha of all parents shuffled together; it keeps spurious parents beside a
+strong one.
 """
 
 from dataclasses import dataclass
@@ -26,7 +32,7 @@ from enmesh.significance import (
 )
 from enmesh.surrogates import CircularShift, Surrogate
 
-# All orders up to this many parents; beyond, the one from the strongest to the weakest single parent.
+# Penalties over all orders up to this many parents; beyond, along that from the strongest to the weakest.
 ALL_ORDERS = 3
 
 
@@ -77,7 +83,7 @@ class _TEEScorer(Scorer):
     def __init__(self, score, series):
         super().__init__(score, series)
         self._steps: dict[tuple, _Step] = {}
-        self._totals: dict[tuple, float] = {}
+        self._penalties: dict[tuple, float] = {}
         self._singles: dict[tuple[int, int], float] = {}
 
     def local(self, target, parents):
@@ -86,9 +92,11 @@ class _TEEScorer(Scorer):
         if self._is_one_piece:
             step = self._step(target, tuple(parents), ())
             return step.value - step.penalty
+        steps = self._along(target, self._strongest_first(target, parents))
+        value = sum(step.value for step in steps)
         if len(parents) > ALL_ORDERS:
-            return self._along(target, self._strongest_first(target, parents))
-        return self._smallest(target, tuple(parents))
+            return value - sum(step.penalty for step in steps)
+        return value - self._largest_penalty(target, tuple(parents))
 
     def edge(self, source, target, given):
         return empirical(self.ask, (source,), target, given, *self._sampling())
@@ -138,18 +146,17 @@ class _TEEScorer(Scorer):
             self._steps[key] = _Step(self.ask.value(sources, target, earlier), penalty)
         return self._steps[key]
 
-    def _smallest(self, target, parents):
-        """Return the smallest total over orders: over the last parent j, the rest's smallest plus j given the rest."""
+    def _largest_penalty(self, target, parents):
+        """Return the largest sum over orders: over the last parent j, the rest's largest plus j's given the rest."""
         if not parents:
             return 0.0
-        if (target, parents) not in self._totals:
-            totals = []
+        if (target, parents) not in self._penalties:
+            sums = []
             for j in parents:
                 rest = tuple(p for p in parents if p != j)
-                step = self._step(target, (j,), rest)
-                totals.append(self._smallest(target, rest) + step.value - step.penalty)
-            self._totals[target, parents] = min(totals)
-        return self._totals[target, parents]
+                sums.append(self._largest_penalty(target, rest) + self._step(target, (j,), rest).penalty)
+            self._penalties[target, parents] = max(sums)
+        return self._penalties[target, parents]
 
     def _strongest_first(self, target, parents):
         return sorted(parents, key=lambda j: (-self._single(target, j), j))
@@ -161,8 +168,4 @@ class _TEEScorer(Scorer):
         return self._singles[target, j]
 
     def _along(self, target, order):
-        total = 0.0
-        for position, j in enumerate(order):
-            step = self._step(target, (j,), tuple(sorted(order[:position])))
-            total += step.value - step.penalty
-        return total
+        return [self._step(target, (j,), tuple(sorted(order[:position]))) for position, j in enumerate(order)]
