@@ -97,7 +97,7 @@ def _verdict(score, quantity, unit, measured, penalty):
 def _draw(points, tea, tee, n):
     from scipy.special import chdtr
 
-    drawn, axes = figure(9.2, 3.9, 1, 2)
+    drawn, axes = figure(9.2, 4.5, 1, 2)
     labels = (
         f"(a) TEA: chi-square, 1 degree of freedom\n2NT (nats), N = {n}",
         f"(b) TEE: box kernel, width {WIDTH:g}, surrogates\nT (nats)",
@@ -111,8 +111,8 @@ def _draw(points, tea, tee, n):
     axes[0, 0].plot(grid, chdtr(1, grid), color=MARK, lw=1, zorder=2, label="chi-square distribution")
     axes[0, 0].set_xlim(0, None)
     axes[0, 0].set_ylabel("probability of a smaller value if independent")
-    axes[0, 0].legend(fontsize=7.5, loc="lower right", framealpha=1)
-    axes[0, 1].legend(fontsize=7.5, loc="upper left", framealpha=1)
+    for ax in axes[0]:
+        ax.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
     return drawn
 
 

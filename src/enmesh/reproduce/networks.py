@@ -252,15 +252,16 @@ def _panels(runs, system, alpha, usual_n):
 
 
 def _draw(title, scores, panels):
-    """Draw a row of heat maps per score."""
-    drawn, axes = figure(1.6 + 3.4 * len(panels), 2.8 * len(scores) + 0.6, len(scores), len(panels))
-    drawn.suptitle(title.replace("; ", "\n") if len(panels) == 1 else title, fontsize=10.5, x=0.01, ha="left")
-    for row, name in zip(axes, scores):
-        for ax, (said, (across, down), runs, draw) in zip(row, panels):
-            image = draw(ax, runs[runs.score == name])
-            ax.set(xlabel=across, ylabel=down)
-            ax.set_title(f"{name}: {said}", fontsize=8.5, loc="left")
-    drawn.colorbar(image, ax=axes, shrink=0.5, label="fraction (mean F1, precision, recall, FPR)")
+    """Draw a row of heat maps per score; a column each where there is one map per score."""
+    shape = (len(scores), len(panels)) if len(panels) > 1 else (1, len(scores))
+    drawn, axes = figure(1.6 + 3.4 * shape[1], 2.8 * shape[0] + 0.6, *shape)
+    drawn.suptitle(title, fontsize=10.5, x=0.01, ha="left")
+    for ax, (name, (said, (across, down), runs, draw)) in zip(axes.flat, product(scores, panels)):
+        image = draw(ax, runs[runs.score == name])
+        ax.set(xlabel=across, ylabel=down)
+        ax.set_title(f"{name}: {said}", fontsize=8.5, loc="left")
+    shrink = 0.5 if shape[0] > 1 else 1
+    drawn.colorbar(image, ax=axes, shrink=shrink, label="fraction (F1, precision, recall, FPR)")
     return drawn
 
 
