@@ -20,6 +20,7 @@ from enmesh.progress import reporter
 from enmesh.reproduce.ledger import Ledger
 from enmesh.reproduce.outcome import INK, Job, Outcome, figure
 from enmesh.reproduce.recovery import FLOW_STEP, MAP_NOISE, NETWORKS, Cell, recover
+from enmesh.scores import TE, TEA, TEE
 
 FORMAT = 1  # raised whenever the same cell gives another result than before
 USUAL = {"logistic": 0.3, "lorenz-rossler": 1.5}  # coupling at which the other factors are compared
@@ -121,7 +122,8 @@ def computed(
 ) -> dict[Cell, list[dict]]:
     """Return the results of all cells in their order, from the ledger where they are there."""
     ledger, tell = Ledger(job.out / "networks.jsonl"), reporter(job.progress)
-    recipe = {"format": FORMAT, "alphas": list(alphas), "n_surrogates": n_surrogates}
+    formats = [FORMAT, TE.FORMAT, TEA.FORMAT, TEE.FORMAT]
+    recipe = {"format": formats, "alphas": list(alphas), "n_surrogates": n_surrogates}
     keys = {cell: cell._asdict() | recipe for cell in cells}
     missing = [cell for cell in cells if ledger.get(keys[cell]) is None]
     done = len(cells) - len(missing)
