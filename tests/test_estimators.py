@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import enmesh as em
+from enmesh.options import describe
 from tests import naive
 
 
@@ -300,6 +301,15 @@ def test_many_ties_are_warned_of():
         em.cmi(rng.integers(0, 5, 100), rng.normal(size=100))
 
 
+def test_threads_change_neither_values_nor_identity():
+    x, y, z = draw_blocks(em.KSG(), (2, 1, 2), n=600)
+    for one, two in ((em.KSG(), em.KSG(threads=2)), (em.Kernel(), em.Kernel(threads=2))):
+        assert em.cmi(x, y, z, estimator=one) == em.cmi(x, y, z, estimator=two)
+        assert one == two
+        assert describe(one) == describe(two)
+
+
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
 def test_tie_noise_is_seeded():
     rng = np.random.default_rng(8)
     x, y = np.round(rng.normal(size=(2, 200)), 2)

@@ -22,11 +22,13 @@ def option(cls: type) -> type:
 
 
 def describe(value: Any) -> Any:
-    """Return ``value`` as plain JSON data; an option becomes ``{"type": name, field: ...}``."""
+    """Return ``value`` as plain JSON data; an option becomes ``{"type": name, field: ...}``.
+
+    Fields that two equal options may differ in (``compare=False``: they change no result) are left out.
+    """
     if type(value).__name__ in _CLASSES and type(value) is _CLASSES[type(value).__name__]:
-        return {"type": type(value).__name__} | {
-            f.name: describe(getattr(value, f.name)) for f in fields(value)
-        }
+        named = [f.name for f in fields(value) if f.compare]
+        return {"type": type(value).__name__} | {name: describe(getattr(value, name)) for name in named}
     if isinstance(value, (tuple, list)):
         return [describe(item) for item in value]
     if isinstance(value, dict):

@@ -7,12 +7,13 @@ The value depends on the width; compare values of one width only.
 """
 
 import functools
+from dataclasses import field
 
 import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared, numeric
-from enmesh.neighbours import check_device, chosen, engine
+from enmesh.neighbours import check_device, check_threads, chosen, engine
 from enmesh.options import option
 
 
@@ -20,7 +21,7 @@ from enmesh.options import option
 class Kernel(Estimator):
     """Box kernel of half-width ``width`` standard deviations; ``theiler`` excludes samples that close in time.
 
-    ``device`` is ``"cpu"``, ``"cuda"`` or ``"auto"``; ``precision`` that of distances on a GPU, as in `KSG`.
+    ``device`` is ``"cpu"``, ``"cuda"`` or ``"auto"``; ``precision`` and ``threads`` are as in `KSG`.
     """
 
     releases_gil = True
@@ -29,6 +30,7 @@ class Kernel(Estimator):
     theiler: int = 0
     device: str = "cpu"
     precision: str = "single"
+    threads: int = field(default=1, compare=False)
 
     def __post_init__(self):
         if not (np.isfinite(self.width) and self.width > 0):
@@ -40,6 +42,7 @@ class Kernel(Estimator):
                 f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
             )
         check_device(self.device, self.precision)
+        check_threads(self.threads)
 
     def condition(self, column, index, name):
         """Scale to zero mean and unit standard deviation (ddof 1)."""
@@ -54,9 +57,8 @@ class Kernel(Estimator):
         x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
         scaled = np.column_stack([zscore(column) for column in x.T])
         nothing = np.empty((len(x), 0))
-        counts = engine(self.device, self.precision)(scaled, nothing).within(
-            np.empty((1, len(x), 0)), self.width
-        )[2][0]
+        neighbours = engine(self.device, self.precision, self.threads)(scaled, nothing)
+        counts = neighbours.within(np.empty((1, len(x), 0)), self.width)[2][0]
         volume = x.shape[1] * np.log(2 * self.width) + np.log(x.std(0, ddof=1)).sum()
         values = np.log(len(x)) + volume - np.log(counts)
         return values if local else float(values.mean())
@@ -66,7 +68,7 @@ class _PreparedKernel(Prepared):
     def __init__(self, estimator, y, z, times):
         super().__init__(y, z)
         self._width = estimator.width
-        neighbours = engine(estimator.device, estimator.precision)
+        neighbours = engine(estimator.device, estimator.precision, estimator.threads)
         self._neighbours = neighbours(y, z, times=times, theiler=estimator.theiler)
 
     def _local(self, x):

@@ -11,13 +11,14 @@ The estimate can be negative and can fall when a source is added; it is never cl
 
 import functools
 import warnings
+from dataclasses import field
 
 import numpy as np
 
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.estimators.kernel import zscore
-from enmesh.neighbours import check_device, chosen, engine
+from enmesh.neighbours import check_device, check_threads, chosen, engine
 from enmesh.options import option
 
 # Continuous data repeat values only by rounding; beyond this share the k-th distance is mostly zero or noise.
@@ -45,6 +46,9 @@ class KSG(Estimator):
     precision
         Of distances on a GPU: ``"single"``, or ``"double"``, which counts exactly as the CPU does. In single
         precision values closer than 1e-7 standard deviations tie, whatever the ``noise``.
+    threads
+        Threads that share one question on the CPU; no result depends on them. `infer` has workers of its own
+        (``n_jobs``).
     """
 
     releases_gil = True
@@ -56,6 +60,7 @@ class KSG(Estimator):
     normalise: str = "zscore"
     device: str = "cpu"
     precision: str = "single"
+    threads: int = field(default=1, compare=False)
 
     def __post_init__(self):
         if not isinstance(self.k, int) or self.k < 1:
@@ -71,6 +76,7 @@ class KSG(Estimator):
         if self.normalise not in ("zscore", "rank"):
             raise InputError(f"normalise={self.normalise!r} is not known; use 'zscore' or 'rank'")
         check_device(self.device, self.precision)
+        check_threads(self.threads)
 
     def condition(self, column, index, name):
         """Scale or rank, and break ties with noise that depends on the variable's position alone."""
@@ -120,7 +126,7 @@ class _PreparedKSG(Prepared):
     def __init__(self, estimator, y, z, times):
         super().__init__(y, z)
         self._options = estimator
-        neighbours = engine(estimator.device, estimator.precision)
+        neighbours = engine(estimator.device, estimator.precision, estimator.threads)
         self._neighbours = neighbours(y, z, times=times, theiler=estimator.theiler)
         mutual = z.shape[1] == 0
         self._constant, self._plus, self._minus = _tables(len(y), estimator.k, estimator.algorithm, mutual)

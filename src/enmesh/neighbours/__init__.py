@@ -21,15 +21,21 @@ def check_device(device: str, precision: str = "single") -> None:
         raise InputError(f"precision={precision!r} is not known; use {' or '.join(map(repr, PRECISIONS))}")
 
 
-def engine(device: str, precision: str = "double") -> type:
+def check_threads(threads: int) -> None:
+    """Refuse a number of threads that is none."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise InputError(f"threads={threads!r} is not possible; give a whole number of at least 1")
+
+
+def engine(device: str, precision: str = "double", threads: int = 1):
     """Return the ``Neighbours`` of a device; imported here so that only its users pay for it.
 
-    ``precision`` is that of distances on a GPU; the CPU's are always double.
+    ``precision`` is that of distances on a GPU, the CPU's are always double; ``threads`` are the CPU's.
     """
     if chosen(device) == "cpu":
         from enmesh.neighbours.cpu import Neighbours
 
-        return Neighbours
+        return functools.partial(Neighbours, threads=threads)
     from enmesh.neighbours.cuda import Neighbours
 
     return functools.partial(Neighbours, precision=precision)
