@@ -32,7 +32,13 @@ def test_draws_do_not_depend_on_the_batch(name):
     np.testing.assert_array_equal(whole, np.concatenate([draw(7, 0, 3), draw(7, 3, 1), draw(7, 4, 6)]))
     assert (draw(8, 0, 10) != whole).any()
     together = np.concatenate(list(batches(draw, x, 7, 10)))
-    np.testing.assert_array_equal(together, x[whole])
+    parts = [b for first, count in ((0, 4), (4, 6)) for b in batches(draw, x, 7, count, first)]
+    np.testing.assert_array_equal(together, np.concatenate(parts))
+    if name == "bootstrap":  # moved within reach of the nearest neighbour
+        assert (np.abs(together - x[whole]) <= draw.spread[whole]).all()
+        assert len(np.unique(together[0], axis=0)) == 200
+    else:
+        np.testing.assert_array_equal(together, x[whole])
 
 
 @battery
@@ -43,10 +49,17 @@ def test_draws_differ_from_one_another_and_from_the_data(name):
     assert (rows != np.arange(200)).mean() > 0.5
 
 
-@pytest.mark.parametrize("name", ["permute", "shift"])
+@pytest.mark.parametrize("name", ["permute", "shift", "local"])
 def test_every_sample_is_used_once(name):
     rows = planned(name)[0](3, 0, 5)
     np.testing.assert_array_equal(np.sort(rows, axis=1), np.tile(np.arange(200), (5, 1)))
+
+
+def test_bootstrap_leaves_states_as_they_are():
+    x = np.random.default_rng(0).integers(0, 3, (200, 1))
+    draw = em.Bootstrap().plan(x, np.empty((200, 0)), starts=np.array([0, 200]), span=1)
+    (batch,) = batches(draw, x, 7, 5)
+    np.testing.assert_array_equal(batch, x[draw(7, 0, 5)])
 
 
 def test_bootstrap_repeats_samples():

@@ -3,27 +3,24 @@
 import numpy as np
 from numba import njit
 
+SWEEPS = 2
+
 
 @njit(cache=True, nogil=True)
 def swap_among(near, order, words):
-    """Give each row, in the given random order, the vector of a random near row that is not yet used.
+    """Let each row, in the given random order, swap its vector with that of a random near row, `SWEEPS` times over.
 
-    ``near (n, k)``, ``order (b, n)``, ``words (b, n)`` random; returns rows ``(b, n)``. When all near rows are used one
-    of them is used again.
+    ``near (n, k)`` without the row itself, ``order (b, n)``, ``words (b, n)`` random; returns rows ``(b, n)``. Swaps
+    make a permutation: no vector is used twice, which nearest neighbours would take for structure.
     """
     count, n = order.shape
-    k = near.shape[1]
+    k = np.uint64(near.shape[1])
     rows = np.empty((count, n), np.int64)
     for b in range(count):
-        used = np.zeros(n, np.bool_)
-        for i in order[b]:
-            offset = int(words[b, i] % np.uint64(k))
-            choice = near[i, offset]
-            for step in range(k):
-                other = near[i, (offset + step) % k]
-                if not used[other]:
-                    choice = other
-                    break
-            used[choice] = True
-            rows[b, i] = choice
+        row = rows[b]
+        row[:] = np.arange(n)
+        for sweep in range(SWEEPS):
+            for i in order[b]:
+                j = near[i, (words[b, i] >> np.uint64(20 * sweep)) % k]
+                row[i], row[j] = row[j], row[i]
     return rows

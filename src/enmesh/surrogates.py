@@ -55,15 +55,31 @@ class Permute(Surrogate):
 
 @option
 class Bootstrap(Surrogate):
-    """Redraw the source's vectors with replacement (the paper's bootstrap). Autocorrelation inflates its errors."""
+    """Redraw the source's vectors with replacement (the paper's bootstrap). Autocorrelation inflates its errors.
+
+    Continuous vectors are smoothed: each is drawn from the cube that reaches to its nearest neighbour. Bare repeats
+    would be structure to an estimator that looks at neighbours, and its null would not be that of the data.
+    """
 
     def plan(self, x, z, *, starts, span):
-        """Scale random words to row numbers."""
-        n = len(x)
+        """Scale random words to row numbers; see how far each vector's nearest neighbour is."""
+        if x.dtype.kind == "i":
+            return _Redraw(len(x), None)
+        from scipy.spatial import cKDTree
+
+        return _Redraw(len(x), cKDTree(x).query(x, k=2, p=np.inf)[0][:, 1:])
+
+
+class _Redraw:
+    """Rows drawn with replacement, and ``spread (n, 1)``: how far a vector may be moved, None for states."""
+
+    def __init__(self, n, spread):
+        self.n, self.spread = n, spread
+
+    def __call__(self, stream, first, count, xp=np):
         # The top 32 bits times n, shifted down: uniform to 1 part in 2^32 / n, and the same on every device.
-        return lambda stream, first, count, xp=np: (
-            ((random_words(stream, first, count, n, xp) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
-        ).astype(np.int64)
+        words = random_words(stream, first, count, self.n, xp) >> np.uint64(32)
+        return ((words * np.uint64(self.n)) >> np.uint64(32)).astype(np.int64)
 
 
 @option
@@ -116,10 +132,10 @@ class CircularShift(Surrogate):
 
 @option
 class LocalPermute(Surrogate):
-    """Shuffle the source among samples with similar z, which keeps its dependence on z (Runge 2018).
+    """Shuffle the source among samples with similar z, which keeps its dependence on z (after Runge 2018).
 
-    Each sample takes the vector of one of its ``neighbours`` nearest samples in z, none twice where that can be. With
-    discrete z the shuffle is among samples of the same state.
+    Each sample swaps its vector with that of one of its ``neighbours`` nearest samples in z, in random order, twice
+    over. With discrete z the shuffle is among samples of the same state.
     """
 
     neighbours: int = 5
@@ -127,9 +143,9 @@ class LocalPermute(Surrogate):
     looks_at_z = True
 
     def __post_init__(self):
-        if not isinstance(self.neighbours, int) or self.neighbours < 2:
+        if not isinstance(self.neighbours, int) or self.neighbours < 1:
             raise InputError(
-                f"neighbours={self.neighbours!r} is not possible; give a whole number of at least 2"
+                f"neighbours={self.neighbours!r} is not possible; give a whole number of at least 1"
             )
 
     def plan(self, x, z, *, starts, span):
@@ -141,7 +157,7 @@ class LocalPermute(Surrogate):
 
         from enmesh.surrogate_kernels import swap_among
 
-        near = cKDTree(z).query(z, k=min(self.neighbours, n), p=np.inf)[1].astype(np.int64)
+        near = cKDTree(z).query(z, k=min(self.neighbours + 1, n), p=np.inf)[1][:, 1:].astype(np.int64)
 
         def draw(stream, first, count, xp=np):
             order = _orders(random_words(stream, first, count, n), np)
@@ -224,5 +240,14 @@ def _orders(words, xp):
 def batches(draw: Draw, x: np.ndarray, stream: int, count: int, first: int = 0) -> Iterator[np.ndarray]:
     """Yield ``count`` surrogates of ``x`` from the ``first`` on, as arrays ``(batch, n, d)`` of bounded size."""
     size = max(1, BATCH_VALUES // max(1, x.size))
+    spread = getattr(draw, "spread", None)
     for start in range(first, first + count, size):
-        yield x[draw(stream, start, min(size, first + count - start))]
+        some = min(size, first + count - start)
+        rows = draw(stream, start, some)
+        yield x[rows] if spread is None else x[rows] + spread[rows] * _moves(stream, start, some, x.shape)
+
+
+def _moves(stream, first, count, shape):
+    """Return uniform numbers in [-1, 1), ``(count, *shape)``, of a stream beside the one rows are drawn from."""
+    words = random_words(stream + 2, first, count, shape[0] * shape[1])
+    return (words / 2.0**63 - 1).reshape(count, *shape)

@@ -86,6 +86,8 @@ class _PreparedOnDevice(_PreparedKernel):
         return self._neighbours.within_mean(x, self._width, _logarithms_on_device(len(self.y)))
 
     def resampled(self, x, draw, stream, first, count):
+        if getattr(draw, "spread", None) is not None:  # smoothed vectors are made on the host
+            return super().resampled(x, draw, stream, first, count)
         return self._cmi(self._neighbours.resample(x, draw, stream, first, count))
 
 

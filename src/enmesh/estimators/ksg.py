@@ -145,6 +145,8 @@ class _PreparedOnDevice(_PreparedKSG):
         return self._constant + self._neighbours.ksg_mean(x, k, algorithm, *tables)
 
     def resampled(self, x, draw, stream, first, count):
+        if getattr(draw, "spread", None) is not None:  # smoothed vectors are made on the host
+            return super().resampled(x, draw, stream, first, count)
         return self._cmi(self._neighbours.resample(x, draw, stream, first, count))
 
 
