@@ -2,7 +2,7 @@
 
 import os
 import signal
-import warnings
+from itertools import combinations
 
 import joblib
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 import enmesh as em
 from enmesh import evaluate as module
 from enmesh.evaluate import Evaluator
-from tests.test_evaluate import all_families
+from tests.test_evaluate import all_families, network
 
 distributed = pytest.importorskip("dask.distributed", reason="needs enmesh[cluster]")
 
@@ -62,6 +62,14 @@ def test_a_cluster_gives_the_same_bits(client, series, name, monkeypatch):
         assert results(SCORES[name], series) == expected
 
 
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+@pytest.mark.parametrize("name", SCORES)
+def test_networks_are_the_same(client, series, name):
+    alone = network(series, SCORES[name])
+    with joblib.parallel_config(backend="dask"):
+        assert network(series, SCORES[name]) == alone
+
+
 def test_a_worker_killed_in_the_middle(client, series):
     expected = results(SCORES["ksg"], series)
     pids = client.run(os.getpid)
@@ -78,19 +86,22 @@ def test_a_worker_killed_in_the_middle(client, series):
     assert killed[0] not in client.run(os.getpid).values()
 
 
-def test_large_data_travel_about_once_per_worker(client):
-    """A series of megabytes is not sent with every chunk: dask would warn of large tasks for each."""
-    rng = np.random.default_rng(0)
-    series = em.Series(rng.normal(size=(60_000, 30)))
-    families = [(i, (j,)) for i in range(30) for j in range(30) if i != j]
-    with (
-        warnings.catch_warnings(record=True) as caught,
-        joblib.parallel_config(backend="dask"),
-        Evaluator(SCORES["gaussian"], series) as evaluate,
-    ):
-        warnings.simplefilter("always")
-        evaluate(families)
-        sent = next(evaluate._workers._tickets)
-    large = [w for w in caught if "large graph" in str(w.message)]
-    assert sent > 20
-    assert len(large) <= 6
+def test_data_travel_about_once_per_worker_and_never_with_every_chunk(client, monkeypatch):
+    """Asked again, the cluster has the data already."""
+    series = em.Series(np.random.default_rng(0).normal(size=(20_000, 30)))
+    monkeypatch.setattr(module, "CHUNK", 0.01)
+    sent, tasks = [], module.Workers._tasks
+
+    def watched(self, *args):
+        for task in tasks(self, *args):
+            sent.append(task[-1] is not None)
+            yield task
+
+    monkeypatch.setattr(module.Workers, "_tasks", watched)
+    with joblib.parallel_config(backend="dask"), Evaluator(SCORES["gaussian"], series) as evaluate:
+        for size in (1, 2):
+            evaluate(
+                [(i, p) for i in range(30) for p in combinations([j for j in range(30) if j != i], size)]
+            )
+    assert len(sent) > 40
+    assert 2 <= sum(sent) <= 8

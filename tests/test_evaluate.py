@@ -111,6 +111,23 @@ def test_n_jobs_alone_chooses_by_the_interpreter_lock(series, expected, no_work_
             assert_as_expected(evaluate, expected[name])
 
 
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+@pytest.mark.parametrize("name", ["TEA", "TEE"])
+def test_networks_do_not_depend_on_who_computes_them(series, name, monkeypatch):
+    alone = network(series, SCORES[name])
+    monkeypatch.setattr(module, "PROBE", 0.0)
+    monkeypatch.setattr(module, "SHORT", -1.0)
+    assert network(series, SCORES[name], n_jobs=2) == alone
+    for backend in ("threading", "loky"):
+        with joblib.parallel_config(backend=backend, n_jobs=2):
+            assert network(series, SCORES[name], n_jobs=None) == alone
+
+
+def network(series, score, **options):
+    """Everything a network says, to the last bit."""
+    return em.infer(series, score=score, max_parents=2, screen=3, **options).to_json()
+
+
 def test_short_jobs_stay_in_this_process(series, expected, monkeypatch):
     monkeypatch.setattr(module.Workers, "_elsewhere", lambda *args: pytest.fail("sent away"))
     with Evaluator(SCORES["TEA"], series, n_jobs=2) as evaluate:
