@@ -88,6 +88,7 @@ def test_a_worker_killed_in_the_middle(client, series):
 
 def test_data_travel_about_once_per_worker_and_never_with_every_chunk(client, monkeypatch):
     """Asked again, the cluster has the data already."""
+    client.wait_for_workers(2)
     series = em.Series(np.random.default_rng(0).normal(size=(20_000, 30)))
     monkeypatch.setattr(module, "CHUNK", 0.01)
     sent, tasks = [], module.Workers._tasks
