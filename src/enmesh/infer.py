@@ -25,14 +25,16 @@ from enmesh.screen import screen as preselect
 from enmesh.search import Exact, Independent
 from enmesh.search.base import Problem
 from enmesh.series import Series
-from enmesh.significance import q_values, warn_if_too_few
+from enmesh.significance import least_surrogates, q_values, warn_if_too_few
 
 log = logging.getLogger("enmesh")
 
 # A column with at most this many different integers is taken for states, one with more for measurements.
 MOST_STATES = 10
 # Nearest neighbours are the default up to this many samples x pairs of nodes; beyond, the linear model.
-KSG_WORK = 400_000
+KSG_WORK = 150_000
+# Confidence level of the default score; raised with the number of pairs, so that about one false link is let in.
+ALPHA = 0.99
 # Excess kurtosis beyond which single samples dominate a z-score, and normal scores are used instead.
 HEAVY_TAILS = 10.0
 # Joint dimension beyond which neighbours are too far to say anything.
@@ -70,7 +72,7 @@ def infer(
     required: Edges = (),
     forbidden: Edges = (),
     screen: bool | int | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     store=None,
     progress=False,
     memory: int | None = None,
@@ -97,7 +99,8 @@ def infer(
         Preselect candidate parents by pairwise and conditional tests: None when the number of families calls for it,
         True always, False never, a number for that many candidates per node.
     n_jobs
-        Workers; -1 for all cores. Results do not depend on it.
+        Workers; -1 for all cores. None is 1, or what a surrounding `joblib.parallel_config` says. Results do not
+        depend on it.
     store
         Path of a file that keeps every finished score, so that a stopped run resumes.
     progress
@@ -186,14 +189,17 @@ def default_estimator(series: Series, choices: Choices) -> Estimator:
 
 def _default_score(series, seed, choices) -> Score:
     estimator = default_estimator(series, choices)
+    pairs = series.n_nodes * (series.n_nodes - 1)
+    alpha = max(ALPHA, round(1 - 1 / pairs, 6))
     if estimator.analytic:
-        score, reason = TEA(estimator=estimator), "its null distribution is known"
+        score, reason = TEA(estimator=estimator, alpha=alpha), "its null distribution is known"
     else:
-        score, reason = (
-            TEE(estimator=estimator, seed=seed),
-            f"{type(estimator).__name__} has no known null: surrogates",
-        )
-    choices.add("score", f"{type(score).__name__}, alpha {score.alpha}", reason)
+        count = max(199, least_surrogates(alpha))
+        score = TEE(estimator=estimator, alpha=alpha, n_surrogates=count, seed=seed)
+        reason = f"{type(estimator).__name__} has no known null: {count} surrogates"
+    if alpha > ALPHA:
+        reason += f"; about one false link is to be expected among {pairs} pairs"
+    choices.add("score", f"{type(score).__name__}, alpha {alpha:g}", reason)
     return score
 
 
@@ -263,17 +269,24 @@ def _allowed(series, forbidden) -> tuple[tuple[int, ...], ...]:
 
 
 def _announce(evaluator, allowed, limit):
-    """Say beforehand that a job will take long: the families there are times the cost of one, measured."""
-    families = sum(comb(len(some), size) for some in allowed for size in range(1, limit + 1))
-    samples = [(i, (j,)) for i, some in enumerate(allowed) for j in some][:2]
-    if families < 50 or len(samples) < 2:
+    """Say beforehand that a job will take long: the questions there are times the cost of a few, measured."""
+    target = max(range(len(allowed)), key=lambda i: len(allowed[i]))
+    sample = [(target, (j,)) for j in allowed[target][:20]]
+    counts = [len(some) for some in allowed]
+    if evaluator.scorer.tests(
+        target, allowed[target][:1]
+    ):  # a score made of tests: each source given fewer others
+        questions = sum(c * comb(c - 1, size) for c in counts for size in range(limit) if c)
+    else:
+        questions = sum(comb(c, size) for c in counts for size in range(1, limit + 1))
+    if questions < 100 or len(sample) < 2:
         return
-    evaluator(samples[:1])  # the first pays for compiling and preparing
+    evaluator(sample[:1])  # the first pays for compiling and preparing
     began = time.perf_counter()
-    evaluator(samples[1:])
-    minutes = (time.perf_counter() - began) * families / 60
+    evaluator(sample[1:])
+    minutes = (time.perf_counter() - began) / (len(sample) - 1) * questions / 60
     if minutes > LONG:
-        log.warning("up to %d families to score: about %.0f minutes on one core", families, minutes)
+        log.warning("up to %d tests to make: about %.0f minutes on one core", questions, minutes)
 
 
 def _edge_tests(series, evaluator, parents, allowed) -> tuple[Candidate, ...]:
