@@ -28,6 +28,16 @@ def test_value_p_value_and_null():
     assert none.p_value > 0.05
 
 
+def test_repeated_shifts_make_no_p_value_smaller():
+    series, shift = coupled(60), em.CircularShift(min_shift=25)
+    with pytest.warns(
+        em.HazardWarning, match="only 10 different circular shifts exist of the 199 surrogates"
+    ):
+        test = em.significance(series, "a", "b", estimator=em.Gaussian(), surrogate=shift)
+    assert len(test.null) == 10
+    assert test.p_value >= 1 / 11
+
+
 def test_collective_and_conditional_tests():
     given = dict(estimator=em.Gaussian(), n_surrogates=49)
     both = em.significance(coupled(), ["a", "c"], "b", **given)

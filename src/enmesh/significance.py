@@ -74,7 +74,21 @@ def null_values(
     prepared, x = ask.prepared(target, given), ask.source(sources)
     stream = stream_of(seed, target, tuple(sorted(sources)))
     draw = ask.draw(surrogate, sources, target, given)
-    return prepared.resampled(x, draw, stream, 0, count)
+    return prepared.resampled(x, draw, stream, 0, _there_are(draw, count))
+
+
+def _there_are(draw, count: int) -> int:
+    """Return how many of ``count`` surrogates differ: repeats would only make a p-value look smaller than it is."""
+    distinct = getattr(draw, "distinct", None)
+    if distinct is None or count <= distinct:
+        return count
+    warnings.warn(
+        f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be under "
+        f"{1 / (1 + distinct):.2g}; use a longer series or Permute()",
+        HazardWarning,
+        stacklevel=5,
+    )
+    return distinct
 
 
 def empirical(
@@ -89,7 +103,7 @@ def empirical(
     """Test one link, or several sources together, by surrogates."""
     value = ask.value(sources, target, given)
     null = null_values(ask, sources, target, given, surrogate, count, seed)
-    return Significance(value, (1 + int((null >= value).sum())) / (1 + count), null, float(null.mean()))
+    return Significance(value, (1 + int((null >= value).sum())) / (1 + len(null)), null, float(null.mean()))
 
 
 # Surrogates drawn between two looks at whether a verdict is certain: enough to share the cost of a question.
@@ -115,6 +129,7 @@ def settle(
     prepared, x, value = ask.prepared(target, given), ask.source(sources), ask.value(sources, target, given)
     stream = stream_of(seed, target, tuple(sorted(sources)))
     draw = ask.draw(surrogate, sources, target, given)
+    count = _there_are(draw, count)
     allowed = math.floor(round(level * (1 + count), 9)) - 1
     null = np.empty(0)
     while len(null) < count:

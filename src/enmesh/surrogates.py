@@ -7,7 +7,6 @@ row, the same on every device, for any split into batches.
 """
 
 import hashlib
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -15,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import InputError
 from enmesh.options import option
 
 Draw = Callable[..., np.ndarray]
@@ -109,25 +108,36 @@ class CircularShift(Surrogate):
                 "use longer trials, Permute() or a smaller min_shift"
             )
 
-        @lru_cache(maxsize=4)
-        def orders(stream):
-            """The shifts of each trial in the order they are used."""
-            return [_orders(random_words(stream, trial, 1, int(c)), np)[0] for trial, c in enumerate(choices)]
+        return _Shifts(starts, lengths, least, choices)
 
-        def draw(stream, first, count, xp=np):
-            if len(lengths) == 1 and first == 0 and count > choices[0]:
-                warnings.warn(
-                    f"only {choices[0]} different circular shifts exist for {count} surrogates; they repeat",
-                    HazardWarning,
-                    stacklevel=3,
-                )
-            rows = []
-            for start, length, order in zip(starts, lengths, orders(stream)):
-                shifts = xp.asarray(least + order[np.arange(first, first + count) % len(order)])
-                rows.append(int(start) + (xp.arange(int(length)) - shifts[:, None]) % int(length))
-            return xp.concatenate(rows, axis=1)
 
-        return draw
+class _Shifts:
+    """Rows of circular shifts; ``distinct`` is how many there are of a single trial, None for several."""
+
+    def __init__(self, starts, lengths, least, choices):
+        self._trials = [(int(s), int(n), int(c)) for s, n, c in zip(starts, lengths, choices)]
+        self._least = least
+        self.distinct = int(choices[0]) if len(choices) == 1 else None
+        self._order = lru_cache(maxsize=4 * len(choices))(self._order)
+
+    def __call__(self, stream, first, count, xp=np):
+        rows = []
+        for trial, (start, length, _) in enumerate(self._trials):
+            shifts = xp.asarray(self._least + self._used(stream, trial, first, count))
+            rows.append(start + (xp.arange(length) - shifts[:, None]) % length)
+        return xp.concatenate(rows, axis=1)
+
+    def _used(self, stream, trial, first, count):
+        """Shifts that draws first .. first + count - 1 take of a trial: all of them in random order, then again."""
+        several = self._trials[trial][2]
+        rounds = range(first // several, (first + count - 1) // several + 1)
+        order = np.concatenate([self._order(stream, trial, turn) for turn in rounds])
+        start = first - rounds[0] * several
+        return order[start : start + count]
+
+    def _order(self, stream, trial, turn):
+        several = self._trials[trial][2]
+        return _orders(random_words(stream, trial + turn * len(self._trials), 1, several), np)[0]
 
 
 @option
