@@ -264,6 +264,8 @@ OPTIONS = {
         "Exact",
     ),
     "--estimator gaussian --score te --max-parents 1": ("TE", "Exact"),
+    "--score tea --dim 1": ("TEA", "Exact"),
+    "--score bic --dim 1": ("Criterion", "Exact"),
     "--estimator gaussian --score aic --search hill-climb": ("Criterion", "HillClimb"),
     "--estimator gaussian --score bic --search tabu": ("Criterion", "Tabu"),
     "--estimator gaussian --score ml --search exhaustive --max-parents 1": ("Criterion", "Exhaustive"),

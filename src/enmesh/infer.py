@@ -121,7 +121,7 @@ def infer(
     required, forbidden = list(required), list(forbidden)
     choices, hazards = Choices(), []
     with _hazards(hazards):
-        score = score or _default_score(series, seed, choices)
+        score = score or default_score(series, seed, choices)
         score, criteria = _embedded(series, score, choices)
         search = search or _default_search(acyclic, choices)
         limit = _max_parents(series, score, max_parents, choices)
@@ -171,10 +171,17 @@ def infer(
 # --- defaults ------------------------------------------------------------------------------------------------------
 
 
-def default_estimator(series: Series, choices: Choices) -> Estimator:
-    """Choose how densities are estimated, from the kind and the amount of data alone."""
+def default_estimator(series: Series, choices: Choices, *, analytic: bool = False) -> Estimator:
+    """Choose how densities are estimated, from the kind and the amount of data alone.
+
+    ``analytic`` asks for an estimator with a known null distribution, as TEA and the criteria need.
+    """
     if series.is_integer and max(len(np.unique(c)) for c in series.values.T) <= MOST_STATES:
         return choices.add("estimator", Discrete(), f"integers with at most {MOST_STATES} states")
+    if analytic:
+        return choices.add(
+            "estimator", Gaussian(), "continuous, and the score needs a known null distribution"
+        )
     work = sum(series.lengths) * series.n_nodes * (series.n_nodes - 1)
     if work > KSG_WORK:
         reason = f"samples x pairs = {work:,} is over {KSG_WORK:,}, where nearest neighbours get slow"
@@ -187,9 +194,10 @@ def default_estimator(series: Series, choices: Choices) -> Estimator:
     return choices.add("estimator", KSG(), "continuous; no assumption on its distribution")
 
 
-def _default_score(series, seed, choices) -> Score:
-    estimator = default_estimator(series, choices)
-    pairs = series.n_nodes * (series.n_nodes - 1)
+def default_score(series: Series, seed: int, choices: Choices, estimator: Estimator | None = None) -> Score:
+    """Choose the score that suits the estimator, and its alpha by the number of pairs."""
+    estimator = estimator or default_estimator(series, choices)
+    pairs = max(1, series.n_nodes * (series.n_nodes - 1))
     alpha = max(ALPHA, round(1 - 1 / pairs, 6))
     if estimator.analytic:
         score, reason = TEA(estimator=estimator, alpha=alpha), "its null distribution is known"

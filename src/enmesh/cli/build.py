@@ -39,6 +39,7 @@ SCORES = {
     "mit": (MIT, ("alpha",)),
 }
 SEEDED = (TE, TEE)
+ANALYTIC = (TEA, Criterion, MIT)
 
 
 def words(ctx) -> dict[str, Any]:
@@ -121,14 +122,16 @@ def surrogate(given: Given) -> Surrogate | None:
 
 def score(given: Given, data: Series, choices) -> Score:
     """Return the score that is named or meant; what is left open is chosen and noted in ``choices``."""
-    from enmesh.infer import default_estimator
+    from enmesh.infer import default_estimator, default_score
 
     name, wanted = given.get("score"), present(given, SCORE_OPTIONS)
     estimate = estimator(given)
+    if name is None and not wanted:
+        return replace(default_score(data, given["seed"], choices, estimate), embedding=embedding(given))
     if estimate is None and name == "mit" and data.is_integer:
         estimate = Discrete()
     if estimate is None:
-        estimate = default_estimator(data, choices)
+        estimate = default_estimator(data, choices, analytic=name is not None and SCORES[name][0] in ANALYTIC)
     if name is None:
         empirical = not estimate.analytic or "surrogate" in wanted or "surrogates" in wanted
         name = "tee" if empirical else "tea"
