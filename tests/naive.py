@@ -33,8 +33,9 @@ def ksg_counts(x, y, z, k, algorithm=1, times=None, theiler=0):
         if algorithm == 1:
             eps = np.sort(joint)[k - 1] if len(others) >= k else np.inf
             in_x, in_y, in_z = dx[i, others] < eps, dy[i, others] < eps, dz[i, others] < eps
-            if z.shape[1] == 0:
-                in_z[:] = True
+            # A space without columns has everyone inside, even where the k-th neighbour is a tie at distance 0.
+            in_x |= x.shape[1] == 0
+            in_z |= z.shape[1] == 0
         else:
             in_x = dx[i, others] <= dx[i, near].max(initial=0.0)
             in_y = dy[i, others] <= dy[i, near].max(initial=0.0)

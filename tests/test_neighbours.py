@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from enmesh.neighbours import cpu, engine
@@ -122,6 +122,7 @@ def test_batches_larger_than_memory_allows_are_split(strategy, monkeypatch):
 
 
 @settings(max_examples=40, deadline=None)
+@example(seed=0, n=2, dims=(0, 1, 0), decimals=0, k=1, algorithm=1, theiler=0, radius=0.0)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 90),
