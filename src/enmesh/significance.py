@@ -140,20 +140,6 @@ def settle(
     return Significance(value, (1 + int((null >= value).sum())) / (1 + len(null)), null, float(null.mean()))
 
 
-def verdict(
-    ask: Transfers,
-    sources: Sequence[int],
-    target: int,
-    given: Sequence[int],
-    surrogate: Surrogate,
-    count: int,
-    seed: int,
-    level: float,
-) -> bool:
-    """Return whether p over ``count`` surrogates is at most ``level``, drawing fewer if it cannot be."""
-    return settle(ask, sources, target, given, surrogate, count, seed, level).p_value <= level
-
-
 def analytic(ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int]) -> Significance:
     """Test one link, or several sources together, by the chi-square distribution of 2 N T."""
     from scipy.special import chdtrc
