@@ -123,7 +123,7 @@ def score_graph(series: Series, graph, score: Score) -> GraphScore:
     """
     scorer = score.bind(series)
     families = enumerate(parent_indices(series, graph))
-    return GraphScore({series.names[i]: scorer.local(i, parents) for i, parents in families})
+    return GraphScore({series.names[i]: float(scorer.local(i, parents)) for i, parents in families})
 
 
 def check_alpha(alpha: float) -> None:
