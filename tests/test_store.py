@@ -324,7 +324,7 @@ def test_ctrl_c_stops_at_once_and_keeps_what_was_finished(tmp_path, undisturbed)
 def test_a_full_disk(tmp_path, undisturbed):
     """A limit on the size of files stands for the disk; with more room the run goes on where it stopped."""
     path = tmp_path / "run.db"
-    starved = start(path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (120_000,) * 2))
+    starved = start(path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (70_000,) * 2))
     assert starved.wait() != 0
     said = starved.stderr.read()
     assert "InputError" in said
