@@ -230,10 +230,15 @@ class Workers:
             reply = answer(self._scorer, chunk, min(CHUNK, seconds - spent))
             spent += reply.seconds
             yield from self._unpack(queue, chunk, reply)
+            if reply.error is not None:
+                raise reply.error
 
     def _elsewhere(self, queue: "Queue", backend, workers: int) -> Iterator[dict]:
-        """Send chunks until nothing is left; a lost worker's are sent again, as long as others get on."""
-        failures = 0
+        """Send chunks until nothing is left; a lost worker's are sent again, as long as others get on.
+
+        When a question raises, nothing more is sent; what is under way elsewhere is waited for and kept.
+        """
+        failures, raised = 0, None
         while queue:
             out: dict[int, list[Question]] = {}
             replies = self._replies(self._tasks(queue, out, backend, workers), backend, workers)
@@ -252,6 +257,12 @@ class Workers:
                     break
                 failures = 0
                 yield from self._unpack(queue, out.pop(ticket), reply)
+                if reply is not None and reply.error is not None:
+                    raised = raised or reply.error
+                if raised is not None:
+                    queue.clear()
+            if raised is not None:
+                raise raised
             for chunk in out.values():
                 queue.put_back(chunk)
 
@@ -295,7 +306,7 @@ class Workers:
             yield ticket, self._parcel.key, chunk, CHUNK, parcel
 
     def _unpack(self, queue: "Queue", chunk: list[Question], reply: Reply | None) -> Iterator[dict]:
-        """Yield the answers, put back the rest, and raise what a question raised."""
+        """Yield the answers and put back the rest."""
         if reply is None:
             self._parcels_due += 1
             queue.put_back(chunk)
@@ -307,8 +318,6 @@ class Workers:
             self._hazards.add(hazard)
             warnings.warn(hazard, HazardWarning, stacklevel=6)
         yield dict(zip(chunk, reply.answers))
-        if reply.error is not None:
-            raise reply.error
 
 
 class Queue:
@@ -334,6 +343,11 @@ class Queue:
         """Put questions back at the front."""
         with self._lock:
             self._waiting.extendleft(reversed(chunk))
+
+    def clear(self) -> None:
+        """Drop all that is waiting."""
+        with self._lock:
+            self._waiting.clear()
 
     def learn(self, seconds: float, answered: int) -> None:
         """Take note of what the last questions cost."""
