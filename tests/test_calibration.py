@@ -9,22 +9,27 @@ import enmesh as em
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")]
 
 
-@pytest.mark.parametrize("alpha", calibration.ALPHAS)
-@pytest.mark.parametrize("n", [300, 1000])
-def test_tea_keeps_a_spurious_second_parent_as_often_as_asked(n, alpha):
-    rate, error = calibration.rate_kept("TEA sum, Gaussian", alpha, n, 4000, n_jobs=1)
-    assert rate == pytest.approx(1 - alpha, abs=2 * error)
-
-
-@pytest.mark.parametrize("alpha", calibration.ALPHAS)
-@pytest.mark.parametrize("n", [300, 1000])
-@pytest.mark.parametrize(
-    ("name", "repeats"), [("TEE sequential, Gaussian", 600), ("TEE sequential, KSG", 200)]
+TOO_STRICT = pytest.mark.xfail(
+    reason="the order of parents that costs most makes Gaussian TEE strict: .072 of 600 where .10 is asked for",
+    strict=True,
 )
-def test_tee_keeps_it_no_more_often_and_little_less(name, repeats, n, alpha):
-    """The order of parents that costs most makes TEE a little strict: about .085 where .10 is asked for."""
+MISSED = ("TEE sequential, Gaussian", 300, 0.9)
+CELLS = [
+    pytest.param(name, repeats, n, alpha, marks=TOO_STRICT if (name, n, alpha) == MISSED else ())
+    for name, repeats in (
+        ("TEA sum, Gaussian", 4000),
+        ("TEE sequential, Gaussian", 600),
+        ("TEE sequential, KSG", 200),
+    )
+    for n in (300, 1000)
+    for alpha in calibration.ALPHAS
+]
+
+
+@pytest.mark.parametrize(("name", "repeats", "n", "alpha"), CELLS)
+def test_a_spurious_second_parent_is_kept_as_often_as_asked(name, repeats, n, alpha):
     rate, error = calibration.rate_kept(name, alpha, n, repeats, n_jobs=1)
-    assert 0.8 * (1 - alpha) - 2 * error <= rate <= 1 - alpha + 2 * error
+    assert rate == pytest.approx(1 - alpha, abs=2 * error)
 
 
 def test_the_collective_forms_keep_it_too_often():
