@@ -62,7 +62,7 @@ def plan(case, x, z):
 
 def ask(prepared, case, x, draw):
     """Everything a user waits for once (y, z) is prepared: x goes in, values come out."""
-    return prepared.resampled(x, draw, 7, 0, case.surrogates) if case.surrogates else prepared.cmi(x)
+    return prepared.surrogates(x, draw, 7).ask(0, case.surrogates)() if case.surrogates else prepared.cmi(x)
 
 
 def median_ms(function, repeats):
@@ -78,7 +78,7 @@ def median_ms(function, repeats):
 def kernel_ms(prepared, case, x, draw, repeats):
     """Time of the counting kernel alone, by device events."""
     neighbours = prepared._neighbours
-    questions = neighbours.resample(x, draw, 7, 0, case.surrogates) if case.surrogates else x[None]
+    questions = neighbours.resample(x, draw, 7).some(0, case.surrogates) if case.surrogates else x[None]
     (part,) = neighbours._batches(questions)
     tables = tuple(cupy.zeros(case.n + 1, np.int64) for _ in range(2))
     sums, times = cupy.zeros(part.count, np.int64), []

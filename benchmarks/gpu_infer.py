@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=20)
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--jobs", type=int, nargs="*", default=[1, 4])
+    parser.add_argument("--jobs", type=int, nargs="*", default=[1])
     options = parser.parse_args()
     warnings.simplefilter("ignore", em.HazardWarning)
     for jobs in options.jobs:

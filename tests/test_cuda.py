@@ -145,6 +145,34 @@ def test_batches_do_not_change_results(cuda, monkeypatch):
     np.testing.assert_array_equal(em.KSG(device="cuda").prepare(y, z).cmi(x), want)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("share", [0.5, 1e-12])
+def test_a_test_in_one_launch_is_value_and_surrogates(cuda, monkeypatch, share):
+    monkeypatch.setattr(cuda, "SMALL", 0)
+    monkeypatch.setattr(cuda, "FREE_SHARE", share)
+    x, y, z = blocks(12, 400, 2, 1, 2)
+    draw = CircularShift().plan(x, z, starts=np.array([0, 400]), span=2)
+    for estimator in (em.KSG(device="cuda"), em.Kernel(device="cuda")):
+        prepared = estimator.prepare(y, z)
+        for count in (0, 3, 31, 99):
+            surrogates = prepared.surrogates(x, draw, 5)
+            value, *null = surrogates.ask(0, count, itself=True)()
+            assert value == prepared.cmi(x)
+            if count:
+                np.testing.assert_array_equal(null, surrogates.ask(0, count)())
+                np.testing.assert_array_equal(null[1:], surrogates.ask(1, count - 1)())
+
+
+@pytest.mark.gpu
+def test_threads_do_not_change_results(cuda):
+    series = em.simulate.coupled_map("a>b, b>c, a>c, c>d", n=700, noise=0.01, seed=2)
+    score = em.TEE(estimator=em.KSG(device="cuda"), embedding=em.Embedding(), n_surrogates=99)
+    networks = [em.infer(series, score=score, n_jobs=jobs) for jobs in (1, 6, None)]
+    tested = [[(c.te, c.null) for c in network.candidates] for network in networks]
+    assert tested[0] == tested[1] == tested[2]
+    assert networks[0].local == networks[1].local == networks[2].local
+
+
 def test_unknown_device_and_precision_are_refused():
     with pytest.raises(InputError, match="'cpu', 'cuda', 'auto'"):
         em.KSG(device="tpu")

@@ -152,15 +152,16 @@ def test_parents_of_the_detectable_strength_are_lost_no_more_often_than_stated()
 
 @pytest.mark.parametrize("surrogate", [em.CircularShift(), em.Permute()])
 def test_a_verdict_is_that_of_the_full_count(surrogate):
+    from enmesh.conversations import finish
     from enmesh.measures import Transfers
-    from enmesh.significance import empirical, settle
+    from enmesh.significance import Sampling, by_surrogates, empirical
 
     series = em.simulate.var({"a": [], "b": ["a"], "c": [], "d": ["c"]}, n=150, coupling=0.15, seed=8)
-    ask = Transfers(series, em.Gaussian(), em.Embedding())
+    ask, sampling = Transfers(series, em.Gaussian(), em.Embedding()), Sampling(surrogate, 99, 1)
     for source, target in [(j, i) for i in range(4) for j in range(4) if i != j]:
-        full = empirical(ask, (source,), target, (), surrogate, 99, 1)
+        full = empirical(ask, (source,), target, (), sampling)
         for level in (0.01, 0.05, 0.1, 0.5):
-            quick = settle(ask, (source,), target, (), surrogate, 99, 1, level)
+            quick = finish(by_surrogates(ask, (source,), target, (), sampling, level))
             assert (quick.p_value <= level) == (full.p_value <= level)
             assert quick.null.tolist() == full.null[: len(quick.null)].tolist()
             if full.p_value <= level:

@@ -104,9 +104,11 @@ class Evaluator:
         questions = {family: Question("local", family) for family in families}
         self._look_up(questions.values())
         new = [family for family, question in questions.items() if question not in self._known]
-        tests = {family: self.scorer.tests(*family) for family in new}
-        self._answer([questions[family] for family in new if not tests[family]], "families")
-        self._compose({family: links for family, links in tests.items() if links})
+        # Single parents come first: what each says alone orders the tests of larger families.
+        for some in ([f for f in new if len(f[1]) < 2], [f for f in new if len(f[1]) > 1]):
+            tests = {family: self.scorer.tests(*family) for family in some}
+            self._answer([questions[family] for family in some if not tests[family]], "families")
+            self._compose({family: links for family, links in tests.items() if links})
         scores = [self._known[questions[family]] for family in families]
         self._best.update((t, max(s, self._best.get(t, s))) for (t, _), s in zip(families, scores))
         return np.array(scores, dtype=float)
@@ -119,7 +121,7 @@ class Evaluator:
         """Return tests of edges; those whose p cannot be at most ``level`` any more may have stopped early.
 
         How early depends on what is known already: of a test that fails, use no more than its value, that it
-        fails, and its first `significance.LOOK_EVERY` null values.
+        fails, and its first `significance.FIRST_LOOK` null values.
         """
         return self._tested([Question("verdict", (s, t, tuple(sorted(g)), level)) for s, t, g in links])
 

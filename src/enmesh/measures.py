@@ -27,7 +27,7 @@ class Transfers:
     def __init__(self, series: Series, estimator: Estimator, embedding: Embedding):
         self.series, self.estimator = series, estimator
         self.blocks = Blocks(series, embedding, estimator.condition)
-        self._joint = estimator.joint(self.blocks)
+        self.joint = estimator.joint(self.blocks)
         self._prepared: OrderedDict[tuple[int, tuple[int, ...]], Prepared] = OrderedDict()
         self._draws: dict[tuple[Surrogate, tuple[int, ...]], Draw] = {}
 
@@ -65,10 +65,10 @@ class Transfers:
         """Return T_{sources -> target | given}, eq. te."""
         if not len(sources):
             return np.zeros(self.blocks.n) if local else 0.0
-        if self._joint is not None and not local:
+        if self.joint is not None and not local:
             blocks = self.blocks
             past = blocks.own(target) + blocks.sources(sorted(given))
-            value = self._joint.cmi(blocks.sources(sorted(sources)), (target, 0), past)
+            value = self.joint.cmi(blocks.sources(sorted(sources)), (target, 0), past)
             if value is not None:
                 return value
         return self.prepared(target, given).cmi(self.source(sources), local=local)

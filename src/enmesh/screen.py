@@ -18,7 +18,7 @@ from enmesh.errors import InputError
 from enmesh.evaluate import Evaluator
 from enmesh.scores import TEE
 from enmesh.scores.base import Link
-from enmesh.significance import LOOK_EVERY, Significance
+from enmesh.significance import FIRST_LOOK, Significance
 
 # Families per target that need no screening: 30 nodes with an analytic null, 8 with surrogates, at 3 parents.
 BUDGET_ANALYTIC, BUDGET_SURROGATES = 4100, 64
@@ -159,7 +159,7 @@ class Sieve:
         self._strength[source, target] = test.value
         if not given:
             self._links.append(link)
-            self._spread.append(test.null[:LOOK_EVERY])
+            self._spread.append(test.null[:FIRST_LOOK])
 
     def detectable(self, miss: float) -> float:
         """Return the smallest transfer entropy that one test misses with probability at most ``miss``.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enmesh.conversations import Conversation, finish
 from enmesh.embedding import Embedding
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Estimator
@@ -57,24 +58,13 @@ class Significance:
         return f"Significance({shown}, {tested})"
 
 
-def null_values(
-    ask: Transfers,
-    sources: Sequence[int],
-    target: int,
-    given: Sequence[int],
-    surrogate: Surrogate,
-    count: int,
-    seed: int,
-) -> np.ndarray:
-    """Return T of ``count`` surrogates of the sources (shifted jointly); one prepare serves them all.
+@dataclass(frozen=True)
+class Sampling:
+    """How chance is sampled: which surrogates, how many, from which seed."""
 
-    The surrogates of a source are the same whatever is given: then chance moves T_alpha(j | earlier) alike for every
-    set of earlier parents, and taking the smallest total over orders costs TEE less of its nominal rate.
-    """
-    prepared, x = ask.prepared(target, given), ask.source(sources)
-    stream = stream_of(seed, target, tuple(sorted(sources)))
-    draw = ask.draw(surrogate, sources, target, given)
-    return prepared.resampled(x, draw, stream, 0, _there_are(draw, count))
+    surrogate: Surrogate
+    count: int
+    seed: int
 
 
 def _there_are(draw, count: int) -> int:
@@ -91,53 +81,53 @@ def _there_are(draw, count: int) -> int:
     return distinct
 
 
-def empirical(
+# Surrogates at the first look at whether a verdict is certain, enough to share the cost of a question: with the value
+# itself a batch of 32. Every further look doubles what was seen.
+FIRST_LOOK = 31
+
+
+def by_surrogates(
     ask: Transfers,
     sources: Sequence[int],
     target: int,
     given: Sequence[int],
-    surrogate: Surrogate,
-    count: int,
-    seed: int,
+    sampling: Sampling,
+    level: float | None = None,
+) -> Conversation:
+    """Test one link, or several sources together, by surrogates; a conversation.
+
+    The surrogates of a source (shifted jointly, if several) are the same whatever is given, so that chance moves
+    T_alpha(j | earlier) alike for every set of earlier parents.
+
+    With a ``level`` the test goes no further than it takes to see that its p-value cannot be at most that. With r
+    surrogates reaching T, p is at most ``level`` if ``1 + r <= level (1 + count)``; once r is beyond that the verdict
+    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates.
+    """
+    draw = ask.draw(sampling.surrogate, sources, target, given)
+    stream = stream_of(sampling.seed, target, tuple(sorted(sources)))
+    surrogates = ask.prepared(target, given).surrogates(ask.source(sources), draw, stream)
+    count = _there_are(draw, sampling.count)
+    allowed = count if level is None else math.floor(round(level * (1 + count), 9)) - 1
+    first = count if level is None else min(FIRST_LOOK, count)
+    value = None if ask.joint is None else ask.value(sources, target, given)
+    answers = surrogates.ask(0, first, itself=value is None)
+    yield
+    null = answers()
+    if value is None:
+        value, null = float(null[0]), null[1:]
+    while len(null) < count and (null >= value).sum() <= allowed:
+        answers = surrogates.ask(len(null), min(len(null) + 1, count - len(null)))
+        yield
+        null = np.concatenate([null, answers()])
+    p_value = (1 + int((null >= value).sum())) / (1 + len(null))
+    return Significance(value, p_value, null, float(null.mean()))
+
+
+def empirical(
+    ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int], sampling: Sampling
 ) -> Significance:
     """Test one link, or several sources together, by surrogates."""
-    value = ask.value(sources, target, given)
-    null = null_values(ask, sources, target, given, surrogate, count, seed)
-    return Significance(value, (1 + int((null >= value).sum())) / (1 + len(null)), null, float(null.mean()))
-
-
-# Surrogates drawn between two looks at whether a verdict is certain: enough to share the cost of a question.
-LOOK_EVERY = 32
-
-
-def settle(
-    ask: Transfers,
-    sources: Sequence[int],
-    target: int,
-    given: Sequence[int],
-    surrogate: Surrogate,
-    count: int,
-    seed: int,
-    level: float,
-) -> Significance:
-    """Test by surrogates, but no further than it takes to see that the p-value cannot be at most ``level``.
-
-    The surrogates are those of `empirical`, in the same order. With r of them reaching T, p is at most ``level`` if
-    ``1 + r <= level (1 + count)``; once r is beyond that the verdict is certain, and p over those drawn is above
-    ``level`` too. A link that passes has all ``count`` surrogates: its test is that of `empirical`.
-    """
-    prepared, x, value = ask.prepared(target, given), ask.source(sources), ask.value(sources, target, given)
-    stream = stream_of(seed, target, tuple(sorted(sources)))
-    draw = ask.draw(surrogate, sources, target, given)
-    count = _there_are(draw, count)
-    allowed = math.floor(round(level * (1 + count), 9)) - 1
-    null = np.empty(0)
-    while len(null) < count:
-        size = min(LOOK_EVERY, count - len(null))
-        null = np.concatenate([null, prepared.resampled(x, draw, stream, len(null), size)])
-        if (null >= value).sum() > allowed:
-            break
-    return Significance(value, (1 + int((null >= value).sum())) / (1 + len(null)), null, float(null.mean()))
+    return finish(by_surrogates(ask, sources, target, given, sampling))
 
 
 def analytic(ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int]) -> Significance:
@@ -185,7 +175,7 @@ def significance(
     ask = Transfers(series, estimator or KSG(), embedding or Embedding())
     if n_surrogates == 0:
         return analytic(ask, sources, end, rest)
-    return empirical(ask, sources, end, rest, surrogate or CircularShift(), n_surrogates, seed)
+    return empirical(ask, sources, end, rest, Sampling(surrogate or CircularShift(), n_surrogates, seed))
 
 
 @dataclass(frozen=True)
@@ -224,13 +214,12 @@ def te_matrix(
     check_count(n_surrogates)
     ask, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
     te, p = np.full((2, size, size), np.nan)
+    sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     for target in range(size):
         for source in (j for j in range(size) if j != target):
             given = tuple(k for k in range(size) if conditional and k not in (source, target))
             if n_surrogates:
-                test = empirical(
-                    ask, (source,), target, given, surrogate or CircularShift(), n_surrogates, seed
-                )
+                test = empirical(ask, (source,), target, given, sampling)
             elif ask.estimator.analytic:
                 test = analytic(ask, (source,), target, given)
             else:

@@ -23,6 +23,9 @@ Draw = Callable[..., np.ndarray]
 ``xp`` is the array library that draws them, numpy or CuPy: the rows are the same.
 """
 
+# Places of a random order that are found at once: a test asks for a few hundred of many thousand shifts.
+FEW = 256
+
 # Values held at once when a null distribution is sampled: bounds memory, not results.
 BATCH_VALUES = 4_000_000
 
@@ -124,20 +127,25 @@ class _Shifts:
         rows = []
         for trial, (start, length, _) in enumerate(self._trials):
             shifts = xp.asarray(self._least + self._used(stream, trial, first, count))
-            rows.append(start + (xp.arange(length) - shifts[:, None]) % length)
-        return xp.concatenate(rows, axis=1)
+            some = (xp.arange(length) - shifts[:, None]) % length
+            rows.append(some + start if start else some)
+        return xp.concatenate(rows, axis=1) if len(rows) > 1 else rows[0]
 
     def _used(self, stream, trial, first, count):
         """Shifts that draws first .. first + count - 1 take of a trial: all of them in random order, then again."""
-        several = self._trials[trial][2]
-        rounds = range(first // several, (first + count - 1) // several + 1)
-        order = np.concatenate([self._order(stream, trial, turn) for turn in rounds])
-        start = first - rounds[0] * several
-        return order[start : start + count]
+        several, parts = self._trials[trial][2], []
+        while count:
+            turn, start = divmod(first, several)
+            some = min(count, several - start)
+            needed = min(several, max(FEW, 1 << (start + some - 1).bit_length()))
+            parts.append(self._order(stream, trial, turn, needed)[start : start + some])
+            first, count = first + some, count - some
+        return np.concatenate(parts)
 
-    def _order(self, stream, trial, turn):
-        several = self._trials[trial][2]
-        return _orders(random_words(stream, trial + turn * len(self._trials), 1, several), np)[0]
+    def _order(self, stream, trial, turn, needed):
+        """Return the first ``needed`` of a trial's shifts in the random order of a turn."""
+        words = random_words(stream, trial + turn * len(self._trials), 1, self._trials[trial][2])
+        return _orders(words, np, needed)[0]
 
 
 @option
@@ -229,16 +237,20 @@ def _mixed(stream, draws, rows):
     return word ^ (word >> np.uint64(31))
 
 
-def _orders(words, xp):
+def _orders(words, xp, needed=None):
     """Return a random order of each row's places: that of its words, with the place itself in their low bits.
 
     No two words are then equal, so that every sort gives the same order, and sorting values is faster than places.
+    On the host only the first ``needed`` places may be asked for.
     """
     count, n = words.shape
     bits = np.uint64((n - 1).bit_length())
     words = ((words >> bits) << bits) | xp.arange(n, dtype=np.uint64)
     mask = (np.uint64(1) << bits) - np.uint64(1)
     if xp is np:
+        if needed is not None and needed < n:
+            words.partition(needed, axis=1)
+            words = words[:, :needed]
         words.sort(axis=1)
         return (words & mask).astype(np.int64)
     # A device sorts one long row best: by word, then, keeping that order, by row.

@@ -1,6 +1,6 @@
 """What a worker does: answer questions to a scorer it builds once, in any thread, process or machine.
 
-A question is a scorer's method and its arguments; answers are pure, so who answers, in which order and how
+A question is what a scorer is asked and its arguments; answers are pure, so who answers, in which order and how
 often does not matter. Data travel in a `Parcel`, known by a hash; a worker that has not got it says so
 instead.
 """
@@ -18,8 +18,10 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property
+from itertools import count, takewhile
 from typing import NamedTuple
 
+from enmesh.conversations import side_by_side
 from enmesh.errors import HazardWarning
 from enmesh.scores.base import Score, Scorer
 from enmesh.series import Series
@@ -30,7 +32,7 @@ KEPT = 2
 
 
 class Question(NamedTuple):
-    """A method of `Scorer` and its arguments: ``local``, ``edge`` or ``verdict``."""
+    """What a `Scorer` is asked: ``local`` (a family), ``edge`` (a test) or ``verdict`` (a test up to a level)."""
 
     kind: str
     args: tuple
@@ -106,15 +108,28 @@ def answer(
     scorer: Scorer, questions: Sequence[Question], seconds: float, stop: threading.Event | None = None
 ) -> Reply:
     """Answer until time is up, ``stop`` is set or a question fails."""
-    began, answers = time.perf_counter(), []
-    for question in questions:
-        try:
-            answers.append(plain(getattr(scorer, question.kind)(*question.args)))
-        except Exception as error:
-            return Reply(answers, time.perf_counter() - began, error)
-        if time.perf_counter() - began > seconds or (stop is not None and stop.is_set()):
-            break
-    return Reply(answers, time.perf_counter() - began)
+    began, answers = time.perf_counter(), {}
+
+    def while_there_is_time():
+        for question in questions:
+            yield _conversation(scorer, question)
+            if time.perf_counter() - began > seconds or (stop is not None and stop.is_set()):
+                return
+
+    error = None
+    try:
+        for position, found in side_by_side(while_there_is_time(), scorer.score.estimator.at_once):
+            answers[position] = plain(found)
+    except Exception as raised:
+        error = raised
+    first = list(map(answers.get, takewhile(answers.__contains__, count())))
+    return Reply(first, time.perf_counter() - began, error)
+
+
+def _conversation(scorer, question):
+    if question.kind == "local":
+        return scorer.local(*question.args)
+    return (yield from scorer.inquiry(*question.args))
 
 
 def plain(answer):

@@ -5,7 +5,7 @@ batch of them. Symmetric in x and y by definition, so the side that stays the sa
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -34,9 +34,9 @@ class Prepared(ABC):
         values = values.reshape((*x.shape[:-2], *values.shape[1:]))
         return float(values) if values.ndim == 0 else values
 
-    def resampled(self, x: np.ndarray, draw: Draw, stream: int, first: int, count: int) -> np.ndarray:
-        """Return I(x_s ; y | z) of ``count`` surrogates x_s of ``x (n, d)``, from the stream's ``first`` on."""
-        return np.concatenate([self.cmi(batch) for batch in batches(draw, x, stream, count, first)])
+    def surrogates(self, x: np.ndarray, draw: Draw, stream: int) -> "Surrogates":
+        """Return the surrogates of ``x (n, d)`` that ``draw`` takes from a stream, ready to be asked about."""
+        return Surrogates(self, x, draw, stream)
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         """``(batch, n, d) -> (batch,)``."""
@@ -47,20 +47,73 @@ class Prepared(ABC):
         """``(batch, n, d) -> (batch, n)``."""
 
 
+class Surrogates:
+    """What the surrogates x_s of x say of y given z: I(x_s ; y | z), in the order they are drawn."""
+
+    def __init__(self, prepared: Prepared, x: np.ndarray, draw: Draw, stream: int):
+        self._prepared, self._x, self._draw, self._stream = prepared, x, draw, stream
+
+    def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
+        """Ask about surrogates ``first`` to ``first + count - 1``, after x if ``itself``.
+
+        The function that is returned waits for the answers; a GPU is at work meanwhile.
+        """
+        return lambda: self._answers(first, count, itself)
+
+    def _answers(self, first, count, itself):
+        drawn = batches(self._draw, self._x, self._stream, count, first)
+        values = [self._prepared.cmi(batch) for batch in drawn]
+        return np.concatenate([[self._prepared.cmi(self._x)], *values] if itself else values)
+
+
+class PreparedOnDevice(Prepared):
+    """For neighbours on a GPU: surrogates are drawn there."""
+
+    @abstractmethod
+    def _asked(self, x) -> Callable[[], np.ndarray]:
+        """Put questions to the neighbours; the function that is returned waits for their answers."""
+
+    def _cmi(self, x):
+        return self._asked(x)()
+
+    def surrogates(self, x, draw, stream):
+        """Return surrogates that never leave the device, unless they are more than rows of x (smoothed)."""
+        if getattr(draw, "spread", None) is not None:
+            return super().surrogates(x, draw, stream)
+        return SurrogatesOnDevice(self, x, draw, stream)
+
+
+class SurrogatesOnDevice(Surrogates):
+    """x goes to the device once, and in one launch with its surrogates."""
+
+    def __init__(self, prepared, x, draw, stream):
+        super().__init__(prepared, x, draw, stream)
+        self._resampled = prepared._neighbours.resample(x, draw, stream)
+
+    def ask(self, first, count, itself=False):
+        """Launch; waiting fetches the answers."""
+        return self._prepared._asked(self._resampled.some(first, count, itself))
+
+
 class Estimator(ABC):
     """How a density, and with it every measure, is estimated from samples."""
 
     analytic: ClassVar[bool] = False
     """Whether the distribution of 2 N I under independence is known (chi-square with `dof`)."""
 
-    monotone: ClassVar[bool] = False
-    """Whether the estimate can never fall when x grows, as the true value cannot."""
+    obeys_chain_rule: ClassVar[bool] = False
+    """Whether I(x1, x2 ; y | z) = I(x1 ; y | z) + I(x2 ; y | x1, z) holds for estimates too."""
 
     discrete: ClassVar[bool] = False
     """Whether values are states to count rather than numbers to measure."""
 
     releases_gil: ClassVar[bool] = False
     """Whether the work is done in compiled code without the interpreter lock, so that threads run side by side."""
+
+    @property
+    def at_once(self) -> int:
+        """Questions that a worker should have under way at the same time: more than one on a GPU."""
+        return 1
 
     @abstractmethod
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:

@@ -12,8 +12,8 @@ from dataclasses import field
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.estimators.base import Estimator, Prepared, numeric
-from enmesh.neighbours import check_device, check_threads, chosen, engine
+from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
+from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
 from enmesh.options import option
 
 
@@ -43,6 +43,11 @@ class Kernel(Estimator):
             )
         check_device(self.device, self.precision)
         check_threads(self.threads)
+
+    @property
+    def at_once(self):
+        """Several on a GPU, one on a CPU."""
+        return at_once(self.device)
 
     def condition(self, column, index, name):
         """Scale to zero mean and unit standard deviation (ddof 1)."""
@@ -79,16 +84,11 @@ class _PreparedKernel(Prepared):
         return joint + n_z - n_xz - n_yz
 
 
-class _PreparedOnDevice(_PreparedKernel):
-    """Means are summed where the counts are; surrogates are drawn there."""
+class _PreparedOnDevice(PreparedOnDevice, _PreparedKernel):
+    """Means are summed where the counts are."""
 
-    def _cmi(self, x):
+    def _asked(self, x):
         return self._neighbours.within_mean(x, self._width, _logarithms_on_device(len(self.y)))
-
-    def resampled(self, x, draw, stream, first, count):
-        if getattr(draw, "spread", None) is not None:  # smoothed vectors are made on the host
-            return super().resampled(x, draw, stream, first, count)
-        return self._cmi(self._neighbours.resample(x, draw, stream, first, count))
 
 
 @functools.lru_cache(maxsize=8)

@@ -16,9 +16,9 @@ from dataclasses import field
 import numpy as np
 
 from enmesh.errors import HazardWarning, InputError
-from enmesh.estimators.base import Estimator, Prepared, numeric
+from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
 from enmesh.estimators.kernel import zscore
-from enmesh.neighbours import check_device, check_threads, chosen, engine
+from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
 from enmesh.options import option
 
 # Continuous data repeat values only by rounding; beyond this share the k-th distance is mostly zero or noise.
@@ -78,6 +78,11 @@ class KSG(Estimator):
         check_device(self.device, self.precision)
         check_threads(self.threads)
 
+    @property
+    def at_once(self):
+        """Several on a GPU, one on a CPU."""
+        return at_once(self.device)
+
     def condition(self, column, index, name):
         """Scale or rank, and break ties with noise that depends on the variable's position alone."""
         column = numeric(column, name, "KSG")
@@ -136,18 +141,14 @@ class _PreparedKSG(Prepared):
         return self._constant + self._plus[n_z] - self._minus[n_xz] - self._minus[n_yz]
 
 
-class _PreparedOnDevice(_PreparedKSG):
-    """Means are summed where the counts are; surrogates are drawn there."""
+class _PreparedOnDevice(PreparedOnDevice, _PreparedKSG):
+    """Means are summed where the counts are."""
 
-    def _cmi(self, x):
+    def _asked(self, x):
         k, algorithm = self._options.k, self._options.algorithm
         tables = _tables_on_device(len(self.y), k, algorithm, self.z.shape[1] == 0)
-        return self._constant + self._neighbours.ksg_mean(x, k, algorithm, *tables)
-
-    def resampled(self, x, draw, stream, first, count):
-        if getattr(draw, "spread", None) is not None:  # smoothed vectors are made on the host
-            return super().resampled(x, draw, stream, first, count)
-        return self._cmi(self._neighbours.resample(x, draw, stream, first, count))
+        means = self._neighbours.ksg_mean(x, k, algorithm, *tables)
+        return lambda: self._constant + means()
 
 
 def multi_information(x: np.ndarray, k: int = 4) -> float:

@@ -11,6 +11,7 @@ from enmesh.errors import InputError
 
 DEVICES = ("cpu", "cuda", "auto")
 PRECISIONS = ("single", "double")
+QUESTIONS_ON_GPU = 32  # of which some are prepared or looked at while others run
 
 
 def check_device(device: str, precision: str = "single") -> None:
@@ -39,6 +40,11 @@ def engine(device: str, precision: str = "double", threads: int = 1):
     from enmesh.neighbours.cuda import Neighbours
 
     return functools.partial(Neighbours, precision=precision)
+
+
+def at_once(device: str) -> int:
+    """Return how many questions should be under way on a device at the same time."""
+    return 1 if chosen(device) == "cpu" else QUESTIONS_ON_GPU
 
 
 @functools.cache

@@ -4,6 +4,9 @@ Points (z, y) are put into kd order once and cut into tiles of 32 with bounding 
 in two passes over the tiles that can matter: the k nearest in (x, y, z), then the counts. Few questions go to
 ``one.cu`` (a lane is a point), many to ``many.cu`` (a lane is a question, so that everything about y and z is done
 once for 32 of them). Means are summed on the device as whole numbers, which makes them the same for any batch.
+
+Launches do not wait: the means of a question are fetched when they are asked for, so that a caller can put further
+questions meanwhile.
 """
 
 import functools
@@ -23,6 +26,9 @@ UNIT = 2.0**-36
 
 REGISTERS = 56
 """Words a lane may hold for its points in ``many.cu``; more would leave too few warps to hide loads."""
+
+CROWDED = 40
+"""Words up to which 32 warps fit an SM with next to none of them spilled."""
 
 SMALL = 2**30
 """Bytes that are taken without asking how many are free, which takes longer than many a question."""
@@ -60,19 +66,19 @@ class Neighbours:
         return self._counts(x, 4, mode=MODES["box"], radius=radius)
 
     def ksg_mean(self, x, k, algorithm, plus, minus):
-        """Return the means (b,) of ``plus[n_z] - minus[n_xz] - minus[n_yz]`` for x (b, n, dx) or `Resampled`.
+        """Return a function that waits for the means (b,) of ``plus[n_z] - minus[n_xz] - minus[n_yz]``.
 
-        Tables are from `whole`.
+        x is (b, n, dx) or `Resampled`, tables are from `whole`.
         """
         return self._means(x, plus, minus, k=k, mode=MODES[algorithm])
 
     def within_mean(self, x, radius, table):
-        """Return the mean of ``table[n_xyz] + table[n_z] - table[n_xz] - table[n_yz]``, 0 where n_xyz is 0."""
+        """Likewise of ``table[n_xyz] + table[n_z] - table[n_xz] - table[n_yz]``, 0 where n_xyz is 0."""
         return self._means(x, table, table, mode=MODES["box"], radius=radius)
 
-    def resample(self, x, draw, stream, first, count):
-        """Return surrogates ``first`` to ``first + count - 1`` of x (n, dx) as questions for the means."""
-        return Resampled(x, draw, stream, first, count)
+    def resample(self, x, draw, stream):
+        """Return the surrogates of x (n, dx), some of which are questions for the means."""
+        return Resampled(_on_device(x), draw, stream)
 
     def _counts(self, x, kinds, **how):
         parts = []
@@ -88,7 +94,7 @@ class Neighbours:
             sums = cupy.zeros(questions.count, np.int64)
             self._launch(questions, tables=(plus, minus), sums=sums, **how)
             parts.append(sums)
-        return np.concatenate([part.get() for part in parts]) * (UNIT / self.n)
+        return lambda: np.concatenate([part.get() for part in parts]) * (UNIT / self.n)
 
     def _batches(self, x):
         """Yield the questions in parts that fit the free memory."""
@@ -105,12 +111,13 @@ class Neighbours:
         lanes = TILE if questions.count >= MANY else 1
         dims = (questions.dims, *self.dims)
         if lanes > 1:
-            queries, warps = _queries(questions.dims, k, mode, self.real), 1
+            queries, resident, warps = *_queries(questions.dims, k, mode, self.real), 1
             blocks = self.tiles * (TILE // queries)
         else:
-            queries, warps, blocks = TILE, _warps(sum(dims), k, self.real), self.tiles
+            queries, resident, warps, blocks = TILE, 1, _warps(sum(dims), k, self.real), self.tiles
         timed = self.timed and not (mode == MODES["box"] and self.theiler == 0)
-        shape = {"QUERIES": queries, "WARPS": warps, "K": k, "MODE": mode, "TIMED": int(timed)}
+        shape = {"QUERIES": queries, "WARPS": warps, "RESIDENT": resident}
+        shape |= {"K": k, "MODE": mode, "TIMED": int(timed)}
         kernel = _kernel("many" if lanes > 1 else "one", self.real, dims, **shape)
         x = self._lay(questions, lanes)
         answers = (questions.count, *(_pointer(a) for a in (counts, *tables, sums)))
@@ -137,7 +144,8 @@ class Neighbours:
         groups = -(-questions.count // lanes)
         out = cupy.empty((groups, padded, questions.dims, lanes), self.real)
         if questions.dims:
-            sizes = _integers((self.n, questions.dims, padded, questions.count, lanes))
+            itself = int(questions.itself)
+            sizes = _integers((self.n, questions.dims, padded, questions.count, lanes, itself))
             arguments = questions.x, _pointer(questions.rows), order, *sizes, out
             _layout(self.real, "lay")((-(-groups * padded * lanes // 256),), (256,), arguments)
         return out
@@ -146,7 +154,7 @@ class Neighbours:
 class _Given:
     """Questions as they are: x (b, n, dx)."""
 
-    rows = None
+    rows, itself = None, False
 
     def __init__(self, x):
         self.count, _, self.dims = x.shape
@@ -158,20 +166,27 @@ class _Given:
 
 
 class Resampled:
-    """Questions ``x[rows]`` about one x (n, dx): ``count`` surrogates of a stream, drawn on the device."""
+    """Questions about one x (n, dx): x if ``itself``, then ``count`` surrogates ``x[rows]``, drawn on the device."""
 
     bytes = 96  # of one row number while it is drawn
 
-    def __init__(self, x, draw, stream, first, count):
-        self.x = _on_device(x)
-        self.draw, self.stream, self.first, self.count = draw, stream, first, count
-        self.dims = x.shape[1]
+    def __init__(self, x, draw, stream, first=0, count=0, itself=False):
+        self.x, self.dims = x, x.shape[1]
+        self.draw, self.stream, self.first = draw, stream, first
+        self.itself, self.count = itself, count + itself
+
+    def some(self, first, count, itself=False):
+        """Return surrogates ``first`` to ``first + count - 1``, after x if ``itself``."""
+        return Resampled(self.x, self.draw, self.stream, first, count, itself)
 
     def part(self, first, count):
-        """Return ``count`` of the surrogates, with their rows."""
-        part = Resampled(self.x, self.draw, self.stream, self.first + first, count)
-        rows = self.draw(self.stream, part.first, count, cupy)
-        part.rows = cupy.ascontiguousarray(rows, dtype=np.int64)
+        """Return ``count`` of the questions, with their rows."""
+        itself = self.itself and first == 0
+        part = self.some(self.first + first - (self.itself and not itself), count - itself, itself)
+        part.rows = None
+        if count > itself:
+            rows = self.draw(self.stream, part.first, count - itself, cupy)
+            part.rows = cupy.ascontiguousarray(rows, dtype=np.int64)
         return part
 
 
@@ -212,9 +227,13 @@ def whole(table):
 
 
 def _queries(dx, k, mode, real):
-    """Points that a warp of ``many.cu`` serves: one has the tightest reach; more share the loads of a wide x."""
+    """Points that a warp of ``many.cu`` serves, and warps an SM should hold.
+
+    One point has the tightest reach; more share the loads of a wide x. Warps hide loads, but each must keep its points.
+    """
     each = (dx + k + (k if mode == 2 else 0)) * np.dtype(real).itemsize // 4
-    return max(q for q in (1, 2, 4) if q == 1 or (dx > 2 and q * each <= REGISTERS))
+    queries = max(q for q in (1, 2, 4) if q == 1 or (dx > 2 and q * each <= REGISTERS))
+    return queries, 32 if queries * each <= CROWDED else 1
 
 
 def _warps(width, k, real):

@@ -126,17 +126,18 @@ settle(const double* points, const int* times, const int* order, int n, int dims
 }
 
 // Lay questions out as (group, position, column, lane): question = group * lanes + lane. x is (questions, n, dims),
-// or (n, dims) with the rows (questions, n) that each question takes from it.
+// or (n, dims) with the rows (questions, n) that each question takes from it; the first `itself` questions take all.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 lay(const double* x, const long long* rows, const int* order, int n, int dims, int padded, int questions, int lanes,
-    Real* out) {
+    int itself, Real* out) {
     const size_t place = (size_t)blockIdx.x * BLOCK + threadIdx.x;
     const int lane = place % lanes;
     const int position = place / lanes % padded;
     const int group = place / lanes / padded;
     if (group * lanes >= questions) return;
     const size_t question = min(group * lanes + lane, questions - 1);  // the last one fills the last group
-    const size_t own = question * n + order[position], row = rows ? rows[own] : own;
+    const size_t own = question * n + order[position];
+    const size_t row = !rows || question < itself ? own : rows[own - (size_t)itself * n];
     for (int c = 0; c < dims; c++)
         out[(((size_t)group * padded + position) * dims + c) * lanes + lane] = (Real)x[row * dims + c];
 }

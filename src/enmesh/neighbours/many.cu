@@ -104,7 +104,7 @@ __device__ inline void drain(Queue& queue, int filled, const Question& question,
     __syncwarp();
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS* TILE)
+extern "C" __global__ void __launch_bounds__(WARPS* TILE, RESIDENT)
 many(const Real* at, const Real* low, const Real* high, const int* times, const int* order, const int* turn, int n,
      int tiles, int span, int theiler, const Real* x, Real radius, int questions, int* counts, const long long* plus,
      const long long* minus, long long* sums) {

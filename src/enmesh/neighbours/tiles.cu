@@ -6,7 +6,7 @@
 // compared with x. Subtraction rounds monotonically, so a box is never farther than the points in it: counts are exact.
 //
 // Compiled with -DREAL (float or double), -DDX -DDY -DDZ (columns), -DK (neighbours), -DMODE, -DWARPS (of a block),
-// -DTIMED (whether times keep other points than itself from being a point's neighbours).
+// -DRESIDENT (blocks that an SM should hold), -DTIMED (whether times keep other points than itself from being a point's neighbours).
 
 enum Modes { BOX, CUBE, RECTANGLE };  // fixed radius inclusive; KSG 1, strictly inside; KSG 2, inclusive
 

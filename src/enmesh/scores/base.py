@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from enmesh.conversations import Conversation, at_hand
 from enmesh.embedding import Embedding
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
@@ -36,9 +37,11 @@ class Scorer(ABC):
         """Test one edge given the target's other parents."""
         return analytic(self.ask, (source,), target, given)
 
-    def verdict(self, source: int, target: int, given: tuple[int, ...], level: float) -> Significance:
-        """Test one edge no further than it takes to know whether its p-value is at most ``level``."""
-        return self.edge(source, target, given)
+    def inquiry(
+        self, source: int, target: int, given: tuple[int, ...], level: float | None = None
+    ) -> Conversation:
+        """Test one edge as `edge` does; with a ``level`` no further than it takes to know whether p is at most that."""
+        return at_hand(self.edge(source, target, given))
 
     def tests(self, target: int, parents: tuple[int, ...]) -> tuple[Link, ...]:
         """Return the edge tests (source, target, given) a family's score is made of; none if it is one piece.

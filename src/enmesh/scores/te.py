@@ -1,10 +1,11 @@
 """TE: the naive score, collective transfer entropy alone (eq. g-kl). It always prefers the complete graph."""
 
+from enmesh.conversations import at_hand, finish
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Estimator
 from enmesh.options import option
 from enmesh.scores.base import Score, Scorer
-from enmesh.significance import Significance, analytic, check_count, empirical, settle
+from enmesh.significance import Sampling, analytic, by_surrogates, check_count
 from enmesh.surrogates import CircularShift, Surrogate
 
 
@@ -32,15 +33,12 @@ class _TEScorer(Scorer):
     def local(self, target, parents):
         return self.ask.value(parents, target)
 
-    def edge(self, source, target, given) -> Significance:
-        score = self.score
-        if score.estimator.analytic:
-            return analytic(self.ask, (source,), target, given)
-        return empirical(self.ask, (source,), target, given, score.surrogate, score.n_surrogates, score.seed)
+    def edge(self, source, target, given):
+        return finish(self.inquiry(source, target, given))
 
-    def verdict(self, source, target, given, level) -> Significance:
+    def inquiry(self, source, target, given, level=None):
         score = self.score
         if score.estimator.analytic:
-            return analytic(self.ask, (source,), target, given)
-        sampling = score.surrogate, score.n_surrogates, score.seed
-        return settle(self.ask, (source,), target, given, *sampling, level)
+            return at_hand(analytic(self.ask, (source,), target, given))
+        sampling = Sampling(score.surrogate, score.n_surrogates, score.seed)
+        return by_surrogates(self.ask, (source,), target, given, sampling, level)

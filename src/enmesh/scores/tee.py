@@ -4,11 +4,12 @@ Sequential (default), parent by parent, shuffling only the parent in question:
 
     g_TEE(i, parents) = sum_j [ T(j | own past, earlier) - T_alpha(j^s | own past, earlier) ]
 
-with the largest sum of T_alpha over all orders, so that the score belongs to the set and is the most conservative. The
-first terms sum to the collective T in any order for Gaussian and Discrete, so that this is the smallest total over
-orders. Estimates of KSG and Kernel do not obey the chain rule: theirs are summed from the strongest single parent to
-the weakest. (Letting their smallest sum over orders decide as well keeps a spurious parent half as often as asked for,
-because a strong parent is underestimated given a spurious one.)
+The score must belong to the set. Parents come in the order of what each says alone, the strongest first. Gaussian and
+Discrete obey the chain rule: every order has the same sum of T and, but for the chance in its quantiles, the same
+penalty, so one order is enough, and a spurious parent beside a stronger one is kept as often as asked for (the largest
+of several chance penalties would keep it less often). Estimates of KSG and Kernel do not obey it, and their orders
+differ by more than chance: of up to three parents the largest sum of T_alpha over all orders counts. (The smallest sum
+of T as well would lose true parents: a strong parent is underestimated given a spurious one.)
 
 Collective is the paper's literal form, T - T_alpha of all parents shuffled together; it keeps spurious parents beside a
 strong one.
@@ -17,22 +18,16 @@ strong one.
 from dataclasses import dataclass
 from itertools import combinations
 
+from enmesh.conversations import finish
 from enmesh.embedding import Embedding
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.options import option
 from enmesh.scores.base import Score, Scorer, check_alpha
-from enmesh.significance import (
-    check_count,
-    empirical,
-    least_surrogates,
-    null_values,
-    order_statistic,
-    settle,
-)
+from enmesh.significance import Sampling, by_surrogates, check_count, empirical, least_surrogates
 from enmesh.surrogates import CircularShift, Surrogate
 
-# Penalties over all orders up to this many parents; beyond, along that from the strongest to the weakest.
+# Parents whose orders are compared; of more, the order from the strongest to the weakest counts.
 ALL_ORDERS = 3
 
 
@@ -45,7 +40,7 @@ class TEE(Score):
     alpha
         Confidence level: a spurious parent is kept with probability 1 - alpha. 0 recovers the naive TE.
     penalty
-        ``"sequential"`` or ``"collective"``.
+        ``"sequential"`` or ``"collective"``: see the module.
     surrogate, n_surrogates, seed
         How the null is sampled; at least alpha / (1 - alpha) surrogates, of which the maximum is then the penalty.
     """
@@ -68,6 +63,8 @@ class TEE(Score):
             raise InputError(
                 f"{self.n_surrogates} surrogates are too few for alpha={self.alpha:g}; at least {least} are needed"
             )
+
+    FORMAT = 2
 
     def _scorer(self, series):
         return _TEEScorer(self, series)
@@ -92,58 +89,60 @@ class _TEEScorer(Scorer):
         if self._is_one_piece:
             step = self._step(target, tuple(parents), ())
             return step.value - step.penalty
-        steps = self._along(target, self._strongest_first(target, parents))
+        steps = [
+            self._step(target, (j,), earlier) for j, _, earlier in self._strongest_first(target, parents)
+        ]
         value = sum(step.value for step in steps)
-        if len(parents) > ALL_ORDERS:
-            return value - sum(step.penalty for step in steps)
-        return value - self._largest_penalty(target, tuple(parents))
+        if self._compares_orders(parents):
+            return value - self._largest_penalty(target, tuple(parents))
+        return value - sum(step.penalty for step in steps)
 
     def edge(self, source, target, given):
-        return empirical(self.ask, (source,), target, given, *self._sampling())
+        return finish(self.inquiry(source, target, given))
 
-    def verdict(self, source, target, given, level):
-        return settle(self.ask, (source,), target, given, *self._sampling(), level)
+    def inquiry(self, source, target, given, level=None):
+        return by_surrogates(self.ask, (source,), target, given, self._sampling, level)
 
     def tests(self, target, parents):
-        """Every parent given every set of earlier ones that some order has."""
+        """Every parent given the stronger ones; where orders are compared, given every set of the others."""
         if self._is_one_piece:
             return ()
-        if len(parents) > ALL_ORDERS:
-            order = self._strongest_first(target, parents)
-            return tuple((j, target, tuple(sorted(order[:position]))) for position, j in enumerate(order))
-        return tuple(
-            (j, target, earlier)
-            for j in parents
-            for size in range(len(parents))
-            for earlier in combinations([p for p in parents if p != j], size)
-        )
+        if self._compares_orders(parents):
+            return tuple(
+                (j, target, earlier)
+                for j in parents
+                for size in range(len(parents))
+                for earlier in combinations([p for p in parents if p != j], size)
+            )
+        return self._strongest_first(target, parents)
 
     def learn(self, link, test):
         """An edge test samples the same surrogates as a step: value and quantile are the step's."""
         source, target, given = link
-        self._steps[target, (source,), given] = _Step(
-            test.value, order_statistic(test.null, self.score.alpha)
-        )
+        self._learn((target, (source,), given), test)
+
+    def _learn(self, key, test):
+        self._steps[key] = _Step(test.value, test.quantile(self.score.alpha))
 
     @property
     def _is_one_piece(self):
         return self.score.penalty == "collective" or self.score.alpha == 0
 
+    def _compares_orders(self, parents):
+        return not self.score.estimator.obeys_chain_rule and len(parents) <= ALL_ORDERS
+
+    @property
     def _sampling(self):
-        return self.score.surrogate, max(1, self.score.n_surrogates), self.score.seed
+        return Sampling(self.score.surrogate, max(1, self.score.n_surrogates), self.score.seed)
 
     def _step(self, target, sources, earlier) -> _Step:
         """T and T_alpha of sources given earlier parents; every set that contains them shares it."""
         key = target, sources, earlier
         if key not in self._steps:
-            score = self.score
-            penalty = 0.0
-            if score.alpha > 0:
-                null = null_values(
-                    self.ask, sources, target, earlier, score.surrogate, score.n_surrogates, score.seed
-                )
-                penalty = order_statistic(null, score.alpha)
-            self._steps[key] = _Step(self.ask.value(sources, target, earlier), penalty)
+            if self.score.alpha == 0:
+                self._steps[key] = _Step(self.ask.value(sources, target, earlier), 0.0)
+            else:
+                self._learn(key, empirical(self.ask, sources, target, earlier, self._sampling))
         return self._steps[key]
 
     def _largest_penalty(self, target, parents):
@@ -159,13 +158,12 @@ class _TEEScorer(Scorer):
         return self._penalties[target, parents]
 
     def _strongest_first(self, target, parents):
-        return sorted(parents, key=lambda j: (-self._single(target, j), j))
+        """Return the tests of every parent given those that say more alone."""
+        order = sorted(parents, key=lambda j: (-self._single(target, j), j)) if len(parents) > 1 else parents
+        return tuple((j, target, tuple(sorted(order[:position]))) for position, j in enumerate(order))
 
     def _single(self, target, j):
         if (target, j) not in self._singles:
             known = self._steps.get((target, (j,), ()))
             self._singles[target, j] = known.value if known else self.ask.value((j,), target)
         return self._singles[target, j]
-
-    def _along(self, target, order):
-        return [self._step(target, (j,), tuple(sorted(order[:position]))) for position, j in enumerate(order)]
