@@ -186,8 +186,8 @@ def largest_penalty(alpha, r_target, r_own, r_parents):
     return max(total(order) for order in permutations(r_parents))
 
 
-def sequential(parents, value, penalty, all_orders):
-    """TEE of a set: T and T_alpha from the strongest single parent on; T_alpha over all orders if asked.
+def sequential(parents, value, penalty):
+    """TEE of a set: T from the strongest single parent on, minus the mean T_alpha over all orders.
 
     ``value(j, earlier)`` is T, ``penalty(j, earlier)`` is T_alpha.
     """
@@ -196,8 +196,8 @@ def sequential(parents, value, penalty, all_orders):
         return sum(term(j, tuple(sorted(order[:i]))) for i, j in enumerate(order))
 
     strongest_first = sorted(parents, key=lambda j: -value(j, ()))
-    orders = permutations(parents) if all_orders else [strongest_first]
-    return total(strongest_first, value) - max(total(order, penalty) for order in orders)
+    penalties = [total(order, penalty) for order in permutations(parents)]
+    return total(strongest_first, value) - sum(penalties) / len(penalties)
 
 
 def quantile(null, alpha):

@@ -63,6 +63,27 @@ def test_counts_on_awkward_data(cuda, b, kind):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("n", [33, 4097, 20_001])
+@pytest.mark.parametrize("kind", ["normal", "constant", "tied"])
+def test_runs_of_the_kd_order_are_cells(cuda, kind, n):
+    import cupy
+
+    points = np.random.default_rng(n).normal(size=(n, 3))
+    points = {"normal": points, "constant": np.zeros_like(points), "tied": points.round()}[kind]
+    order = cuda._kd_order(cupy.asarray(points)).get()
+    np.testing.assert_array_equal(np.sort(order), np.arange(n))
+    size = 64
+    while size < 2 * n:
+        for begin in range(0, n, size):
+            low, high = (
+                points[order[begin : begin + size // 2]],
+                points[order[begin + size // 2 : begin + size]],
+            )
+            assert not len(high) or (low.max(0) <= high.min(0)).any()
+        size *= 2
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("algorithm", [1, 2])
 @pytest.mark.parametrize("k", [1, 7, 20])
 def test_large_samples_equal_the_cpu(cuda, k, algorithm):

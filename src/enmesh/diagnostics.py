@@ -23,7 +23,7 @@ WANDERS = 0.1
 # Share of the variance that a node's own past leaves unexplained.
 DETERMINED = 0.01
 # Samples from which that share is known well enough; of more, evenly spaced ones are taken.
-ENOUGH = 5000
+ENOUGH = 3000
 # Standard errors between the two halves of a record.
 SHIFTED = 5.0
 BLOCKS = 10
@@ -124,7 +124,7 @@ def _slowness(series) -> Iterator[Finding]:
 
 def _determinism(blocks) -> Iterator[Finding]:
     """Nodes whose own past predicts them almost fully: little is left for a source to explain."""
-    left, step = {}, max(1, blocks.n // ENOUGH)
+    left, step = {}, -(-blocks.n // ENOUGH)
     for i, name in enumerate(blocks.names):
         past, after = blocks.take(blocks.own(i))[::step], blocks.next(i)[::step, 0]
         left[name] = float(prediction_errors(past, after, blocks.times[::step]).mean() / after.var())

@@ -104,11 +104,9 @@ class Evaluator:
         questions = {family: Question("local", family) for family in families}
         self._look_up(questions.values())
         new = [family for family, question in questions.items() if question not in self._known]
-        # Single parents come first: what each says alone orders the tests of larger families.
-        for some in ([f for f in new if len(f[1]) < 2], [f for f in new if len(f[1]) > 1]):
-            tests = {family: self.scorer.tests(*family) for family in some}
-            self._answer([questions[family] for family in some if not tests[family]], "families")
-            self._compose({family: links for family, links in tests.items() if links})
+        tests = {family: self.scorer.tests(*family) for family in new}
+        self._answer([questions[family] for family in new if not tests[family]], "families")
+        self._compose({family: links for family, links in tests.items() if links})
         scores = [self._known[questions[family]] for family in families]
         self._best.update((t, max(s, self._best.get(t, s))) for (t, _), s in zip(families, scores))
         return np.array(scores, dtype=float)

@@ -281,10 +281,10 @@ def _announce(evaluator, allowed, limit):
     target = max(range(len(allowed)), key=lambda i: len(allowed[i]))
     sample = [(target, (j,)) for j in allowed[target][:20]]
     counts = [len(some) for some in allowed]
-    questions = sum(comb(c, size) for c in counts for size in range(1, limit + 1))
-    two = allowed[target][:2]
-    if len(evaluator.scorer.tests(target, two)) > len(two):  # tests of each source given every set of others
+    if evaluator.scorer.tests(target, allowed[target][:1]):  # made of tests: each source given fewer others
         questions = sum(c * comb(c - 1, size) for c in counts for size in range(limit) if c)
+    else:
+        questions = sum(comb(c, size) for c in counts for size in range(1, limit + 1))
     if questions < 100 or len(sample) < 2:
         return
     evaluator(sample[:1])  # the first pays for compiling and preparing

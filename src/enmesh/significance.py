@@ -81,9 +81,10 @@ def _there_are(draw, count: int) -> int:
     return distinct
 
 
-# Surrogates at the first look at whether a verdict is certain, enough to share the cost of a question: with the value
-# itself a batch of 32. Every further look doubles what was seen.
-FIRST_LOOK = 31
+# Surrogates are drawn in batches of this size, so as to share the cost of a question; the value itself is one of the
+# first. No test looks at fewer.
+BATCH = 32
+FIRST_LOOK = BATCH - 1
 
 
 def by_surrogates(
@@ -108,7 +109,7 @@ def by_surrogates(
     surrogates = ask.prepared(target, given).surrogates(ask.source(sources), draw, stream)
     count = _there_are(draw, sampling.count)
     allowed = count if level is None else math.floor(round(level * (1 + count), 9)) - 1
-    first = count if level is None else min(FIRST_LOOK, count)
+    first = _next_look(0, count, allowed)
     value = None if ask.joint is None else ask.value(sources, target, given)
     answers = surrogates.ask(0, first, itself=value is None)
     yield
@@ -116,11 +117,18 @@ def by_surrogates(
     if value is None:
         value, null = float(null[0]), null[1:]
     while len(null) < count and (null >= value).sum() <= allowed:
-        answers = surrogates.ask(len(null), min(len(null) + 1, count - len(null)))
+        answers = surrogates.ask(len(null), _next_look(len(null), count, allowed) - len(null))
         yield
         null = np.concatenate([null, answers()])
     p_value = (1 + int((null >= value).sum())) / (1 + len(null))
     return Significance(value, p_value, null, float(null.mean()))
+
+
+def _next_look(seen: int, count: int, allowed: int) -> int:
+    """Return after how many surrogates to look again: twice as many as seen, or as could first settle a null link."""
+    batches = max(1, -(-2 * (allowed + 1) // BATCH), 2 * (seen + 1) // BATCH)
+    look = batches * BATCH - 1
+    return count if count - look < BATCH // 2 else look  # a few more cost less than another question
 
 
 def empirical(

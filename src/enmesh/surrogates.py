@@ -127,7 +127,7 @@ class _Shifts:
         rows = []
         for trial, (start, length, _) in enumerate(self._trials):
             shifts = xp.asarray(self._least + self._used(stream, trial, first, count))
-            some = (xp.arange(length) - shifts[:, None]) % length
+            some = (_places(length, xp) - shifts[:, None]) % length
             rows.append(some + start if start else some)
         return xp.concatenate(rows, axis=1) if len(rows) > 1 else rows[0]
 
@@ -146,6 +146,12 @@ class _Shifts:
         """Return the first ``needed`` of a trial's shifts in the random order of a turn."""
         words = random_words(stream, trial + turn * len(self._trials), 1, self._trials[trial][2])
         return _orders(words, np, needed)[0]
+
+
+@lru_cache(maxsize=4)
+def _places(n, xp):
+    """Return 0 .. n - 1, on a device for all draws."""
+    return xp.arange(n)
 
 
 @option

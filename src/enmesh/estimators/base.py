@@ -101,9 +101,6 @@ class Estimator(ABC):
     analytic: ClassVar[bool] = False
     """Whether the distribution of 2 N I under independence is known (chi-square with `dof`)."""
 
-    obeys_chain_rule: ClassVar[bool] = False
-    """Whether I(x1, x2 ; y | z) = I(x1 ; y | z) + I(x2 ; y | x1, z) holds for estimates too."""
-
     discrete: ClassVar[bool] = False
     """Whether values are states to count rather than numbers to measure."""
 

@@ -35,7 +35,6 @@ class Discrete(Estimator):
     arity: int | None = None
 
     analytic = True
-    obeys_chain_rule = True
     discrete = True
 
     def __post_init__(self):

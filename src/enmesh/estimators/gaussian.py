@@ -34,7 +34,6 @@ class Gaussian(Estimator):
     """
 
     analytic = True
-    obeys_chain_rule = True
 
     def condition(self, column, index, name):
         """Centre: sums of squares then lose no digits to a large offset."""

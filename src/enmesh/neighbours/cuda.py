@@ -17,6 +17,9 @@ import numpy as np
 
 TILE = 32
 CELL = 4096
+LONG = 2**16
+"""Samples from which wide tiles come first, lest they be waited for at the end; with fewer it does not pay."""
+
 MANY = 8
 """Questions from which a lane is better spent on a question than on a point."""
 
@@ -48,7 +51,7 @@ class Neighbours:
         self.theiler = int(theiler)
         self.n, self.dims = len(y), (np.shape(y)[1], np.shape(z)[1])
         self.tiles = -(-self.n // TILE)
-        points = cupy.concatenate([_on_device(z), _on_device(y)], axis=1)
+        points = _on_device(np.concatenate([z, y], axis=1))
         # With no window and no time shared by two samples, a point keeps but itself from its neighbours.
         self.timed = self.theiler > 0 or (times is not None and not (np.diff(times) > 0).all())
         if self.timed:
@@ -134,7 +137,7 @@ class Neighbours:
         out = (at, low, high, sorted_times, rows)
         _layout(self.real, "settle")((-(-self.tiles // 8),), (256,), (points, times, order, *sizes, *out))
         span = max(TILE, 1 << (self.tiles - 1).bit_length())
-        turn = cupy.argsort((low - high).min(axis=0)) if self.n > CELL else cupy.arange(self.tiles)
+        turn = cupy.argsort((low - high).min(axis=0)) if self.n > LONG else cupy.arange(self.tiles)
         turn = turn.astype(np.int32)
         return (*out, turn, *_integers((self.n, self.tiles, span, self.theiler)))
 
@@ -197,15 +200,13 @@ def _on_device(values):
 def _kd_order(points):
     """Order of points (n, d) in which aligned runs of 32, 64, 128 ... are kd cells, cut along their widest axis."""
     n, dims = points.shape
-    order = cupy.arange(n, dtype=np.int32)
+    order, other = cupy.arange(n, dtype=np.int32), cupy.empty(n, np.int32)
+    keys = cupy.empty(n, np.uint32)
     size = 2 * TILE << max(0, (-(-n // TILE) - 1).bit_length() - 1)
     while size > CELL:
-        axes, keys = cupy.empty(-(-n // size), np.int32), cupy.empty(n, np.uint64)
         sizes = _integers((n, dims, size))
-        _layout(np.float32, "choose")((len(axes),), (256,), (points, order, *sizes, axes))
-        _layout(np.float32, "key")((-(-n // 256),), (256,), (points, order, axes, *sizes, keys))
-        order = order[cupy.argsort(keys)]
-        size //= 2
+        _layout(np.float32, "halve")((-(-n // size),), (1024,), (points, order, *sizes, keys, other))
+        order, other, size = other, order, size // 2
     _layout(np.float32, "arrange")((-(-n // size),), (1024,), (points, order, *_integers((n, dims, size))))
     return order
 

@@ -21,38 +21,75 @@ __device__ inline void spread(unsigned low, unsigned high, unsigned* lowest, uns
     }
 }
 
-// Widest axis of each segment of `size` points, from a sample of them. One block per segment.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-choose(const double* points, const int* order, int n, int dims, int size, int* axes) {
+// Put the smaller half of each segment of `size` points, along its widest axis (in a sample), first; keys is room for
+// n numbers. Which of equal points go first is left to chance: no count depends on it. One block per segment.
+extern "C" __global__ void __launch_bounds__(CELL_BLOCK)
+halve(const double* points, const int* order, int n, int dims, int size, unsigned* keys, int* out) {
     __shared__ unsigned lowest, highest;
-    const int begin = blockIdx.x * size, end = min(n, begin + size), step = max(1, size / SAMPLE);
+    __shared__ int bins[256], chosen, before, lefts, rights, equals;
+    const int begin = blockIdx.x * size, end = min(n, begin + size), half = size / 2, step = max(1, size / SAMPLE);
+    if (end - begin <= half) {
+        for (int i = begin + threadIdx.x; i < end; i += CELL_BLOCK) out[i] = order[i];
+        return;
+    }
+    int axis = 0;
     float most = -1;
     for (int c = 0; c < dims; c++) {
         if (threadIdx.x == 0) lowest = ALL, highest = 0;
         __syncthreads();
         unsigned low = ALL, high = 0;
-        for (int i = begin + threadIdx.x * step; i < end; i += BLOCK * step) {
+        for (int i = begin + threadIdx.x * step; i < end; i += CELL_BLOCK * step) {
             unsigned u = ordered((float)points[(size_t)order[i] * dims + c]);
             low = min(low, u);
             high = max(high, u);
         }
         spread(low, high, &lowest, &highest);
         __syncthreads();
-        if (threadIdx.x == 0 && value(highest) - value(lowest) > most) {
-            most = value(highest) - value(lowest);
-            axes[blockIdx.x] = c;
-        }
+        float width = value(highest) - value(lowest);
+        if (width > most) most = width, axis = c;
         __syncthreads();
     }
-}
+    for (int i = begin + threadIdx.x; i < end; i += CELL_BLOCK)
+        keys[i] = ordered((float)points[(size_t)order[i] * dims + axis]);
 
-// Sort keys of one level of the kd tree: (segment, value along the segment's axis).
-extern "C" __global__ void __launch_bounds__(BLOCK)
-key(const double* points, const int* order, const int* axes, int n, int dims, int size, unsigned long long* keys) {
-    const int i = blockIdx.x * BLOCK + threadIdx.x, segment = i / size;
-    if (i >= n) return;
-    unsigned u = ordered((float)points[(size_t)order[i] * dims + axes[segment]]);
-    keys[i] = (unsigned long long)segment << 32 | u;
+    unsigned pivot = 0, known = 0;  // the half-th smallest, byte by byte
+    int rank = half;                // of the points that share its known bytes, so many go first
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        if (threadIdx.x < 256) bins[threadIdx.x] = 0;
+        __syncthreads();
+        for (int base = begin; base < end; base += CELL_BLOCK) {
+            int i = base + threadIdx.x;
+            bool counts = i < end && (keys[i] & known) == pivot;
+            unsigned some = __ballot_sync(ALL, counts);
+            if (!counts) continue;
+            int bin = keys[i] >> shift & 255;
+            unsigned same = __match_any_sync(some, bin);
+            if (__ffs(same) - 1 == threadIdx.x % TILE) atomicAdd(&bins[bin], __popc(same));
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            int bin = 0, seen = 0;
+            while (seen + bins[bin] < rank) seen += bins[bin++];
+            chosen = bin, before = seen;
+        }
+        __syncthreads();
+        pivot |= (unsigned)chosen << shift;
+        known |= 255u << shift;
+        rank -= before;
+    }
+
+    if (threadIdx.x == 0) lefts = rights = equals = 0;
+    __syncthreads();
+    for (int base = begin; base < end; base += CELL_BLOCK) {
+        int i = base + threadIdx.x;
+        bool is = i < end, first = is && (keys[i] < pivot || (keys[i] == pivot && atomicAdd(&equals, 1) < rank));
+        unsigned left = __ballot_sync(ALL, first), right = __ballot_sync(ALL, is && !first);
+        int to_left = 0, to_right = 0;
+        if (threadIdx.x % TILE == 0) to_left = atomicAdd(&lefts, __popc(left)), to_right = atomicAdd(&rights, __popc(right));
+        to_left = __shfl_sync(ALL, to_left, 0), to_right = __shfl_sync(ALL, to_right, 0);
+        unsigned earlier = (1u << threadIdx.x % TILE) - 1;
+        if (is) out[begin + (first ? to_left + __popc(left & earlier) : half + to_right + __popc(right & earlier))] = order[i];
+    }
 }
 
 // All levels from segments of `cell` <= CELL points down to tiles, in shared memory. One block per cell.

@@ -4,12 +4,11 @@ Sequential (default), parent by parent, shuffling only the parent in question:
 
     g_TEE(i, parents) = sum_j [ T(j | own past, earlier) - T_alpha(j^s | own past, earlier) ]
 
-The score must belong to the set. Parents come in the order of what each says alone, the strongest first. Gaussian and
-Discrete obey the chain rule: every order has the same sum of T and, but for the chance in its quantiles, the same
-penalty, so one order is enough, and a spurious parent beside a stronger one is kept as often as asked for (the largest
-of several chance penalties would keep it less often). Estimates of KSG and Kernel do not obey it, and their orders
-differ by more than chance: of up to three parents the largest sum of T_alpha over all orders counts. (The smallest sum
-of T as well would lose true parents: a strong parent is underestimated given a spurious one.)
+The score must belong to the set, not to an order of it. The first terms sum to the collective T in any order for
+Gaussian and Discrete; estimates of KSG and Kernel do not obey the chain rule, theirs are summed from the strongest
+single parent to the weakest. The penalties are the mean over all orders, for up to three parents. Orders differ by the
+chance in their quantiles, so the largest sum of penalties would keep a spurious parent less often than asked for; their
+mean keeps it as often (docs/calibration.md).
 
 Collective is the paper's literal form, T - T_alpha of all parents shuffled together; it keeps spurious parents beside a
 strong one.
@@ -27,7 +26,7 @@ from enmesh.scores.base import Score, Scorer, check_alpha
 from enmesh.significance import Sampling, by_surrogates, check_count, empirical, least_surrogates
 from enmesh.surrogates import CircularShift, Surrogate
 
-# Parents whose orders are compared; of more, the order from the strongest to the weakest counts.
+# Penalties over all orders up to this many parents; beyond, along that from the strongest to the weakest.
 ALL_ORDERS = 3
 
 
@@ -93,8 +92,8 @@ class _TEEScorer(Scorer):
             self._step(target, (j,), earlier) for j, _, earlier in self._strongest_first(target, parents)
         ]
         value = sum(step.value for step in steps)
-        if self._compares_orders(parents):
-            return value - self._largest_penalty(target, tuple(parents))
+        if len(parents) <= ALL_ORDERS:
+            return value - self._mean_penalty(target, tuple(parents))
         return value - sum(step.penalty for step in steps)
 
     def edge(self, source, target, given):
@@ -104,10 +103,10 @@ class _TEEScorer(Scorer):
         return by_surrogates(self.ask, (source,), target, given, self._sampling, level)
 
     def tests(self, target, parents):
-        """Every parent given the stronger ones; where orders are compared, given every set of the others."""
+        """Every parent given every set of earlier ones that some order has."""
         if self._is_one_piece:
             return ()
-        if self._compares_orders(parents):
+        if len(parents) <= ALL_ORDERS:
             return tuple(
                 (j, target, earlier)
                 for j in parents
@@ -128,9 +127,6 @@ class _TEEScorer(Scorer):
     def _is_one_piece(self):
         return self.score.penalty == "collective" or self.score.alpha == 0
 
-    def _compares_orders(self, parents):
-        return not self.score.estimator.obeys_chain_rule and len(parents) <= ALL_ORDERS
-
     @property
     def _sampling(self):
         return Sampling(self.score.surrogate, max(1, self.score.n_surrogates), self.score.seed)
@@ -145,16 +141,16 @@ class _TEEScorer(Scorer):
                 self._learn(key, empirical(self.ask, sources, target, earlier, self._sampling))
         return self._steps[key]
 
-    def _largest_penalty(self, target, parents):
-        """Return the largest sum over orders: over the last parent j, the rest's largest plus j's given the rest."""
+    def _mean_penalty(self, target, parents):
+        """Return the mean sum over orders: over the last parent j, the rest's mean plus j's given the rest."""
         if not parents:
             return 0.0
         if (target, parents) not in self._penalties:
             sums = []
             for j in parents:
                 rest = tuple(p for p in parents if p != j)
-                sums.append(self._largest_penalty(target, rest) + self._step(target, (j,), rest).penalty)
-            self._penalties[target, parents] = max(sums)
+                sums.append(self._mean_penalty(target, rest) + self._step(target, (j,), rest).penalty)
+            self._penalties[target, parents] = sum(sums) / len(sums)
         return self._penalties[target, parents]
 
     def _strongest_first(self, target, parents):
