@@ -51,7 +51,7 @@ class Neighbours:
         self.theiler = int(theiler)
         self.n, self.dims = len(y), (np.shape(y)[1], np.shape(z)[1])
         self.tiles = -(-self.n // TILE)
-        points = _on_device(np.concatenate([z, y], axis=1))
+        points = cupy.concatenate([_on_device(z), _on_device(y)], axis=1)
         # With no window and no time shared by two samples, a point keeps but itself from its neighbours.
         self.timed = self.theiler > 0 or (times is not None and not (np.diff(times) > 0).all())
         if self.timed:
