@@ -2,7 +2,7 @@
 
 from collections import Counter
 from itertools import combinations, permutations, product
-from math import ceil, fsum, log
+from math import ceil, floor, fsum, log, sqrt
 
 import numpy as np
 
@@ -186,23 +186,24 @@ def largest_penalty(alpha, r_target, r_own, r_parents):
     return max(total(order) for order in permutations(r_parents))
 
 
-def sequential(parents, value, penalty):
-    """TEE of a set: T from the strongest single parent on, minus the mean T_alpha over all orders.
+def sequential(parents, value, penalty, least):
+    """TEE of a set: T and T_alpha from the strongest single parent on, or what another order costs at least.
 
-    ``value(j, earlier)`` is T, ``penalty(j, earlier)`` is T_alpha.
+    ``value(j, earlier)`` is T, ``penalty(j, earlier)`` is T_alpha and ``least(j, earlier)`` its lower limit.
     """
 
     def total(order, term):
         return sum(term(j, tuple(sorted(order[:i]))) for i, j in enumerate(order))
 
     strongest_first = sorted(parents, key=lambda j: -value(j, ()))
-    penalties = [total(order, penalty) for order in permutations(parents)]
-    return total(strongest_first, value) - sum(penalties) / len(penalties)
+    dearest = max(total(order, least) for order in permutations(parents))
+    return total(strongest_first, value) - max(total(strongest_first, penalty), dearest)
 
 
-def quantile(null, alpha):
+def quantile(null, alpha, lower=0):
     rank = ceil(round(alpha * len(null), 9))
-    return sorted(null)[rank - 1] if rank else 0.0
+    rank_error = sqrt(len(null) * alpha * (1 - alpha))
+    return sorted(null)[max(1, floor(rank - lower * rank_error)) - 1] if rank else 0.0
 
 
 # --- simulated systems: one step after the other, as the equation reads -------------------------------------

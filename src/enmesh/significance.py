@@ -252,13 +252,18 @@ def q_values(p_values: np.ndarray) -> np.ndarray:
     return false_discovery_control(p_values)
 
 
-def order_statistic(null: np.ndarray, alpha: float) -> float:
+def order_statistic(null: np.ndarray, alpha: float, lower: float = 0.0) -> float:
     """Return the null's value at confidence ``alpha``: the ceil(alpha n)-th smallest; 0 for ``alpha = 0``.
 
-    The product is rounded first: in floating point .07 x 100 is a little over 7 and would give the 8th.
+    The product is rounded first: in floating point .07 x 100 is a little over 7 and would give the 8th. ``lower`` goes
+    down by so many standard errors of the rank, sqrt(n alpha (1 - alpha)): what the value is at least, but for chance.
     """
-    rank = math.ceil(round(alpha * len(null), 9))
-    return float(np.sort(null)[rank - 1]) if rank else 0.0
+    count = len(null)
+    rank = math.ceil(round(alpha * count, 9))
+    if not rank:
+        return 0.0
+    rank = max(1, math.floor(rank - lower * math.sqrt(count * alpha * (1 - alpha))))
+    return float(np.sort(null)[rank - 1])
 
 
 def least_surrogates(alpha: float) -> int:

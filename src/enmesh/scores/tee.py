@@ -4,11 +4,12 @@ Sequential (default), parent by parent, shuffling only the parent in question:
 
     g_TEE(i, parents) = sum_j [ T(j | own past, earlier) - T_alpha(j^s | own past, earlier) ]
 
-The score must belong to the set, not to an order of it. The first terms sum to the collective T in any order for
-Gaussian and Discrete; estimates of KSG and Kernel do not obey the chain rule, theirs are summed from the strongest
-single parent to the weakest. The penalties are the mean over all orders, for up to three parents. Orders differ by the
-chance in their quantiles, so the largest sum of penalties would keep a spurious parent less often than asked for; their
-mean keeps it as often (docs/calibration.md).
+The score must belong to the set, not to an order of it. Parents come in the order of what each says alone, the
+strongest first: a spurious parent beside a stronger one is then kept as often as asked for. Any other order that costs
+more beyond chance, by two standard errors of its quantiles, raises the penalty to that lower limit. (In deterministic
+flows orders differ widely, and an indirect driver fails in one of them. Taking the largest penalty as it is would
+favour whichever order chance has raised, and keep a spurious parent less often than asked for; the smallest sum of T as
+well would lose true parents, because KSG underestimates a strong parent given a spurious one.)
 
 Collective is the paper's literal form, T - T_alpha of all parents shuffled together; it keeps spurious parents beside a
 strong one.
@@ -23,10 +24,20 @@ from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.options import option
 from enmesh.scores.base import Score, Scorer, check_alpha
-from enmesh.significance import Sampling, by_surrogates, check_count, empirical, least_surrogates
+from enmesh.significance import (
+    Sampling,
+    by_surrogates,
+    check_count,
+    empirical,
+    least_surrogates,
+    order_statistic,
+)
 from enmesh.surrogates import CircularShift, Surrogate
 
-# Penalties over all orders up to this many parents; beyond, along that from the strongest to the weakest.
+# Standard errors by which an order must cost more to count.
+LOWER = 2.0
+
+# Orders are compared up to this many parents; beyond, the order from the strongest to the weakest counts alone.
 ALL_ORDERS = 3
 
 
@@ -71,15 +82,18 @@ class TEE(Score):
 
 @dataclass(frozen=True)
 class _Step:
+    """T, T_alpha, and what T_alpha is at least, but for chance."""
+
     value: float
     penalty: float
+    least: float
 
 
 class _TEEScorer(Scorer):
     def __init__(self, score, series):
         super().__init__(score, series)
         self._steps: dict[tuple, _Step] = {}
-        self._penalties: dict[tuple, float] = {}
+        self._dearest: dict[tuple, float] = {}
         self._singles: dict[tuple[int, int], float] = {}
 
     def local(self, target, parents):
@@ -91,10 +105,10 @@ class _TEEScorer(Scorer):
         steps = [
             self._step(target, (j,), earlier) for j, _, earlier in self._strongest_first(target, parents)
         ]
-        value = sum(step.value for step in steps)
+        penalty = sum(step.penalty for step in steps)
         if len(parents) <= ALL_ORDERS:
-            return value - self._mean_penalty(target, tuple(parents))
-        return value - sum(step.penalty for step in steps)
+            penalty = max(penalty, self._dearest_order(target, tuple(parents)))
+        return sum(step.value for step in steps) - penalty
 
     def edge(self, source, target, given):
         return finish(self.inquiry(source, target, given))
@@ -121,7 +135,8 @@ class _TEEScorer(Scorer):
         self._learn((target, (source,), given), test)
 
     def _learn(self, key, test):
-        self._steps[key] = _Step(test.value, test.quantile(self.score.alpha))
+        alpha = self.score.alpha
+        self._steps[key] = _Step(test.value, test.quantile(alpha), order_statistic(test.null, alpha, LOWER))
 
     @property
     def _is_one_piece(self):
@@ -136,22 +151,22 @@ class _TEEScorer(Scorer):
         key = target, sources, earlier
         if key not in self._steps:
             if self.score.alpha == 0:
-                self._steps[key] = _Step(self.ask.value(sources, target, earlier), 0.0)
+                self._steps[key] = _Step(self.ask.value(sources, target, earlier), 0.0, 0.0)
             else:
                 self._learn(key, empirical(self.ask, sources, target, earlier, self._sampling))
         return self._steps[key]
 
-    def _mean_penalty(self, target, parents):
-        """Return the mean sum over orders: over the last parent j, the rest's mean plus j's given the rest."""
+    def _dearest_order(self, target, parents):
+        """Return the most that an order costs at least: over the last parent j, the rest's most plus j's given it."""
         if not parents:
             return 0.0
-        if (target, parents) not in self._penalties:
+        if (target, parents) not in self._dearest:
             sums = []
             for j in parents:
                 rest = tuple(p for p in parents if p != j)
-                sums.append(self._mean_penalty(target, rest) + self._step(target, (j,), rest).penalty)
-            self._penalties[target, parents] = sum(sums) / len(sums)
-        return self._penalties[target, parents]
+                sums.append(self._dearest_order(target, rest) + self._step(target, (j,), rest).least)
+            self._dearest[target, parents] = max(sums)
+        return self._dearest[target, parents]
 
     def _strongest_first(self, target, parents):
         """Return the tests of every parent given those that say more alone."""

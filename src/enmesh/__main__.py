@@ -1,0 +1,5 @@
+"""``python -m enmesh``: the command line."""
+
+from enmesh.cli import main
+
+main()
