@@ -97,6 +97,28 @@ def test_one_worker_gives_what_the_scorer_gives(series, expected, name):
         assert evaluate.evaluated == len(all_families(5, 3))
 
 
+def test_questions_held_side_by_side_get_the_same_answers(series, expected, monkeypatch):
+    monkeypatch.setattr(em.KSG, "at_once", 7)
+    with Evaluator(SCORES["TEE"], series) as evaluate:
+        assert_as_expected(evaluate, expected["TEE"])
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_what_was_answered_before_a_question_failed_is_kept(series, monkeypatch, width):
+    from enmesh.work import answer
+
+    scorer = SCORES["TEE"].bind(series)
+    questions = [Question("edge", (0, 1, given)) for given in ((), (2,), (3,), "broken", (4,))]
+    monkeypatch.setattr(em.KSG, "at_once", width)
+    reply = answer(scorer, questions, np.inf)
+    assert isinstance(reply.error, TypeError)
+    assert len(reply.answers) == 3
+    assert [a.value for a in reply.answers] == [
+        scorer.edge(*q.args).value for q in questions[: len(reply.answers)]
+    ]
+    assert len(answer(scorer, questions, 0.0).answers) == 1  # time is up at once, but one is always answered
+
+
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 @pytest.mark.parametrize("name", ["TEA", "TEE"])
 def test_two_workers_give_the_same_bits(series, expected, name, backend, no_work_here):
