@@ -30,8 +30,8 @@ def side_by_side(conversations: Iterable[Conversation], width: int) -> Iterator[
     ...     for _ in range(n):
     ...         yield
     ...     return f"{n} turns"
-    >>> list(side_by_side(map(count, [3, 1, 1]), 2))
-    [(1, '1 turns'), (2, '1 turns'), (0, '3 turns')]
+    >>> list(side_by_side(map(count, [4, 1, 1]), 2))
+    [(1, '1 turns'), (2, '1 turns'), (0, '4 turns')]
     """
     waiting, held = enumerate(conversations), deque()
     while True:
