@@ -243,7 +243,7 @@ def test_sequential_tee_equals_its_naive_twin(estimator, parents):
         test = empirical(ask, (j,), 3, earlier, Sampling(em.CircularShift(), 19, 4))
         return naive.quantile(test.null, 0.9, lower)
 
-    expected = naive.sequential(parents, value, penalty, lambda j, earlier: penalty(j, earlier, lower=2))
+    expected = naive.sequential(parents, value, penalty, lambda j, earlier: penalty(j, earlier, lower=1))
     assert score.bind(series).local(3, parents) == pytest.approx(expected, abs=1e-12)
 
 

@@ -443,7 +443,7 @@ def f1(network, truth):
 @pytest.mark.parametrize("embedding", [em.Embedding(), None], ids=["kappa 1", "chosen from the data"])
 def test_five_logistic_maps_are_recovered_whole(embedding):
     series = simulate.coupled_map("0>1, 0>2, 1>3, 2>3, 3>4", 1000, coupling=0.3, noise=0.001)
-    score = em.TEE(estimator=em.KSG(), embedding=embedding, alpha=0.99, n_surrogates=99)
+    score = em.TEE(estimator=em.KSG(), embedding=embedding)
     network = em.infer(series, score=score, search=em.Exact(), max_parents=2)
     assert network.parents == series.truth
     assert network.optimal

@@ -6,7 +6,7 @@ Sequential (default), parent by parent, shuffling only the parent in question:
 
 The score must belong to the set, not to an order of it. Parents come in the order of what each says alone, the
 strongest first: a spurious parent beside a stronger one is then kept as often as asked for. Any other order that costs
-more beyond chance, by two standard errors of its quantiles, raises the penalty to that lower limit. (In deterministic
+more beyond chance, with each of its quantiles a standard error lower, raises the penalty to that. (In deterministic
 flows orders differ widely, and an indirect driver fails in one of them. Taking the largest penalty as it is would
 favour whichever order chance has raised, and keep a spurious parent less often than asked for; the smallest sum of T as
 well would lose true parents, because KSG underestimates a strong parent given a spurious one.)
@@ -34,8 +34,8 @@ from enmesh.significance import (
 )
 from enmesh.surrogates import CircularShift, Surrogate
 
-# Standard errors by which an order must cost more to count.
-LOWER = 2.0
+# Standard errors by which every quantile of another order is lowered before that order counts.
+LOWER = 1.0
 
 # Orders are compared up to this many parents; beyond, the order from the strongest to the weakest counts alone.
 ALL_ORDERS = 3
