@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from enmesh.conversations import Conversation, finish
+from enmesh.conversations import Conversation, at_hand, finish, side_by_side
 from enmesh.embedding import Embedding
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Estimator
@@ -76,7 +76,7 @@ def _there_are(draw, count: int) -> int:
         f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be under "
         f"{1 / (1 + distinct):.2g}; use a longer series or Permute()",
         HazardWarning,
-        stacklevel=5,
+        stacklevel=7,  # who called `significance`
     )
     return distinct
 
@@ -223,16 +223,18 @@ def te_matrix(
     ask, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
     te, p = np.full((2, size, size), np.nan)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
-    for target in range(size):
-        for source in (j for j in range(size) if j != target):
-            given = tuple(k for k in range(size) if conditional and k not in (source, target))
-            if n_surrogates:
-                test = empirical(ask, (source,), target, given, sampling)
-            elif ask.estimator.analytic:
-                test = analytic(ask, (source,), target, given)
-            else:
-                test = Significance(ask.value((source,), target, given), np.nan, np.empty(0), np.nan)
-            te[source, target], p[source, target] = test.value, test.p_value
+    pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
+
+    def test_of(source, target):
+        given = tuple(k for k in range(size) if conditional and k not in (source, target))
+        if n_surrogates:
+            return by_surrogates(ask, (source,), target, given, sampling)
+        if ask.estimator.analytic:
+            return at_hand(analytic(ask, (source,), target, given))
+        return at_hand(Significance(ask.value((source,), target, given), np.nan, np.empty(0), np.nan))
+
+    for position, test in side_by_side((test_of(*pair) for pair in pairs), ask.estimator.at_once):
+        te[pairs[position]], p[pairs[position]] = test.value, test.p_value
     if n_surrogates:
         warn_if_too_few(n_surrogates, size * (size - 1), level)
     off = ~np.eye(size, dtype=bool)
