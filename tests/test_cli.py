@@ -490,8 +490,12 @@ def test_version():
     assert (done.returncode, done.stdout, done.stderr) == (0, f"enmesh {em.__version__}\n", "")
 
 
-def test_an_error_of_the_program(folder):
-    done = program("infer", "word.csv", cwd=folder)
+@pytest.mark.parametrize(
+    "command", [[ENMESH], [sys.executable, "-m", "enmesh"]], ids=["enmesh", "python -m enmesh"]
+)
+def test_an_error_of_the_program(folder, command):
+    line = [*command, "infer", "word.csv"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "enmesh: word.csv, line 3, column b: 'oops' is not a number\n"
 

@@ -50,7 +50,8 @@ class TEE(Score):
     alpha
         Confidence level: a spurious parent is kept with probability 1 - alpha. 0 recovers the naive TE.
     penalty
-        ``"sequential"`` or ``"collective"``: see the module.
+        ``"sequential"``, parent by parent, or ``"collective"``, all parents together: the paper's literal form, which
+        keeps spurious parents beside a strong one.
     surrogate, n_surrogates, seed
         How the null is sampled; at least alpha / (1 - alpha) surrogates, of which the maximum is then the penalty.
     """
