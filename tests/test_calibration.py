@@ -9,17 +9,28 @@ import enmesh as em
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")]
 
 
+def assert_as_often_as_asked(make_score, n, repeats, **options):
+    rates = calibration.rates_kept(make_score, n, repeats, n_jobs=1, **options)
+    for alpha, (rate, error) in zip(calibration.ALPHAS, rates):
+        assert rate == pytest.approx(1 - alpha, abs=2 * error)
+
+
 @pytest.mark.parametrize("n", [300, 1000])
 @pytest.mark.parametrize("name", ["TEA sum, Gaussian", "TEE sequential, Gaussian", "TEE sequential, KSG"])
 def test_a_spurious_second_parent_is_kept_as_often_as_asked(name, n):
-    repeats = calibration.SCORES[name][1]
-    for alpha, (rate, error) in zip(calibration.ALPHAS, calibration.rates_kept(name, n, repeats, n_jobs=1)):
-        assert rate == pytest.approx(1 - alpha, abs=2 * error)
+    assert_as_often_as_asked(calibration.SCORES[name][0], n, calibration.SCORES[name][1])
+
+
+@pytest.mark.parametrize("n", [300, 1000])
+@pytest.mark.parametrize(("estimator", "repeats"), [(em.Gaussian(), 600), (em.KSG(), 200)])
+def test_and_so_it_is_with_fewer_surrogates_and_other_seeds(estimator, repeats, n):
+    make_score = calibration.tee(estimator, "sequential", n_surrogates=99)
+    assert_as_often_as_asked(make_score, n, repeats, first_seed=0)
 
 
 @pytest.mark.parametrize("name", ["TEA collective, Gaussian", "TEE collective, Gaussian"])
 def test_the_collective_forms_keep_it_too_often(name):
-    rate, error = calibration.rates_kept(name, 300, 300, n_jobs=1)[-1]
+    rate, error = calibration.rates_kept(calibration.SCORES[name][0], 300, 300, n_jobs=1)[-1]
     assert rate > 0.01 + 5 * error
 
 
