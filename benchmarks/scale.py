@@ -20,10 +20,10 @@ import joblib
 from joblib.externals.loky import get_reusable_executor
 
 import enmesh as em
-from enmesh.evaluate import Evaluator
+from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.screen import screen
+from enmesh.inference.work import single_thread
 from enmesh.measures import Transfers
-from enmesh.screen import screen
-from enmesh.work import single_thread
 
 GAUSSIAN = em.TEA(embedding=em.Embedding())
 # 100 nodes have 9,900 pairs: at alpha = .99 about a hundred of them would be kept by chance.

@@ -3,7 +3,7 @@
     python benchmarks/search.py               sizes and times of proven optima
     python benchmarks/search.py --hit-rates   hits of every heuristic on 100 random tables
 
-Tables are drawn by `enmesh.search.tables.RandomTable`; in all of them the best parents of
+Tables are drawn by `enmesh.search.random_tables.RandomTable`; in all of them the best parents of
 each node alone make cycles.
 """
 
@@ -11,7 +11,7 @@ import argparse
 import time
 
 from enmesh.search import RPDAG, BasinFlooding, Exact, HillClimb, Problem, Tabu
-from enmesh.search.tables import RandomTable
+from enmesh.search.random_tables import RandomTable
 
 SIZES = [
     (RandomTable(n_nodes=10, max_parents=9), "auto"),

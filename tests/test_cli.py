@@ -17,9 +17,9 @@ import pytest
 
 import enmesh as em
 from enmesh.cli import main
-from enmesh.io import read
+from enmesh.data.readers import read
+from enmesh.inference.store import runs
 from enmesh.simulate import boolean, coupled_map, var
-from enmesh.store import runs
 
 ENMESH = Path(sys.executable).with_name("enmesh")
 RESULTS = {"network.json", "edges.csv", "network.png", "network.svg", "report.html", "run.db"}
@@ -249,7 +249,7 @@ def test_infer_agrees_with_python(run):
     run(
         "infer data.csv --estimator ksg --dim 1 --surrogates 99 --alpha 0.95 --seed 3 --max-parents 1 --out r"
     )
-    from enmesh.infer import infer
+    from enmesh.inference.infer import infer
 
     score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), alpha=0.95, n_surrogates=99, seed=3)
     network = infer(read("data.csv"), score=score, max_parents=1, seed=3)
@@ -448,12 +448,12 @@ def test_reproduce_delegates(run, monkeypatch):
 
 @pytest.mark.parametrize("surrogates", [99, pytest.param(399, marks=pytest.mark.slow)])
 def test_demo_finds_its_network(run, folder, monkeypatch, surrogates):
-    import enmesh.demo
+    import enmesh.cli.demo
 
-    options = enmesh.demo.demo_options()
+    options = enmesh.cli.demo.demo_options()
     assert options["score"].n_surrogates == 399
     fewer = options | {"score": replace(options["score"], n_surrogates=surrogates)}
-    monkeypatch.setattr(enmesh.demo, "demo_options", lambda seed: fewer)
+    monkeypatch.setattr(enmesh.cli.demo, "demo_options", lambda seed: fewer)
     code, out, _ = run("demo")
     assert code == 0
     assert "missed: none, false: none" in out

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh import evaluate as module
-from enmesh.evaluate import Evaluator
+from enmesh.inference import evaluate as module
+from enmesh.inference.evaluate import Evaluator
 from tests.test_evaluate import all_families, network
 
 distributed = pytest.importorskip("dask.distributed", reason="needs enmesh[cluster]")

@@ -5,7 +5,7 @@ import pytest
 
 import enmesh as em
 from enmesh import simulate
-from enmesh.diagnostics import diagnose
+from enmesh.inference.diagnostics import diagnose
 
 
 def kinds(series, *args, **options):

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from joblib.parallel import ThreadingBackend
 
 import enmesh as em
-from enmesh import evaluate as module
-from enmesh import progress as progress_module
-from enmesh import work
 from enmesh.errors import HazardWarning, InputError
-from enmesh.evaluate import Evaluator, Queue, affordable
-from enmesh.work import Question
+from enmesh.inference import evaluate as module
+from enmesh.inference import progress as progress_module
+from enmesh.inference import work
+from enmesh.inference.evaluate import Evaluator, Queue, affordable
+from enmesh.inference.store import runs
+from enmesh.inference.work import Question
 
 KAPPA_1 = em.Embedding()
 SCORES = {
@@ -105,7 +106,7 @@ def test_questions_held_side_by_side_get_the_same_answers(series, expected, monk
 
 @pytest.mark.parametrize("width", [1, 3])
 def test_what_was_answered_before_a_question_failed_is_kept(series, monkeypatch, width):
-    from enmesh.work import answer
+    from enmesh.inference.work import answer
 
     scorer = SCORES["TEE"].bind(series)
     questions = [Question("edge", (0, 1, given)) for given in ((), (2,), (3,), "broken", (4,))]
@@ -277,7 +278,7 @@ def test_a_question_that_fails_says_so_and_what_was_before_is_kept(tmp_path, no_
                 Evaluator(SCORES["TEA"], series, n_jobs=n_jobs, store=path) as evaluate,
             ):
                 evaluate(families)
-        (run,) = em.store.runs(path)
+        (run,) = runs(path)
         assert (run["families"], run["status"]) == (2, "failed")
 
 
@@ -301,7 +302,7 @@ def test_an_interrupt_keeps_what_was_finished(series, tmp_path, monkeypatch):
         Evaluator(SCORES["TEA"], series, store=tmp_path / "run.db", progress=interrupt) as evaluate,
     ):
         evaluate(all_families(5, 3))
-    (run,) = em.store.runs(tmp_path / "run.db")
+    (run,) = runs(tmp_path / "run.db")
     assert (run["families"], run["status"]) == (10, "interrupted")
 
 
@@ -391,7 +392,7 @@ def test_progress_true_is_lines_without_a_terminal(monkeypatch):
 MEMORY = """
 import resource, sys
 import numpy as np, enmesh as em
-from enmesh.evaluate import Evaluator
+from enmesh.inference.evaluate import Evaluator
 
 if __name__ == "__main__":
     series = em.Series(np.random.default_rng(0).normal(size=(8_000, 6)))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enmesh import graphs
+from enmesh.search import graphs
 from tests import naive
 
 

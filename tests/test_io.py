@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import enmesh as em
-from enmesh.export import write_series
-from enmesh.io import read
+from enmesh.data.export import write_series
+from enmesh.data.readers import read
 
 VALUES = np.random.default_rng(1).standard_normal((20, 3)).round(4)
 ROWS = [",".join(map(str, row)) for row in VALUES]

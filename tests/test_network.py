@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from enmesh import InputError, Network
-from enmesh.network import Candidate
+from enmesh.inference.network import Candidate
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from enmesh import plot
+from enmesh.draw import plot
+from enmesh.draw.layout import arrange, curve, shorten
 from enmesh.errors import InputError
-from enmesh.layout import arrange, curve, shorten
 from tests import networks
 
 MAKERS = ["three", "five", "thirty", "fifty", "ring", "tangle", "odd", "empty"]

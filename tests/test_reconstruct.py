@@ -7,8 +7,7 @@ import pytest
 
 import enmesh as em
 from enmesh import simulate
-from enmesh.options import describe, restore
-from enmesh.reconstruct import (
+from enmesh.embedding.choose import (
     ActiveStorage,
     Cao,
     Ragwitz,
@@ -18,6 +17,7 @@ from enmesh.reconstruct import (
     embedding_notes,
     nearest,
 )
+from enmesh.options import describe, restore
 from tests import naive
 
 # Not those on which the default parsimony was settled.

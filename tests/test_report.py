@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from enmesh import InputError, Series
-from enmesh.report import page
-from enmesh.report.contents import contents, embed, histogram
-from enmesh.report.methods import paragraph, references
-from enmesh.report.words import headline, notes, standing
+from enmesh.draw.report import page
+from enmesh.draw.report.contents import contents, embed, histogram
+from enmesh.draw.report.methods import paragraph, references
+from enmesh.draw.report.words import headline, notes, standing
 from tests import networks
 
 MAKERS = ["three", "five", "thirty", "ring", "odd", "empty"]

@@ -5,10 +5,11 @@ import pytest
 from scipy.stats import chi2, ncx2
 
 import enmesh as em
-from enmesh import screen as module
 from enmesh.errors import InputError
-from enmesh.evaluate import Evaluator
-from enmesh.screen import count_families, screen
+from enmesh.inference import screen as module
+from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.screen import count_families, screen
+from enmesh.inference.store import runs
 from tests.test_evaluate import all_families
 
 TEA = em.TEA(embedding=em.Embedding())
@@ -106,7 +107,7 @@ def test_it_goes_through_store_and_workers(wide, tmp_path):
         first = screen(evaluate)
     with Evaluator(TEA, wide, store=tmp_path / "run.db", n_jobs=2) as evaluate:
         assert screen(evaluate) == first
-    (run,) = em.store.runs(tmp_path / "run.db")
+    (run,) = runs(tmp_path / "run.db")
     assert run["computed_twice"] == 0
     assert run["tests"] == first.report["tests"]
 
@@ -152,9 +153,9 @@ def test_parents_of_the_detectable_strength_are_lost_no_more_often_than_stated()
 
 @pytest.mark.parametrize("surrogate", [em.CircularShift(), em.Permute()])
 def test_a_verdict_is_that_of_the_full_count(surrogate):
-    from enmesh.conversations import finish
     from enmesh.measures import Transfers
     from enmesh.significance import Sampling, by_surrogates, empirical
+    from enmesh.tasks import finish
 
     series = em.simulate.var({"a": [], "b": ["a"], "c": [], "d": ["c"]}, n=150, coupling=0.15, seed=8)
     ask, sampling = Transfers(series, em.Gaussian(), em.Embedding()), Sampling(surrogate, 99, 1)

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enmesh.errors import InputError
-from enmesh.graphs import edges, is_acyclic
 from enmesh.options import describe, restore
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Problem, Tabu
 from enmesh.search.families import every_set
-from enmesh.search.tables import RandomTable, Table
+from enmesh.search.graphs import edges, is_acyclic
+from enmesh.search.random_tables import RandomTable, Table
 from tests import naive
 
 PROVING = [Exact(), Exact(method="dp"), Exact(method="ip"), Exhaustive()]

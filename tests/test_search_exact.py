@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enmesh.errors import InputError
-from enmesh.graphs import is_acyclic
 from enmesh.search import Exact, Exhaustive, Independent, Problem, dynamic, integer
 from enmesh.search.base import Memo
 from enmesh.search.families import every_set, generate
+from enmesh.search.graphs import is_acyclic
 from enmesh.search.parts import Part, settle, shaken, split
-from enmesh.search.tables import RandomTable, Table
+from enmesh.search.random_tables import RandomTable, Table
 
 
 def drawn(n, seed, **options):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_lyapunov
 
-from enmesh.graphs import RestrictedPDAG, all_dags
 from enmesh.search import RPDAG, Exact, Problem
-from enmesh.search.tables import Table
+from enmesh.search.graphs import RestrictedPDAG, all_dags
+from enmesh.search.random_tables import Table
 
 
 def conditional_variance(covariance, target, given):

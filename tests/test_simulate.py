@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import enmesh as em
 from enmesh import simulate
-from enmesh.graph_input import flat_parents, parents_of
+from enmesh.data.graph_input import flat_parents, parents_of
 from enmesh.simulate.maps import TENT_SLOPE
 from tests import naive
 

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh import store as module
-from enmesh import work
 from enmesh.errors import InputError
-from enmesh.evaluate import Evaluator
+from enmesh.inference import store as module
+from enmesh.inference import work
+from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.store import Store, runs
+from enmesh.inference.work import Question
 from enmesh.significance import Significance
-from enmesh.store import Store, runs
-from enmesh.work import Question
 from tests import endurance
 
 DESCRIPTION = {"data": "d", "names": ["a", "b"], "score": {"type": "TEA"}, "code": "0/1"}
@@ -341,7 +341,7 @@ def test_a_read_only_store(tmp_path):
     code = f"""
 import os, sys
 import enmesh as em
-from enmesh.store import Store, runs
+from enmesh.inference.store import Store, runs
 if os.getuid() == 0:
     os.setgid(65534); os.setuid(65534)
 assert runs({str(path)!r})[0]["families"] == 5000

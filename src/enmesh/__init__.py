@@ -5,12 +5,22 @@ Entropy". All values are in nats.
 """
 
 from enmesh import simulate
-from enmesh.diagnostics import diagnose
+from enmesh.data.readers import read
+from enmesh.data.series import Series
 from enmesh.embedding import Embedding
+from enmesh.embedding.choose import (
+    ActiveStorage,
+    Cao,
+    Ragwitz,
+    choose_embedding,
+    embedding_criteria,
+    embedding_notes,
+)
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Discrete, Gaussian, Kernel
-from enmesh.infer import infer
-from enmesh.io import read
+from enmesh.inference.diagnostics import diagnose
+from enmesh.inference.infer import infer
+from enmesh.inference.network import Network
 from enmesh.measures import (
     active_information,
     cmi,
@@ -21,19 +31,9 @@ from enmesh.measures import (
     stochastic_interaction,
     transfer_entropy,
 )
-from enmesh.network import Network
-from enmesh.reconstruct import (
-    ActiveStorage,
-    Cao,
-    Ragwitz,
-    choose_embedding,
-    embedding_criteria,
-    embedding_notes,
-)
 from enmesh.scores import MIT, TE, TEA, TEE, Criterion
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
-from enmesh.series import Series
 from enmesh.significance import significance, te_matrix
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from enmesh.data.graph_input import parents_of
+from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Column, Embedding
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Prepared
-from enmesh.graph_input import parents_of
-from enmesh.series import Series
 from enmesh.surrogates import Draw, Surrogate
 
 # Prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large.

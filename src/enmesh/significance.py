@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from enmesh.conversations import Conversation, at_hand, finish, side_by_side
+from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.measures import Node, Transfers, link
-from enmesh.series import Series
 from enmesh.surrogates import CircularShift, Surrogate, stream_of
+from enmesh.tasks import Conversation, at_hand, finish, side_by_side
 
 
 @dataclass(frozen=True)

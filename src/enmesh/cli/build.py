@@ -9,11 +9,11 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
+from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Kernel
 from enmesh.scores import MIT, TE, TEA, TEE, Criterion, Score
-from enmesh.series import Series
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute, Surrogate
 
 Given = Mapping[str, Any]
@@ -55,7 +55,7 @@ def _plain(value):
 
 def series(given: Given) -> Series:
     """Read the recording."""
-    from enmesh.io import read
+    from enmesh.data.readers import read
 
     paths = given["data"] if isinstance(given["data"], (list, tuple)) else [given["data"]]
     return read(
@@ -122,7 +122,7 @@ def surrogate(given: Given) -> Surrogate | None:
 
 def score(given: Given, data: Series, choices) -> Score:
     """Return the score that is named or meant; what is left open is chosen and noted in ``choices``."""
-    from enmesh.infer import default_estimator, default_score
+    from enmesh.inference.infer import default_estimator, default_score
 
     name, wanted = given.get("score"), present(given, SCORE_OPTIONS)
     estimate = estimator(given)
@@ -186,8 +186,8 @@ def edges(option: str, words) -> list[tuple[str, str]]:
 
 def method(given: Given, data: Series):
     """Return the method that chooses an embedding: the named one, or that of `infer`."""
-    from enmesh.infer import Choices, default_estimator
-    from enmesh.reconstruct import ActiveStorage, Cao, Ragwitz, embedding_method
+    from enmesh.embedding.choose import ActiveStorage, Cao, Ragwitz, embedding_method
+    from enmesh.inference.infer import Choices, default_estimator
 
     name, wanted = given.get("method"), present(given, ("max_dim", "max_delay"))
     estimate = estimator(given)

@@ -70,7 +70,7 @@ def infer(
       enmesh infer recording.csv --allow-cycles --require a:b --forbid c:a
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
     """
-    from enmesh.infer import Choices
+    from enmesh.inference.infer import Choices
 
     given, choices = build.words(ctx), Choices()
     series = build.series(given)
@@ -95,8 +95,8 @@ def infer(
 
 def run(series, folder: Path, options: dict, formats=(), resume: bool = False, choices=()):
     """Infer, keep what is finished in the folder, and write the results there."""
-    from enmesh.export import results_folder, write_results
-    from enmesh.infer import infer as infer_network
+    from enmesh.inference.infer import infer as infer_network
+    from enmesh.inference.results import results_folder, write_results
 
     store = _store(results_folder(folder), resume)
     try:
@@ -115,7 +115,7 @@ def _folder(out, data) -> Path:
 
 def _store(folder, resume) -> Path:
     """Return the path of the store; unless it is to be resumed, one that is there goes, if it is one."""
-    from enmesh.store import runs
+    from enmesh.inference.store import runs
 
     store = folder / STORE
     if resume or not store.exists():

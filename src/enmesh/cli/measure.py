@@ -100,8 +100,8 @@ def te(
 
 def _chosen(words, series):
     """Return estimator and embedding, and why, where they were chosen from the data."""
-    from enmesh.infer import Choices, default_estimator
-    from enmesh.reconstruct import choose_embedding, embedding_method
+    from enmesh.embedding.choose import choose_embedding, embedding_method
+    from enmesh.inference.infer import Choices, default_estimator
 
     notes, choices = {"estimator": "", "embedding": ""}, Choices()
     estimate, embedding = build.estimator(words), build.embedding(words)
@@ -145,7 +145,7 @@ def embed(
       enmesh embed recording.csv
       enmesh embed recording.csv --method storage --max-dim 8 --max-delay 1
     """
-    from enmesh.reconstruct import chosen_embedding, embedding_criteria
+    from enmesh.embedding.choose import chosen_embedding, embedding_criteria
 
     words = build.words(ctx)
     series = build.series(words)
@@ -203,8 +203,8 @@ def score(
       enmesh score recording.csv --graph "a>b, b>c" --score tea
       enmesh score recording.csv --graph "a>b>c" --estimator gaussian --score bic --dim 2
     """
-    from enmesh.graph_input import parents_of
-    from enmesh.infer import Choices
+    from enmesh.data.graph_input import parents_of
+    from enmesh.inference.infer import Choices
     from enmesh.scores import score_graph
 
     words, choices = build.words(ctx), Choices()

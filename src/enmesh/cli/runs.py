@@ -62,7 +62,7 @@ def runs(
     Examples
       enmesh runs recording-results/run.db
     """
-    from enmesh.store import runs as stored
+    from enmesh.inference.store import runs as stored
 
     found = stored(store)
     if json:

@@ -82,7 +82,7 @@ def embedding(value, names: Sequence[str]) -> str:
 
 def network(found, files: Sequence = (), truth: Mapping | None = None) -> None:
     """Print the links of a network, how good it is, what was chosen and where the files are."""
-    from enmesh.report.words import headline
+    from enmesh.draw.report.words import headline
 
     edges = found.edges
     columns = ["source", "target", "TE (nats)", "p", "q", "lag"]

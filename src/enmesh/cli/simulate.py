@@ -51,7 +51,7 @@ def simulate(
       enmesh simulate mixed --graph "a>b, a>c" --dt 0.05 --out flows.npz
       enmesh simulate var --graph "a>b, c" -n 500 | head
     """
-    from enmesh.export import series_table, write_series
+    from enmesh.data.export import series_table, write_series
 
     series = _simulated(build.words(ctx))
     if out is not None:
@@ -68,7 +68,7 @@ def simulate(
 
 def _simulated(given):
     from enmesh import simulate as systems
-    from enmesh.graph_input import parents_of
+    from enmesh.data.graph_input import parents_of
 
     name = given["system"]
     options = build.present(given, ("coupling", "noise", "obs_noise", "dt"))
@@ -99,8 +99,8 @@ def demo(
       enmesh demo
       enmesh demo --out /tmp/tour --seed 7
     """
-    from enmesh.demo import DESCRIPTION, demo_options, demo_series
-    from enmesh.export import results_folder
+    from enmesh.cli.demo import DESCRIPTION, demo_options, demo_series
+    from enmesh.inference.results import results_folder
 
     results_folder(out)
     series = demo_series(seed)

@@ -38,7 +38,7 @@ def run(
     n_jobs
         Processes for ``networks``; -1 for one per core. Results do not depend on it.
     progress
-        True shows progress; or a callback (see `enmesh.progress`).
+        True shows progress; or a callback (see `enmesh.inference.progress`).
     sizes
         Further arguments of the experiment, in place of those of the quick or full version, such as ``n=500``.
     """

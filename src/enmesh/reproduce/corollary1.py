@@ -11,10 +11,10 @@ import numpy as np
 
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Kernel
-from enmesh.graphs import Parents, all_dags, edges
 from enmesh.measures import parent_indices
 from enmesh.reproduce.outcome import DARK, INK, MARK, Job, Outcome, arrows, figure
 from enmesh.scores import TE, TEA, TEE, Score
+from enmesh.search.graphs import Parents, all_dags, edges
 from enmesh.simulate import coupled_map, markov, var
 
 QUICK = {"n": 1000, "seeds": 3, "n_surrogates": 99}

@@ -8,12 +8,12 @@ chi-square quantile 2.706. The null distribution of 2 N T is chi-square in nats 
 
 import numpy as np
 
+from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import Gaussian, Kernel
 from enmesh.measures import transfer_entropy
 from enmesh.reproduce.outcome import DARK, GREY, INK, MARK, Job, Outcome, figure
 from enmesh.scores import TEA, score_graph
-from enmesh.series import Series
 from enmesh.significance import significance
 from enmesh.surrogates import Permute
 

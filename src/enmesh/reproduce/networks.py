@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 from enmesh.errors import HazardWarning
-from enmesh.progress import reporter
+from enmesh.inference.progress import reporter
 from enmesh.reproduce.ledger import Ledger
 from enmesh.reproduce.outcome import INK, Job, Outcome, figure
 from enmesh.reproduce.recovery import FLOW_STEP, MAP_NOISE, NETWORKS, Cell, recover

@@ -40,7 +40,7 @@ def figure(width: float, height: float, rows: int = 1, columns: int = 1, **optio
 
 def write(outcome: Outcome, name: str, out: Path) -> list[Path]:
     """Write tables as CSV, pictures as PNG and SVG, the summary as text; return the paths."""
-    from enmesh.plot import save
+    from enmesh.draw.plot import save
 
     paths = []
     for stem, table in outcome.tables.items():

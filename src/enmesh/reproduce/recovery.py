@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from enmesh.data.graph_input import parents_of
+from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Gaussian
-from enmesh.graph_input import parents_of
-from enmesh.graphs import Parents, edges
 from enmesh.measures import parent_indices
 from enmesh.scores import TE, TEA, TEE, Scorer
 from enmesh.search import Exact
 from enmesh.search.base import Problem
-from enmesh.series import Series
+from enmesh.search.graphs import Parents, edges
 from enmesh.simulate import coupled_flow, coupled_map
 
 NETWORKS = {

@@ -17,8 +17,8 @@ import numpy as np
 from enmesh import measures
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Discrete, Gaussian
-from enmesh.graphs import all_dags
 from enmesh.reproduce.outcome import DARK, INK, LIGHT, MARK, Job, Outcome, arrows, figure
+from enmesh.search.graphs import all_dags
 from enmesh.significance import significance
 from enmesh.simulate import coupled_map, markov, var
 

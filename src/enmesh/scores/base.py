@@ -11,13 +11,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from enmesh.conversations import Conversation, at_hand
+from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
 from enmesh.measures import Transfers, parent_indices
-from enmesh.series import Series
 from enmesh.significance import Significance, analytic
+from enmesh.tasks import Conversation, at_hand
 
 Link = tuple[int, int, tuple[int, ...]]  # source, target, given
 
@@ -97,7 +97,7 @@ class Score(ABC):
         """Return this score with its embedding chosen from the data, if none was given."""
         if self.embedding is not None:
             return self
-        from enmesh.reconstruct import choose_embedding, embedding_method
+        from enmesh.embedding.choose import choose_embedding, embedding_method
 
         return replace(self, embedding=choose_embedding(series, embedding_method(self.estimator)))
 

@@ -1,12 +1,12 @@
 """TE: the naive score, collective transfer entropy alone (eq. g-kl). It always prefers the complete graph."""
 
-from enmesh.conversations import at_hand, finish
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Estimator
 from enmesh.options import option
 from enmesh.scores.base import Score, Scorer
 from enmesh.significance import Sampling, analytic, by_surrogates, check_count
 from enmesh.surrogates import CircularShift, Surrogate
+from enmesh.tasks import at_hand, finish
 
 
 @option

@@ -18,7 +18,6 @@ strong one.
 from dataclasses import dataclass
 from itertools import combinations
 
-from enmesh.conversations import finish
 from enmesh.embedding import Embedding
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
@@ -33,6 +32,7 @@ from enmesh.significance import (
     order_statistic,
 )
 from enmesh.surrogates import CircularShift, Surrogate
+from enmesh.tasks import finish
 
 # Standard errors by which every quantile of another order is lowered before that order counts.
 LOWER = 1.0

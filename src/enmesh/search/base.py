@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.graphs import Parents, edges, find_cycle, from_edges
+from enmesh.search.graphs import Parents, edges, find_cycle, from_edges
 
 Family = tuple[int, tuple[int, ...]]
 Evaluate = Callable[[Sequence[Family]], np.ndarray]

@@ -8,10 +8,10 @@ Friedman 2009, section 18.4.3).
 import heapq
 
 from enmesh.errors import InputError
-from enmesh.graphs import from_edges
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
-from enmesh.search.local import Position, Rules, climb
+from enmesh.search.graphs import from_edges
+from enmesh.search.moves import Position, Rules, climb
 
 
 @option

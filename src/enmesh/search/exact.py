@@ -15,11 +15,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.graphs import Parents, ancestors, is_acyclic, topological_order
 from enmesh.options import option
 from enmesh.search import dynamic
 from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
 from enmesh.search.families import Choice, favourites, generate
+from enmesh.search.graphs import Parents, ancestors, is_acyclic, topological_order
 from enmesh.search.parts import Part, settle, shaken, split
 
 SMALL = 18  # nodes up to which a part is solved by dynamic programming when the choice is ours
@@ -44,7 +44,7 @@ class Exact:
     Every allowed parent set is evaluated unless the score has bounds. Among parent sets of equal score the
     smaller one is taken, then the lexicographically first.
 
-    >>> from enmesh.search.tables import Table
+    >>> from enmesh.search.random_tables import Table
     >>> scores = Table({(0, ()): 0.0, (0, (1,)): 1.0, (1, ()): 0.0, (1, (0,)): 2.0})
     >>> found = Exact().run(scores, Problem(n_nodes=2, max_parents=1))
     >>> found.parents, found.optimal, found.gap, found.removed

@@ -3,10 +3,10 @@
 from math import fsum
 
 from enmesh.errors import InputError
-from enmesh.graphs import dags
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
 from enmesh.search.families import every_set
+from enmesh.search.graphs import dags
 
 LARGEST = 6  # 3.8 million graphs; seven nodes have 1.1 billion
 

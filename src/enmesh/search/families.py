@@ -10,8 +10,8 @@ from itertools import combinations
 from math import inf
 from typing import NamedTuple
 
-from enmesh.graphs import Parents
 from enmesh.search.base import Memo, Problem
+from enmesh.search.graphs import Parents
 
 
 class Choice(NamedTuple):

@@ -6,7 +6,7 @@ Koller and Friedman, "Probabilistic Graphical Models" (2009), section 18.4.3.
 
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
-from enmesh.search.local import Position, Rules, check_restarts, climb, iterated
+from enmesh.search.moves import Position, Rules, check_restarts, climb, iterated
 
 
 @option
@@ -21,7 +21,7 @@ class HillClimb:
     shake
         Number of these random steps.
 
-    >>> from enmesh.search.tables import Table
+    >>> from enmesh.search.random_tables import Table
     >>> scores = Table({(0, ()): 0.0, (0, (1,)): 1.0, (1, ()): 0.0, (1, (0,)): 2.0})
     >>> HillClimb().run(scores, Problem(n_nodes=2, max_parents=1)).parents
     ((), (0,))

@@ -21,7 +21,7 @@ from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, mi
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 from scipy.sparse.csgraph import shortest_path
 
-from enmesh.graphs import mask, strong_components
+from enmesh.search.graphs import mask, strong_components
 from enmesh.search.parts import Part, settle
 
 RANGE = 1e4  # the largest useful loss as HiGHS sees it: its absolute gap of 1e-6 is then relative 1e-10

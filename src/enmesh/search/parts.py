@@ -10,8 +10,8 @@ from math import fsum
 
 import numpy as np
 
-from enmesh.graphs import mask, strong_components
 from enmesh.search.families import Choice
+from enmesh.search.graphs import mask, strong_components
 
 
 class Part:

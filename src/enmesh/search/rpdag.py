@@ -9,10 +9,10 @@ which is the same for symmetric scores and makes the search a heuristic over gra
 from collections.abc import Iterable
 from math import fsum, inf
 
-from enmesh.graphs import Parents, RestrictedPDAG
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Family, Found, Memo, Problem, conclude
-from enmesh.search.local import Position, Rules, check_restarts, climb, iterated
+from enmesh.search.graphs import Parents, RestrictedPDAG
+from enmesh.search.moves import Position, Rules, check_restarts, climb, iterated
 
 
 @option

@@ -10,10 +10,10 @@ from collections import deque
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.graphs import Parents
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
-from enmesh.search.local import Position, Rules, check_restarts, iterated
+from enmesh.search.graphs import Parents
+from enmesh.search.moves import Position, Rules, check_restarts, iterated
 
 
 @option

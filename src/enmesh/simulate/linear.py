@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from enmesh.data.graph_input import parents_of
+from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.graph_input import parents_of
-from enmesh.series import Series
 from enmesh.simulate.arguments import per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from enmesh.data.graph_input import flat_parents, parents_of
+from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.graph_input import flat_parents, parents_of
-from enmesh.series import Series
 from enmesh.simulate.arguments import per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from enmesh.data.graph_input import parents_of
+from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.graph_input import parents_of
-from enmesh.series import Series
 from enmesh.simulate.arguments import per_node, require_count, require_number
 
 LocalMap = Callable[[np.ndarray, tuple[np.ndarray, ...]], np.ndarray]

@@ -183,19 +183,19 @@ class Network:
         return cls(**data)
 
     def plot(self, path: str | Path | None = None, *, kind: str = "graph", ax=None):
-        """Draw the network (``kind="graph"``), or ``"matrix"``, ``"embedding"``, ``"nulls"``; see `enmesh.plot`."""
-        from enmesh import plot
+        """Draw the network (``kind="graph"``), or ``"matrix"``, ``"embedding"``, ``"nulls"``; see `draw.plot`."""
+        from enmesh.draw import plot
 
         return plot.draw(self, path, kind=kind, ax=ax)
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained HTML page and return its path."""
-        from enmesh.report import write
+        from enmesh.draw.report import write
 
         return write(self, path)
 
     def _repr_html_(self):
-        from enmesh.report.notebook import network_html
+        from enmesh.draw.report.notebook import network_html
 
         return network_html(self)
 

@@ -9,10 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from enmesh.draw.report import sections
+from enmesh.draw.report.contents import contents, embed
+from enmesh.draw.report.words import headline, standing
 from enmesh.errors import InputError
-from enmesh.report import sections
-from enmesh.report.contents import contents, embed
-from enmesh.report.words import headline, standing
 
 __all__ = ["page", "write"]
 

@@ -20,14 +20,24 @@ from threading import Lock
 
 import numpy as np
 
+from enmesh.data.series import Series
 from enmesh.errors import HazardWarning, InputError
+from enmesh.inference.progress import reporter
+from enmesh.inference.work import (
+    Parcel,
+    Question,
+    Reply,
+    answer,
+    fingerprint,
+    plain,
+    shelf,
+    single_thread,
+    work,
+)
 from enmesh.options import describe
-from enmesh.progress import reporter
 from enmesh.scores.base import Link, Score, Scorer
-from enmesh.series import Series
 from enmesh.significance import Significance
 from enmesh.surrogates import BATCH_VALUES
-from enmesh.work import Parcel, Question, Reply, answer, fingerprint, plain, shelf, single_thread, work
 
 log = logging.getLogger("enmesh")
 
@@ -55,9 +65,9 @@ class Evaluator:
         Workers; -1 for all cores. None is 1, or what a surrounding `joblib.parallel_config` says. A cluster
         backend set there is always used.
     store
-        Path of a file that keeps what is finished (see `enmesh.store.Store`).
+        Path of a file that keeps what is finished (see `enmesh.inference.store.Store`).
     progress
-        True for a bar on a terminal, or a callable (see `enmesh.progress`).
+        True for a bar on a terminal, or a callable (see `enmesh.inference.progress`).
     memory
         Bytes this process and its workers on this machine may use together: there are as many workers as fit.
 
@@ -89,7 +99,7 @@ class Evaluator:
         self._workers = Workers(self._parcel, self.scorer, n_jobs, memory)
         self._store = None
         if store is not None:  # last: what fails before must not leave a session that seems to be running
-            from enmesh.store import Store
+            from enmesh.inference.store import Store
 
             self._store = Store(store, self._parcel.key, description)
         self._progress = reporter(progress)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.graphs import Parents, from_edges, topological_order
 from enmesh.search.base import Edge, Memo, Problem
+from enmesh.search.graphs import Parents, from_edges, topological_order
 
 
 class Rules(NamedTuple):

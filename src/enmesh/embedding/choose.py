@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Embedding, PerNode
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import numeric
 from enmesh.estimators.kernel import zscore
 from enmesh.options import option
-from enmesh.series import Series
 from enmesh.surrogates import Permute, Surrogate, batches, decorrelation_time, stream_of
 
 # Breaks ties between neighbours, far below any measurement, as the KSG estimator does.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.layout import arrange
+from enmesh.draw.layout import arrange
 
 MOST_BINS = 24
 MOST_POINTS = 360  # of a preview

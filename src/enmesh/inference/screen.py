@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.evaluate import Evaluator
+from enmesh.inference.evaluate import Evaluator
 from enmesh.scores import TEE
 from enmesh.scores.base import Link
 from enmesh.significance import FIRST_LOOK, Significance

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from html import escape
 
-from enmesh.report import words
-from enmesh.report.methods import paragraph, references
+from enmesh.draw.report import words
+from enmesh.draw.report.methods import paragraph, references
 
 
 def text(value) -> str:

@@ -14,17 +14,17 @@ from math import comb
 
 import numpy as np
 
+from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian
-from enmesh.evaluate import Evaluator
-from enmesh.network import Candidate, Network
+from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.network import Candidate, Network
+from enmesh.inference.screen import screen as preselect
 from enmesh.options import brief, describe
 from enmesh.scores import TEA, TEE, Score
-from enmesh.screen import screen as preselect
 from enmesh.search import Exact, Independent
 from enmesh.search.base import Problem
-from enmesh.series import Series
 from enmesh.significance import least_surrogates, q_values, warn_if_too_few
 
 log = logging.getLogger("enmesh")
@@ -221,7 +221,7 @@ def _embedded(series, score, choices) -> tuple[Score, dict]:
     """Return the score with its embedding, and the criterion it was chosen by."""
     if score.embedding is not None:
         return score, {}
-    from enmesh.reconstruct import chosen_embedding, embedding_criteria, embedding_method
+    from enmesh.embedding.choose import chosen_embedding, embedding_criteria, embedding_method
 
     method = embedding_method(score.estimator)
     tables = embedding_criteria(series, method)
@@ -345,7 +345,7 @@ def _hazards(kept: list[str]):
 
 def _diagnose(series, score, max_parents):
     """Warn of the hazards in the data; a joint space that is too wide troubles neighbours and kernels alone."""
-    from enmesh.diagnostics import diagnose
+    from enmesh.inference.diagnostics import diagnose
 
     for finding in diagnose(series, score.embedding, max_parents=max_parents):
         if finding.kind != "dimension" or not score.estimator.analytic:

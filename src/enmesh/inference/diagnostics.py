@@ -10,9 +10,9 @@ from math import prod
 
 import numpy as np
 
+from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Embedding
-from enmesh.reconstruct import prediction_errors, scaled
-from enmesh.series import Series
+from enmesh.embedding.choose import prediction_errors, scaled
 from enmesh.surrogates import decorrelation_time
 
 SYNCHRONISED = 0.99

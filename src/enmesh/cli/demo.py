@@ -1,9 +1,9 @@
 """The demonstration: five coupled logistic maps whose network is known, and how it is inferred."""
 
+from enmesh.data.series import Series
 from enmesh.estimators import KSG
 from enmesh.scores import TEE
 from enmesh.search import Exact
-from enmesh.series import Series
 
 TRUTH = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "e": ("d",)}
 DESCRIPTION = (

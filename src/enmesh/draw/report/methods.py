@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from enmesh.report.words import LEVEL, sure_links
+from enmesh.draw.report.words import LEVEL, sure_links
 
 CLIFF = (
     "Cliff, O. M., Prokopenko, M. and Fitch, R. (2016). Inferring Coupling of Distributed Dynamical Systems "

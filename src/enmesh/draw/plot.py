@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from enmesh.draw.layout import Layout, arrange, shorten
 from enmesh.errors import InputError
-from enmesh.layout import Layout, arrange, shorten
 
 LEVEL = 0.05  # q-value above which a link is drawn as doubtful
 SMALLEST_Q = 1e-3  # end of the colour scale

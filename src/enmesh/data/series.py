@@ -170,7 +170,7 @@ class Series:
         return f"Series({self.n_nodes} nodes: {shown}; {trials} of {samples} samples; dt={self.dt:g})"
 
     def _repr_html_(self):
-        from enmesh.report.notebook import series_html
+        from enmesh.draw.report.notebook import series_html
 
         return series_html(self)
 

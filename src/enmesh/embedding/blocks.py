@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
+from enmesh.data.series import Series
 from enmesh.errors import HazardWarning, InputError
 from enmesh.options import option
-from enmesh.series import Series
 
 PerNode = int | Mapping[str, int]
 Column = tuple[int, int]  # (node, lag behind the predicted sample)

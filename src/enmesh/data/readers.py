@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from enmesh.data.series import Series
+from enmesh.data.text_tables import TIME_NAME, TRIAL_NAME, listed, read_table, shown
 from enmesh.errors import HazardWarning, InputError
-from enmesh.series import Series
-from enmesh.tables import TIME_NAME, TRIAL_NAME, listed, read_table, shown
 
 # Steps up to this many times the usual one are jitter (months differ by a tenth); longer ones are gaps.
 GAP = 1.5

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from enmesh.report.sections import text
-from enmesh.report.words import headline, standing
+from enmesh.draw.report.sections import text
+from enmesh.draw.report.words import headline, standing
 
 MOST_ROWS = 12
 POINTS = 160

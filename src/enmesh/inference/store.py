@@ -20,8 +20,8 @@ from urllib.parse import quote
 import numpy as np
 
 from enmesh.errors import InputError
+from enmesh.inference.work import Question
 from enmesh.significance import Significance
-from enmesh.work import Question
 
 # "enms" in the file's header, at byte 68, says whose file it is before SQLite opens it.
 APPLICATION, LAYOUT = 0x656E6D73, 1

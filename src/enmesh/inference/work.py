@@ -21,11 +21,11 @@ from functools import cache, cached_property
 from itertools import count, takewhile
 from typing import NamedTuple
 
-from enmesh.conversations import side_by_side
+from enmesh.data.series import Series
 from enmesh.errors import HazardWarning
 from enmesh.scores.base import Score, Scorer
-from enmesh.series import Series
 from enmesh.significance import Significance
+from enmesh.tasks import side_by_side
 
 # Data sets a process keeps scorers for.
 KEPT = 2

@@ -1,0 +1,1 @@
+"""Pictures of networks: layout, Matplotlib figures and the self-contained HTML page."""

@@ -1,0 +1,54 @@
+"""What a surrogate is: rows to resample a source by, so that its tie to the target is cut and nothing else.
+
+A surrogate never touches the target, so p(next | own past) is kept; the embedded vectors of the source are resampled
+jointly. Each surrogate is a vector of row numbers, so a batch of surrogates of ``x (n, d)`` is ``x[rows]`` with
+``rows (batch, n)``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from enmesh.surrogates.random_words import random_words
+
+Draw = Callable[..., np.ndarray]
+"""``draw(stream, first, count, xp=numpy) -> (count, n)`` rows of surrogates first .. first + count - 1.
+
+``xp`` is the array library that draws them, numpy or CuPy: the rows are the same.
+"""
+
+# Values held at once when a null distribution is sampled: bounds memory, not results.
+BATCH_VALUES = 4_000_000
+
+
+class Surrogate(ABC):
+    """A way to resample a source; `plan` looks at the data once, the plan draws rows in batches."""
+
+    looks_at_z: ClassVar[bool] = False
+    """Whether a plan depends on what is conditioned on."""
+
+    @abstractmethod
+    def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
+        """Return the function that draws rows for ``x (n, d)`` given ``z (n, d_z)``.
+
+        ``starts`` are the rows at which trials start, and n; ``span`` is the number of samples an embedded vector
+        reaches back.
+        """
+
+
+def batches(draw: Draw, x: np.ndarray, stream: int, count: int, first: int = 0) -> Iterator[np.ndarray]:
+    """Yield ``count`` surrogates of ``x`` from the ``first`` on, as arrays ``(batch, n, d)`` of bounded size."""
+    size = max(1, BATCH_VALUES // max(1, x.size))
+    spread = getattr(draw, "spread", None)
+    for start in range(first, first + count, size):
+        some = min(size, first + count - start)
+        rows = draw(stream, start, some)
+        yield x[rows] if spread is None else x[rows] + spread[rows] * _moves(stream, start, some, x.shape)
+
+
+def _moves(stream, first, count, shape):
+    """Return uniform numbers in [-1, 1), ``(count, *shape)``, of a stream beside the one rows are drawn from."""
+    words = random_words(stream + 2, first, count, shape[0] * shape[1])
+    return (words / 2.0**63 - 1).reshape(count, *shape)

@@ -1,0 +1,97 @@
+"""Circular shifts: the source moved in time around the end of its trial."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from enmesh.errors import InputError
+from enmesh.options import option
+from enmesh.surrogates.base import Surrogate
+from enmesh.surrogates.random_words import random_orders, random_words
+
+# Places of a random order that are found at once: a test asks for a few hundred of many thousand shifts.
+FEW = 256
+
+
+@option
+class CircularShift(Surrogate):
+    """Shift the source in time, around the end of its trial: keeps its dynamics, cuts its tie to the target.
+
+    Shifts are at least ``min_shift``: by default the embedding's span plus the source's decorrelation time. Each trial
+    has its own shift; no shift of a trial is used twice before all were.
+    """
+
+    min_shift: int | None = None
+
+    def __post_init__(self):
+        if self.min_shift is not None and (not isinstance(self.min_shift, int) or self.min_shift < 1):
+            raise InputError(
+                f"min_shift={self.min_shift!r} is not possible; give a whole number of samples, or None"
+            )
+
+    def plan(self, x, z, *, starts, span):
+        """Find the allowed shifts of every trial; a draw takes the next of each in a random order."""
+        lengths = np.diff(starts)
+        least = self.min_shift or span + decorrelation_time(x, starts)
+        choices = lengths - 2 * least + 1
+        if (choices < 1).any():
+            raise InputError(
+                f"a trial of {lengths.min()} embedded samples is too short for circular shifts of at least {least}; "
+                "use longer trials, Permute() or a smaller min_shift"
+            )
+
+        return _Shifts(starts, lengths, least, choices)
+
+
+class _Shifts:
+    """Rows of circular shifts; ``distinct`` is how many there are of a single trial, None for several."""
+
+    def __init__(self, starts, lengths, least, choices):
+        self._trials = [(int(s), int(n), int(c)) for s, n, c in zip(starts, lengths, choices)]
+        self._least = least
+        self.distinct = int(choices[0]) if len(choices) == 1 else None
+        self._order = lru_cache(maxsize=4 * len(choices))(self._order)
+
+    def __call__(self, stream, first, count, xp=np):
+        rows = []
+        for trial, (start, length, _) in enumerate(self._trials):
+            shifts = xp.asarray(self._least + self._used(stream, trial, first, count))
+            some = (_places(length, xp) - shifts[:, None]) % length
+            rows.append(some + start if start else some)
+        return xp.concatenate(rows, axis=1) if len(rows) > 1 else rows[0]
+
+    def _used(self, stream, trial, first, count):
+        """Shifts that draws first .. first + count - 1 take of a trial: all of them in random order, then again."""
+        several, parts = self._trials[trial][2], []
+        while count:
+            turn, start = divmod(first, several)
+            some = min(count, several - start)
+            needed = min(several, max(FEW, 1 << (start + some - 1).bit_length()))
+            parts.append(self._order(stream, trial, turn, needed)[start : start + some])
+            first, count = first + some, count - some
+        return np.concatenate(parts)
+
+    def _order(self, stream, trial, turn, needed):
+        """Return the first ``needed`` of a trial's shifts in the random order of a turn."""
+        words = random_words(stream, trial + turn * len(self._trials), 1, self._trials[trial][2])
+        return random_orders(words, np, needed)[0]
+
+
+@lru_cache(maxsize=4)
+def _places(n, xp):
+    """Return 0 .. n - 1, on a device for all draws."""
+    return xp.arange(n)
+
+
+def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:
+    """Return the first lag at which every column's autocorrelation has fallen below 1/e, over all trials."""
+    longest = int(np.diff(starts).max())
+    size = 1 << (2 * longest - 1).bit_length()
+    covariance = np.zeros((longest, x.shape[1]))
+    centred = x - x.mean(0)
+    for start, stop in zip(starts[:-1], starts[1:]):
+        spectrum = np.abs(np.fft.rfft(centred[start:stop], size, axis=0)) ** 2
+        covariance[: stop - start] += np.fft.irfft(spectrum, size, axis=0)[: stop - start]
+    variance = np.where(covariance[0] > 0, covariance[0], 1)
+    below = covariance / variance < np.exp(-1)
+    return int(np.where(below.any(0), below.argmax(0), longest).max())
