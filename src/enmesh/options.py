@@ -21,6 +21,11 @@ def option(cls: type) -> type:
     return cls
 
 
+def known_options() -> tuple[type, ...]:
+    """Return every option class that has been defined."""
+    return tuple(_CLASSES.values())
+
+
 def describe(value: Any) -> Any:
     """Return ``value`` as plain JSON data; an option becomes ``{"type": name, field: ...}``.
 

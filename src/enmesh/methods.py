@@ -1,0 +1,91 @@
+"""Methods are classes that say themselves what the command line, the report and the docs need to know of them.
+
+An estimator, score, surrogate, search or embedding method is one class in one file. Its class attributes give its name
+on the command line, the fields that may be set there, a line on when to use it, and its references; `sentence` gives
+its words for the methods paragraph. Nothing else in the package lists methods by hand: whoever needs them asks
+`members`.
+
+>>> from enmesh.estimators import Estimator
+>>> members(Estimator)["ksg"].__name__
+'KSG'
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib import import_module
+from importlib.metadata import entry_points
+from inspect import cleandoc, isabstract
+from pkgutil import iter_modules
+from typing import Any, ClassVar, TypeVar
+
+from enmesh.errors import InputError
+from enmesh.options import known_options
+
+# Installed packages bring methods of their own by an entry point of this group that names a module to import.
+ENTRY_POINTS = "enmesh.methods"
+
+
+class Method:
+    """What every method says of itself."""
+
+    cli_name: ClassVar[str] = ""
+    """Name on the command line, and in Python where a string is taken; empty if it cannot be named there."""
+
+    cli_options: ClassVar[tuple[str, ...]] = ()
+    """Fields that the command line can set; their help texts are those of the docstring's parameters."""
+
+    summary: ClassVar[str] = ""
+    """When to use it, in one line, for help texts and the tables of the docs."""
+
+    references: ClassVar[tuple[str, ...]] = ()
+    """Works to cite, in full."""
+
+    def sentence(self) -> str:
+        """Say what was done, as a part of a sentence of the methods paragraph."""
+        return type(self).__name__
+
+
+Kind = TypeVar("Kind", bound=Method)
+
+
+def members(kind: type[Kind]) -> dict[str, type[Kind]]:
+    """Return all methods of a kind (such as ``Estimator``) by their name on the command line.
+
+    They are the options defined in the modules beside the kind, in installed packages with an entry point in the group
+    ``enmesh.methods``, and in any module that was imported before. A class named after several things, such as
+    ``Criterion`` after ``"aic"`` and ``"bic"``, lists them in ``cli_variants``.
+    """
+    package = import_module(kind.__module__.rpartition(".")[0])
+    for module in iter_modules(package.__path__):
+        if not module.name.endswith("kernels") and not module.ispkg:
+            import_module(f"{package.__name__}.{module.name}")
+    for entry in entry_points(group=ENTRY_POINTS):
+        entry.load()
+    found = [cls for cls in known_options() if issubclass(cls, kind) and not isabstract(cls) and cls.cli_name]
+    return {cls.cli_name: cls for cls in found}
+
+
+def from_name(kind: type[Kind], name: str, **options: Any) -> Kind:
+    """Return the method of a kind that has this name on the command line, with the given fields."""
+    known = members(kind)
+    if name not in known:
+        raise InputError(f"{kind.__name__.lower()} {name!r} is not known; use {', '.join(sorted(known))}")
+    return known[name](**options)
+
+
+def help_of(cls: type[Method]) -> dict[str, str]:
+    """Return the help text of each field: its entry under Parameters in the docstring, as one line.
+
+    >>> from enmesh.estimators import KSG
+    >>> help_of(KSG)["algorithm"]
+    '1 (hypercubes) or 2 (hyper-rectangles).'
+    """
+    section = re.search(r"\n(?:Parameters|Attributes)\n-+\n(.*?)(?:\n\n\S|\Z)", cleandoc(cls.__doc__ or ""), re.S)
+    entries = re.findall(r"^(\w[\w, ]*)\n((?:^[ ]+.*\n?|^\n)+)", section[1] + "\n", re.M) if section else []
+    return {name.strip(): " ".join(text.split()) for names, text in entries for name in names.split(",")}
+
+
+def defaults_of(cls: type[Method]) -> Mapping[str, Any]:
+    """Return the default of each field that has one."""
+    return {field.name: field.default for field in fields(cls)}  # type: ignore[arg-type]
