@@ -15,6 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import enmesh as em
+from enmesh.tasks import run
 
 ALPHAS = (0.9, 0.95, 0.99)
 FIRST_SEED = 5_000_000
@@ -72,11 +73,8 @@ def keeps_spurious(make_score, n, seed):
     """Whether b is kept beside the true parent a, for every alpha; they share the tests a score is made of."""
     series = driven(n, seed)
     scorers = [make_score(alpha, seed).bind(series) for alpha in ALPHAS]
-    tests = {link: scorers[0].edge(*link) for link in scorers[0].tests(2, (0, 1))}
-    for scorer in scorers:
-        for link, test in tests.items():
-            scorer.learn(link, test)
-    return [scorer.local(2, (0, 1)) > scorer.local(2, (0,)) for scorer in scorers]
+    tests = {link: run(scorers[0].test(link)) for link in scorers[0].tests(2, (0, 1))}
+    return [scorer.combine(2, (0, 1), tests) > scorer.combine(2, (0,), tests) for scorer in scorers]
 
 
 def rates_kept(make_score, n, repeats, n_jobs, first_seed=FIRST_SEED):

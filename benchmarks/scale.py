@@ -24,6 +24,8 @@ from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.screen import screen
 from enmesh.inference.work import single_thread
 from enmesh.measures import Transfers
+from enmesh.scores import Link
+from enmesh.tasks import run
 
 GAUSSIAN = em.TEA(embedding=em.Embedding())
 # 100 nodes have 9,900 pairs: at alpha = .99 about a hundred of them would be kept by chance.
@@ -70,11 +72,14 @@ def cost():
         linear = GAUSSIAN.bind(series)
         tee = em.TEE(estimator=em.KSG(), embedding=em.Embedding()).bind(series)
         with single_thread():
-            linear.local(0, (1, 2))
-            tee.edge(0, 3, ())
-            family = min(seconds(lambda scorer=linear: scorer.local(0, (1, 2))) for _ in range(20))
+            linear.family_score(0, (1, 2))
+            run(tee.test(Link(0, 3, ())))
+            family = min(seconds(lambda scorer=linear: scorer.family_score(0, (1, 2))) for _ in range(20))
             tests = [
-                min(seconds(lambda given=given, scorer=tee: scorer.edge(2, 3, given)) for _ in range(3))
+                min(
+                    seconds(lambda given=given, scorer=tee: run(scorer.test(Link(2, 3, given))))
+                    for _ in range(3)
+                )
                 for given in ((), (0,), (0, 1))
             ]
         print(f"{n:>7} {family:>20.6f} {tests[0]:>18.3f} {tests[1]:>8.3f} {tests[2]:>8.3f}", flush=True)
@@ -85,7 +90,7 @@ def overhead():
     asked = families(20, 2)
     scorer = GAUSSIAN.bind(series)
     with single_thread():
-        plain = min(seconds(lambda: [scorer.local(*family) for family in asked]) for _ in range(3))
+        plain = min(seconds(lambda: [scorer.family_score(*family) for family in asked]) for _ in range(3))
     print(
         f"{len(asked)} families of Gaussian TEA: {plain / len(asked) * 1e6:.0f} us each by the scorer alone"
     )

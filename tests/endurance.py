@@ -8,7 +8,7 @@ import sys
 from itertools import combinations
 
 import enmesh as em
-from enmesh.inference import evaluate as module
+from enmesh.inference import workers as module
 from enmesh.inference.evaluate import Evaluator
 
 SCORE = em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(), alpha=0.9, n_surrogates=39)

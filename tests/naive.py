@@ -6,6 +6,8 @@ from math import ceil, floor, fsum, log, sqrt
 
 import numpy as np
 
+from enmesh.embedding import Lagged
+
 # --- neighbour counts under KSG and the box kernel ---------------------------------------------------------
 
 
@@ -161,8 +163,8 @@ def kl_by_entropies(blocks, parents, entropy):
     def conditional(columns, given):
         return entropy(blocks.take(columns + given)) - entropy(blocks.take(given))
 
-    families = [conditional([(i, 0)], blocks.own(i) + blocks.sources(parents[i])) for i in size]
-    return sum(families) - conditional([(i, 0) for i in size], blocks.everything())
+    families = [conditional([Lagged(i, 0)], blocks.past([i, *parents[i]], i)) for i in size]
+    return sum(families) - conditional([Lagged(i, 0) for i in size], blocks.everything())
 
 
 def interaction_by_entropies(blocks, entropy):

@@ -95,7 +95,7 @@ BAD = {
     "infer states.csv --score mit --dim 2": "have no effect on the score mit",
     "infer data.csv --dim two": "--dim two cannot be read",
     "infer data.csv --dim a=1,b": "--dim a=1,b cannot be read",
-    "infer data.csv --estimator gaussian --dim a=1,b=2": "lacks c",
+    "infer data.csv --estimator gaussian --dim a=1,z=2": "names z",
     "infer data.csv --estimator gaussian --dim a=1,b=2,c=1,d=1": "names d, which the series does not have",
     "infer data.csv --dim 0": "dim=0 is not possible",
     "infer data.csv --delay 2": "--delay goes with --dim",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh.inference import evaluate as module
+from enmesh.inference import workers as module
 from enmesh.inference.evaluate import Evaluator
 from tests.test_evaluate import all_families, network
 

@@ -17,12 +17,16 @@ from joblib.parallel import ThreadingBackend
 
 import enmesh as em
 from enmesh.errors import HazardWarning, InputError
-from enmesh.inference import evaluate as module
+from enmesh.inference import evaluate as evaluate_module
 from enmesh.inference import progress as progress_module
 from enmesh.inference import work
-from enmesh.inference.evaluate import Evaluator, Queue, affordable
+from enmesh.inference import workers as module
+from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.store import runs
 from enmesh.inference.work import Question
+from enmesh.inference.workers import Queue, affordable
+from enmesh.scores import Link
+from enmesh.tasks import run
 
 KAPPA_1 = em.Embedding()
 SCORES = {
@@ -59,8 +63,8 @@ def expected(series):
         scorer = score.bind(series)
         with work.single_thread():
             found[name] = (
-                [scorer.local(*family) for family in all_families(5, 3)],
-                [scorer.edge(*link) for link in LINKS],
+                [scorer.family_score(*family) for family in all_families(5, 3)],
+                [run(scorer.test(Link(*link))) for link in LINKS],
             )
     return found
 
@@ -98,7 +102,7 @@ def test_one_worker_gives_what_the_scorer_gives(series, expected, name):
         assert evaluate.evaluated == len(all_families(5, 3))
 
 
-def test_questions_held_side_by_side_get_the_same_answers(series, expected, monkeypatch):
+def test_interleaved_questions_get_the_same_answers(series, expected, monkeypatch):
     monkeypatch.setattr(em.KSG, "at_once", 7)
     with Evaluator(SCORES["TEE"], series) as evaluate:
         assert_as_expected(evaluate, expected["TEE"])
@@ -109,13 +113,13 @@ def test_what_was_answered_before_a_question_failed_is_kept(series, monkeypatch,
     from enmesh.inference.work import answer
 
     scorer = SCORES["TEE"].bind(series)
-    questions = [Question("edge", (0, 1, given)) for given in ((), (2,), (3,), "broken", (4,))]
+    questions = [Question.test(Link(0, 1, given)) for given in ((), (2,), (3,), "broken", (4,))]
     monkeypatch.setattr(em.KSG, "at_once", width)
     reply = answer(scorer, questions, np.inf)
-    assert isinstance(reply.error, TypeError)
+    assert isinstance(reply.error, KeyError)
     assert len(reply.answers) == 3
     assert [a.value for a in reply.answers] == [
-        scorer.edge(*q.args).value for q in questions[: len(reply.answers)]
+        run(scorer.test(q.args)).value for q in questions[: len(reply.answers)]
     ]
     assert len(answer(scorer, questions, 0.0).answers) == 1  # time is up at once, but one is always answered
 
@@ -172,29 +176,29 @@ joblib.register_parallel_backend("test-batches", Batches)
 
 
 @pytest.fixture
-def remote_shelves(monkeypatch):
+def remote_pools(monkeypatch):
     """Workers that forget everything now and then, as restarted ones do, and that count what is sent to them."""
     sent = []
-    here, home = work.shelf, (work.socket.gethostname(), -1)
+    here, home = work.scorer_pool, (work.socket.gethostname(), -1)
 
-    class Forgetful(work._Shelf):
-        def take(self, key, parcel):
-            sent.append(parcel is not None)
+    class Forgetful(work._ScorerPool):
+        def take(self, key, payload):
+            sent.append(payload is not None)
             if len(sent) % 7 == 0:
                 self.__init__()
-            return super().take(key, parcel)
+            return super().take(key, payload)
 
-    monkeypatch.setattr(work, "shelf", Forgetful())
-    monkeypatch.setattr(work.Parcel, "__setstate__", lambda self, state: vars(self).update(state, home=home))
+    monkeypatch.setattr(work, "scorer_pool", Forgetful())
+    monkeypatch.setattr(work.Payload, "__setstate__", lambda self, state: vars(self).update(state, home=home))
     yield sent
-    assert here is module.shelf
+    assert here is evaluate_module.scorer_pool
 
 
 @pytest.mark.parametrize("backend", ["test-cluster", "test-batches"])
-def test_any_backend_gets_the_data_when_it_asks(series, expected, backend, remote_shelves, no_work_here):
+def test_any_backend_gets_the_data_when_it_asks(series, expected, backend, remote_pools, no_work_here):
     with joblib.parallel_config(backend=backend, n_jobs=2), Evaluator(SCORES["TEE"], series) as evaluate:
         assert_as_expected(evaluate, expected["TEE"])
-    assert 0 < sum(remote_shelves) < len(remote_shelves)
+    assert 0 < sum(remote_pools) < len(remote_pools)
 
 
 def test_a_lost_worker_process_is_forgiven(series, expected, no_work_here, caplog):
@@ -232,13 +236,13 @@ def _children(pid):
 
 def test_each_edge_test_is_computed_once(series, monkeypatch):
     calls = []
-    plain = type(SCORES["TEE"].bind(series)).inquiry
+    plain = type(SCORES["TEE"].bind(series)).test
 
-    def counted(self, *link):
+    def counted(self, link, level=None):
         calls.append(link)
-        return plain(self, *link)
+        return plain(self, link, level)
 
-    monkeypatch.setattr("enmesh.scores.tee._TEEScorer.inquiry", counted)
+    monkeypatch.setattr("enmesh.scores.tee._TEEScorer.test", counted)
     with Evaluator(SCORES["TEE"], series) as evaluate:
         evaluate(all_families(5, 2))
         evaluate(all_families(5, 3))
@@ -249,7 +253,7 @@ def test_each_edge_test_is_computed_once(series, monkeypatch):
 def test_many_parents_whose_singles_were_not_asked(series):
     families = [(0, (1, 2, 3, 4))]
     with Evaluator(SCORES["TEE"], series) as evaluate:
-        assert evaluate(families)[0] == SCORES["TEE"].bind(series).local(*families[0])
+        assert evaluate(families)[0] == SCORES["TEE"].bind(series).family_score(*families[0])
 
 
 def test_verdicts_agree_with_full_tests(series):
@@ -331,7 +335,7 @@ def test_memory_bounds_the_number_of_workers(series):
 )
 def test_the_queue_loses_and_repeats_nothing(costs, workers, reached):
     """Whatever chunks are cut, however far each gets, every question is answered once."""
-    questions = [Question("local", (0, (i,))) for i in range(len(costs))]
+    questions = [Question.family(0, (i,)) for i in range(len(costs))]
     queue, answered = Queue(questions), []
     while queue:
         chunk = queue.take(queue.fair_share(workers))
@@ -358,7 +362,7 @@ def test_progress_counts_to_the_total(series):
     best = seen[-1][1]["best"]
     scorer = SCORES["TEE"].bind(series)
     assert best == pytest.approx(
-        sum(max(scorer.local(i, p) for t, p in all_families(5, 1) if t == i) for i in range(5))
+        sum(max(scorer.family_score(i, p) for t, p in all_families(5, 1) if t == i) for i in range(5))
     )
 
 

@@ -143,7 +143,7 @@ def test_kl_divergence_is_interaction_minus_transfer(kind, seed, which):
 def test_log_likelihood_and_conditional_entropy(kind):
     series, estimator, entropy = random_series(kind, 1)
     blocks = Blocks(series, em.Embedding(), estimator.condition)
-    given = blocks.own(1) + blocks.sources([0])
+    given = blocks.past([1, 0], 1)
     expected = entropy(blocks.take([(1, 0), *given])) - entropy(blocks.take(given))
     assert em.conditional_entropy(series, 1, 0, estimator=estimator) == pytest.approx(expected, abs=1e-10)
     total = sum(

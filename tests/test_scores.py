@@ -9,8 +9,10 @@ from scipy.stats import f as f_distribution
 
 import enmesh as em
 from enmesh.measures import Transfers
+from enmesh.scores import Link
 from enmesh.scores.penalty import largest_sum
-from enmesh.significance import Sampling, empirical
+from enmesh.significance import Sampling, by_surrogates
+from enmesh.tasks import run
 from tests import naive
 
 EMBEDDING = em.Embedding(dim={"a": 1, "b": 2, "c": 1})
@@ -92,19 +94,19 @@ def test_order_of_parents_never_matters(name, nodes, size, random):
 @battery
 def test_same_bits_whatever_was_asked_before(name):
     make, score = SCORES[name]
-    fresh = score.bind(make()).local(2, (0, 1))
+    fresh = score.bind(make()).family_score(2, (0, 1))
     used = score.bind(make())
     for parents in ((), (1,), (0,)):
-        used.local(2, parents)
-        used.local(1, tuple(p for p in parents if p != 1))
-    assert used.local(2, (0, 1)) == fresh
-    assert used.local(2, (0, 1)) == fresh
+        used.family_score(2, parents)
+        used.family_score(1, tuple(p for p in parents if p != 1))
+    assert used.family_score(2, (0, 1)) == fresh
+    assert used.family_score(2, (0, 1)) == fresh
 
 
 @battery
 def test_edges_are_tested_given_the_other_parents(name):
     make, score = SCORES[name]
-    test = score.bind(make()).edge(0, 1, (2,))
+    test = run(score.bind(make()).test(Link(0, 1, (2,))))
     assert 0 < test.p_value <= 1 or (test.p_value >= 0 and score.estimator.analytic)
     assert np.isfinite(test.value)
 
@@ -185,13 +187,13 @@ def test_discrete_degrees_of_freedom_telescope():
     """(r_i - 1)(r_j^kappa_j - 1) r_i^kappa_i prod earlier r_k^kappa_k sums to the collective count."""
     series = states()
     tea = em.TEA(estimator=em.Discrete(), embedding=EMBEDDING).bind(series)
-    blocks = tea.ask.blocks
+    blocks = tea.transfers.blocks
     dof = tea.score.estimator.dof
 
     def columns(nodes):
-        return blocks.arities(blocks.sources(nodes))
+        return blocks.arities(blocks.past(nodes, 0))
 
-    own = blocks.arities(blocks.own(0))
+    own = columns([0])
     one, then = dof((2,), columns([1]), own), dof((2,), columns([2]), own + columns([1]))
     assert (one, then) == ((2 - 1) * (2**2 - 1) * 2, (2 - 1) * (3 - 1) * 2 * 2**2)
     assert one + then == dof((2,), columns([1, 2]), own)
@@ -234,17 +236,17 @@ def three_drivers(n):
 def test_sequential_tee_equals_its_naive_twin(estimator, parents):
     series = three_drivers(150)
     score = em.TEE(estimator=estimator, embedding=em.Embedding(), alpha=0.9, n_surrogates=19, seed=4)
-    ask = Transfers(series, estimator, em.Embedding())
+    transfers = Transfers(series, estimator, em.Embedding())
 
     def value(j, earlier):
-        return ask.value((j,), 3, earlier)
+        return transfers.value((j,), 3, earlier)
 
     def penalty(j, earlier, lower=0):
-        test = empirical(ask, (j,), 3, earlier, Sampling(em.CircularShift(), 19, 4))
+        test = run(by_surrogates(transfers, (j,), 3, earlier, Sampling(em.CircularShift(), 19, 4)))
         return naive.quantile(test.null, 0.9, lower)
 
     expected = naive.sequential(parents, value, penalty, lambda j, earlier: penalty(j, earlier, lower=1))
-    assert score.bind(series).local(3, parents) == pytest.approx(expected, abs=1e-12)
+    assert score.bind(series).family_score(3, parents) == pytest.approx(expected, abs=1e-12)
 
 
 def test_first_terms_of_sequential_tee_sum_to_the_collective_te():
@@ -272,13 +274,13 @@ def test_many_parents_take_the_strongest_first():
     series = em.Series(values)
     score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), alpha=0.9, n_surrogates=9)
     scorer = score.bind(series)
-    order = sorted(range(4), key=lambda j: -scorer.ask.value((j,), 5))
+    order = sorted(range(4), key=lambda j: -scorer.transfers.value((j,), 5))
     expected = 0.0
     for position, j in enumerate(order):
         earlier = tuple(sorted(order[:position]))
-        test = empirical(scorer.ask, (j,), 5, earlier, Sampling(em.CircularShift(), 9, 0))
+        test = run(by_surrogates(scorer.transfers, (j,), 5, earlier, Sampling(em.CircularShift(), 9, 0)))
         expected += test.value - test.null.max()
-    assert scorer.local(5, (0, 1, 2, 3)) == pytest.approx(expected, abs=1e-12)
+    assert scorer.family_score(5, (0, 1, 2, 3)) == pytest.approx(expected, abs=1e-12)
 
 
 # --- criteria ---------------------------------------------------------------------------------------------------------
@@ -325,7 +327,7 @@ def test_bounds_hold_for_every_set():
             for small, large in product(sets, repeat=2):
                 if set(small) <= set(large):
                     assert (
-                        scorer.local(target, large)
+                        scorer.family_score(target, large)
                         <= bounds.ceiling(target) - bounds.penalty(target, small) + 1e-9
                     )
 

@@ -37,7 +37,7 @@ def test_nothing_is_done_within_the_budget():
     with Evaluator(TEA, series) as evaluate:
         found = screen(evaluate, max_parents=3)
         assert found.report == {"applied": False, "families": len(all_families(6, 3))}
-        assert evaluate._known == {}
+        assert evaluate._tests == {}
     assert found.candidates == tuple(tuple(j for j in range(6) if j != i) for i in range(6))
 
 
@@ -96,7 +96,7 @@ def test_required_edges_stay_and_forbidden_ones_are_not_tested(wide):
     unrelated = [(j, 7) for j in range(40) if j not in (3, 7) and (j, 7) not in drivers]
     with Evaluator(TEA, wide) as evaluate:
         found = screen(evaluate, allowed, required=unrelated, wanted=2)
-        tested = {question.args[:2] for question in evaluate._known}
+        tested = {question.args[:2] for question in evaluate._tests}
     assert set(unrelated) <= survivors(found)
     assert (3, 7) not in tested | survivors(found)
     assert all(len(some) <= 2 for i, some in enumerate(found.candidates) if i != 7)
@@ -120,7 +120,7 @@ def test_by_surrogates_the_result_does_not_depend_on_what_is_known():
         first = screen(fresh, wanted=2)
         assert screen(knowing, wanted=2) == first
         assert truth(series) <= survivors(first)
-        assert min(len(test.null) for test in fresh._known.values()) < 59
+        assert min(len(test.null) for test in fresh._tests.values()) < 59
 
 
 def test_the_stated_loss_is_that_of_the_test():
@@ -154,15 +154,15 @@ def test_parents_of_the_detectable_strength_are_lost_no_more_often_than_stated()
 @pytest.mark.parametrize("surrogate", [em.CircularShift(), em.Permute()])
 def test_a_verdict_is_that_of_the_full_count(surrogate):
     from enmesh.measures import Transfers
-    from enmesh.significance import Sampling, by_surrogates, empirical
-    from enmesh.tasks import finish
+    from enmesh.significance import Sampling, by_surrogates
+    from enmesh.tasks import run
 
     series = em.simulate.var({"a": [], "b": ["a"], "c": [], "d": ["c"]}, n=150, coupling=0.15, seed=8)
-    ask, sampling = Transfers(series, em.Gaussian(), em.Embedding()), Sampling(surrogate, 99, 1)
+    transfers, sampling = Transfers(series, em.Gaussian(), em.Embedding()), Sampling(surrogate, 99, 1)
     for source, target in [(j, i) for i in range(4) for j in range(4) if i != j]:
-        full = empirical(ask, (source,), target, (), sampling)
+        full = run(by_surrogates(transfers, (source,), target, (), sampling))
         for level in (0.01, 0.05, 0.1, 0.5):
-            quick = finish(by_surrogates(ask, (source,), target, (), sampling, level))
+            quick = run(by_surrogates(transfers, (source,), target, (), sampling, level))
             assert (quick.p_value <= level) == (full.p_value <= level)
             assert quick.null.tolist() == full.null[: len(quick.null)].tolist()
             if full.p_value <= level:

@@ -23,12 +23,13 @@ from enmesh.inference import work
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.store import Store, runs
 from enmesh.inference.work import Question
+from enmesh.scores import Link
 from enmesh.significance import Significance
 from tests import endurance
 
 DESCRIPTION = {"data": "d", "names": ["a", "b"], "score": {"type": "TEA"}, "code": "0/1"}
-FAMILY = Question("local", (0, (1, 2)))
-EDGE = Question("edge", (0, 1, (2,)))
+FAMILY = Question.family(0, (1, 2))
+EDGE = Question.test(Link(0, 1, (2,)))
 SCORE = em.TEA(embedding=em.Embedding())
 
 
@@ -41,16 +42,16 @@ def test_values_come_back_to_the_last_bit(tmp_path):
     null = np.random.default_rng(0).normal(size=19)
     answers = {
         FAMILY: 0.1 + 0.2,
-        Question("local", (1, (0,))): float("-inf"),
+        Question.family(1, (0,)): float("-inf"),
         EDGE: Significance(1e-300, 0.05, null, float(null.mean())),
-        Question("edge", (1, 0, ())): Significance(0.25, float("nan"), np.empty(0), 0.001),
+        Question.test(Link(1, 0, ())): Significance(0.25, float("nan"), np.empty(0), 0.001),
     }
     store = Store(tmp_path / "run.db", "key", DESCRIPTION)
     store.write(answers)
     store.close()
     back = Store(tmp_path / "run.db", "key", DESCRIPTION).read(answers)
     for question, answer in answers.items():
-        if question.kind == "local":
+        if question.kind == "family":
             assert np.float64(back[question]).tobytes() == np.float64(answer).tobytes()
         else:
             pair = (back[question], answer)
@@ -90,7 +91,7 @@ def test_runs_of_one_key_share_as_they_go_and_count_what_was_done_twice(tmp_path
 def test_a_verdict_is_answered_by_the_full_test_or_one_at_its_own_level(tmp_path):
     failed = Significance(0.1, 0.5, np.ones(32), 1.0)
     store = Store(tmp_path / "run.db", "key", DESCRIPTION)
-    at = {level: Question("verdict", (0, 1, (2,), level)) for level in (0.1, 0.2)}
+    at = {level: Question.test(Link(0, 1, (2,)), level) for level in (0.1, 0.2)}
     store.write({at[0.1]: failed})
     assert set(store.read(at.values())) == {at[0.1]}
     assert EDGE not in store.read([EDGE])
@@ -104,7 +105,7 @@ def test_any_change_of_data_options_or_code_is_another_run(series, tmp_path, mon
     def families_after(score, series):
         with Evaluator(score, series, store=path) as evaluate:
             value = evaluate(family)[0]
-            assert value == score.bind(series).local(*family[0])
+            assert value == score.bind(series).family_score(*family[0])
         return [run["families"] for run in runs(path)]
 
     assert families_after(SCORE, series) == [1]
@@ -139,7 +140,7 @@ def test_runs_says_what_is_inside(series, tmp_path):
 
 def sound_store(path):
     store = Store(path, "key", DESCRIPTION)
-    store.write({Question("local", (i, (j,))): float(j) for i in range(50) for j in range(100)})
+    store.write({Question.family(i, (j,)): float(j) for i in range(50) for j in range(100)})
     store.close()
     return path
 

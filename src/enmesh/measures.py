@@ -3,14 +3,16 @@
 In the notation of the paper Y^i_{n+1} is a target's next value, Y^{i,(kappa^i)}_n its own past, and Y^{ij} its parents.
 """
 
+import copy
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
-from enmesh.embedding import Blocks, Column, Embedding
+from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Prepared
 from enmesh.surrogates import Draw, Surrogate
@@ -22,56 +24,77 @@ Node = str | int
 
 
 class Transfers:
-    """Transfer entropies between the nodes of one series: prepared once per (target, given), asked many times."""
+    """Transfer entropies between the nodes of one series: prepared once per (y, z), asked many times.
 
-    def __init__(self, series: Series, estimator: Estimator, embedding: Embedding):
+    Everything is I(x ; y | z) of lagged variables: x the pasts of sources, y the target's next value, z what is
+    conditioned on. Nodes become lagged variables in `value` and `link`, by the pasts that were fixed beforehand.
+    """
+
+    def __init__(self, series: Series, estimator: Estimator, embedding: Pasts):
         self.series, self.estimator = series, estimator
         self.blocks = Blocks(series, embedding, estimator.condition)
         self.joint = estimator.joint(self.blocks)
-        self._prepared: OrderedDict[tuple[int, tuple[int, ...]], Prepared] = OrderedDict()
-        self._draws: dict[tuple[Surrogate, tuple[int, ...]], Draw] = {}
+        self._prepared: OrderedDict[tuple[Lagged, tuple[Lagged, ...]], Prepared] = OrderedDict()
+        self._draws: dict[tuple[Surrogate, tuple[Lagged, ...]], Draw] = {}
 
-    def prepared(self, target: int, given: Sequence[int] = ()) -> Prepared:
-        """Return the target's next value given its own past and the pasts of ``given``, ready for sources."""
-        key = (target, tuple(sorted(given)))
+    def variables(
+        self, sources: Iterable[int], target: int, given: Iterable[int] = ()
+    ) -> tuple[list[Lagged], Lagged, list[Lagged]]:
+        """Return x, y and z of T_{sources -> target | given}, nodes in ascending order."""
+        past = self.blocks.past
+        z = past([target], target) + past(sorted(given), target)
+        return past(sorted(sources), target), Lagged(target, 0), z
+
+    def value(
+        self, sources: Sequence[int], target: int, given: Sequence[int] = (), *, pointwise: bool = False
+    ) -> Any:
+        """Return T_{sources -> target | given}, eq. te."""
+        if not len(sources):
+            return np.zeros(self.blocks.n) if pointwise else 0.0
+        return self.cmi(*self.variables(sources, target, given), pointwise=pointwise)
+
+    def cmi(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], *, pointwise: bool = False) -> Any:
+        """Return I(x ; y | z) of lagged variables, from one pass over the data where the estimator can do that."""
+        if self.joint is not None and not pointwise:
+            value = self.joint.cmi(x, y, z)
+            if value is not None:
+                return value
+        return self.prepared(y, z).cmi(self.blocks.take(x), local=pointwise)
+
+    def dof(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> int:
+        """Return the degrees of freedom of 2 N I(x ; y | z) under independence."""
+        arities = self.blocks.arities
+        return self.estimator.dof(arities([y]), arities(x), arities(z))
+
+    def prepared(self, y: Lagged, z: Sequence[Lagged]) -> Prepared:
+        """Return y given z, ready for any x; the last few are kept."""
+        key = y, tuple(z)
         if key not in self._prepared:
-            z = self.blocks.own(target) + self.blocks.sources(key[1])
-            self._prepared[key] = self.ready(self.blocks.next(target), z)
+            block = self.blocks.take
+            self._prepared[key] = self.estimator.prepare(block([y]), block(z), times=self.blocks.times)
             if len(self._prepared) > KEPT:
                 self._prepared.popitem(last=False)
         self._prepared.move_to_end(key)
         return self._prepared[key]
 
-    def ready(self, y: np.ndarray, z: Sequence[Column]) -> Prepared:
-        """Prepare any y given the columns z."""
-        return self.estimator.prepare(y, self.blocks.take(z), times=self.blocks.times)
-
-    def source(self, sources: Sequence[int]) -> np.ndarray:
-        """Return the pasts of the sources, in ascending order of node, ``(n, d)``."""
-        return self.blocks.take(self.blocks.sources(sorted(sources)))
-
-    def draw(self, surrogate: Surrogate, sources: Sequence[int], target: int, given: Sequence[int]) -> Draw:
-        """Return the function that draws rows to resample the sources by; kept where it does not depend on z."""
-        key = surrogate, tuple(sorted(sources))
+    def draw(self, surrogate: Surrogate, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> Draw:
+        """Return the function that draws rows to resample x by; kept where it does not depend on z."""
+        key = surrogate, tuple(x)
         if key not in self._draws:
-            z = self.prepared(target, given).z
-            drawn = surrogate.plan(self.source(sources), z, starts=self.blocks.starts, span=self.blocks.span)
+            known = self.prepared(y, z).z
+            drawn = surrogate.plan(
+                self.blocks.take(x), known, starts=self.blocks.starts, span=self.blocks.span
+            )
             if surrogate.looks_at_z:
                 return drawn
             self._draws[key] = drawn
         return self._draws[key]
 
-    def value(self, sources: Sequence[int], target: int, given: Sequence[int] = (), *, local: bool = False):
-        """Return T_{sources -> target | given}, eq. te."""
-        if not len(sources):
-            return np.zeros(self.blocks.n) if local else 0.0
-        if self.joint is not None and not local:
-            blocks = self.blocks
-            past = blocks.own(target) + blocks.sources(sorted(given))
-            value = self.joint.cmi(blocks.sources(sorted(sources)), (target, 0), past)
-            if value is not None:
-                return value
-        return self.prepared(target, given).cmi(self.source(sources), local=local)
+    def twin(self) -> "Transfers":
+        """Return the same transfers for another thread: the same data, prepared objects of its own."""
+        twin = copy.copy(self)
+        twin._prepared = OrderedDict()
+        return twin
 
 
 def cmi(x, y, z=None, *, estimator: Estimator | None = None, local: bool = False):
@@ -110,7 +133,7 @@ def transfer_entropy(
     *,
     given: Node | Sequence[Node] = (),
     estimator: Estimator | None = None,
-    embedding: Embedding | None = None,
+    embedding: Pasts | None = None,
     local: bool = False,
 ):
     """Transfer entropy T_{source -> target} (eq. te): collective for several sources, conditional on ``given``.
@@ -133,9 +156,8 @@ def transfer_entropy(
     float, or ``(n,)`` array if ``local``; nats. An estimate can be negative (KSG) where the true value is near zero.
     """
     sources, end, rest = link(series, source, target, given)
-    return Transfers(series, estimator or KSG(), embedding or Embedding()).value(
-        sources, end, rest, local=local
-    )
+    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
+    return transfers.value(sources, end, rest, pointwise=local)
 
 
 def link(series: Series, source, target, given) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
@@ -158,13 +180,13 @@ def active_information(
     target: Node,
     *,
     estimator: Estimator | None = None,
-    embedding: Embedding | None = None,
+    embedding: Pasts | None = None,
     local: bool = False,
 ):
     """Active information storage I( own past ; Y_{n+1} ): what a node's own past says of its next value."""
-    ask = Transfers(series, estimator or KSG(), embedding or Embedding())
-    end = series.index(target)
-    return ask.ready(ask.blocks.next(end), []).cmi(ask.blocks.take(ask.blocks.own(end)), local=local)
+    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
+    past, following, _ = transfers.variables([end := series.index(target)], end)
+    return transfers.prepared(following, []).cmi(transfers.blocks.take(past), local=local)
 
 
 def conditional_entropy(
@@ -173,50 +195,50 @@ def conditional_entropy(
     given: Node | Sequence[Node] = (),
     *,
     estimator: Estimator | None = None,
-    embedding: Embedding | None = None,
+    embedding: Pasts | None = None,
 ) -> float:
     """Entropy of a node's next value given its own past and others', H(Y^i_{n+1} | own past, given) (eq. cond-entropy).
 
     Computed as H(y) - I(y ; z): two entropies of different dimension are never subtracted.
     """
-    ask = Transfers(series, estimator or KSG(), embedding or Embedding())
-    return _conditional_entropy(ask, series.index(target), series.indices(given))
+    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
+    return _conditional_entropy(transfers, series.index(target), series.indices(given))
 
 
-def _conditional_entropy(ask: Transfers, target: int, given: Sequence[int]) -> float:
-    past = ask.blocks.own(target) + ask.blocks.sources(given)
-    return ask.estimator.entropy(ask.blocks.raw_next(target)) - ask.ready(ask.blocks.next(target), []).cmi(
-        ask.blocks.take(past)
-    )
+def _conditional_entropy(transfers: Transfers, target: int, given: Sequence[int]) -> float:
+    blocks = transfers.blocks
+    past = blocks.past([target, *given], target)
+    known = transfers.prepared(Lagged(target, 0), []).cmi(blocks.take(past))
+    return transfers.estimator.entropy(blocks.raw_next(target)) - known
 
 
-def _total_correlation(ask: Transfers) -> float:
+def _total_correlation(transfers: Transfers) -> float:
     """TC(Y_{n+1} | all pasts) = sum_i I(Y^i ; Y^1 .. Y^{i-1} | all pasts), by the chain rule."""
-    nexts = [(i, 0) for i in range(ask.blocks.n_nodes)]
-    everything = ask.blocks.everything()
+    following = [Lagged(i, 0) for i in range(transfers.blocks.n_nodes)]
+    everything = transfers.blocks.everything()
     return sum(
-        ask.ready(ask.blocks.next(i), everything).cmi(ask.blocks.take(nexts[:i]))
-        for i in range(1, len(nexts))
+        transfers.prepared(following[i], everything).cmi(transfers.blocks.take(following[:i]))
+        for i in range(1, len(following))
     )
 
 
-def _unexplained(ask: Transfers, target: int, parents: Sequence[int]) -> float:
+def _unexplained(transfers: Transfers, target: int, parents: Sequence[int]) -> float:
     """I(Y^i_{n+1} ; every other past | own past, parents): what the family leaves to be explained."""
-    known = ask.blocks.own(target) + ask.blocks.sources(sorted(parents))
-    rest = [column for column in ask.blocks.everything() if column not in known]
-    return ask.ready(ask.blocks.next(target), known).cmi(ask.blocks.take(rest))
+    _, following, known = transfers.variables([], target, parents)
+    rest = [variable for variable in transfers.blocks.everything() if variable not in known]
+    return transfers.prepared(following, known).cmi(transfers.blocks.take(rest))
 
 
 def stochastic_interaction(
-    series: Series, *, estimator: Estimator | None = None, embedding: Embedding | None = None
+    series: Series, *, estimator: Estimator | None = None, embedding: Pasts | None = None
 ) -> float:
     """Stochastic interaction S_Y (eq. stochastic-interaction): what the whole processes beyond its parts, in nats.
 
     S_Y = sum_i H(Y^i_{n+1} | own past) - H(Y_{n+1} | all pasts)
         = TC(Y_{n+1} | all pasts) + sum_i I(Y^i_{n+1} ; other pasts | own past)
     """
-    ask = Transfers(series, estimator or KSG(), embedding or Embedding())
-    return _total_correlation(ask) + sum(_unexplained(ask, i, ()) for i in range(series.n_nodes))
+    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
+    return _total_correlation(transfers) + sum(_unexplained(transfers, i, ()) for i in range(series.n_nodes))
 
 
 def kl_divergence(
@@ -224,7 +246,7 @@ def kl_divergence(
     graph,
     *,
     estimator: Estimator | None = None,
-    embedding: Embedding | None = None,
+    embedding: Pasts | None = None,
     form: str = "direct",
 ) -> float:
     """KL divergence of a graph's factorised distribution from the joint one, D_KL(p_D || p_B), in nats.
@@ -243,23 +265,23 @@ def kl_divergence(
     """
     if form not in ("direct", "decomposed"):
         raise InputError(f"form={form!r} is not known; use 'direct' or 'decomposed'")
-    ask = Transfers(series, estimator or KSG(), embedding or Embedding())
+    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     families = list(enumerate(parent_indices(series, graph)))
-    floor = _total_correlation(ask)
+    floor = _total_correlation(transfers)
     if form == "direct":
-        return floor + sum(_unexplained(ask, i, parents) for i, parents in families)
-    return floor + sum(_unexplained(ask, i, ()) - ask.value(parents, i) for i, parents in families)
+        return floor + sum(_unexplained(transfers, i, parents) for i, parents in families)
+    return floor + sum(
+        _unexplained(transfers, i, ()) - transfers.value(parents, i) for i, parents in families
+    )
 
 
-def kl_floor(
-    series: Series, *, estimator: Estimator | None = None, embedding: Embedding | None = None
-) -> float:
+def kl_floor(series: Series, *, estimator: Estimator | None = None, embedding: Pasts | None = None) -> float:
     """The part of the KL divergence that no graph removes: TC(Y_{n+1} | all pasts), the instantaneous dependence."""
     return _total_correlation(Transfers(series, estimator or KSG(), embedding or Embedding()))
 
 
 def log_likelihood(
-    series: Series, graph, *, estimator: Estimator | None = None, embedding: Embedding | None = None
+    series: Series, graph, *, estimator: Estimator | None = None, embedding: Pasts | None = None
 ) -> float:
     """Maximised log-likelihood of a graph (eq. log-ll-cond-entropy) as far as observed variables go, in nats.
 
@@ -267,11 +289,11 @@ def log_likelihood(
 
     The constant N H(X_n | all pasts) of the paper is dropped: it involves hidden states and is the same for all graphs.
     """
-    ask = Transfers(series, estimator or KSG(), embedding or Embedding())
+    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     entropies = [
-        _conditional_entropy(ask, i, parents) for i, parents in enumerate(parent_indices(series, graph))
+        _conditional_entropy(transfers, i, parents) for i, parents in enumerate(parent_indices(series, graph))
     ]
-    return -ask.blocks.n * float(sum(entropies))
+    return -transfers.blocks.n * float(sum(entropies))
 
 
 def parent_indices(series: Series, graph) -> tuple[tuple[int, ...], ...]:

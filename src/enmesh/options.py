@@ -6,19 +6,29 @@ True
 """
 
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
+
+import numpy as np
 
 from enmesh.errors import InputError
 
 _CLASSES: dict[str, type] = {}
+Cls = TypeVar("Cls", bound=type)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def option(cls: type) -> type:
+def option(cls: Cls) -> Cls:
     """Make ``cls`` a frozen, keyword-only dataclass that `describe` and `restore` know by its name."""
-    cls = dataclass(frozen=True, kw_only=True)(cls)
-    _CLASSES[cls.__name__] = cls
-    return cls
+    made = dataclass(frozen=True, kw_only=True, init="__init__" not in vars(cls))(cls)
+    _CLASSES[made.__name__] = made
+    return made
+
+
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """Return a whole number of at least ``least``, or refuse what was given by its name."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name}={value!r} is not possible; give a whole number of at least {least}")
+    return int(value)
 
 
 def known_options() -> tuple[type, ...]:

@@ -5,19 +5,23 @@ chi-square distribution of 2 N T, where the estimator has one.
 """
 
 import math
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding
-from enmesh.errors import HazardWarning, InputError
+from enmesh.embedding import Embedding, Lagged, Lags, Pasts
+from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.measures import Node, Transfers, link
-from enmesh.surrogates import CircularShift, Surrogate, stream_of
-from enmesh.tasks import Conversation, at_hand, finish, side_by_side
+from enmesh.options import whole
+from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
+from enmesh.tasks import Task, interleave, ready, run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -34,12 +38,15 @@ class Significance:
         Values under the null: of the surrogates, in the order they were drawn, or empty for an analytic test.
     null_mean
         Mean under the null; ``corrected`` is the value minus it.
+    lag
+        The lag with the largest value, where it was chosen by the test itself (``max_lag``); otherwise None.
     """
 
     value: float
     p_value: float
     null: np.ndarray
     null_mean: float
+    lag: int | None = None
 
     @property
     def corrected(self) -> float:
@@ -67,16 +74,14 @@ class Sampling:
     seed: int
 
 
-def _there_are(draw, count: int) -> int:
+def _distinct(draw: Draw, count: int) -> int:
     """Return how many of ``count`` surrogates differ: repeats would only make a p-value look smaller than it is."""
     distinct = getattr(draw, "distinct", None)
     if distinct is None or count <= distinct:
         return count
-    warnings.warn(
+    hazard(
         f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be under "
-        f"{1 / (1 + distinct):.2g}; use a longer series or Permute()",
-        HazardWarning,
-        stacklevel=7,  # who called `significance`
+        f"{1 / (1 + distinct):.2g}; use a longer series or Permute()"
     )
     return distinct
 
@@ -88,30 +93,37 @@ FIRST_LOOK = BATCH - 1
 
 
 def by_surrogates(
-    ask: Transfers,
+    transfers: Transfers,
     sources: Sequence[int],
     target: int,
     given: Sequence[int],
     sampling: Sampling,
     level: float | None = None,
-) -> Conversation:
-    """Test one link, or several sources together, by surrogates; a conversation.
+) -> Task[Significance]:
+    """Test one link, or several sources together, by surrogates.
 
     The surrogates of a source (shifted jointly, if several) are the same whatever is given, so that chance moves
-    T_alpha(j | earlier) alike for every set of earlier parents.
+    T_alpha(j | earlier) alike for every set of earlier parents. Where the lags of the source were chosen from the data,
+    each surrogate chooses as many among the same lags: one shift for all of them, then the largest value.
 
     With a ``level`` the test goes no further than it takes to see that its p-value cannot be at most that. With r
     surrogates reaching T, p is at most ``level`` if ``1 + r <= level (1 + count)``; once r is beyond that the verdict
     is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates.
     """
-    draw = ask.draw(sampling.surrogate, sources, target, given)
+    x, y, z = transfers.variables(sources, target, given)
     stream = stream_of(sampling.seed, target, tuple(sorted(sources)))
-    surrogates = ask.prepared(target, given).surrogates(ask.source(sources), draw, stream)
-    count = _there_are(draw, sampling.count)
+    searched = transfers.blocks.searched > 0 and len(sources) == 1
+    resampled = transfers.blocks.choices(sources[0]) if searched else x
+    draw = transfers.draw(sampling.surrogate, resampled, y, z)
+    surrogates = transfers.prepared(y, z).surrogates(
+        transfers.blocks.take(resampled), draw, stream, choose=len(x) if searched else 0
+    )
+    count = _distinct(draw, sampling.count)
     allowed = count if level is None else math.floor(round(level * (1 + count), 9)) - 1
     first = _next_look(0, count, allowed)
-    value = None if ask.joint is None else ask.value(sources, target, given)
-    answers = surrogates.ask(0, first, itself=value is None)
+    together = transfers.joint is None and not searched
+    value = None if together else transfers.cmi(x, y, z)
+    answers = surrogates.ask(0, first, itself=together)
     yield
     null = answers()
     if value is None:
@@ -120,6 +132,31 @@ def by_surrogates(
         answers = surrogates.ask(len(null), _next_look(len(null), count, allowed) - len(null))
         yield
         null = np.concatenate([null, answers()])
+    return _tested(value, null)
+
+
+def best_lag(
+    transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling
+) -> Significance:
+    """Test a source at the best of the lags up to ``blocks.searched``; each surrogate takes its own best lag."""
+    blocks = transfers.blocks
+    _, y, z = transfers.variables([], target, given)
+    choices = blocks.choices(source)
+    prepared, x = transfers.prepared(y, z), blocks.take(choices)
+    values = np.array([transfers.cmi([choice], y, z) for choice in choices])
+    best = int(values.argmax())
+    if not sampling.count:
+        single = analytic_p(transfers.dof([choices[best]], y, z), blocks.n, values[best])
+        p_value = min(1.0, single * len(choices))
+        return Significance(float(values[best]), p_value, np.empty(0), math.nan, choices[best].lag)
+    draw = transfers.draw(sampling.surrogate, choices, y, z)
+    stream = stream_of(sampling.seed, target, (source,))
+    count = _distinct(draw, sampling.count)
+    null = prepared.surrogates(x, draw, stream, choose=1).ask(0, count)()
+    return replace(_tested(float(values[best]), null), lag=choices[best].lag)
+
+
+def _tested(value: float, null: np.ndarray) -> Significance:
     p_value = (1 + int((null >= value).sum())) / (1 + len(null))
     return Significance(value, p_value, null, float(null.mean()))
 
@@ -131,27 +168,22 @@ def _next_look(seen: int, count: int, allowed: int) -> int:
     return count if count - look < BATCH // 2 else look  # a few more cost less than another question
 
 
-def empirical(
-    ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int], sampling: Sampling
-) -> Significance:
-    """Test one link, or several sources together, by surrogates."""
-    return finish(by_surrogates(ask, sources, target, given, sampling))
-
-
-def analytic(ask: Transfers, sources: Sequence[int], target: int, given: Sequence[int]) -> Significance:
-    """Test one link, or several sources together, by the chi-square distribution of 2 N T."""
+def analytic_p(dof: int, n: int, value: float) -> float:
+    """Return the probability that chi-square with ``dof`` degrees of freedom exceeds 2 N T."""
     from scipy.special import chdtrc
 
-    blocks = ask.blocks
-    dof = ask.estimator.dof(
-        blocks.arities([(target, 0)]),
-        blocks.arities(blocks.sources(sources)),
-        blocks.arities(blocks.own(target) + blocks.sources(given)),
-    )
-    value = ask.value(sources, target, given)
-    return Significance(
-        value, float(chdtrc(dof, max(0.0, 2 * blocks.n * value))), np.empty(0), dof / (2 * blocks.n)
-    )
+    return float(chdtrc(dof, max(0.0, 2 * n * value)))
+
+
+def analytic(
+    transfers: Transfers, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], choices: int = 1
+) -> Significance:
+    """Test I(x ; y | z) by the chi-square distribution of 2 N I.
+
+    ``choices`` is the number of sets of lags among which x was chosen; the p-value is multiplied by it (Bonferroni).
+    """
+    dof, n, value = transfers.dof(x, y, z), transfers.blocks.n, transfers.cmi(x, y, z)
+    return Significance(value, min(1.0, choices * analytic_p(dof, n, value)), np.empty(0), dof / (2 * n))
 
 
 def significance(
@@ -161,9 +193,10 @@ def significance(
     *,
     given: Node | Sequence[Node] = (),
     estimator: Estimator | None = None,
-    embedding: Embedding | None = None,
+    embedding: Pasts | None = None,
     surrogate: Surrogate | None = None,
     n_surrogates: int = 199,
+    max_lag: int | None = None,
     seed: int = 0,
 ) -> Significance:
     """Test a transfer entropy against surrogates: ``.value .p_value .null .corrected .quantile(alpha)``.
@@ -177,29 +210,51 @@ def significance(
     n_surrogates
         Number of surrogates; the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic test, which
         Gaussian and Discrete have.
+    max_lag
+        Take the source at the lag from 1 to this with the largest value (``.lag``). Each surrogate takes its own best
+        lag, with one shift for all lags, so that the p-value holds for what was chosen; the analytic p-value is
+        multiplied by the number of lags.
     """
-    check_count(n_surrogates)
+    whole("n_surrogates", n_surrogates)
     sources, end, rest = link(series, source, target, given)
-    ask = Transfers(series, estimator or KSG(), embedding or Embedding())
+    sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
+    pasts = embedding or Embedding()
+    if max_lag is not None:
+        if len(sources) > 1:
+            raise InputError("max_lag chooses the lag of one source; name one, or leave max_lag out")
+        pasts = Lags.of(pasts, series.names, searched=whole("max_lag", max_lag, 1))
+    transfers = Transfers(series, estimator or KSG(), pasts)
+    if max_lag is not None:
+        return best_lag(transfers, sources[0], end, rest, sampling)
     if n_surrogates == 0:
-        return analytic(ask, sources, end, rest)
-    return empirical(ask, sources, end, rest, Sampling(surrogate or CircularShift(), n_surrogates, seed))
+        return analytic(
+            transfers, *transfers.variables(sources, end, rest), _lag_choices(transfers, sources, end)
+        )
+    return run(by_surrogates(transfers, sources, end, rest, sampling))
+
+
+def _lag_choices(transfers: Transfers, sources: Sequence[int], target: int) -> int:
+    """Return among how many sets of lags those of the sources were chosen from the data; 1 if they were given."""
+    blocks = transfers.blocks
+    if not blocks.searched:
+        return 1
+    return math.prod(math.comb(blocks.searched, len(blocks.lags(j, target))) for j in sources)
 
 
 @dataclass(frozen=True)
 class TEMatrix:
     """Transfer entropies between all pairs: DataFrames ``te``, ``p_value``, ``q_value``; the row drives the column."""
 
-    te: object
-    p_value: object
-    q_value: object
+    te: "pd.DataFrame"
+    p_value: "pd.DataFrame"
+    q_value: "pd.DataFrame"
 
 
 def te_matrix(
     series: Series,
     *,
     estimator: Estimator | None = None,
-    embedding: Embedding | None = None,
+    embedding: Pasts | None = None,
     conditional: bool = False,
     surrogate: Surrogate | None = None,
     n_surrogates: int = 0,
@@ -219,21 +274,23 @@ def te_matrix(
     """
     import pandas as pd
 
-    check_count(n_surrogates)
-    ask, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
+    whole("n_surrogates", n_surrogates)
+    transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
     te, p = np.full((2, size, size), np.nan)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
 
-    def test_of(source, target):
+    def test_of(source: int, target: int) -> Task[Significance]:
         given = tuple(k for k in range(size) if conditional and k not in (source, target))
         if n_surrogates:
-            return by_surrogates(ask, (source,), target, given, sampling)
-        if ask.estimator.analytic:
-            return at_hand(analytic(ask, (source,), target, given))
-        return at_hand(Significance(ask.value((source,), target, given), np.nan, np.empty(0), np.nan))
+            return by_surrogates(transfers, (source,), target, given, sampling)
+        if transfers.estimator.analytic:
+            choices = _lag_choices(transfers, (source,), target)
+            return ready(analytic(transfers, *transfers.variables((source,), target, given), choices))
+        value = transfers.value((source,), target, given)
+        return ready(Significance(value, math.nan, np.empty(0), math.nan))
 
-    for position, test in side_by_side((test_of(*pair) for pair in pairs), ask.estimator.at_once):
+    for position, test in interleave((test_of(*pair) for pair in pairs), transfers.estimator.at_once):
         te[pairs[position]], p[pairs[position]] = test.value, test.p_value
     if n_surrogates:
         warn_if_too_few(n_surrogates, size * (size - 1), level)
@@ -277,15 +334,7 @@ def warn_if_too_few(n_surrogates: int, n_tests: int, level: float) -> None:
     """Warn when one true link among ``n_tests`` could not reach a q-value of ``level``."""
     needed = math.ceil(round(n_tests / level, 9)) - 1
     if n_surrogates < needed:
-        warnings.warn(
+        hazard(
             f"{n_surrogates} surrogates cannot bring a single link among {n_tests} to a q-value of {level:g}: "
-            f"the smallest is {min(1.0, n_tests / (1 + n_surrogates)):.2g}; {needed} surrogates are needed",
-            HazardWarning,
-            stacklevel=3,
+            f"the smallest is {min(1.0, n_tests / (1 + n_surrogates)):.2g}; {needed} surrogates are needed"
         )
-
-
-def check_count(n_surrogates: int) -> None:
-    """Refuse a number of surrogates that is none."""
-    if isinstance(n_surrogates, bool) or not isinstance(n_surrogates, (int, np.integer)) or n_surrogates < 0:
-        raise InputError(f"n_surrogates={n_surrogates!r} is not possible; give a whole number, 199 is usual")

@@ -1,48 +1,50 @@
-"""Conversations: questions that pause while their answers are under way, so that one thread can hold several.
+"""Tasks that pause while their answer is being computed, so that one thread can keep several under way.
 
-A conversation is a generator that yields whenever it waits and returns its answer. A GPU answers one while the next is
-put; on a CPU they come one after the other.
+A task is a generator that yields whenever it waits and returns its result. A GPU works on one task while the next is
+started; on a CPU they run one after the other.
 """
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any
+from typing import TypeVar
 
-Conversation = Generator[None, None, Any]
+Result = TypeVar("Result")
+Task = Generator[None, None, Result]
 
 
-def at_hand(answer: Any) -> Conversation:
-    """Return a conversation that need not wait."""
-    return answer
+def ready(result: Result) -> Task[Result]:
+    """Return a task that need not wait."""
+    return result
     yield  # never reached: makes this a generator
 
 
-def finish(conversation: Conversation) -> Any:
-    """Hold a conversation to its end and return the answer."""
-    ((_, answer),) = side_by_side([conversation], 1)
-    return answer
+def run(task: Task[Result]) -> Result:
+    """Run a task to its end and return its result."""
+    ((_, result),) = interleave([task], 1)
+    return result
 
 
-def side_by_side(conversations: Iterable[Conversation], width: int) -> Iterator[tuple[int, Any]]:
-    """Hold up to ``width`` conversations in turn; yield position and answer of each as it ends.
+def interleave(tasks: Iterable[Task[Result]], width: int) -> Iterator[tuple[int, Result]]:
+    """Run up to ``width`` tasks in turn; yield position and result of each as it ends.
 
     >>> def count(n):
     ...     for _ in range(n):
     ...         yield
     ...     return f"{n} turns"
-    >>> list(side_by_side(map(count, [4, 1, 1]), 2))
+    >>> list(interleave(map(count, [4, 1, 1]), 2))
     [(1, '1 turns'), (2, '1 turns'), (0, '4 turns')]
     """
-    waiting, held = enumerate(conversations), deque()
+    waiting = enumerate(tasks)
+    running: deque[tuple[int, Task[Result]]] = deque()
     while True:
-        while len(held) < width and (new := next(waiting, None)) is not None:
-            held.append(new)
-        if not held:
+        while len(running) < width and (new := next(waiting, None)) is not None:
+            running.append(new)
+        if not running:
             return
-        position, conversation = held.popleft()
+        position, task = running.popleft()
         try:
-            next(conversation)
+            next(task)
         except StopIteration as end:
             yield position, end.value
         else:
-            held.append((position, conversation))
+            running.append((position, task))

@@ -86,7 +86,9 @@ def infer(
         "seed": seed,
         "progress": not (quiet or json) and sys.stderr.isatty(),
     }
-    network, files = run(series, _folder(out, data[0]), options, given["formats"] or (), resume, choices.made)
+    network, files = run(
+        series, _folder(out, data[0]), options, given["formats"] or (), resume, choices.entries
+    )
     if json:
         show.as_json(show.network_json(network, files))
     elif not quiet:

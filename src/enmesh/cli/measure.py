@@ -107,7 +107,7 @@ def _chosen(words, series):
     estimate, embedding = build.estimator(words), build.embedding(words)
     if estimate is None:
         estimate = default_estimator(series, choices)
-        notes["estimator"] = f" (chosen: {choices.made[-1][2]})"
+        notes["estimator"] = f" (chosen: {choices.entries[-1][2]})"
     if embedding is None:
         method = embedding_method(estimate)
         embedding = choose_embedding(series, method)
@@ -221,5 +221,5 @@ def score(
     )
     print(f"total {found.total:.6g}")
     print(f"score {brief(judge)}, embedding {show.embedding(judge.embedding, series.names)}")
-    for what, value, reason in choices.made:
+    for what, value, reason in choices.entries:
         print(f"chosen {what}: {value} ({reason})")

@@ -12,15 +12,14 @@ References: Ragwitz and Kantz, Phys. Rev. E 65, 056201 (2002); Lizier et al., In
 information storage); Cao, Physica D 110, 43 (1997); Takens (1981); Stark (1999); Deyle and Sugihara (2011).
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Blocks, Embedding, PerNode
-from enmesh.errors import HazardWarning, InputError
+from enmesh.embedding import Blocks, Embedding, Lagged, PerNode
+from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import numeric
 from enmesh.estimators.kernel import zscore
@@ -100,7 +99,7 @@ class Ragwitz:
         """Return the table of errors of one node."""
         blocks = _windows(series, name, (self.max_dim - 1) * self.max_delay + 1, scaled)
         _require_samples(blocks.n, self.k + 2 * self.theiler + 2, "k, theiler, max_dim or max_delay")
-        after = blocks.next(0)[:, 0]
+        after = blocks.take([Lagged(0, 0)])[:, 0]
 
         def loss(dim, delay):
             return prediction_errors(_past(blocks, dim, delay), after, blocks.times, self.k, self.theiler)
@@ -147,7 +146,7 @@ class ActiveStorage:
         """Return the table of bias-corrected storage of one node."""
         span = (self.max_dim - 1) * self.max_delay + 1
         blocks = _windows(series, name, span, self.estimator.condition)
-        prepared = self.estimator.prepare(blocks.next(0), times=blocks.times)
+        prepared = self.estimator.prepare(blocks.take([Lagged(0, 0)]), times=blocks.times)
 
         def loss(dim, delay):
             past = _past(blocks, dim, delay)
@@ -208,9 +207,11 @@ class Cao:
         dims = tuple(range(1, self.max_dim + 1))
         enough = [dim for dim, value in zip(dims, e1) if value >= 1 - self.tolerance]
         if not enough:
-            _warn(f"{name}: Cao's E1 reaches {max(e1):.2f} at most up to kappa {self.max_dim}; raise max_dim")
+            hazard(
+                f"{name}: Cao's E1 reaches {max(e1):.2f} at most up to kappa {self.max_dim}; raise max_dim"
+            )
         if np.abs(e2 - 1).max() <= self.tolerance:
-            _warn(f"{name}: Cao's E2 is within {np.abs(e2 - 1).max():.2f} of 1 at every kappa, as noise is")
+            hazard(f"{name}: Cao's E2 is within {np.abs(e2 - 1).max():.2f} of 1 at every kappa, as noise is")
         return EmbeddingTable(
             method="Cao",
             dims=dims,
@@ -222,11 +223,11 @@ class Cao:
 
     def _decorrelated(self, series, name):
         blocks = _windows(series, name, 1, _standardised)
-        return min(max(decorrelation_time(blocks.next(0), blocks.starts), 1), self.max_delay)
+        return min(max(decorrelation_time(blocks.take([Lagged(0, 0)]), blocks.starts), 1), self.max_delay)
 
     def _curves(self, blocks, delay):
         """Return E1 and E2 for d = 1 .. max_dim. Coordinates go forward: a map may not be invertible."""
-        forward = blocks.take([(0, blocks.span - m * delay) for m in range(self.max_dim + 2)])
+        forward = blocks.take([Lagged(0, blocks.span - m * delay) for m in range(self.max_dim + 2)])
         growth, jump = [], []
         for dim in range(1, self.max_dim + 2):
             near, distance = nearest(forward[:, :dim], blocks.times, CAO_NEIGHBOURS, self.theiler)
@@ -276,12 +277,12 @@ def choose_embedding(
     tables = embedding_criteria(series, method)
     for name, table in tables.items():
         if 1 < table.dims[-1] == table.best[0]:
-            _warn(
+            hazard(
                 f"{name}: kappa {table.best[0]} is the largest that was tried; raise max_dim to see further"
             )
     embedding = chosen_embedding(tables)
     for note in embedding_notes(embedding, series.names, state_dim=state_dim, driver_dim=driver_dim):
-        _warn(note)
+        hazard(note)
     return embedding
 
 
@@ -400,7 +401,7 @@ def _windows(series, name, span, condition) -> Blocks:
 
 
 def _past(blocks, dim, delay):
-    return blocks.take([(0, 1 + m * delay) for m in range(dim)])
+    return blocks.take([Lagged(0, 1 + m * delay) for m in range(dim)])
 
 
 def _table(method, loss, sign) -> EmbeddingTable:
@@ -446,7 +447,3 @@ def _require_samples(given, needed, what):
         raise InputError(
             f"too few samples: {given} where {needed} are needed; lower {what}, or record longer"
         )
-
-
-def _warn(message):
-    warnings.warn(message, HazardWarning, stacklevel=3)

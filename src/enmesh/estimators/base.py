@@ -34,9 +34,35 @@ class Prepared(ABC):
         values = values.reshape((*x.shape[:-2], *values.shape[1:]))
         return float(values) if values.ndim == 0 else values
 
-    def surrogates(self, x: np.ndarray, draw: Draw, stream: int) -> "Surrogates":
-        """Return the surrogates of ``x (n, d)`` that ``draw`` takes from a stream, ready to be asked about."""
-        return Surrogates(self, x, draw, stream)
+    def surrogates(self, x: np.ndarray, draw: Draw, stream: int, choose: int = 0) -> "Surrogates":
+        """Return the surrogates of ``x (n, d)`` that ``draw`` takes from a stream, ready to be asked about.
+
+        With ``choose`` each surrogate is asked at the so many of its columns that say most together, chosen one after
+        the other; otherwise at all of them.
+        """
+        return Surrogates(self, x, draw, stream, choose)
+
+    def best(self, x: np.ndarray, choose: int) -> np.ndarray:
+        """Return the largest I(x' ; y | z) of each ``x (batch, n, d)``, x' being ``choose`` of its columns.
+
+        Columns are chosen one after the other, each time the one with which the chosen ones say most.
+        """
+        batch, n, d = x.shape
+        chosen = np.empty((batch, 0), np.intp)
+        values = np.zeros(batch)
+        for size in range(1, choose + 1):
+            trial = np.empty((batch, d, n, size), x.dtype)
+            trial[..., 0] = np.swapaxes(x, 1, 2)
+            for position in range(chosen.shape[1]):
+                trial[..., position + 1] = np.take_along_axis(x, chosen[:, None, position : position + 1], 2)[
+                    :, None, :, 0
+                ]
+            found = self.cmi(trial)
+            np.put_along_axis(found, chosen, -np.inf, axis=1)
+            column = found.argmax(axis=1)[:, None]
+            values = np.take_along_axis(found, column, 1)[:, 0]
+            chosen = np.concatenate([chosen, column], axis=1)
+        return values
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         """``(batch, n, d) -> (batch,)``."""
@@ -50,8 +76,8 @@ class Prepared(ABC):
 class Surrogates:
     """What the surrogates x_s of x say of y given z: I(x_s ; y | z), in the order they are drawn."""
 
-    def __init__(self, prepared: Prepared, x: np.ndarray, draw: Draw, stream: int):
-        self._prepared, self._x, self._draw, self._stream = prepared, x, draw, stream
+    def __init__(self, prepared: Prepared, x: np.ndarray, draw: Draw, stream: int, choose: int = 0):
+        self._prepared, self._x, self._draw, self._stream, self._choose = prepared, x, draw, stream, choose
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         """Ask about surrogates ``first`` to ``first + count - 1``, after x if ``itself``.
@@ -62,8 +88,11 @@ class Surrogates:
 
     def _answers(self, first, count, itself):
         drawn = batches(self._draw, self._x, self._stream, count, first)
-        values = [self._prepared.cmi(batch) for batch in drawn]
-        return np.concatenate([[self._prepared.cmi(self._x)], *values] if itself else values)
+        values = [self._value(batch) for batch in drawn]
+        return np.concatenate([self._value(self._x[None]), *values] if itself else values)
+
+    def _value(self, x):
+        return self._prepared.best(x, self._choose) if self._choose else self._prepared.cmi(x)
 
 
 class PreparedOnDevice(Prepared):
@@ -76,23 +105,28 @@ class PreparedOnDevice(Prepared):
     def _cmi(self, x):
         return self._asked(x)()
 
-    def surrogates(self, x, draw, stream):
+    def surrogates(self, x, draw, stream, choose=0):
         """Return surrogates that never leave the device, unless they are more than rows of x (smoothed)."""
-        if getattr(draw, "spread", None) is not None:
-            return super().surrogates(x, draw, stream)
-        return SurrogatesOnDevice(self, x, draw, stream)
+        if getattr(draw, "spread", None) is not None or choose > 1:
+            return super().surrogates(x, draw, stream, choose)
+        return SurrogatesOnDevice(self, x, draw, stream, choose)
 
 
 class SurrogatesOnDevice(Surrogates):
     """x goes to the device once, and in one launch with its surrogates."""
 
-    def __init__(self, prepared, x, draw, stream):
-        super().__init__(prepared, x, draw, stream)
+    def __init__(self, prepared, x, draw, stream, choose=0):
+        super().__init__(prepared, x, draw, stream, choose)
         self._resampled = prepared._neighbours.resample(x, draw, stream)
 
     def ask(self, first, count, itself=False):
-        """Launch; waiting fetches the answers."""
-        return self._prepared._asked(self._resampled.some(first, count, itself))
+        """Launch; waiting fetches the answers. All columns of all surrogates go in one launch."""
+        drawn = self._resampled.some(first, count, itself)
+        if not self._choose:
+            return self._prepared._asked(drawn)
+        batch, n, d = drawn.shape
+        answers = self._prepared._asked(drawn.transpose(0, 2, 1).reshape(batch * d, n, 1))
+        return lambda: answers().reshape(batch, d).max(axis=1)
 
 
 class Estimator(ABC):

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Blocks, Embedding
+from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
 from enmesh.embedding.choose import prediction_errors, scaled
 from enmesh.surrogates import decorrelation_time
 
@@ -46,7 +46,7 @@ class Finding:
 
 
 def diagnose(
-    series: Series, embedding: Embedding | None = None, *, max_parents: int | None = None
+    series: Series, embedding: Pasts | None = None, *, max_parents: int | None = None
 ) -> tuple[Finding, ...]:
     """Look for hazards in a series.
 
@@ -126,7 +126,7 @@ def _determinism(blocks) -> Iterator[Finding]:
     """Nodes whose own past predicts them almost fully: little is left for a source to explain."""
     left, step = {}, -(-blocks.n // ENOUGH)
     for i, name in enumerate(blocks.names):
-        past, after = blocks.take(blocks.own(i))[::step], blocks.next(i)[::step, 0]
+        past, after = blocks.take(blocks.past([i], i))[::step], blocks.take([Lagged(i, 0)])[::step, 0]
         left[name] = float(prediction_errors(past, after, blocks.times[::step]).mean() / after.var())
     determined = {name: share for name, share in left.items() if share < DETERMINED}
     if determined:
@@ -175,7 +175,8 @@ def _size(series, blocks, most) -> Iterator[Finding]:
         yield from _states(series, blocks, most)
         return
     sizes = {
-        name: 1 + blocks.dim[i] + sum(_largest(blocks.dim, i, most)) for i, name in enumerate(blocks.names)
+        name: 1 + len(blocks.lags(i, i)) + sum(_largest(_widths(blocks, i), i, most))
+        for i, name in enumerate(blocks.names)
     }
     name = max(sizes, key=sizes.get)
     dimension = sizes[name]
@@ -200,10 +201,10 @@ def _size(series, blocks, most) -> Iterator[Finding]:
 def _states(series, blocks, most) -> Iterator[Finding]:
     pooled = series.values
     arity = [len(np.unique(pooled[:, i])) for i in range(series.n_nodes)]
-    pasts = [count**dim for count, dim in zip(arity, blocks.dim)]
-    states = {
-        name: arity[i] * pasts[i] * prod(_largest(pasts, i, most)) for i, name in enumerate(blocks.names)
-    }
+    states = {}
+    for i, name in enumerate(blocks.names):
+        pasts = [count**width for count, width in zip(arity, _widths(blocks, i))]
+        states[name] = arity[i] * pasts[i] * prod(_largest(pasts, i, most))
     few = tuple(name for name, count in states.items() if blocks.n < SAMPLES_PER_STATE * count)
     if few:
         name = max(few, key=states.get)
@@ -214,6 +215,11 @@ def _states(series, blocks, most) -> Iterator[Finding]:
             message=f"only {blocks.n} samples for the {states[name]} joint states of {_family(name, most)}; "
             f"lower kappa, max_parents or the states, or record {SAMPLES_PER_STATE * states[name]}",
         )
+
+
+def _widths(blocks: Blocks, target: int) -> list[int]:
+    """Return the number of lags of every node as the target sees it."""
+    return [len(blocks.lags(j, target)) for j in range(blocks.n_nodes)]
 
 
 def _family(name, most):

@@ -15,14 +15,14 @@ from math import comb
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding
-from enmesh.errors import HazardWarning, InputError
+from enmesh.embedding import Embedding, reach
+from enmesh.errors import HazardWarning, InputError, hazard
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.network import Candidate, Network
 from enmesh.inference.screen import screen as preselect
 from enmesh.options import brief, describe
-from enmesh.scores import TEA, TEE, Score
+from enmesh.scores import TEA, TEE, Link, Score
 from enmesh.search import Exact, Independent
 from enmesh.search.base import Problem
 from enmesh.significance import least_surrogates, q_values, warn_if_too_few
@@ -53,12 +53,12 @@ Edges = Iterable[tuple[str, str]]
 class Choices:
     """What was chosen for the user, and why."""
 
-    made: list[tuple[str, str, str]] = field(default_factory=list)
+    entries: list[tuple[str, str, str]] = field(default_factory=list)
 
     def add(self, what: str, value, reason: str):
         """Record a choice and return its value."""
         shown = brief(value) if isinstance(value, Estimator) else str(value)
-        self.made.append((what, shown, reason))
+        self.entries.append((what, shown, reason))
         return value
 
 
@@ -249,9 +249,9 @@ def _max_parents(series, score, given, choices) -> int:
         if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
             raise InputError(f"max_parents={given!r} is not possible; give a whole number")
         return min(int(given), others)
-    embedding = score.embedding or Embedding()
-    n = sum(length - embedding.span(series.names) for length in series.lengths)
-    widest = max(embedding.per_node(series.names)["dim"])
+    pasts = score.embedding or Embedding()
+    n = sum(length - reach(pasts, series.names) for length in series.lengths)
+    widest = max(map(len, pasts.table(series.names).values()))
     if score.estimator.discrete:
         states = max(len(np.unique(c)) for c in series.values.T) ** widest
         bearable = max(1, int(np.log(max(n / 3, 2)) / np.log(states)) - 1)
@@ -297,7 +297,9 @@ def _announce(evaluator, allowed, limit):
 
 def _edge_tests(series, evaluator, parents, allowed) -> tuple[Candidate, ...]:
     """Test every candidate edge given the target's other parents; q-values count the screened-out ones as tests."""
-    links = [(j, i, tuple(p for p in parents[i] if p != j)) for i, some in enumerate(allowed) for j in some]
+    links = [
+        Link(j, i, tuple(p for p in parents[i] if p != j)) for i, some in enumerate(allowed) for j in some
+    ]
     tests = evaluator.edges(links)
     dropped = series.n_nodes * (series.n_nodes - 1) - len(links)
     q = q_values(np.array([test.p_value for test in tests] + [1.0] * dropped))
@@ -306,7 +308,6 @@ def _edge_tests(series, evaluator, parents, allowed) -> tuple[Candidate, ...]:
     at_floor = [row for row in chosen if count and tests[row].p_value * (1 + count) <= 1 and q[row] > LEVEL]
     if at_floor:
         warn_if_too_few(count, len(q), LEVEL)
-    lags = evaluator.score.embedding.per_node(series.names)["lag"]
     return tuple(
         Candidate(
             source=series.names[j],
@@ -314,7 +315,8 @@ def _edge_tests(series, evaluator, parents, allowed) -> tuple[Candidate, ...]:
             te=float(test.value),
             p_value=float(test.p_value),
             q_value=float(q[row]),
-            lag=lags[j],
+            lag=evaluator.scorer.lags(j, i)[0],
+            lags=evaluator.scorer.lags(j, i),
             selected=j in parents[i],
             null=tuple(map(float, test.null)),
         )
@@ -340,7 +342,7 @@ def _hazards(kept: list[str]):
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
         elif message not in kept:
             kept.append(message)
-            warnings.warn(message, HazardWarning, stacklevel=4)
+            hazard(message)
 
 
 def _diagnose(series, score, max_parents):
@@ -349,7 +351,7 @@ def _diagnose(series, score, max_parents):
 
     for finding in diagnose(series, score.embedding, max_parents=max_parents):
         if finding.kind != "dimension" or not score.estimator.analytic:
-            warnings.warn(finding.message, HazardWarning, stacklevel=3)
+            hazard(finding.message)
 
 
 def _edges(series, edges: Edges) -> frozenset[tuple[int, int]]:
@@ -375,7 +377,7 @@ def _network(series, found, *, candidates, options, choices, hazards, criteria) 
         candidates=candidates,
         options=options,
         provenance=_provenance(series),
-        choices=tuple(choices.made),
+        choices=tuple(choices.entries),
         warnings=tuple(hazards),
         preview=_preview(series),
         criteria=criteria,

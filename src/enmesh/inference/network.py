@@ -19,7 +19,7 @@ class Candidate:
     """One possible edge, tested given the target's other parents.
 
     ``te`` is the conditional transfer entropy in nats; ``null`` holds the surrogate values of an empirical test and
-    is empty for an analytic one.
+    is empty for an analytic one. ``lags`` are all lags at which the source is asked about, ``lag`` is the strongest.
     """
 
     source: str
@@ -30,6 +30,10 @@ class Candidate:
     lag: int
     selected: bool
     null: tuple[float, ...] = ()
+    lags: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lags", tuple(self.lags) or (self.lag,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,14 +100,14 @@ class Network:
         """DataFrame with a row per edge: source, target, te, p_value, q_value, lag; strongest first."""
         import pandas as pd
 
-        columns = ["source", "target", "te", "p_value", "q_value", "lag"]
+        columns = ["source", "target", "te", "p_value", "q_value", "lag", "lags"]
         tested = {(c.source, c.target): c for c in self.candidates}
         rows = []
         for target in self.names:
             for source in self.parents[target]:
                 test = tested.get((source, target))
-                nothing = (float("nan"),) * 3 + (1,)
-                rest = (test.te, test.p_value, test.q_value, test.lag) if test else nothing
+                nothing = (float("nan"),) * 3 + (1, (1,))
+                rest = (test.te, test.p_value, test.q_value, test.lag, test.lags) if test else nothing
                 rows.append((source, target, *rest))
         frame = pd.DataFrame(rows, columns=columns)
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)

@@ -121,13 +121,13 @@ class Sieve:
 
     def alone(self) -> None:
         """Test every source given the target's own past."""
-        self._test([(j, i, ()) for i, some in enumerate(self._left) for j in some], "dropped_alone")
+        self._test([Link(j, i, ()) for i, some in enumerate(self._left) for j in some], "dropped_alone")
 
     def given_strongest(self, size: int) -> None:
         """Test the sources of crowded targets given the ``size`` strongest others."""
         crowded = [(i, some) for i, some in enumerate(self._left) if len(some) > max(self._most, size)]
         links = [
-            (j, i, tuple(sorted([k for k in some if k != j][:size]))) for i, some in crowded for j in some
+            Link(j, i, tuple(sorted([k for k in some if k != j][:size]))) for i, some in crowded for j in some
         ]
         self._test(links, "dropped_given")
 
@@ -175,15 +175,9 @@ class Sieve:
         if any(len(null) for null in self._spread):
             spread = sqrt(np.mean([null.var(ddof=1) for null in self._spread if len(null) > 1]))
             return float(spread * (ndtri(1 - self._level) + ndtri(1 - miss)))
-        ask = self._evaluate.scorer.ask
-        dof = max(map(self._dof, self._links))
-        return float(chndtrinc(chdtri(dof, self._level), dof, miss) / (2 * ask.blocks.n))
-
-    def _dof(self, link: Link) -> int:
-        source, target, _ = link
-        blocks = self._evaluate.scorer.ask.blocks
-        columns = ([(target, 0)], blocks.source(source), blocks.own(target))
-        return self._evaluate.score.estimator.dof(*map(blocks.arities, columns))
+        transfers = self._evaluate.scorer.transfers
+        dof = max(transfers.dof(*transfers.variables([link.source], link.target)) for link in self._links)
+        return float(chndtrinc(chdtri(dof, self._level), dof, miss) / (2 * transfers.blocks.n))
 
 
 def _most(evaluator: Evaluator, max_parents: int, wanted) -> int:

@@ -88,7 +88,7 @@ class Store:
         """Keep answers; when this returns, a kill of the process cannot lose them."""
         families, tests = [], []
         for question, answer in answers.items():
-            if question.kind == "local":
+            if question.kind == "family":
                 families.append((self._run, *_family(question), float(answer)))
             else:
                 null = np.asarray(answer.null, np.float64).tobytes()
@@ -108,7 +108,7 @@ class Store:
         self._db.close()
 
     def _read_one(self, question):
-        if question.kind == "local":
+        if question.kind == "family":
             row = self._db.execute(READ_FAMILY, (self._run, *_family(question))).fetchone()
             return row and _number(row[0])
         for level in {_link(question)[-1], FULL}:
@@ -213,8 +213,9 @@ def _family(question):
 
 
 def _link(question):
-    source, target, given, *level = question.args
-    return int(source), int(target), " ".join(map(str, given)), *(level or [FULL])
+    source, target, given = question.args
+    level = FULL if question.level is None else question.level
+    return int(source), int(target), " ".join(map(str, given)), level
 
 
 def _number(value):

@@ -1,11 +1,10 @@
 """What a worker does: answer questions to a scorer it builds once, in any thread, process or machine.
 
 A question is what a scorer is asked and its arguments; answers are pure, so who answers, in which order and how
-often does not matter. Data travel in a `Parcel`, known by a hash; a worker that has not got it says so
+often does not matter. Data travel in a `Payload`, known by a hash; a worker that has not got it says so
 instead.
 """
 
-import copy
 import hashlib
 import os
 import pickle
@@ -14,58 +13,71 @@ import threading
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import count, takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from enmesh.data.series import Series
 from enmesh.errors import HazardWarning
-from enmesh.scores.base import Score, Scorer
+from enmesh.scores.base import Link, Score, Scorer
 from enmesh.significance import Significance
-from enmesh.tasks import side_by_side
+from enmesh.tasks import Task, interleave
+
+Answer = float | Significance
 
 # Data sets a process keeps scorers for.
 KEPT = 2
 
 
 class Question(NamedTuple):
-    """What a `Scorer` is asked: ``local`` (a family), ``edge`` (a test) or ``verdict`` (a test up to a level)."""
+    """What a `Scorer` is asked: the score of a ``family``, or a ``test`` of an edge, if wanted up to a level."""
 
     kind: str
-    args: tuple
+    args: tuple[Any, ...]
+    level: float | None = None
+
+    @classmethod
+    def family(cls, target: int, parents: tuple[int, ...]) -> "Question":
+        """Ask for the score of a family that is not made of tests."""
+        return cls("family", (target, parents))
+
+    @classmethod
+    def test(cls, link: Link, level: float | None = None) -> "Question":
+        """Ask for the test of an edge; with a level it may stop once its verdict is certain."""
+        return cls("test", link, level)
 
     @property
-    def shares(self) -> tuple:
+    def shares(self) -> tuple[Any, ...]:
         """What is prepared for it: questions with the same target and condition are best put together."""
-        if self.kind == "local":
+        if self.kind == "family":
             target, parents = self.args
             return target, (), len(parents), parents
-        source, target, given = self.args[:3]
+        source, target, given = self.args
         return target, given, source
 
     @property
     def full(self) -> "Question":
-        """The test that was not stopped early; any other question itself."""
-        return Question("edge", self.args[:3]) if self.kind == "verdict" else self
+        """The test that does not stop early; any other question itself."""
+        return self._replace(level=None)
 
-    def is_full(self, test) -> bool:
-        """Whether an answer to a ``verdict`` is the full test: those that pass are."""
-        return self.kind == "verdict" and test.p_value <= self.args[3]
+    def is_full(self, found: Any) -> bool:
+        """Whether the answer to a test with a level is the full test: those that pass are."""
+        return self.level is not None and found.p_value <= self.level
 
 
 class Reply(NamedTuple):
     """Answers to the first questions of a chunk, what stopped it early if anything did, and hazards met."""
 
-    answers: list
+    answers: list[Answer]
     seconds: float
     error: Exception | None = None
     hazards: tuple[str, ...] = ()
 
 
-class Parcel:
+class Payload:
     """A series and a score on the way to the workers."""
 
     def __init__(self, series: Series, score: Score, key: str):
@@ -73,73 +85,74 @@ class Parcel:
         self.home = (socket.gethostname(), os.getpid())
         self.stop = threading.Event()
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("stop", "packed")}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, stop=threading.Event())
 
     @cached_property
     def packed(self) -> bytes:
-        """The parcel as bytes: unlike an object, it is not placed on one worker and lost with that."""
+        """The payload as bytes: unlike an object, it is not placed on one worker and lost with that."""
         return pickle.dumps(self, protocol=5)
 
 
 def work(
-    ticket: int, key: str, questions: Sequence[Question], seconds: float, parcel: Parcel | bytes | None
+    ticket: int, key: str, questions: Sequence[Question], seconds: float, payload: Payload | bytes | None
 ) -> tuple[int, Reply | None]:
-    """Answer as many questions as fit in about ``seconds``, at least one; no reply asks for the parcel."""
-    parcel = pickle.loads(parcel) if isinstance(parcel, bytes) else parcel
-    at_home = parcel is not None and parcel.home == (socket.gethostname(), os.getpid())
+    """Answer as many questions as fit in about ``seconds``, at least one; no reply asks for the payload."""
+    payload = pickle.loads(payload) if isinstance(payload, bytes) else payload
+    at_home = payload is not None and payload.home == (socket.gethostname(), os.getpid())
     if not at_home:
         _pools().limit(limits=1)  # for good: a worker has one core
-    scorer = shelf.take(key, parcel)
+    scorer = scorer_pool.take(key, payload)
     if scorer is None:
         return ticket, None
     try:
         if at_home:
-            return ticket, answer(scorer, questions, seconds, parcel.stop)
-        return ticket, _abroad(scorer, questions, seconds)
+            return ticket, answer(scorer, questions, seconds, payload.stop)
+        return ticket, _in_a_worker(scorer, questions, seconds)
     finally:
-        shelf.put_back(key, scorer)
+        scorer_pool.put_back(key, scorer)
 
 
 def answer(
-    scorer: Scorer, questions: Sequence[Question], seconds: float, stop: threading.Event | None = None
+    scorer: Scorer[Any], questions: Sequence[Question], seconds: float, stop: threading.Event | None = None
 ) -> Reply:
     """Answer until time is up, ``stop`` is set or a question fails."""
-    began, answers = time.perf_counter(), {}
+    began = time.perf_counter()
+    answers: dict[int, Any] = {}
 
-    def while_there_is_time():
+    def while_there_is_time() -> Iterator[Task[Answer]]:
         for question in questions:
-            yield _conversation(scorer, question)
+            yield _task(scorer, question)
             if time.perf_counter() - began > seconds or (stop is not None and stop.is_set()):
                 return
 
-    error = None
+    error: Exception | None = None
     try:
-        for position, found in side_by_side(while_there_is_time(), scorer.score.estimator.at_once):
+        for position, found in interleave(while_there_is_time(), scorer.score.estimator.at_once):
             answers[position] = plain(found)
     except Exception as raised:
         error = raised
-    first = list(map(answers.get, takewhile(answers.__contains__, count())))
+    first = list(map(answers.__getitem__, takewhile(answers.__contains__, count())))
     return Reply(first, time.perf_counter() - began, error)
 
 
-def _conversation(scorer, question):
-    if question.kind == "local":
-        return scorer.local(*question.args)
-    return (yield from scorer.inquiry(*question.args))
+def _task(scorer: Scorer[Any], question: Question) -> Task[Answer]:
+    if question.kind == "family":
+        return scorer.combine(*question.args, {})
+    return (yield from scorer.test(Link(*question.args), question.level))
 
 
-def plain(answer):
+def plain(answer: Any) -> Any:
     """Return an answer with 0.0 for -0.0, which a store cannot tell apart."""
     if isinstance(answer, Significance):
         return replace(answer, value=answer.value + 0.0, null_mean=answer.null_mean + 0.0)
     return float(answer) + 0.0
 
 
-def _abroad(scorer, questions, seconds):
+def _in_a_worker(scorer: Scorer[Any], questions: Sequence[Question], seconds: float) -> Reply:
     """Answer in another process than the one that asks; hazards are sent home where they can be."""
     if threading.current_thread() is not threading.main_thread():
         return answer(scorer, questions, seconds)  # recording warnings is not safe beside other threads
@@ -151,56 +164,48 @@ def _abroad(scorer, questions, seconds):
 
 
 @cache
-def _pools():
+def _pools() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 @contextmanager
-def single_thread():
+def single_thread() -> Iterator[None]:
     """Keep linear algebra to one thread: workers share cores, and sums split over threads round otherwise."""
     with _pools().limit(limits=1):
         yield
 
 
-class _Shelf:
-    """Scorers of this process that nobody is using, by parcel."""
+class _ScorerPool:
+    """Scorers of this process that nobody is using, by payload."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._first: OrderedDict[str, Scorer] = OrderedDict()
-        self._idle: dict[str, list[Scorer]] = {}
+        self._first: OrderedDict[str, Scorer[Any]] = OrderedDict()
+        self._idle: dict[str, list[Scorer[Any]]] = {}
 
-    def take(self, key: str, parcel: Parcel | None) -> Scorer | None:
-        """Return a scorer for the caller alone, or None if the parcel is needed to build it."""
+    def take(self, key: str, payload: Payload | None) -> Scorer[Any] | None:
+        """Return a scorer for the caller alone, or None if the payload is needed to build it."""
         with self._lock:
             if key not in self._first:
-                if parcel is None:
+                if payload is None:
                     return None
-                self._first[key] = parcel.score.bind(parcel.series)
+                self._first[key] = payload.score.bind(payload.series)
                 self._idle[key] = [self._first[key]]
                 if len(self._first) > KEPT:
                     self._idle.pop(self._first.popitem(last=False)[0])
             self._first.move_to_end(key)
-            return self._idle[key].pop() if self._idle[key] else _twin(self._first[key])
+            return self._idle[key].pop() if self._idle[key] else self._first[key].twin()
 
-    def put_back(self, key: str, scorer: Scorer) -> None:
+    def put_back(self, key: str, scorer: Scorer[Any]) -> None:
         """Let others have the scorer."""
         with self._lock:
             if key in self._idle:
                 self._idle[key].append(scorer)
 
 
-shelf = _Shelf()
-
-
-def _twin(scorer: Scorer) -> Scorer:
-    """Return a scorer for another thread: the same data, its own prepared indices."""
-    twin = copy.copy(scorer)
-    twin.ask = copy.copy(scorer.ask)
-    twin.ask._prepared = OrderedDict()
-    return twin
+scorer_pool = _ScorerPool()
 
 
 def fingerprint(*parts: str) -> str:

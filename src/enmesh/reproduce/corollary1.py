@@ -73,7 +73,7 @@ def best_by_size(series, score: Score) -> list[dict]:
     for parents in all_dags(series.n_nodes):
         for family in enumerate(parents):
             if family not in local:
-                local[family] = scorer.local(*family)
+                local[family] = scorer.family_score(*family)
         total, size = sum(local[family] for family in enumerate(parents)), len(edges(parents))
         if size not in best or total > best[size][0]:
             best[size] = total, parents

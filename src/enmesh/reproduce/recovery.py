@@ -6,7 +6,7 @@ A cell's surrogates are drawn once: the test of a step serves every alpha.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,12 @@ from enmesh.errors import InputError
 from enmesh.estimators import KSG, Gaussian
 from enmesh.measures import parent_indices
 from enmesh.scores import TE, TEA, TEE, Scorer
+from enmesh.scores.base import Tests
 from enmesh.search import Exact
-from enmesh.search.base import Problem
+from enmesh.search.base import Family, Problem
 from enmesh.search.graphs import Parents, edges
 from enmesh.simulate import coupled_flow, coupled_map
+from enmesh.tasks import run
 
 NETWORKS = {
     "3 empty": "a, b, c",
@@ -93,19 +95,22 @@ def found(
         yield "TEA", alpha, best_graph(replace(tea, alpha=alpha).bind(series))
     scorer = tee.bind(series)
     links = sorted({link for family in families(series.n_nodes) for link in scorer.tests(*family)})
-    tests = {link: scorer.edge(*link) for link in links}
+    tests = {link: run(scorer.test(link)) for link in links}
     for alpha in alphas:
-        scorer = replace(tee, alpha=alpha).bind(series)
-        for link, test in tests.items():
-            scorer.learn(link, test)
-        yield "TEE", alpha, best_graph(scorer)
+        yield "TEE", alpha, best_graph(replace(tee, alpha=alpha).bind(series), tests)
 
 
-def best_graph(scorer: Scorer) -> Parents:
-    """Return the acyclic graph with the best score."""
-    nodes = scorer.ask.blocks.n_nodes
+def best_graph(scorer: Scorer[Any], tests: Tests | None = None) -> Parents:
+    """Return the acyclic graph with the best score; ``tests`` are the edge tests that are known already."""
+    nodes = scorer.transfers.blocks.n_nodes
     problem = Problem(n_nodes=nodes, max_parents=nodes - 1)
-    return Exact().run(lambda some: np.array([scorer.local(*family) for family in some]), problem).parents
+
+    def evaluate(asked: Sequence[Family]) -> np.ndarray:
+        if tests is None:
+            return np.array([scorer.family_score(*family) for family in asked])
+        return np.array([scorer.combine(*family, tests) for family in asked])
+
+    return Exact().run(evaluate, problem).parents
 
 
 def families(nodes: int) -> list[tuple[int, tuple[int, ...]]]:

@@ -1,10 +1,10 @@
 """Scores of (target, parents); each stands in a file of its own."""
 
-from enmesh.scores.base import GraphScore, Score, Scorer, score_graph
+from enmesh.scores.base import GraphScore, Link, Score, Scorer, score_graph
 from enmesh.scores.criterion import Criterion
 from enmesh.scores.mit import MIT
 from enmesh.scores.te import TE
 from enmesh.scores.tea import TEA
 from enmesh.scores.tee import TEE
 
-__all__ = ["MIT", "TE", "TEA", "TEE", "Criterion", "GraphScore", "Score", "Scorer", "score_graph"]
+__all__ = ["MIT", "TE", "TEA", "TEE", "Criterion", "GraphScore", "Link", "Score", "Scorer", "score_graph"]

@@ -1,62 +1,145 @@
 """What a score is: a number for (target, parents) that adds up over targets (decomposability), bound to a series.
 
-A `Score` is an option; ``score.bind(series)`` returns a `Scorer`, which holds the embedded data and answers for one
-family at a time. A scorer's answers are pure: they depend on data, options and seed, never on what was asked before.
+A `Score` is an option; ``score.bind(series)`` returns a `Scorer`, which holds the embedded data. A family's score is
+made in two steps: `Scorer.tests` names the edge tests it needs, and `Scorer.combine` makes the score from their
+results. Families share tests, so whoever evaluates many computes each test once. Answers are pure: they depend on data,
+options and seed, never on what was asked before.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from math import comb
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding
+from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
 from enmesh.measures import Transfers, parent_indices
+from enmesh.methods import Method
 from enmesh.significance import Significance, analytic
-from enmesh.tasks import Conversation, at_hand
+from enmesh.tasks import Task, ready, run
 
-Link = tuple[int, int, tuple[int, ...]]  # source, target, given
+Parents = tuple[int, ...]
 
 
-class Scorer(ABC):
-    """A score bound to a series. Nodes are positions; parents are ascending tuples."""
+class Link(NamedTuple):
+    """An edge to be tested: does the source add to what the target's own past and the given nodes say?"""
 
-    def __init__(self, score: "Score", series: Series):
-        self.score = score
-        self.ask = Transfers(series, score.estimator, score.embedding)
+    source: int
+    target: int
+    given: Parents
+
+
+Tests = Mapping[Link, Significance]
+
+
+class Score(Method, ABC):
+    """Options of a score: an estimator, an embedding (None: chosen from the data) and what the score adds."""
+
+    estimator: Estimator
+    embedding: Pasts | None
+
+    FORMAT: ClassVar[int] = 1
+    """Raised whenever the same options give other values than before, so that stored values are not reused."""
+
+    needs_analytic: ClassVar[bool] = False
+    """Whether the estimator must have a known null distribution."""
 
     @abstractmethod
-    def local(self, target: int, parents: tuple[int, ...]) -> float:
-        """Score of one family; higher is better."""
+    def _scorer(self, series: Series) -> "Scorer[Any]": ...
 
-    def edge(self, source: int, target: int, given: tuple[int, ...]) -> Significance:
-        """Test one edge given the target's other parents."""
-        return analytic(self.ask, (source,), target, given)
+    def bind(self, series: Series) -> "Scorer[Any]":
+        """Return the scorer of this series."""
+        return self.with_embedding(series)._scorer(series)
 
-    def inquiry(
-        self, source: int, target: int, given: tuple[int, ...], level: float | None = None
-    ) -> Conversation:
-        """Test one edge as `edge` does; with a ``level`` no further than it takes to know whether p is at most that."""
-        return at_hand(self.edge(source, target, given))
+    def with_embedding(self, series: Series) -> "Score":
+        """Return this score with its embedding chosen from the data, if none was given."""
+        if self.embedding is not None:
+            return self
+        from enmesh.embedding.choose import choose_embedding, embedding_method
 
-    def tests(self, target: int, parents: tuple[int, ...]) -> tuple[Link, ...]:
-        """Return the edge tests (source, target, given) a family's score is made of; none if it is one piece.
+        return self.embedded(choose_embedding(series, embedding_method(self.estimator)))
 
-        Families share tests, so whoever evaluates many computes each test once and hands it over with `learn`.
-        """
+    def embedded(self, pasts: Pasts) -> "Score":
+        """Return this score with the given embedding."""
+        return replace(self, embedding=pasts)  # type: ignore[type-var]
+
+
+AnyScore = TypeVar("AnyScore", bound=Score)
+
+
+class Scorer(ABC, Generic[AnyScore]):
+    """A score bound to a series. Nodes are positions; parents are ascending tuples."""
+
+    def __init__(self, score: AnyScore, series: Series):
+        self.score = score
+        self.transfers = Transfers(series, score.estimator, score.embedding or Embedding())
+
+    def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
+        """Return the edge tests that a family's score is made of; none if it needs none."""
         return ()
 
-    def learn(self, link: Link, test: Significance) -> None:
-        """Take in a test that was computed elsewhere; only scores that are made of tests need it."""
-        return
+    @abstractmethod
+    def combine(self, target: int, parents: Parents, tests: Tests) -> float:
+        """Return the score of a family from the results of its tests; higher is better."""
 
-    def bounds(self, candidates: Sequence[tuple[int, ...]]) -> "FitBounds | None":
+    def test(self, link: Link, level: float | None = None) -> Task[Significance]:
+        """Test an edge given the target's other parents.
+
+        With a ``level`` the test goes no further than it takes to know whether its p-value is at most that.
+        """
+        x, y, z = self.transfers.variables([link.source], link.target, link.given)
+        return ready(analytic(self.transfers, x, y, z, self.lag_choices(link.source, link.target)))
+
+    def family_score(self, target: int, parents: Parents) -> float:
+        """Return the score of one family, tests included."""
+        results = {link: run(self.test(link)) for link in self.tests(target, parents)}
+        return float(self.combine(target, parents, results))
+
+    def lags(self, source: int, target: int) -> tuple[int, ...]:
+        """Return the lags at which a source is asked about."""
+        return self.transfers.blocks.lags(source, target)
+
+    def lag_choices(self, source: int, target: int) -> int:
+        """Return among how many sets of lags those of a source were chosen from the data; 1 if they were given."""
+        searched = self.transfers.blocks.searched
+        return comb(searched, len(self.lags(source, target))) if searched else 1
+
+    def bounds(self, candidates: Sequence[Parents]) -> "FitBounds | None":
         """Return what the score can be at most with the given candidates per target, where that is known."""
         return None
+
+    def twin(self) -> "Scorer[AnyScore]":
+        """Return a scorer for another thread: the same data, prepared objects of its own."""
+        import copy
+
+        twin = copy.copy(self)
+        twin.transfers = self.transfers.twin()
+        return twin
+
+
+class PenalisedScorer(Scorer[AnyScore]):
+    """A score that is a fit minus a penalty, both of which grow with the set of parents."""
+
+    @abstractmethod
+    def fit(self, target: int, parents: Parents) -> float:
+        """Return how well the parents explain the target."""
+
+    @abstractmethod
+    def penalty(self, target: int, parents: Parents) -> float:
+        """Return what the set of parents must exceed."""
+
+    def combine(self, target: int, parents: Parents, tests: Tests) -> float:
+        """Return fit minus penalty."""
+        return self.fit(target, parents) - self.penalty(target, parents)
+
+    def bounds(self, candidates: Sequence[Parents]) -> "FitBounds | None":
+        """Return bounds from fit and penalty."""
+        return FitBounds(self, candidates)
 
 
 class FitBounds:
@@ -65,7 +148,7 @@ class FitBounds:
     A set and all its supersets go when ``ceiling - penalty(set)`` is no better than what is known.
     """
 
-    def __init__(self, scorer, candidates: Sequence[tuple[int, ...]]):
+    def __init__(self, scorer: PenalisedScorer[Any], candidates: Sequence[Parents]):
         self._scorer, self._candidates = scorer, candidates
 
     def ceiling(self, target: int) -> float:
@@ -77,31 +160,6 @@ class FitBounds:
         return self._scorer.penalty(target, parents)
 
 
-class Score(ABC):
-    """Options of a score: an estimator, an embedding (None: chosen from the data) and what the score adds."""
-
-    estimator: Estimator
-    embedding: Embedding | None
-
-    FORMAT: ClassVar[int] = 1
-    """Raised whenever the same options give other values than before, so that stored values are not reused."""
-
-    @abstractmethod
-    def _scorer(self, series: Series) -> Scorer: ...
-
-    def bind(self, series: Series) -> Scorer:
-        """Return the scorer of this series."""
-        return self.with_embedding(series)._scorer(series)
-
-    def with_embedding(self, series: Series) -> "Score":
-        """Return this score with its embedding chosen from the data, if none was given."""
-        if self.embedding is not None:
-            return self
-        from enmesh.embedding.choose import choose_embedding, embedding_method
-
-        return replace(self, embedding=choose_embedding(series, embedding_method(self.estimator)))
-
-
 class GraphScore:
     """Score of a graph: ``total``, and ``local`` per node, which add up to it."""
 
@@ -109,12 +167,12 @@ class GraphScore:
         self.local = local
         self.total = float(sum(local.values()))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         parts = ", ".join(f"{name}={value:.6g}" for name, value in self.local.items())
         return f"GraphScore(total={self.total:.6g}; {parts})"
 
 
-def score_graph(series: Series, graph, score: Score) -> GraphScore:
+def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
     """Score a graph against a series: ``.total`` and ``.local`` per node.
 
     Parameters
@@ -126,7 +184,7 @@ def score_graph(series: Series, graph, score: Score) -> GraphScore:
     """
     scorer = score.bind(series)
     families = enumerate(parent_indices(series, graph))
-    return GraphScore({series.names[i]: float(scorer.local(i, parents)) for i, parents in families})
+    return GraphScore({series.names[i]: float(scorer.family_score(i, parents)) for i, parents in families})
 
 
 def check_alpha(alpha: float) -> None:

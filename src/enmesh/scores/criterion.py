@@ -9,11 +9,12 @@ from dataclasses import field
 
 import numpy as np
 
-from enmesh.embedding import Embedding
+from enmesh.data.series import Series
+from enmesh.embedding import Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator, Gaussian
 from enmesh.options import option
-from enmesh.scores.base import FitBounds, Score, Scorer, need_analytic
+from enmesh.scores.base import Parents, PenalisedScorer, Score, Scorer, need_analytic
 
 
 @option
@@ -23,42 +24,45 @@ class Criterion(Score):
     Unlike the transfer-entropy scores an empty parent set does not score 0: it has a likelihood too.
     """
 
+    cli_name = "criterion"
+    cli_variants = ("aic", "bic", "ml")
+    summary = "log-likelihood minus parameters, for comparison with model selection"
+    needs_analytic = True
+
     kind: str = field(kw_only=False)
     estimator: Estimator = Gaussian()
-    embedding: Embedding | None = None
+    embedding: Pasts | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.kind not in ("ml", "aic", "bic"):
             raise InputError(f"criterion {self.kind!r} is not known; use 'ml', 'aic' or 'bic'")
         need_analytic(self.estimator, "Criterion")
 
-    def _scorer(self, series):
+    def sentence(self) -> str:
+        """Say what was scored."""
+        return f"the {self.kind.upper()} criterion"
+
+    def _scorer(self, series: Series) -> "Scorer[Criterion]":
         return _CriterionScorer(self, series)
 
 
-class _CriterionScorer(Scorer):
-    def __init__(self, score, series):
+class _CriterionScorer(PenalisedScorer[Criterion]):
+    def __init__(self, score: Criterion, series: Series):
         super().__init__(score, series)
         self._alone: dict[int, float] = {}
 
-    def local(self, target, parents):
-        return self.fit(target, parents) - self.penalty(target, parents)
-
-    def fit(self, target: int, parents: tuple[int, ...]) -> float:
+    def fit(self, target: int, parents: Parents) -> float:
         """Log-likelihood: that of the node alone plus N times the transfer entropy of its parents."""
-        blocks = self.ask.blocks
+        blocks = self.transfers.blocks
         if target not in self._alone:
-            past = blocks.take(blocks.own(target))
-            stored = self.ask.ready(blocks.next(target), []).cmi(past)
+            past, following, _ = self.transfers.variables([target], target)
+            stored = self.transfers.prepared(following, []).cmi(blocks.take(past))
             self._alone[target] = -blocks.n * (self.score.estimator.entropy(blocks.raw_next(target)) - stored)
-        return self._alone[target] + blocks.n * self.ask.value(parents, target)
+        return self._alone[target] + blocks.n * self.transfers.value(parents, target)
 
-    def penalty(self, target: int, parents: tuple[int, ...]) -> float:
+    def penalty(self, target: int, parents: Parents) -> float:
         """f(N) C."""
-        blocks = self.ask.blocks
+        blocks = self.transfers.blocks
         weight = {"ml": 0.0, "aic": 1.0, "bic": np.log(blocks.n) / 2}[self.score.kind]
-        past = blocks.own(target) + blocks.sources(parents)
-        return weight * self.score.estimator.n_parameters(blocks.arities([(target, 0)]), blocks.arities(past))
-
-    def bounds(self, candidates):
-        return FitBounds(self, candidates)
+        _, following, past = self.transfers.variables([], target, parents)
+        return weight * self.score.estimator.n_parameters(blocks.arities([following]), blocks.arities(past))

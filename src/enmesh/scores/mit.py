@@ -7,20 +7,50 @@ With ``lag=1`` the parents are those of the slice before (Vinh et al. 2011); wit
 the score is the original one for Bayesian networks, symmetric in single edges.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from enmesh.embedding import Embedding
+from enmesh.data.series import Series
+from enmesh.embedding import Embedding, Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Discrete, Estimator
 from enmesh.options import option
-from enmesh.scores.base import FitBounds, Score, Scorer, check_alpha, need_analytic
+from enmesh.scores.base import (
+    Link,
+    Parents,
+    PenalisedScorer,
+    Score,
+    Scorer,
+    Tests,
+    check_alpha,
+    need_analytic,
+)
 from enmesh.scores.penalty import chi2_quantile, largest_sum
-from enmesh.significance import Significance
+from enmesh.significance import Significance, analytic_p
+from enmesh.tasks import Task, ready
 
 
 @option
 class MIT(Score):
-    """Mutual information tests, for Discrete and Gaussian; ``lag`` 1 (dynamic) or 0 (contemporaneous)."""
+    """Mutual information tests, for Discrete and Gaussian; ``lag`` 1 (dynamic) or 0 (contemporaneous).
+
+    Parameters
+    ----------
+    alpha
+        Confidence level of each test.
+    lag
+        1 takes parents from the sample before, 0 from the same sample.
+    """
+
+    cli_name = "mit"
+    cli_options = ("alpha",)
+    summary = "mutual information tests, for fully observed or contemporaneous data"
+    needs_analytic = True
+    references = (
+        "Vinh, N. X., Chetty, M., Coppel, R. and Wangikar, P. P. (2011). GlobalMIT: Learning Globally Optimal "
+        "Dynamic Bayesian Network with the Mutual Information Test Criterion. Bioinformatics 27, 2765.",
+    )
 
     estimator: Estimator = Discrete()
     alpha: float = 0.99
@@ -28,29 +58,37 @@ class MIT(Score):
 
     embedding = Embedding()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         need_analytic(self.estimator, "MIT")
         check_alpha(self.alpha)
         if self.lag not in (0, 1):
             raise InputError(f"lag={self.lag!r} is not possible; use 1, or 0 for contemporaneous data")
 
-    def _scorer(self, series):
+    def sentence(self) -> str:
+        """Say what was scored."""
+        return f"the mutual information test (MIT, α = {self.alpha}; Vinh et al. 2011)"
+
+    def embedded(self, pasts: Pasts) -> "MIT":
+        """Return the score itself: it takes single samples and no embedding."""
+        return self
+
+    def _scorer(self, series: Series) -> "Scorer[MIT]":
         return _MITScorer(self, series)
 
 
-class _MITScorer(Scorer):
-    def local(self, target, parents):
-        if not parents:
-            return 0.0
-        return self.fit(target, parents) - self.penalty(target, parents)
+class _MITScorer(PenalisedScorer[MIT]):
+    def combine(self, target: int, parents: Parents, tests: Tests) -> float:
+        return super().combine(target, parents, tests) if parents else 0.0
 
-    def fit(self, target: int, parents: tuple[int, ...]) -> float:
+    def fit(self, target: int, parents: Parents) -> float:
         """2 N I(Y^i ; parents)."""
-        return 2 * self.ask.blocks.n * self._information(target, parents, ())
+        y, past = Lagged(target, 0), self._past(parents)
+        information = self.transfers.prepared(y, []).cmi(self.transfers.blocks.take(past))
+        return 2 * self.transfers.blocks.n * information
 
-    def penalty(self, target: int, parents: tuple[int, ...]) -> float:
+    def penalty(self, target: int, parents: Parents) -> float:
         """Sum of chi-square quantiles in the order that costs most."""
-        alpha, arity = self.score.alpha, self.ask.blocks.arity
+        alpha, arity = self.score.alpha, self.transfers.blocks.arity
         return largest_sum(
             parents,
             lambda j: arity[j] or 1,
@@ -58,24 +96,17 @@ class _MITScorer(Scorer):
             alpha,
         )
 
-    def edge(self, source, target, given):
-        from scipy.special import chdtrc
+    def test(self, link: Link, level: float | None = None) -> Task[Significance]:
+        y, z = Lagged(link.target, 0), self._past(link.given)
+        value = self.transfers.prepared(y, z).cmi(self.transfers.blocks.take(self._past([link.source])))
+        dof, n = self._dof(link.target, link.source, link.given), self.transfers.blocks.n
+        return ready(Significance(value, analytic_p(dof, n, value), np.empty(0), dof / (2 * n)))
 
-        dof, n = self._dof(target, source, given), self.ask.blocks.n
-        value = self._information(target, (source,), given)
-        return Significance(value, float(chdtrc(dof, max(0.0, 2 * n * value))), np.empty(0), dof / (2 * n))
+    def lags(self, source: int, target: int) -> tuple[int, ...]:
+        return (self.score.lag,)
 
-    def bounds(self, candidates):
-        return FitBounds(self, candidates)
+    def _past(self, nodes: Iterable[int]) -> list[Lagged]:
+        return [Lagged(j, self.score.lag) for j in sorted(nodes)]
 
-    def _columns(self, nodes):
-        return [(j, self.score.lag) for j in sorted(nodes)]
-
-    def _information(self, target, sources, given):
-        blocks = self.ask.blocks
-        x, z = blocks.take(self._columns(sources)), self._columns(given)
-        return self.ask.ready(blocks.next(target), z).cmi(x)
-
-    def _dof(self, target, source, given):
-        arity = self.ask.blocks.arity
-        return self.score.estimator.dof((arity[target],), (arity[source],), tuple(arity[k] for k in given))
+    def _dof(self, target: int, source: int, given: Parents) -> int:
+        return self.transfers.dof(self._past([source]), Lagged(target, 0), self._past(given))

@@ -1,12 +1,13 @@
 """TE: the naive score, collective transfer entropy alone (eq. g-kl). It always prefers the complete graph."""
 
-from enmesh.embedding import Embedding
+from enmesh.data.series import Series
+from enmesh.embedding import Pasts
 from enmesh.estimators import KSG, Estimator
-from enmesh.options import option
-from enmesh.scores.base import Score, Scorer
-from enmesh.significance import Sampling, analytic, by_surrogates, check_count
+from enmesh.options import option, whole
+from enmesh.scores.base import Link, Parents, Score, Scorer, Tests
+from enmesh.significance import Sampling, Significance, by_surrogates
 from enmesh.surrogates import CircularShift, Surrogate
-from enmesh.tasks import at_hand, finish
+from enmesh.tasks import Task
 
 
 @option
@@ -16,29 +17,34 @@ class TE(Score):
     Surrogates serve the tests of its edges where the estimator has no known null.
     """
 
+    cli_name = "te"
+    cli_options = ("surrogate", "n_surrogates", "seed")
+    summary = "T alone: shows why a penalty is needed, since it keeps every edge"
+
     estimator: Estimator = KSG()
-    embedding: Embedding | None = None
+    embedding: Pasts | None = None
     surrogate: Surrogate = CircularShift()
     n_surrogates: int = 199
     seed: int = 0
 
-    def __post_init__(self):
-        check_count(self.n_surrogates)
+    def __post_init__(self) -> None:
+        whole("n_surrogates", self.n_surrogates)
 
-    def _scorer(self, series):
+    def sentence(self) -> str:
+        """Say what was scored."""
+        return "the collective transfer entropy from its parents"
+
+    def _scorer(self, series: Series) -> "Scorer[TE]":
         return _TEScorer(self, series)
 
 
-class _TEScorer(Scorer):
-    def local(self, target, parents):
-        return self.ask.value(parents, target)
+class _TEScorer(Scorer[TE]):
+    def combine(self, target: int, parents: Parents, tests: Tests) -> float:
+        return self.transfers.value(parents, target)
 
-    def edge(self, source, target, given):
-        return finish(self.inquiry(source, target, given))
-
-    def inquiry(self, source, target, given, level=None):
+    def test(self, link: Link, level: float | None = None) -> Task[Significance]:
         score = self.score
         if score.estimator.analytic:
-            return at_hand(analytic(self.ask, (source,), target, given))
+            return super().test(link, level)
         sampling = Sampling(score.surrogate, score.n_surrogates, score.seed)
-        return by_surrogates(self.ask, (source,), target, given, sampling, level)
+        return by_surrogates(self.transfers, (link.source,), link.target, link.given, sampling, level)

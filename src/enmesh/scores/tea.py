@@ -6,15 +6,26 @@ The penalty is the sum of per-parent chi-square quantiles (the MIT form, default
 of freedom (``"collective"``, the paper's first formula, which keeps spurious parents too often).
 """
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
-from enmesh.embedding import Embedding
+from enmesh.data.series import Series
+from enmesh.embedding import Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator, Gaussian
 from enmesh.options import option
-from enmesh.scores.base import FitBounds, Score, Scorer, check_alpha, need_analytic
+from enmesh.scores.base import (
+    FitBounds,
+    Parents,
+    PenalisedScorer,
+    Score,
+    Scorer,
+    Tests,
+    check_alpha,
+    need_analytic,
+)
 from enmesh.scores.penalty import chi2_quantile, largest_sum
 
 
@@ -33,13 +44,18 @@ class TEA(Score):
         with the effective sample size of autocorrelated residuals (Bartlett). The last two are Gaussian's.
     """
 
+    cli_name = "tea"
+    cli_options = ("alpha",)
+    summary = "2 N T minus the quantiles of its known null distribution (Gaussian, Discrete)"
+    needs_analytic = True
+
     estimator: Estimator = Gaussian()
-    embedding: Embedding | None = None
+    embedding: Pasts | None = None
     alpha: float = 0.99
     penalty: str = "sum"
     null: str = "chi2"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         need_analytic(self.estimator, "TEA")
         check_alpha(self.alpha)
         if self.penalty not in ("sum", "collective"):
@@ -51,57 +67,64 @@ class TEA(Score):
         if self.null == "ess" and self.penalty == "collective":
             raise InputError("null='ess' corrects parent by parent; use it with penalty='sum'")
 
-    def _scorer(self, series):
+    def sentence(self) -> str:
+        """Say what was scored."""
+        return (
+            "2N times the transfer entropy from its parents less the quantile of its analytic null distribution "
+            f"(TEA, α = {self.alpha})"
+        )
+
+    def _scorer(self, series: Series) -> "Scorer[TEA]":
         return _TEAScorer(self, series)
 
 
-class _TEAScorer(Scorer):
-    def local(self, target, parents):
-        if not parents:
-            return 0.0
-        return self.fit(target, parents) - self.penalty(target, parents)
+class _TEAScorer(PenalisedScorer[TEA]):
+    def combine(self, target: int, parents: Parents, tests: Tests) -> float:
+        return super().combine(target, parents, tests) if parents else 0.0
 
-    def fit(self, target: int, parents: tuple[int, ...]) -> float:
+    def fit(self, target: int, parents: Parents) -> float:
         """2 N T."""
-        return 2 * self.ask.blocks.n * self.ask.value(parents, target)
+        return 2 * self.transfers.blocks.n * self.transfers.value(parents, target)
 
-    def penalty(self, target: int, parents: tuple[int, ...]) -> float:
+    def penalty(self, target: int, parents: Parents) -> float:
         """Penalty of a set of parents, on the scale of 2 N T."""
         if self.score.penalty == "collective":
             return self._quantile(target, parents, ()) if parents else 0.0
+        blocks = self.transfers.blocks
         return largest_sum(
-            parents, self._states, lambda j, earlier: self._quantile(target, (j,), earlier), self.score.alpha
+            parents,
+            lambda j: blocks.states(j, target),
+            lambda j, earlier: self._quantile(target, (j,), earlier),
+            self.score.alpha,
         )
 
-    def bounds(self, candidates):
-        return None if self.score.null == "ess" else FitBounds(self, candidates)
+    def bounds(self, candidates: Sequence[Parents]) -> FitBounds | None:
+        return None if self.score.null == "ess" else super().bounds(candidates)
 
-    def _states(self, node):
-        """Joint states of a parent's past; its width if it is continuous."""
-        blocks = self.ask.blocks
-        return blocks.arity[node] ** blocks.dim[node] if blocks.arity[node] else blocks.dim[node]
+    def _quantile(self, target: int, sources: Parents, earlier: Parents) -> float:
+        """Value that 2 N T(sources | own past, earlier) stays under with probability alpha if they say nothing.
 
-    def _quantile(self, target, sources, earlier):
-        """Value that 2 N T(sources | own past, earlier) stays under with probability alpha if they say nothing."""
-        score, blocks = self.score, self.ask.blocks
-        own, given = blocks.own(target), blocks.sources(earlier)
-        arities = map(blocks.arities, ([(target, 0)], blocks.sources(sources), own + given))
-        dof = score.estimator.dof(*arities)
+        Where lags were chosen from the data, the level is divided by the number of choices.
+        """
+        score, n = self.score, self.transfers.blocks.n
+        x, y, z = self.transfers.variables(sources, target, earlier)
+        dof = self.transfers.dof(x, y, z)
+        choices = prod(self.lag_choices(j, target) for j in sources)
+        alpha = score.alpha if choices == 1 or not score.alpha else 1 - (1 - score.alpha) / choices
         if score.null == "f":
-            return _f_quantile(score.alpha, dof, blocks.n, len(own) + len(given))
-        value = chi2_quantile(score.alpha, dof)
-        return value * self._inflation(target, sources[0], earlier) if score.null == "ess" else value
+            return _f_quantile(alpha, dof, n, len(z))
+        value = chi2_quantile(alpha, dof)
+        return value * self._inflation(x, y, z) if score.null == "ess" else value
 
-    def _inflation(self, target, source, earlier):
+    def _inflation(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> float:
         """N / N_eff, with N_eff from the autocorrelations of the residuals of source and target given the rest."""
-        blocks = self.ask.blocks
-        known = blocks.take(blocks.own(target) + blocks.sources(sorted(earlier)))
-        basis = np.linalg.qr(np.column_stack([np.ones(blocks.n), known]))[0]
-        y, *x = (v - basis @ (basis.T @ v) for v in blocks.take([(target, 0), *blocks.source(source)]).T)
-        return float(np.mean([bartlett_inflation(y, one, blocks.starts) for one in x]))
+        blocks = self.transfers.blocks
+        basis = np.linalg.qr(np.column_stack([np.ones(blocks.n), blocks.take(z)]))[0]
+        target, *sources = (v - basis @ (basis.T @ v) for v in blocks.take([y, *x]).T)
+        return float(np.mean([bartlett_inflation(target, source, blocks.starts) for source in sources]))
 
 
-def _f_quantile(alpha, dof, n, n_given):
+def _f_quantile(alpha: float, dof: int, n: int, n_given: int) -> float:
     """Quantile of 2 N T = N ln(1 + dof/rest F) with F the ratio of explained to residual variance per parameter."""
     from scipy.special import fdtri
 

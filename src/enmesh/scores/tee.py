@@ -18,21 +18,15 @@ strong one.
 from dataclasses import dataclass
 from itertools import combinations
 
-from enmesh.embedding import Embedding
+from enmesh.data.series import Series
+from enmesh.embedding import Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
-from enmesh.options import option
-from enmesh.scores.base import Score, Scorer, check_alpha
-from enmesh.significance import (
-    Sampling,
-    by_surrogates,
-    check_count,
-    empirical,
-    least_surrogates,
-    order_statistic,
-)
+from enmesh.options import option, whole
+from enmesh.scores.base import Link, Parents, Score, Scorer, Tests, check_alpha
+from enmesh.significance import Sampling, Significance, by_surrogates, least_surrogates, order_statistic
 from enmesh.surrogates import CircularShift, Surrogate
-from enmesh.tasks import finish
+from enmesh.tasks import Task, run
 
 # Standard errors by which every quantile of another order is lowered before that order counts.
 LOWER = 1.0
@@ -56,17 +50,21 @@ class TEE(Score):
         How the null is sampled; at least alpha / (1 - alpha) surrogates, of which the maximum is then the penalty.
     """
 
+    cli_name = "tee"
+    cli_options = ("alpha", "surrogate", "n_surrogates", "seed")
+    summary = "T minus the quantile of surrogates, for any estimator"
+
     estimator: Estimator = KSG()
-    embedding: Embedding | None = None
+    embedding: Pasts | None = None
     alpha: float = 0.99
     penalty: str = "sequential"
     surrogate: Surrogate = CircularShift()
     n_surrogates: int = 199
     seed: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_alpha(self.alpha)
-        check_count(self.n_surrogates)
+        whole("n_surrogates", self.n_surrogates)
         if self.penalty not in ("sequential", "collective"):
             raise InputError(f"penalty={self.penalty!r} is not known; use 'sequential' or 'collective'")
         least = least_surrogates(self.alpha)
@@ -77,105 +75,103 @@ class TEE(Score):
 
     FORMAT = 2
 
-    def _scorer(self, series):
+    def sentence(self) -> str:
+        """Say what was scored."""
+        return (
+            f"the transfer entropy from its parents less the quantile of {self.n_surrogates} surrogates, "
+            f"{self.surrogate.sentence()} (TEE, α = {self.alpha})"
+        )
+
+    def _scorer(self, series: Series) -> "Scorer[TEE]":
         return _TEEScorer(self, series)
 
 
 @dataclass(frozen=True)
 class _Step:
-    """T, T_alpha, and what T_alpha is at least, but for chance."""
+    """T, T_alpha, and T_alpha lowered by one standard error."""
 
     value: float
-    penalty: float
-    least: float
+    quantile: float
+    lowered: float
 
 
-class _TEEScorer(Scorer):
-    def __init__(self, score, series):
+class _TEEScorer(Scorer[TEE]):
+    def __init__(self, score: TEE, series: Series):
         super().__init__(score, series)
-        self._steps: dict[tuple, _Step] = {}
-        self._dearest: dict[tuple, float] = {}
-        self._singles: dict[tuple[int, int], float] = {}
+        self._steps: dict[Link, _Step] = {}
+        self._costs: dict[tuple[int, Parents], float] = {}
+        self._singles: dict[Link, float] = {}
 
-    def local(self, target, parents):
-        if not parents:
-            return 0.0
-        if self._is_one_piece:
-            step = self._step(target, tuple(parents), ())
-            return step.value - step.penalty
-        steps = [
-            self._step(target, (j,), earlier) for j, _, earlier in self._strongest_first(target, parents)
-        ]
-        penalty = sum(step.penalty for step in steps)
-        if len(parents) <= ALL_ORDERS:
-            penalty = max(penalty, self._dearest_order(target, tuple(parents)))
-        return sum(step.value for step in steps) - penalty
-
-    def edge(self, source, target, given):
-        return finish(self.inquiry(source, target, given))
-
-    def inquiry(self, source, target, given, level=None):
-        return by_surrogates(self.ask, (source,), target, given, self._sampling, level)
-
-    def tests(self, target, parents):
-        """Every parent given every set of earlier ones that some order has."""
+    def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
+        """Return every parent given every set of earlier ones that some order has."""
         if self._is_one_piece:
             return ()
         if len(parents) <= ALL_ORDERS:
             return tuple(
-                (j, target, earlier)
+                Link(j, target, earlier)
                 for j in parents
                 for size in range(len(parents))
                 for earlier in combinations([p for p in parents if p != j], size)
             )
         return self._strongest_first(target, parents)
 
-    def learn(self, link, test):
-        """An edge test samples the same surrogates as a step: value and quantile are the step's."""
-        source, target, given = link
-        self._learn((target, (source,), given), test)
+    def combine(self, target: int, parents: Parents, tests: Tests) -> float:
+        """Return the sum of T minus the penalty, which is the sum of T_alpha in the order strongest first, or more."""
+        if not parents:
+            return 0.0
+        if self._is_one_piece:
+            return self._collective(target, parents)
+        for link in tests.keys() - self._steps.keys():
+            self._steps[link] = self._step(tests[link])
+        steps = [self._steps[link] for link in self._strongest_first(target, parents)]
+        penalty = sum(step.quantile for step in steps)
+        if len(parents) <= ALL_ORDERS:
+            penalty = max(penalty, self._largest_cost(target, tuple(parents)))
+        return sum(step.value for step in steps) - penalty
 
-    def _learn(self, key, test):
-        alpha = self.score.alpha
-        self._steps[key] = _Step(test.value, test.quantile(alpha), order_statistic(test.null, alpha, LOWER))
+    def test(self, link: Link, level: float | None = None) -> Task[Significance]:
+        """Test an edge by surrogates."""
+        return by_surrogates(self.transfers, (link.source,), link.target, link.given, self._sampling, level)
 
     @property
-    def _is_one_piece(self):
+    def _is_one_piece(self) -> bool:
         return self.score.penalty == "collective" or self.score.alpha == 0
 
     @property
-    def _sampling(self):
+    def _sampling(self) -> Sampling:
         return Sampling(self.score.surrogate, max(1, self.score.n_surrogates), self.score.seed)
 
-    def _step(self, target, sources, earlier) -> _Step:
-        """T and T_alpha of sources given earlier parents; every set that contains them shares it."""
-        key = target, sources, earlier
-        if key not in self._steps:
-            if self.score.alpha == 0:
-                self._steps[key] = _Step(self.ask.value(sources, target, earlier), 0.0, 0.0)
-            else:
-                self._learn(key, empirical(self.ask, sources, target, earlier, self._sampling))
-        return self._steps[key]
+    def _collective(self, target: int, parents: Parents) -> float:
+        """T of all parents together minus the quantile of all shuffled together."""
+        if self.score.alpha == 0:
+            return self.transfers.value(parents, target) - 0.0
+        step = self._step(run(by_surrogates(self.transfers, parents, target, (), self._sampling)))
+        return step.value - step.quantile
 
-    def _dearest_order(self, target, parents):
-        """Return the most that an order costs at least: over the last parent j, the rest's most plus j's given it."""
+    def _step(self, test: Significance) -> _Step:
+        alpha = self.score.alpha
+        return _Step(test.value, test.quantile(alpha), order_statistic(test.null, alpha, LOWER))
+
+    def _largest_cost(self, target: int, parents: Parents) -> float:
+        """Largest penalty over parent orders, by recursion on the last parent, each quantile lowered."""
         if not parents:
             return 0.0
-        if (target, parents) not in self._dearest:
+        if (target, parents) not in self._costs:
             sums = []
             for j in parents:
                 rest = tuple(p for p in parents if p != j)
-                sums.append(self._dearest_order(target, rest) + self._step(target, (j,), rest).least)
-            self._dearest[target, parents] = max(sums)
-        return self._dearest[target, parents]
+                sums.append(self._largest_cost(target, rest) + self._steps[Link(j, target, rest)].lowered)
+            self._costs[target, parents] = max(sums)
+        return self._costs[target, parents]
 
-    def _strongest_first(self, target, parents):
+    def _strongest_first(self, target: int, parents: Parents) -> tuple[Link, ...]:
         """Return the tests of every parent given those that say more alone."""
         order = sorted(parents, key=lambda j: (-self._single(target, j), j)) if len(parents) > 1 else parents
-        return tuple((j, target, tuple(sorted(order[:position]))) for position, j in enumerate(order))
+        return tuple(Link(j, target, tuple(sorted(order[:position]))) for position, j in enumerate(order))
 
-    def _single(self, target, j):
-        if (target, j) not in self._singles:
-            known = self._steps.get((target, (j,), ()))
-            self._singles[target, j] = known.value if known else self.ask.value((j,), target)
-        return self._singles[target, j]
+    def _single(self, target: int, source: int) -> float:
+        link = Link(source, target, ())
+        if link not in self._singles:
+            known = self._steps.get(link)
+            self._singles[link] = known.value if known else self.transfers.value((source,), target)
+        return self._singles[link]

@@ -1,0 +1,160 @@
+"""Lagged variables, and the two options that say which of them make a past: `Embedding` and `Lags`.
+
+A lagged variable is a node some samples before the predicted one. The past of a source, as a target sees it, is a list
+of its lags. The paper's delay embedding (eq. lags) is one way to make it, the same for every target; `Lags` names any
+lags for any pair. Every measure, score and test works on either, because both answer the same question: at which
+lags is this source asked about for this target (`table`).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from enmesh.errors import InputError
+from enmesh.options import option, whole
+
+PerNode = int | Mapping[str, int]
+
+PastTable = Mapping[tuple[int, int], tuple[int, ...]]
+"""Lags of every (source, target), both by position; ``(i, i)`` is the own past of node i."""
+
+
+class Lagged(NamedTuple):
+    """A node at a lag: ``lag`` samples before the predicted one, 0 for the predicted sample itself."""
+
+    node: int
+    lag: int
+
+
+@option
+class Embedding:
+    """Embedding dimension kappa, delay tau and source lag, one value for all nodes or one per node by name.
+
+    The past of node j as a source is ``y^j_{n+1-lag}, y^j_{n+1-lag-tau}, ...`` (kappa values); a node's own past
+    always starts at n. Nodes that a mapping does not name have the value 1.
+
+    >>> Embedding(dim={"a": 3, "b": 2}).per_node(("a", "b", "c"))["dim"]
+    (3, 2, 1)
+    """
+
+    dim: PerNode = 1
+    delay: PerNode = 1
+    lag: PerNode = 1
+
+    def __post_init__(self) -> None:
+        for field in ("dim", "delay", "lag"):
+            value = getattr(self, field)
+            pairs = _pairs(value)
+            checked: Any = (
+                whole(field, value, 1)
+                if pairs is None
+                else tuple((name, whole(field, number, 1)) for name, number in pairs)
+            )
+            object.__setattr__(self, field, checked)
+
+    def per_node(self, names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+        """Return dim, delay and lag as tuples in the order of ``names``."""
+        return {field: _resolve(field, getattr(self, field), names) for field in ("dim", "delay", "lag")}
+
+    @property
+    def searched(self) -> int:
+        """Largest lag that was searched from the data: none, the lags of an embedding are as given."""
+        return 0
+
+    def table(self, names: tuple[str, ...]) -> PastTable:
+        """Return the lags of every (source, target)."""
+        per = self.per_node(names)
+        nodes = range(len(names))
+
+        def past(node: int, first: int) -> tuple[int, ...]:
+            return tuple(first + m * per["delay"][node] for m in range(per["dim"][node]))
+
+        return {(j, i): past(j, 1 if i == j else per["lag"][j]) for j in nodes for i in nodes}
+
+
+@option
+class Lags:
+    """Any lags for any pair: ``Lags({("a", "b"): (1, 4), ("b", "b"): (1, 2)})``; ``("b", "b")`` is b's own past.
+
+    Pairs that are not named have lag 1. The mapping may be given without its name.
+
+    Parameters
+    ----------
+    lags
+        ``{(source, target): (lag, ...)}`` with lags of at least 1, or one lag alone.
+    searched
+        Largest lag among which the lags of sources were chosen from the data; 0 if they were not. Tests by surrogates
+        then make the same choice, and analytic ones divide their level by the number of choices.
+
+    >>> Lags({("a", "b"): (4, 1)}).table(("a", "b"))[0, 1]
+    (1, 4)
+    """
+
+    lags: Any = ()
+    searched: int = 0
+
+    def __init__(self, lags: Any = (), *, searched: int = 0) -> None:
+        object.__setattr__(self, "lags", tuple(sorted(_checked_lags(lags))))
+        object.__setattr__(self, "searched", whole("searched", searched, 0))
+        for source, target, found in self.lags:
+            if self.searched and source != target and max(found) > self.searched:
+                raise InputError(
+                    f"the lags {found} of {source} for {target} reach beyond searched={searched}; raise searched"
+                )
+
+    @classmethod
+    def of(cls, pasts: "Pasts", names: tuple[str, ...], *, searched: int | None = None) -> "Lags":
+        """Return the lags that spell out any pasts for the given nodes."""
+        spelled = {(names[j], names[i]): lags for (j, i), lags in pasts.table(names).items()}
+        return cls(spelled, searched=pasts.searched if searched is None else searched)
+
+    def table(self, names: tuple[str, ...]) -> PastTable:
+        """Return the lags of every (source, target)."""
+        place = {name: i for i, name in enumerate(names)}
+        unknown = sorted({end for *ends, _ in self.lags for end in ends if end not in place})
+        if unknown:
+            raise InputError(f"the lags name {', '.join(unknown)}, which the series does not have")
+        table = {(j, i): (1,) for j in place.values() for i in place.values()}
+        return table | {(place[source], place[target]): found for source, target, found in self.lags}
+
+
+Pasts = Embedding | Lags
+"""What measures and scores take as ``embedding``."""
+
+
+def reach(pasts: Pasts, names: tuple[str, ...]) -> int:
+    """Samples before the first predicted one: the largest lag of any pair, or that was searched."""
+    return max(max(max(lags) for lags in pasts.table(names).values()), pasts.searched)
+
+
+def _checked_lags(lags: Any) -> Iterable[tuple[str, str, tuple[int, ...]]]:
+    entries = [(*pair, found) for pair, found in lags.items()] if isinstance(lags, Mapping) else lags
+    for entry in entries:
+        if len(entry) != 3:
+            raise InputError(f"{entry!r} is not a past; give {{(source, target): (lag, ...)}}")
+        source, target, found = entry
+        found = found if isinstance(found, Iterable) else (found,)
+        unique = tuple(sorted({whole("lag", lag, 1) for lag in found}))
+        if not unique:
+            raise InputError(f"no lag is given for {source} to {target}; give at least one")
+        yield str(source), str(target), unique
+
+
+def _pairs(value: Any) -> list[tuple[str, int]] | None:
+    if isinstance(value, Mapping):
+        return sorted((str(name), number) for name, number in value.items())
+    if isinstance(value, (tuple, list)):
+        return sorted((str(name), number) for name, number in value)
+    return None
+
+
+def _resolve(field: str, value: Any, names: tuple[str, ...]) -> tuple[int, ...]:
+    if isinstance(value, int):
+        return (value,) * len(names)
+    given = dict(value)
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise InputError(
+            f"the embedding's {field} names {', '.join(unknown)}, which the series does not have; "
+            "give one number or one per node"
+        )
+    return tuple(given.get(name, 1) for name in names)

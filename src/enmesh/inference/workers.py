@@ -1,0 +1,239 @@
+"""Who computes: this process, threads, processes or a cluster, through joblib; the only module that imports it.
+
+A queue of questions is handed out in chunks of about a second. Results do not depend on who computes what, in which
+order or how often: answers are pure.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, islice
+from math import ceil
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from enmesh.errors import InputError, hazard
+from enmesh.inference.work import Answer, Payload, Question, Reply, answer, single_thread, work
+from enmesh.scores.base import Scorer
+from enmesh.surrogates import BATCH_VALUES
+
+log = logging.getLogger("enmesh")
+
+# Seconds of work in a chunk: what a kill can lose, and what sending it must be small against.
+CHUNK = 1.0
+# Where workers cost time to start, the first questions are answered here for PROBE seconds, and all of them
+# if the rest would take less than SHORT.
+PROBE, SHORT = 0.2, 1.0
+# Bytes of an interpreter with its libraries, and of working arrays per surrogate value.
+INTERPRETER, WORKING = 300_000_000, 100
+# Questions in a chunk at most, and how often workers may die without any chunk being finished.
+MOST_QUESTIONS, PATIENCE = 5000, 3
+
+
+class Workers:
+    """Who answers: this process, threads, processes or a cluster."""
+
+    def __init__(self, payload: Payload, scorer: Scorer[Any], n_jobs: int | None, memory: int | None):
+        if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
+            raise InputError(
+                f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores"
+            )
+        self._payload, self._scorer, self._n_jobs = payload, scorer, n_jobs
+        self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
+        self._most = None if memory is None else affordable(scorer, memory, self._prefer)
+        self._hazards: set[str] = set()
+        self._tickets = count()
+        self._payloads_due: int | None = None
+
+    def answers(self, questions: Sequence[Question]) -> Iterator[dict[Question, Answer]]:
+        """Yield the answers of finished chunks, in any order."""
+        queue = Queue(questions)
+        with single_thread():
+            backend, workers = self._backend()
+            if backend is not None and self._prefer == "processes":
+                yield from self._here(queue, PROBE)
+                backend = backend if queue.seconds_left > SHORT else None
+            yield from self._here(queue) if backend is None else self._elsewhere(queue, backend, workers)
+
+    def _backend(self) -> tuple[Any, int]:
+        """Return the backend joblib would use, None for this process alone, and its number of workers."""
+        from joblib.parallel import get_active_backend
+
+        backend, configured = get_active_backend(prefer=self._prefer)
+        workers = backend.effective_n_jobs(configured if self._n_jobs is None else self._n_jobs)
+        if not _is_local(backend):
+            return backend, workers
+        workers = workers if self._most is None else min(workers, self._most)
+        return (backend if workers > 1 else None), workers
+
+    def _here(self, queue: "Queue", seconds: float = np.inf) -> Iterator[dict[Question, Answer]]:
+        spent = 0.0
+        while queue and spent < seconds:
+            chunk = queue.take(MOST_QUESTIONS)
+            reply = answer(self._scorer, chunk, min(CHUNK, seconds - spent))
+            spent += reply.seconds
+            yield from self._unpack(queue, chunk, reply)
+            if reply.error is not None:
+                raise reply.error
+
+    def _elsewhere(self, queue: "Queue", backend: Any, workers: int) -> Iterator[dict[Question, Answer]]:
+        """Send chunks until nothing is left; a lost worker's are sent again, as long as others get on.
+
+        When a question raises, nothing more is sent; what is under way elsewhere is waited for and kept.
+        """
+        failures, raised = 0, None
+        while queue:
+            out: dict[int, list[Question]] = {}
+            replies = self._replies(self._tasks(queue, out, backend, workers), backend, workers)
+            while True:
+                try:
+                    ticket, reply = next(replies)
+                except StopIteration:
+                    break
+                except Exception as error:  # not raised by a question: those come as replies
+                    failures += 1
+                    if failures > PATIENCE:
+                        raise
+                    log.warning(
+                        "workers were lost (%s: %s); their work is done again", type(error).__name__, error
+                    )
+                    break
+                failures = 0
+                yield from self._unpack(queue, out.pop(ticket), reply)
+                if reply is not None and reply.error is not None:
+                    raised = raised or reply.error
+                if raised is not None:
+                    queue.clear()
+            if raised is not None:
+                raise raised
+            for chunk in out.values():
+                queue.put_back(chunk)
+
+    def _replies(
+        self, tasks: Iterator[tuple[Any, ...]], backend: Any, workers: int
+    ) -> Iterator[tuple[int, Reply | None]]:
+        """Run tasks as joblib does; where a backend cannot stream results, a few at a time."""
+        from joblib import Parallel, delayed
+
+        streams = backend.supports_return_generator
+        run = Parallel(
+            n_jobs=workers if _is_local(backend) else self._n_jobs,
+            prefer=self._prefer,
+            batch_size=1,
+            return_as="generator_unordered" if streams else "list",
+        )
+        calls = (delayed(work)(*task) for task in tasks)
+        results = run(calls if streams else islice(calls, 4 * workers))
+        try:
+            yield from results
+        finally:
+            if streams:
+                self._payload.stop.set()
+                results.close()
+                self._payload.stop.clear()
+
+    def _tasks(
+        self, queue: "Queue", out: dict[int, list[Question]], backend: Any, workers: int
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield chunks as `work` takes them, sized by what the last ones cost; ``out`` holds those sent.
+
+        On one machine joblib maps large data into every worker's memory. To others the payload goes with as
+        many tasks as there are workers, and again whenever one says that it has none.
+        """
+        local = _is_local(backend)
+        if self._payloads_due is None:
+            self._payloads_due = workers
+        while queue:
+            chunk, ticket = queue.take(queue.fair_share(workers)), next(self._tickets)
+            out[ticket] = chunk
+            payload = self._payload if local else None
+            if not local and self._payloads_due > 0:
+                self._payloads_due -= 1
+                payload = self._payload.packed
+            yield ticket, self._payload.key, chunk, CHUNK, payload
+
+    def _unpack(
+        self, queue: "Queue", chunk: list[Question], reply: Reply | None
+    ) -> Iterator[dict[Question, Answer]]:
+        """Yield the answers and put back the rest."""
+        if reply is None:
+            self._payloads_due = (self._payloads_due or 0) + 1
+            queue.put_back(chunk)
+            return
+        answered = len(reply.answers)
+        queue.learn(reply.seconds, answered)
+        queue.put_back(chunk[answered:])
+        for message in set(reply.hazards) - self._hazards:
+            self._hazards.add(message)
+            hazard(message)
+        yield dict(zip(chunk, reply.answers))
+
+
+class Queue:
+    """Questions waiting, in an order that lets neighbours share what is prepared; and what one costs."""
+
+    def __init__(self, questions: Iterable[Question]):
+        self._waiting, self._lock = deque(questions), Lock()
+        self._cost: float | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds one worker would take for the rest."""
+        return len(self._waiting) * (self._cost or 0.0)
+
+    def take(self, most: int) -> list[Question]:
+        """Take up to ``most`` questions from the front."""
+        with self._lock:
+            return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+
+    def put_back(self, chunk: Sequence[Question]) -> None:
+        """Put questions back at the front."""
+        with self._lock:
+            self._waiting.extendleft(reversed(chunk))
+
+    def clear(self) -> None:
+        """Drop all that is waiting."""
+        with self._lock:
+            self._waiting.clear()
+
+    def learn(self, seconds: float, answered: int) -> None:
+        """Take note of what the last questions cost."""
+        if answered:
+            cost = seconds / answered
+            self._cost = cost if self._cost is None else (self._cost + cost) / 2
+
+    def fair_share(self, workers: int) -> int:
+        """Return how many to give a worker: about `CHUNK` seconds, and less near the end."""
+        if self._cost is None:
+            return 1
+        timely = int(CHUNK / max(self._cost, CHUNK / MOST_QUESTIONS))
+        return max(1, min(timely, ceil(len(self._waiting) / (2 * workers))))
+
+
+def _is_local(backend: Any) -> bool:
+    from joblib.parallel import LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend
+
+    return type(backend) in (LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend)
+
+
+def affordable(scorer: Scorer[Any], memory: int, prefer: str) -> int:
+    """Return how many workers fit in ``memory`` bytes beside this process, 1 meaning this process alone.
+
+    A worker holds the conditioned series and its lagged columns, and the working arrays of one batch of
+    surrogates; a process holds the interpreter and libraries too.
+    """
+    score, blocks = scorer.score, scorer.transfers.blocks
+    columns = 8 * blocks.n * blocks.n_nodes * (2 + blocks.widest)
+    batch = min(BATCH_VALUES, blocks.n * blocks.widest * max(1, getattr(score, "n_surrogates", 1)))
+    here = INTERPRETER + columns + WORKING * batch
+    more = WORKING * batch + (INTERPRETER + columns if prefer == "processes" else 0)
+    if memory < here:
+        raise InputError(
+            f"memory={memory:,} bytes is too little for this series; one worker needs about {here:,}"
+        )
+    return 1 if memory < here + more else int((memory - here) // more) + (prefer == "threads")
