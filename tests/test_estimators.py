@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import enmesh as em
+from enmesh.estimators import Estimator
+from enmesh.methods import defaults_of, help_of, members
 from enmesh.options import describe
 from tests import naive
 
@@ -314,3 +316,36 @@ def test_tie_noise_is_seeded():
     rng = np.random.default_rng(8)
     x, y = np.round(rng.normal(size=(2, 200)), 2)
     assert em.cmi(x, y) == em.cmi(x, y)
+
+
+# --- what each says of itself --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(members(Estimator)))
+def test_every_estimator_says_what_the_command_line_and_the_report_need(name):
+    cls = members(Estimator)[name]
+    assert name in cls.cli_name
+    assert cls.summary
+    assert set(cls.cli_options) <= set(defaults_of(cls))
+    assert all(help_of(cls)[field] for field in cls.cli_options)
+    assert cls().sentence()[0].islower() or not cls().sentence()[0].isalpha()
+    for year in ("2000", "2004", "2007"):
+        assert (year in cls().sentence()) == any(year in reference for reference in cls.references)
+
+
+def test_theiler_window_is_said():
+    assert "samples up to 3 steps apart not compared" in em.KSG(theiler=3).sentence()
+    assert (
+        em.Kernel(theiler=2).sentence()
+        == "a box kernel of width 0.5, samples up to 2 steps apart not compared"
+    )
+
+
+def test_samples_limit_the_parents():
+    assert em.Gaussian().bearable_parents(1000, (1, 2), (0, 0)) == (
+        49,
+        "1000 samples bear 10 per coefficient",
+    )
+    assert em.Discrete().bearable_parents(1000, (1, 1), (2, 3)) == (4, "1000 samples bear 3 per joint state")
+    assert em.KSG().bearable_parents(1000, (2, 3), (0, 0)) == (2, "joint dimension at most 10")
+    assert em.KSG().bearable_parents(1000, (9, 3), (0, 0))[0] == 1

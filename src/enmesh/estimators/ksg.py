@@ -11,13 +11,15 @@ The estimate can be negative and can fall when a source is added; it is never cl
 
 import functools
 import warnings
+from collections.abc import Callable
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
-from enmesh.estimators.kernel import zscore
+from enmesh.estimators.kernel import without_neighbours_in_time, zscore
 from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
 from enmesh.options import option
 
@@ -51,6 +53,15 @@ class KSG(Estimator):
         (``n_jobs``).
     """
 
+    cli_name = "ksg"
+    cli_options = ("k", "theiler", "normalise", "device")
+    summary = "continuous values of any distribution, linear or not; some hundred samples at least"
+    references = (
+        "Kraskov, A., Stögbauer, H. and Grassberger, P. (2004). Estimating Mutual Information. "
+        "Physical Review E 69, 066138.",
+        "Frenzel, S. and Pompe, B. (2007). Partial Mutual Information for Coupling Analysis of Multivariate Time "
+        "Series. Physical Review Letters 99, 204101.",
+    )
     releases_gil = True
 
     k: int = 4
@@ -62,7 +73,7 @@ class KSG(Estimator):
     precision: str = "single"
     threads: int = field(default=1, compare=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 1:
             raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
         if self.algorithm not in (1, 2):
@@ -79,11 +90,11 @@ class KSG(Estimator):
         check_threads(self.threads)
 
     @property
-    def at_once(self):
+    def at_once(self) -> int:
         """Several on a GPU, one on a CPU."""
         return at_once(self.device)
 
-    def condition(self, column, index, name):
+    def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Scale or rank, and break ties with noise that depends on the variable's position alone."""
         column = numeric(column, name, "KSG")
         ties = 1 - len(np.unique(column)) / len(column)
@@ -99,7 +110,16 @@ class KSG(Estimator):
             scaled = scaled + self.noise * np.random.default_rng([0x5EED, index]).standard_normal(len(scaled))
         return scaled
 
-    def _prepare(self, y, z, times):
+    def sentence(self) -> str:
+        """Say k, algorithm, norm and scaling, with their references."""
+        scaling = {"zscore": "z-scored", "rank": "rank-normalised"}[self.normalise]
+        apart = without_neighbours_in_time(self.theiler)
+        return (
+            f"nearest neighbours (k = {self.k}, algorithm {self.algorithm}, maximum norm, {scaling} values{apart}; "
+            "Kraskov et al. 2004, Frenzel and Pompe 2007)"
+        )
+
+    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         if len(y) <= self.k + 2 * self.theiler + 1:
             raise InputError(
                 f"too few samples: {len(y)} for k={self.k} and theiler={self.theiler}; "
@@ -108,7 +128,7 @@ class KSG(Estimator):
         kind = _PreparedKSG if chosen(self.device) == "cpu" else _PreparedOnDevice
         return kind(self, y, z, times)
 
-    def entropy(self, x, *, local=False):
+    def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """Kozachenko-Leonenko: H(x) = -psi(k) + psi(N) + d < ln(2 eps) >, eps the distance to the k-th neighbour."""
         from scipy.spatial import cKDTree
         from scipy.special import digamma
@@ -128,7 +148,7 @@ class KSG(Estimator):
 
 
 class _PreparedKSG(Prepared):
-    def __init__(self, estimator, y, z, times):
+    def __init__(self, estimator: KSG, y: np.ndarray, z: np.ndarray, times: np.ndarray):
         super().__init__(y, z)
         self._options = estimator
         neighbours = engine(estimator.device, estimator.precision, estimator.threads)
@@ -136,7 +156,7 @@ class _PreparedKSG(Prepared):
         mutual = z.shape[1] == 0
         self._constant, self._plus, self._minus = _tables(len(y), estimator.k, estimator.algorithm, mutual)
 
-    def _local(self, x):
+    def _local(self, x: np.ndarray) -> np.ndarray:
         n_xz, n_yz, n_z = self._neighbours.ksg(x, self._options.k, self._options.algorithm)
         return self._constant + self._plus[n_z] - self._minus[n_xz] - self._minus[n_yz]
 
@@ -144,7 +164,7 @@ class _PreparedKSG(Prepared):
 class _PreparedOnDevice(PreparedOnDevice, _PreparedKSG):
     """Means are summed where the counts are."""
 
-    def _asked(self, x):
+    def _asked(self, x: Any) -> Callable[[], np.ndarray]:
         k, algorithm = self._options.k, self._options.algorithm
         tables = _tables_on_device(len(self.y), k, algorithm, self.z.shape[1] == 0)
         means = self._neighbours.ksg_mean(x, k, algorithm, *tables)
@@ -185,7 +205,7 @@ def normal_scores(column: np.ndarray) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=8)
-def _tables(n, k, algorithm, mutual):
+def _tables(n: int, k: int, algorithm: int, mutual: bool) -> tuple[float, np.ndarray, np.ndarray]:
     """Return (constant, plus, minus): a local value is ``constant + plus[n_z] - minus[n_xz] - minus[n_yz]``."""
     from scipy.special import digamma
 
@@ -200,7 +220,8 @@ def _tables(n, k, algorithm, mutual):
 
 
 @functools.lru_cache(maxsize=8)
-def _tables_on_device(*key):
+def _tables_on_device(n: int, k: int, algorithm: int, mutual: bool) -> tuple[Any, ...]:
     from enmesh.neighbours.cuda import whole
 
-    return tuple(whole(table) for table in _tables(*key)[1:])
+    _, plus, minus = _tables(n, k, algorithm, mutual)
+    return whole(plus), whole(minus)
