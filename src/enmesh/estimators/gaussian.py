@@ -121,7 +121,7 @@ class _PreparedGaussian(Prepared):
     def __init__(self, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
         _require(len(y), y.shape[1] + z.shape[1])
-        self._basis = orthonormal(np.column_stack([np.ones(len(z)), z]))
+        self._basis = _orthonormal(np.column_stack([np.ones(len(z)), z]))
         residual = self._residual(y)
         norms = np.linalg.norm(y - y.mean(0), axis=0)
         share = residual.T @ residual / np.outer(norms, norms)
@@ -198,7 +198,7 @@ def _require(n: int, dimension: int) -> None:
         )
 
 
-def orthonormal(columns: np.ndarray) -> np.ndarray:
+def _orthonormal(columns: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the columns' span; dependent columns are dropped, they add nothing to it."""
     norms = np.linalg.norm(columns, axis=0)
     left, values, _ = np.linalg.svd(columns / np.where(norms > 0, norms, 1), full_matrices=False)

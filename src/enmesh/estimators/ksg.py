@@ -20,9 +20,16 @@ import numpy as np
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
 from enmesh.estimators.kernel import without_neighbours_in_time, zscore
+from enmesh.estimators.residuals import RESIDUALS, Residuals
 from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
 from enmesh.options import option
 
+_REGRESSIONS = {
+    "none": "",
+    "linear": ", residuals of linear regressions on the condition",
+    "quadratic": ", residuals of quadratic regressions on the condition",
+    "features": ", residuals of regressions on random Fourier features of the condition",
+}
 # Continuous data repeat values only by rounding; beyond this share the k-th distance is mostly zero or noise.
 MANY_TIES = 0.1
 
@@ -43,6 +50,11 @@ class KSG(Estimator):
         Standard deviation of the seeded noise that breaks ties, relative to each variable's; 0 switches it off.
     normalise
         ``"zscore"``, or ``"rank"`` (normal scores), which tames heavy tails.
+    residual
+        What is taken out of source and target first by a regression on the condition: ``"none"``, ``"linear"``,
+        ``"quadratic"``, or ``"features"`` (random Fourier features: any smooth function). The quantity stays the same,
+        I(x ; y | z) = I(x - f(z) ; y - g(z) | z); its estimate then sees the small surprises that drivers leave in a
+        target that its past nearly determines. Without a condition it changes nothing.
     device
         ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
     precision
@@ -54,7 +66,7 @@ class KSG(Estimator):
     """
 
     cli_name = "ksg"
-    cli_options = ("k", "theiler", "normalise", "device")
+    cli_options = ("k", "theiler", "normalise", "residual", "device")
     summary = "continuous values of any distribution, linear or not; some hundred samples at least"
     references = (
         "Kraskov, A., Stögbauer, H. and Grassberger, P. (2004). Estimating Mutual Information. "
@@ -69,6 +81,7 @@ class KSG(Estimator):
     theiler: int = 0
     noise: float = 1e-8
     normalise: str = "zscore"
+    residual: str = "none"
     device: str = "cpu"
     precision: str = "single"
     threads: int = field(default=1, compare=False)
@@ -86,6 +99,10 @@ class KSG(Estimator):
             raise InputError(f"noise={self.noise!r} is not possible; give a small number such as 1e-8, or 0")
         if self.normalise not in ("zscore", "rank"):
             raise InputError(f"normalise={self.normalise!r} is not known; use 'zscore' or 'rank'")
+        if self.residual not in RESIDUALS:
+            raise InputError(
+                f"residual={self.residual!r} is not known; use {', '.join(map(repr, RESIDUALS))}"
+            )
         check_device(self.device, self.precision)
         check_threads(self.threads)
 
@@ -115,7 +132,8 @@ class KSG(Estimator):
         scaling = {"zscore": "z-scored", "rank": "rank-normalised"}[self.normalise]
         apart = without_neighbours_in_time(self.theiler)
         return (
-            f"nearest neighbours (k = {self.k}, algorithm {self.algorithm}, maximum norm, {scaling} values{apart}; "
+            f"nearest neighbours (k = {self.k}, algorithm {self.algorithm}, maximum norm, {scaling} values"
+            f"{_REGRESSIONS[self.residual]}{apart}; "
             "Kraskov et al. 2004, Frenzel and Pompe 2007)"
         )
 
@@ -151,18 +169,35 @@ class _PreparedKSG(Prepared):
     def __init__(self, estimator: KSG, y: np.ndarray, z: np.ndarray, times: np.ndarray):
         super().__init__(y, z)
         self._options = estimator
-        neighbours = engine(estimator.device, estimator.precision, estimator.threads)
-        self._neighbours = neighbours(y, z, times=times, theiler=estimator.theiler)
+        plain = estimator.residual == "none" or z.shape[1] == 0
+        self._residuals = None if plain else Residuals(estimator.residual, z)
+        y = y if self._residuals is None else self._residuals(y)
+        self._neighbours = self._engine(estimator)(y, z, times=times, theiler=estimator.theiler)
         mutual = z.shape[1] == 0
         self._constant, self._plus, self._minus = _tables(len(y), estimator.k, estimator.algorithm, mutual)
 
+    def _engine(self, estimator: KSG) -> Any:
+        return engine(estimator.device, estimator.precision, estimator.threads)
+
+    def _seen(self, x: np.ndarray) -> np.ndarray:
+        """Return x as its neighbours are to see it."""
+        return x if self._residuals is None else self._residuals(x)
+
     def _local(self, x: np.ndarray) -> np.ndarray:
+        x = self._seen(x)
         n_xz, n_yz, n_z = self._neighbours.ksg(x, self._options.k, self._options.algorithm)
         return self._constant + self._plus[n_z] - self._minus[n_xz] - self._minus[n_yz]
 
 
 class _PreparedOnDevice(PreparedOnDevice, _PreparedKSG):
-    """Means are summed where the counts are."""
+    """Means are summed where the counts are, and residuals are formed where surrogates are drawn."""
+
+    def _engine(self, estimator: KSG) -> Any:
+        left = None if self._residuals is None else self._residuals.on_device()
+        return functools.partial(super()._engine(estimator), residuals=left)
+
+    def _seen(self, x: np.ndarray) -> np.ndarray:
+        return x
 
     def _asked(self, x: Any) -> Callable[[], np.ndarray]:
         k, algorithm = self._options.k, self._options.algorithm
