@@ -113,6 +113,35 @@ def ksg_local(x, y, z, k, algorithm=1, times=None, theiler=0):
     return digamma(k) - 2 / k + digamma(n_z) - digamma(n_xz) + 1 / n_xz - digamma(n_yz) + 1 / n_yz
 
 
+def residual(kind, z, x):
+    """What a regression of each column of x on features of z leaves, over its standard deviation; z as it is if empty.
+
+    The features: z, then squares and products or cosines, of which the directions that vary most beyond z are taken
+    until there are n / 10 in all, the constant counted.
+    """
+    n, d = z.shape
+    if kind == "none" or d == 0:
+        return x
+    columns = sorted(z.T, key=lambda column: (np.sort(column).tobytes(), column.tobytes()))
+    z = np.column_stack([(column - column.mean()) / column.std() for column in columns])
+    further, faint = np.empty((n, 0)), 0.0
+    if kind == "quadratic":
+        further = np.column_stack([z[:, i] * z[:, j] for i in range(d) for j in range(i, d)])
+    if kind == "features":
+        rng = np.random.default_rng([0xFEA7, d])
+        frequencies = rng.standard_normal((d, 96)) / np.sqrt(rng.chisquare(3, 96) / 3 * d)
+        further, faint = np.cos(z @ frequencies + rng.uniform(0, 2 * np.pi, 96)), 1e-4
+    design = np.column_stack([np.ones(n), z])
+    if further.shape[1]:
+        new = further - design @ np.linalg.lstsq(design, further, rcond=None)[0]
+        variances, axes = np.linalg.eigh(new.T @ new)
+        clear = (variances > faint**2 * n * further.var(axis=0).sum()).sum()
+        most = max(0, min(n // 10 - design.shape[1], 48, clear))
+        design = np.column_stack([design, new @ axes[:, ::-1][:, :most]])
+    left = x - design @ np.linalg.lstsq(design, x, rcond=None)[0]
+    return left / left.std(axis=0)
+
+
 def gaussian_entropy(x):
     covariance = np.cov(x.T, ddof=0).reshape((x.shape[1],) * 2)
     return np.linalg.slogdet(2 * np.pi * np.e * covariance)[1] / 2

@@ -112,7 +112,15 @@ def test_trials_share_times(cuda, b):
         np.testing.assert_array_equal(got, naive.ksg_counts(x[s], y, z, 4, times=times, theiler=3))
 
 
-ESTIMATORS = [em.KSG(), em.KSG(algorithm=2), em.KSG(theiler=3, k=2), em.Kernel(), em.Kernel(theiler=2)]
+RESIDUALS = ["linear", "quadratic", "features"]
+ESTIMATORS = [
+    em.KSG(),
+    em.KSG(algorithm=2),
+    em.KSG(theiler=3, k=2),
+    *(em.KSG(residual=kind) for kind in RESIDUALS),
+    em.Kernel(),
+    em.Kernel(theiler=2),
+]
 
 
 def on(estimator, device, precision="double"):
@@ -156,14 +164,34 @@ def test_null_values_equal_the_cpu(cuda, surrogate):
 
 
 @pytest.mark.gpu
-def test_batches_do_not_change_results(cuda, monkeypatch):
+@pytest.mark.parametrize("residual", RESIDUALS)
+def test_residuals_of_surrogates_on_the_device_equal_the_cpu(cuda, residual):
+    x, y, z = blocks(13, 500, 2, 1, 2)
+    y[:] += 5 * z[:, :1]
+    draw = CircularShift().plan(x, z, starts=np.array([0, 500]), span=2)
+    for itself in (False, True):
+        want, got = (
+            em.KSG(residual=residual, device=device, precision="double")
+            .prepare(y, z)
+            .surrogates(x, draw, 5)
+            .ask(3, 40, itself)()
+            for device in ("cpu", "cuda")
+        )
+        np.testing.assert_allclose(got, want, atol=1e-9)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("residual", ["none", "features"])
+def test_batches_do_not_change_results(cuda, monkeypatch, residual):
     x, y, z = blocks(10, 400, 2, 1, 2, b=100)
-    want = em.KSG(device="cuda").prepare(y, z).cmi(x)
+    estimator = em.KSG(device="cuda", residual=residual)
+    want = estimator.prepare(y, z).cmi(x)
     monkeypatch.setattr(cuda, "SMALL", 0)
     monkeypatch.setattr(cuda, "FREE_SHARE", 1e-12)
-    np.testing.assert_array_equal(em.KSG(device="cuda").prepare(y, z).cmi(x), want)
+    tolerance = 0 if residual == "none" else 1e-6  # products of matrices round by their shape
+    np.testing.assert_allclose(estimator.prepare(y, z).cmi(x), want, rtol=0, atol=tolerance)
     monkeypatch.setattr(cuda, "MANY", 1000)
-    np.testing.assert_array_equal(em.KSG(device="cuda").prepare(y, z).cmi(x), want)
+    np.testing.assert_allclose(estimator.prepare(y, z).cmi(x), want, rtol=0, atol=tolerance)
 
 
 @pytest.mark.gpu

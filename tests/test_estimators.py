@@ -6,6 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import enmesh as em
+from enmesh.estimators import Estimator
+from enmesh.estimators.residuals import Residuals
+from enmesh.methods import defaults_of, help_of, members
 from enmesh.options import describe
 from tests import naive
 
@@ -35,6 +38,15 @@ BATTERY = {
         lambda e, x, y, z, t: naive.ksg_local(x, y, z, 4, 2, t, 2),
     ),
     "ksg-rank": (em.KSG(normalise="rank"), lambda e, x, y, z, t: naive.ksg_local(x, y, z, 4)),
+    **{
+        f"ksg-{kind}": (
+            em.KSG(residual=kind),
+            lambda e, x, y, z, t: naive.ksg_local(
+                naive.residual(e.residual, z, x), naive.residual(e.residual, z, y), z, 4
+            ),
+        )
+        for kind in ("linear", "quadratic", "features")
+    },
 }
 battery = pytest.mark.parametrize("name", BATTERY)
 
@@ -54,7 +66,7 @@ def draw_blocks(estimator, dims, n=90, seed=0, ties=False):
 @pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
 def test_equals_the_naive_twin(name, dims, ties):
     estimator, twin = BATTERY[name]
-    if ties and isinstance(estimator, em.KSG):
+    if ties and isinstance(estimator, em.KSG) and estimator.residual == "none":
         from dataclasses import replace
 
         estimator = replace(estimator, noise=0.0)
@@ -197,6 +209,111 @@ def test_gaussian_refuses_the_infinite():
         em.cmi(x[:4], y[:4], z[:4], estimator=em.Gaussian())
 
 
+# --- KSG: residuals -----------------------------------------------------------------------------------------
+
+KINDS_OF_RESIDUAL = ("linear", "quadratic", "features")
+KNOWN = 0.05  # nats, of the two data below
+
+
+def smooth_past(n, dz, seed):
+    """x and y that z explains by 99 %, each with directions of its own; their innovations share 0.05 nats."""
+    rng = np.random.default_rng(seed)
+    z, (a, b) = rng.normal(size=(n, dz)), rng.normal(size=(2, n))
+    toward = rng.normal(size=(2, dz))
+    toward /= np.linalg.norm(toward, axis=1, keepdims=True)
+    share = np.sqrt(1 - np.exp(-2 * KNOWN))
+    innovations = np.stack([a, share * a + np.sqrt(1 - share**2) * b])
+    x, y = toward @ z.T + np.sqrt(1 / 0.99 - 1) * innovations
+    return x, y, z
+
+
+def chaotic_past(n, seed):
+    """x and y that are the next two values of a logistic map at z, and innovations of 0.01 that share 0.05 nats."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, n))
+    share = np.sqrt(1 - np.exp(-2 * KNOWN))
+    z = np.sin(np.pi / 2 * rng.random(n)) ** 2
+    x = 4 * z * (1 - z)
+    return x + 0.01 * a, 4 * x * (1 - x) + 0.01 * (share * a + np.sqrt(1 - share**2) * b), z
+
+
+def errors(draws, residual):
+    values = [em.cmi(*blocks, estimator=em.KSG(residual=residual)) for blocks in draws]
+    return abs(np.mean(values) - KNOWN), np.mean(np.abs(np.array(values) - KNOWN))
+
+
+@pytest.mark.parametrize(
+    ("n", "dz", "much"),
+    [
+        (500, 1, 0.5),
+        (500, 3, 0.5),
+        pytest.param(2000, 1, 0.5, marks=pytest.mark.slow),
+        pytest.param(2000, 3, 0.35, marks=pytest.mark.slow),
+    ],
+)
+def test_residuals_see_innovations_under_a_smooth_past(dz, n, much):
+    draws = [smooth_past(n, dz, seed) for seed in range(200)]
+    bias, error = errors(draws, "none")
+    for residual in KINDS_OF_RESIDUAL:
+        less_bias, less_error = errors(draws, residual)
+        assert less_bias <= bias / 5, residual
+        assert less_error <= much * error, residual
+
+
+@pytest.mark.parametrize(("n", "much"), [(500, 0.5), pytest.param(2000, 0.35, marks=pytest.mark.slow)])
+def test_features_see_innovations_under_a_chaotic_past(n, much):
+    draws = [chaotic_past(n, seed) for seed in range(100)]
+    bias, error = errors(draws, "none")
+    less_bias, less_error = errors(draws, "features")
+    assert less_bias <= bias / 5
+    assert less_error <= much * error
+
+
+@pytest.mark.parametrize("residual", KINDS_OF_RESIDUAL)
+def test_residuals_do_no_harm_under_an_independent_past(residual):
+    rng = np.random.default_rng(11)
+    share, truth = 0.3, -np.log(1 - 0.09) / 2
+    off = []
+    for _ in range(100):
+        x, y, z = rng.normal(size=(3, 400))
+        y = share * x + np.sqrt(1 - share**2) * y
+        values = [em.cmi(x, y, z, estimator=em.KSG(residual=kind)) for kind in ("none", residual)]
+        off.append(np.abs(np.array(values) - truth))
+    plain, less = np.mean(off, axis=0)
+    assert less <= plain + np.std(off, axis=0)[0] / np.sqrt(len(off))
+
+
+@pytest.mark.parametrize("residual", KINDS_OF_RESIDUAL)
+def test_residuals_without_a_condition_change_no_bit(residual):
+    x, y = draw_blocks(em.KSG(), (2, 1))
+    assert em.cmi(x, y, estimator=em.KSG(residual=residual)) == em.cmi(x, y)
+
+
+@pytest.mark.parametrize("residual", KINDS_OF_RESIDUAL)
+def test_residuals_are_safe_with_awkward_conditions(residual):
+    rng = np.random.default_rng(12)
+    z = rng.normal(size=(200, 2))
+    x = rng.normal(size=(3, 200, 2)) + z[:, :1]
+    plain = Residuals(residual, z)
+    assert plain.basis.shape[1] <= 20
+    np.testing.assert_allclose(plain.basis.T @ plain.basis, np.eye(plain.basis.shape[1]), atol=1e-12)
+    np.testing.assert_allclose(plain.basis.T @ plain(x), 0, atol=1e-10)
+    np.testing.assert_allclose(plain(x).std(axis=1), 1)
+    constant = Residuals(residual, np.zeros((200, 3)))
+    np.testing.assert_allclose(constant(x), (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True))
+    for few in (6, 12, 40):
+        assert np.isfinite(em.cmi(x[0, :few], x[1, :few], z[:few], estimator=em.KSG(residual=residual)))
+    if residual != "features":  # whose waves depend on the number of columns
+        again = Residuals(residual, np.column_stack([z, 2 * z[:, 0] - z[:, 1] + 3, np.full(200, 7.0)]))
+        np.testing.assert_allclose(again(x), plain(x), atol=1e-10)
+
+
+def test_residuals_of_what_the_condition_determines_are_not_blown_up():
+    z = np.random.default_rng(13).normal(size=(100, 1))
+    assert np.abs(Residuals("linear", z)(3 * z + 1)).max() < 1e-12
+    assert np.abs(Residuals("linear", z)(np.full((100, 1), 0.1))).max() < 1e-12
+
+
 # --- Discrete: alphabets and degrees of freedom ----------------------------------------------------------
 
 
@@ -248,6 +365,10 @@ def test_degrees_of_freedom():
         (lambda: em.KSG(k=0), "k=0 is not possible; give a whole number of neighbours, 4 is usual"),
         (lambda: em.KSG(algorithm=3), "algorithm=3 is not known; KSG has 1 and 2"),
         (lambda: em.KSG(normalise="max"), "normalise='max' is not known; use 'zscore' or 'rank'"),
+        (
+            lambda: em.KSG(residual="cubic"),
+            "residual='cubic' is not known; use 'none', 'linear', 'quadratic', 'features'",
+        ),
         (lambda: em.KSG(device="tpu"), "device='tpu' is not known; use 'cpu', 'cuda', 'auto'"),
         (lambda: em.KSG(noise=-1), "noise=-1 is not possible; give a small number such as 1e-8, or 0"),
         (
@@ -314,3 +435,36 @@ def test_tie_noise_is_seeded():
     rng = np.random.default_rng(8)
     x, y = np.round(rng.normal(size=(2, 200)), 2)
     assert em.cmi(x, y) == em.cmi(x, y)
+
+
+# --- what each says of itself --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(members(Estimator)))
+def test_every_estimator_says_what_the_command_line_and_the_report_need(name):
+    cls = members(Estimator)[name]
+    assert name in cls.cli_name
+    assert cls.summary
+    assert set(cls.cli_options) <= set(defaults_of(cls))
+    assert all(help_of(cls)[field] for field in cls.cli_options)
+    assert cls().sentence()[0].islower() or not cls().sentence()[0].isalpha()
+    for year in ("2000", "2004", "2007"):
+        assert (year in cls().sentence()) == any(year in reference for reference in cls.references)
+
+
+def test_theiler_window_is_said():
+    assert "samples up to 3 steps apart not compared" in em.KSG(theiler=3).sentence()
+    assert (
+        em.Kernel(theiler=2).sentence()
+        == "a box kernel of width 0.5, samples up to 2 steps apart not compared"
+    )
+
+
+def test_samples_limit_the_parents():
+    assert em.Gaussian().bearable_parents(1000, (1, 2), (0, 0)) == (
+        49,
+        "1000 samples bear 10 per coefficient",
+    )
+    assert em.Discrete().bearable_parents(1000, (1, 1), (2, 3)) == (4, "1000 samples bear 3 per joint state")
+    assert em.KSG().bearable_parents(1000, (2, 3), (0, 0)) == (2, "joint dimension at most 10")
+    assert em.KSG().bearable_parents(1000, (9, 3), (0, 0))[0] == 1

@@ -6,12 +6,16 @@ batch of them. Symmetric in x and y by definition, so the side that stays the sa
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from enmesh.errors import InputError
+from enmesh.methods import Method
 from enmesh.surrogates import Draw, batches
+
+# Joint dimension beyond which nearest neighbours are hardly nearer than any other sample.
+NEIGHBOUR_DIMENSION = 10
 
 
 class Prepared(ABC):
@@ -20,7 +24,7 @@ class Prepared(ABC):
     def __init__(self, y: np.ndarray, z: np.ndarray):
         self.y, self.z = y, z
 
-    def cmi(self, x: np.ndarray, *, local: bool = False):
+    def cmi(self, x: np.ndarray, *, local: bool = False) -> Any:
         """Return I(x ; y | z) of ``x (..., n, d)``; with ``local`` one value per sample, whose mean it is."""
         x = np.asarray(x)
         if x.ndim == 1:
@@ -86,26 +90,28 @@ class Surrogates:
         """
         return lambda: self._answers(first, count, itself)
 
-    def _answers(self, first, count, itself):
+    def _answers(self, first: int, count: int, itself: bool) -> np.ndarray:
         drawn = batches(self._draw, self._x, self._stream, count, first)
         values = [self._value(batch) for batch in drawn]
         return np.concatenate([self._value(self._x[None]), *values] if itself else values)
 
-    def _value(self, x):
+    def _value(self, x: np.ndarray) -> np.ndarray:
         return self._prepared.best(x, self._choose) if self._choose else self._prepared.cmi(x)
 
 
 class PreparedOnDevice(Prepared):
     """For neighbours on a GPU: surrogates are drawn there."""
 
+    _neighbours: Any  # of `enmesh.neighbours.cuda`
+
     @abstractmethod
-    def _asked(self, x) -> Callable[[], np.ndarray]:
+    def _asked(self, x: Any) -> Callable[[], np.ndarray]:
         """Put questions to the neighbours; the function that is returned waits for their answers."""
 
-    def _cmi(self, x):
+    def _cmi(self, x: np.ndarray) -> np.ndarray:
         return self._asked(x)()
 
-    def surrogates(self, x, draw, stream, choose=0):
+    def surrogates(self, x: np.ndarray, draw: Draw, stream: int, choose: int = 0) -> Surrogates:
         """Return surrogates that never leave the device, unless they are more than rows of x (smoothed)."""
         if getattr(draw, "spread", None) is not None or choose > 1:
             return super().surrogates(x, draw, stream, choose)
@@ -115,21 +121,21 @@ class PreparedOnDevice(Prepared):
 class SurrogatesOnDevice(Surrogates):
     """x goes to the device once, and in one launch with its surrogates."""
 
-    def __init__(self, prepared, x, draw, stream, choose=0):
+    _prepared: PreparedOnDevice
+
+    def __init__(self, prepared: PreparedOnDevice, x: np.ndarray, draw: Draw, stream: int, choose: int = 0):
         super().__init__(prepared, x, draw, stream, choose)
         self._resampled = prepared._neighbours.resample(x, draw, stream)
 
-    def ask(self, first, count, itself=False):
-        """Launch; waiting fetches the answers. All columns of all surrogates go in one launch."""
-        drawn = self._resampled.some(first, count, itself)
+    def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
+        """Launch; waiting fetches the answers. With ``choose`` all columns of all surrogates go in one launch."""
         if not self._choose:
-            return self._prepared._asked(drawn)
-        batch, n, d = drawn.shape
-        answers = self._prepared._asked(drawn.transpose(0, 2, 1).reshape(batch * d, n, 1))
-        return lambda: answers().reshape(batch, d).max(axis=1)
+            return self._prepared._asked(self._resampled.some(first, count, itself))
+        answers = self._prepared._asked(self._resampled.each_column(first, count, itself))
+        return lambda: answers().reshape(count + itself, -1).max(axis=1)
 
 
-class Estimator(ABC):
+class Estimator(Method, ABC):
     """How a density, and with it every measure, is estimated from samples."""
 
     analytic: ClassVar[bool] = False
@@ -161,14 +167,14 @@ class Estimator(ABC):
         return self._prepare(y, z, np.arange(len(y)) if times is None else times)
 
     @abstractmethod
-    def _prepare(self, y, z, times) -> Prepared: ...
+    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared: ...
 
-    def joint(self, blocks):
+    def joint(self, blocks: Any) -> Any:
         """Return what answers ``cmi(x, y, z)`` of columns of ``blocks`` from one pass over the data, or None."""
         return None
 
     @abstractmethod
-    def entropy(self, x: np.ndarray, *, local: bool = False):
+    def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """Return H(x) of raw values ``x (n, d)``; with ``local`` one value per sample."""
 
     def dof(self, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> int:
@@ -181,8 +187,18 @@ class Estimator(ABC):
         """Return the number of free parameters of p(y | z), from the arity of every column."""
         raise InputError(f"{type(self).__name__} has no parameters to count; use TEE, which needs none")
 
+    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+        """Return how many parents ``n`` samples bear, at least 1, and the reason.
 
-def _block(values) -> np.ndarray:
+        ``widths`` are the columns of every node's past, ``states`` the number of states of every node. Unless an
+        estimator says otherwise the joint dimension is what limits.
+        """
+        widest = max(widths)
+        bearable = max(1, (NEIGHBOUR_DIMENSION - 1 - widest) // widest)
+        return bearable, f"joint dimension at most {NEIGHBOUR_DIMENSION}"
+
+
+def _block(values: np.ndarray) -> np.ndarray:
     values = np.asarray(values)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2:

@@ -6,13 +6,18 @@ with N(.) the number of samples in a state. Under independence 2 N I follows chi
 (|y| - 1)(|x| - 1)|z| degrees of freedom, |.| the number of joint states.
 """
 
+from collections.abc import Sequence
 from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared
 from enmesh.options import option
+
+if TYPE_CHECKING:
+    from enmesh.embedding.blocks import Blocks, Column
 
 # Above this many joint states per sample a dense table of counts wastes memory, and states are sorted instead.
 DENSE_STATES_PER_SAMPLE = 8
@@ -24,7 +29,12 @@ TABLE_SPAN = 1 << 20
 
 @option
 class Discrete(Estimator):
-    """Plug-in frequencies. ``arity`` declares the number of states per variable; None takes the observed ones.
+    """Plug-in frequencies of joint states.
+
+    Parameters
+    ----------
+    arity
+        Number of states per variable, declared; None takes the observed ones.
 
     >>> import numpy as np
     >>> x = np.arange(400) % 4
@@ -32,18 +42,20 @@ class Discrete(Estimator):
     True
     """
 
-    arity: int | None = None
-
+    cli_name = "discrete"
+    summary = "states: integers, labels, discretised values; with a known null"
     analytic = True
     discrete = True
 
-    def __post_init__(self):
+    arity: int | None = None
+
+    def __post_init__(self) -> None:
         if self.arity is not None and (not isinstance(self.arity, int) or self.arity < 2):
             raise InputError(
                 f"arity={self.arity!r} is not possible; give a whole number of at least 2, or None"
             )
 
-    def condition(self, column, index, name):
+    def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Code the states 0 .. r-1: observed states in order, or the values themselves if the arity is declared."""
         column = np.asarray(column)
         if column.dtype.kind == "f":
@@ -64,14 +76,18 @@ class Discrete(Estimator):
             )
         return column.astype(np.int64)
 
-    def joint(self, blocks):
+    def sentence(self) -> str:
+        """Say how probabilities were estimated."""
+        return "plug-in frequencies of the discrete states"
+
+    def joint(self, blocks: "Blocks") -> "_JointDiscrete | None":
         """Count states straight from the series where columns of codes would cost more than the counting."""
         return _JointDiscrete(blocks) if blocks.n >= LONG_SERIES else None
 
-    def _prepare(self, y, z, times):
+    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         return _PreparedDiscrete(y, z)
 
-    def entropy(self, x, *, local=False):
+    def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = -1/N sum_n ln (N(x) / N)."""
         x = np.asarray(x)
         codes, size = _joint_code(_columns_coded(x.reshape(len(x), -1)))
@@ -79,25 +95,30 @@ class Discrete(Estimator):
         values = np.log(len(x)) - np.log(counts[codes])
         return values if local else float(values.mean())
 
-    def dof(self, y, x, z):
+    def dof(self, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> int:
         """(|y| - 1)(|x| - 1)|z|."""
         return (prod(self._arities(y)) - 1) * (prod(self._arities(x)) - 1) * prod(self._arities(z))
 
-    def n_parameters(self, y, z):
+    def n_parameters(self, y: Sequence[int], z: Sequence[int]) -> int:
         """(|y| - 1)|z|: one probability table per state of z."""
         return (prod(self._arities(y)) - 1) * prod(self._arities(z))
 
-    def _arities(self, observed):
+    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+        """Three samples per joint state."""
+        each = max(2, *states) ** max(widths)
+        return max(1, int(np.log(max(n / 3, 2)) / np.log(each)) - 1), f"{n} samples bear 3 per joint state"
+
+    def _arities(self, observed: Sequence[int]) -> Sequence[int]:
         return observed if self.arity is None else (self.arity,) * len(observed)
 
 
 class _JointDiscrete:
     """Tables of joint counts of lagged states, in one pass over the series."""
 
-    def __init__(self, blocks):
+    def __init__(self, blocks: "Blocks"):
         self._blocks = blocks
 
-    def cmi(self, x, y, z):
+    def cmi(self, x: Sequence["Column"], y: "Column", z: Sequence["Column"]) -> float | None:
         """I(x ; y | z) of columns; None where the table would be too large."""
         from enmesh.estimators.discrete_kernels import count_states
 
@@ -112,15 +133,15 @@ class _JointDiscrete:
 
 
 class _PreparedDiscrete(Prepared):
-    def __init__(self, y, z):
+    def __init__(self, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
         self._y, self._n_y = _joint_code(y)
         self._z, self._n_z = _joint_code(z)
 
-    def _cmi(self, x):
+    def _cmi(self, x: np.ndarray) -> np.ndarray:
         return np.array([self._plug_in(*_joint_code(one)) for one in x])
 
-    def _plug_in(self, x, n_x):
+    def _plug_in(self, x: np.ndarray, n_x: int) -> float:
         """Sum n ln n over the cells of the joint table and its margins: no pass over samples but one count."""
         joint = (x * self._n_z + self._z) * self._n_y + self._y
         n, size = len(joint), n_x * self._n_z * self._n_y
@@ -128,30 +149,31 @@ class _PreparedDiscrete(Prepared):
             return _from_table(np.bincount(joint, minlength=size).reshape(n_x, self._n_z, self._n_y), n)
         states, counts = np.unique(joint, return_counts=True)
         x_z, y = np.divmod(states, self._n_y)
-        keys = x_z, (x_z % self._n_z) * self._n_y + y, x_z % self._n_z
-        return _from_counts(counts, *(_regroup(key, counts) for key in keys), n)
+        z = x_z % self._n_z
+        n_xz, n_yz, n_z = _regroup(x_z, counts), _regroup(z * self._n_y + y, counts), _regroup(z, counts)
+        return _from_counts(counts, n_xz, n_yz, n_z, n)
 
-    def _local(self, x):
+    def _local(self, x: np.ndarray) -> np.ndarray:
         return np.array([self._log_ratios(*_joint_code(one)) for one in x])
 
-    def _log_ratios(self, x, n_x):
+    def _log_ratios(self, x: np.ndarray, n_x: int) -> np.ndarray:
         x_z, y_z = x * self._n_z + self._z, self._z * self._n_y + self._y
         counts = [_occurrences(code) for code in (x_z * self._n_y + self._y, self._z, x_z, y_z)]
         joint, n_z, n_xz, n_yz = map(np.log, counts)
         return joint + n_z - n_xz - n_yz
 
 
-def _from_table(table, n) -> float:
+def _from_table(table: np.ndarray, n: int) -> float:
     """I(x ; y | z) from the table of joint counts, axes x, z, y."""
     return _from_counts(table, table.sum(2), table.sum(0), table.sum((0, 2)), n)
 
 
-def _from_counts(n_xyz, n_xz, n_yz, n_z, n) -> float:
+def _from_counts(n_xyz: np.ndarray, n_xz: np.ndarray, n_yz: np.ndarray, n_z: np.ndarray, n: int) -> float:
     """1/N sum n_xyz ln ( n_xyz n_z / (n_xz n_yz) ), summed margin by margin."""
     return (_n_log_n(n_xyz) + _n_log_n(n_z) - _n_log_n(n_xz) - _n_log_n(n_yz)) / n
 
 
-def _coded(column) -> tuple[np.ndarray, int]:
+def _coded(column: np.ndarray) -> tuple[np.ndarray, int]:
     """Return codes 0 .. r-1 of the values in their order, and r."""
     if column.dtype.kind in "iu" and (low := int(column.min())) + TABLE_SPAN > int(column.max()):
         seen = np.bincount(column - low) > 0
@@ -161,7 +183,7 @@ def _coded(column) -> tuple[np.ndarray, int]:
     return codes.astype(np.int64), len(states)
 
 
-def _joint_code(columns) -> tuple[np.ndarray, int]:
+def _joint_code(columns: np.ndarray) -> tuple[np.ndarray, int]:
     """Return one code per row of ``(n, d)`` states, mixed radix, and the number of codes."""
     code, size = np.zeros(len(columns), np.int64), 1
     for column in columns.T:
@@ -173,21 +195,21 @@ def _joint_code(columns) -> tuple[np.ndarray, int]:
     return code, size
 
 
-def _columns_coded(columns):
+def _columns_coded(columns: np.ndarray) -> np.ndarray:
     return np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1)
 
 
-def _occurrences(code):
+def _occurrences(code: np.ndarray) -> np.ndarray:
     """Return for every sample how many samples share its state."""
     _, inverse, counts = np.unique(code, return_inverse=True, return_counts=True)
     return counts[inverse]
 
 
-def _regroup(keys, counts):
+def _regroup(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
     _, inverse = np.unique(keys, return_inverse=True)
     return np.bincount(inverse, weights=counts)
 
 
-def _n_log_n(counts):
+def _n_log_n(counts: np.ndarray) -> float:
     counts = counts[counts > 0].astype(np.float64)
     return float(counts @ np.log(counts))

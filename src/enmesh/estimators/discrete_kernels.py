@@ -7,7 +7,9 @@ BLOCK = 2048
 
 
 @njit(cache=True, nogil=True)
-def count_states(values, rows, nodes, lags, arities):
+def count_states(
+    values: np.ndarray, rows: np.ndarray, nodes: np.ndarray, lags: np.ndarray, arities: np.ndarray
+) -> np.ndarray:
     """Count the joint states, mixed radix, of ``values[nodes, rows - lags]``; ``values (node, time)`` are codes.
 
     Codes are built column by column for a block of samples at a time: within a run of consecutive samples that is a

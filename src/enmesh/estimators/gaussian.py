@@ -8,12 +8,17 @@ rho with y: I = -1/2 sum ln(1 - rho^2).
 """
 
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.options import option
+
+if TYPE_CHECKING:
+    from enmesh.embedding.blocks import Blocks, Column
 
 # A direction with less than this share of its variance left after z is rounding error, not data.
 SINGULAR = 1e-12
@@ -33,22 +38,28 @@ class Gaussian(Estimator):
     True
     """
 
+    cli_name = "gaussian"
+    summary = "linear links, any number of samples; the fastest, with a known null"
     analytic = True
 
-    def condition(self, column, index, name):
+    def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Centre: sums of squares then lose no digits to a large offset."""
         column = numeric(column, name, "Gaussian")
         return column - column.mean()
 
-    def _prepare(self, y, z, times):
+    def sentence(self) -> str:
+        """Say the model."""
+        return "a linear-Gaussian model"
+
+    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         return _PreparedGaussian(y.astype(np.float64), z.astype(np.float64))
 
-    def joint(self, blocks):
+    def joint(self, blocks: "Blocks") -> "_JointGaussian | None":
         """One covariance of all lagged variables, from which every family is a Cholesky factor away."""
         columns = [*((i, 0) for i in range(blocks.n_nodes)), *blocks.everything()]
         return None if blocks.n * len(columns) > JOINT_VALUES else _JointGaussian(blocks, columns)
 
-    def entropy(self, x, *, local=False):
+    def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = 1/2 ln |2 pi e S|."""
         x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
         centred = x - x.mean(0)
@@ -62,19 +73,23 @@ class Gaussian(Estimator):
         surprise = np.einsum("ni,ni->n", centred, np.linalg.solve(covariance, centred.T).T) / 2
         return constant + surprise if local else float(constant + x.shape[1] / 2)
 
-    def dof(self, y, x, z):
+    def dof(self, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> int:
         """d_x d_y: the coefficients that independence sets to zero."""
         return len(x) * len(y)
 
-    def n_parameters(self, y, z):
+    def n_parameters(self, y: Sequence[int], z: Sequence[int]) -> int:
         """Coefficients and intercept per target, and the residual covariance."""
         return len(y) * (len(z) + 1) + len(y) * (len(y) + 1) // 2
+
+    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+        """Ten samples per coefficient."""
+        return max(1, n // (10 * max(widths)) - 1), f"{n} samples bear 10 per coefficient"
 
 
 class _JointGaussian:
     """Correlations of all lagged variables of a series."""
 
-    def __init__(self, blocks, columns):
+    def __init__(self, blocks: "Blocks", columns: list["Column"]):
         self._position = {column: i for i, column in enumerate(columns)}
         values = blocks.take(columns)
         values = values - values.mean(0)
@@ -83,7 +98,7 @@ class _JointGaussian:
         self._correlation = covariance / np.outer(scale, scale)
         self._n = blocks.n
 
-    def cmi(self, x, y, z):
+    def cmi(self, x: Sequence["Column"], y: "Column", z: Sequence["Column"]) -> float | None:
         """I(x ; y | z) of columns, y a single one; None where cancellation would cost digits.
 
         The last diagonal entry of the Cholesky factor of (z, x, y) is what z and x leave of y.
@@ -93,7 +108,7 @@ class _JointGaussian:
         before, after = self._left(y, z), self._left(y, [*z, *x])
         return None if before is None or after is None else float(np.log(before / after))
 
-    def _left(self, y, z):
+    def _left(self, y: "Column", z: Sequence["Column"]) -> float | None:
         rows = [self._position[column] for column in (*z, y)]
         try:
             factor = np.diag(np.linalg.cholesky(self._correlation[np.ix_(rows, rows)]))
@@ -103,7 +118,7 @@ class _JointGaussian:
 
 
 class _PreparedGaussian(Prepared):
-    def __init__(self, y, z):
+    def __init__(self, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
         _require(len(y), y.shape[1] + z.shape[1])
         self._basis = _orthonormal(np.column_stack([np.ones(len(z)), z]))
@@ -118,10 +133,10 @@ class _PreparedGaussian(Prepared):
         self._target = np.linalg.solve(np.linalg.cholesky(residual.T @ residual), residual.T).T
         self._fixed = np.column_stack([self._basis, self._target])
 
-    def _residual(self, x):
+    def _residual(self, x: np.ndarray) -> np.ndarray:
         return x - self._basis @ (self._basis.T @ x)
 
-    def _canonical(self, x):
+    def _canonical(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the whitened residual of each x ``(b, n, d)`` and its cross-correlation with the target's."""
         _require(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2])
         residual = self._residual(x)
@@ -141,7 +156,7 @@ class _PreparedGaussian(Prepared):
         white = scaled @ weights
         return white, np.swapaxes(white, 1, 2) @ self._target
 
-    def _log_ratio(self, correlation):
+    def _log_ratio(self, correlation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         unexplained = np.eye(correlation.shape[2]) - np.swapaxes(correlation, 1, 2) @ correlation
         if np.linalg.eigvalsh(unexplained).min() < SINGULAR:
             raise InputError(
@@ -150,7 +165,7 @@ class _PreparedGaussian(Prepared):
             )
         return unexplained, -np.linalg.slogdet(unexplained)[1] / 2
 
-    def _cmi(self, x):
+    def _cmi(self, x: np.ndarray) -> np.ndarray:
         """From sums of squares, without forming residuals, wherever cancellation leaves digits enough."""
         _require(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2])
         across = np.swapaxes(self._fixed.T @ x, 1, 2)
@@ -167,7 +182,7 @@ class _PreparedGaussian(Prepared):
             correlation[doubtful] = self._canonical(x[doubtful])[1]
         return self._log_ratio(correlation)[1]
 
-    def _local(self, x):
+    def _local(self, x: np.ndarray) -> np.ndarray:
         white, correlation = self._canonical(x)
         unexplained, value = self._log_ratio(correlation)
         rest = self._target - white @ correlation
@@ -176,19 +191,19 @@ class _PreparedGaussian(Prepared):
         return value[:, None] + len(self.y) / 2 * (before - after)
 
 
-def _require(n, dimension):
+def _require(n: int, dimension: int) -> None:
     if n < dimension + 2:
         raise InputError(
             f"too few samples: {n} for a Gaussian of {dimension} variables; at least {dimension + 2} are needed"
         )
 
 
-def _orthonormal(columns):
+def _orthonormal(columns: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the columns' span; dependent columns are dropped, they add nothing to it."""
     norms = np.linalg.norm(columns, axis=0)
     left, values, _ = np.linalg.svd(columns / np.where(norms > 0, norms, 1), full_matrices=False)
     return left[:, values > values[0] * np.sqrt(SINGULAR)]
 
 
-def _has_full_rank(share):
-    return np.isfinite(share).all() and np.linalg.eigvalsh(share).min() > SINGULAR
+def _has_full_rank(share: np.ndarray) -> bool:
+    return bool(np.isfinite(share).all() and np.linalg.eigvalsh(share).min() > SINGULAR)

@@ -7,7 +7,9 @@ The value depends on the width; compare values of one width only.
 """
 
 import functools
+from collections.abc import Callable
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +21,23 @@ from enmesh.options import option
 
 @option
 class Kernel(Estimator):
-    """Box kernel of half-width ``width`` standard deviations; ``theiler`` excludes samples that close in time.
+    """Box kernel: counts of samples within a fixed distance.
 
-    ``device`` is ``"cpu"``, ``"cuda"`` or ``"auto"``; ``precision`` and ``threads`` are as in `KSG`.
+    Parameters
+    ----------
+    width
+        Half-width of the box, in standard deviations of each variable.
+    theiler
+        Samples within this time of one another are not neighbours.
+    device
+        ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
+    precision, threads
+        As in `KSG`.
     """
 
+    cli_name = "kernel"
+    cli_options = ("width", "theiler", "device")
+    summary = "comparison with published values of one width; otherwise prefer ksg"
     releases_gil = True
 
     width: float = 0.5
@@ -32,7 +46,7 @@ class Kernel(Estimator):
     precision: str = "single"
     threads: int = field(default=1, compare=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (np.isfinite(self.width) and self.width > 0):
             raise InputError(
                 f"width={self.width!r} is not possible; give a positive number of standard deviations"
@@ -45,19 +59,23 @@ class Kernel(Estimator):
         check_threads(self.threads)
 
     @property
-    def at_once(self):
+    def at_once(self) -> int:
         """Several on a GPU, one on a CPU."""
         return at_once(self.device)
 
-    def condition(self, column, index, name):
+    def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Scale to zero mean and unit standard deviation (ddof 1)."""
         return zscore(numeric(column, name, "Kernel"))
 
-    def _prepare(self, y, z, times):
+    def sentence(self) -> str:
+        """Say the kernel and its width."""
+        return f"a box kernel of width {self.width}{without_neighbours_in_time(self.theiler)}"
+
+    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         kind = _PreparedKernel if chosen(self.device) == "cpu" else _PreparedOnDevice
         return kind(self, y, z, times)
 
-    def entropy(self, x, *, local=False):
+    def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = -1/N sum_n ln ( n_x / (N (2 w)^d) ), w the width in the data's units."""
         x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
         scaled = np.column_stack([zscore(column) for column in x.T])
@@ -70,13 +88,13 @@ class Kernel(Estimator):
 
 
 class _PreparedKernel(Prepared):
-    def __init__(self, estimator, y, z, times):
+    def __init__(self, estimator: Kernel, y: np.ndarray, z: np.ndarray, times: np.ndarray):
         super().__init__(y, z)
         self._width = estimator.width
         neighbours = engine(estimator.device, estimator.precision, estimator.threads)
         self._neighbours = neighbours(y, z, times=times, theiler=estimator.theiler)
 
-    def _local(self, x):
+    def _local(self, x: np.ndarray) -> np.ndarray:
         joint, n_xz, n_yz, n_z = self._neighbours.within(x, self._width)
         # A Theiler window can leave no joint neighbour; such a sample says nothing.
         alone = joint == 0
@@ -87,12 +105,12 @@ class _PreparedKernel(Prepared):
 class _PreparedOnDevice(PreparedOnDevice, _PreparedKernel):
     """Means are summed where the counts are."""
 
-    def _asked(self, x):
+    def _asked(self, x: Any) -> Callable[[], np.ndarray]:
         return self._neighbours.within_mean(x, self._width, _logarithms_on_device(len(self.y)))
 
 
 @functools.lru_cache(maxsize=8)
-def _logarithms_on_device(n):
+def _logarithms_on_device(n: int) -> Any:
     from enmesh.neighbours.cuda import whole
 
     return whole(np.log(np.maximum(1, np.arange(n + 1))))
@@ -101,3 +119,8 @@ def _logarithms_on_device(n):
 def zscore(column: np.ndarray) -> np.ndarray:
     """Zero mean, unit standard deviation (ddof 1)."""
     return (column - column.mean()) / column.std(ddof=1)
+
+
+def without_neighbours_in_time(theiler: int) -> str:
+    """Say a Theiler window, if there is one, within a sentence."""
+    return f", samples up to {theiler} steps apart not compared" if theiler else ""

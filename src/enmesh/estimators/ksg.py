@@ -11,16 +11,25 @@ The estimate can be negative and can fall when a source is added; it is never cl
 
 import functools
 import warnings
+from collections.abc import Callable
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
-from enmesh.estimators.kernel import zscore
+from enmesh.estimators.kernel import without_neighbours_in_time, zscore
+from enmesh.estimators.residuals import RESIDUALS, Residuals
 from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
 from enmesh.options import option
 
+_REGRESSIONS = {
+    "none": "",
+    "linear": ", residuals of linear regressions on the condition",
+    "quadratic": ", residuals of quadratic regressions on the condition",
+    "features": ", residuals of regressions on random Fourier features of the condition",
+}
 # Continuous data repeat values only by rounding; beyond this share the k-th distance is mostly zero or noise.
 MANY_TIES = 0.1
 
@@ -41,6 +50,11 @@ class KSG(Estimator):
         Standard deviation of the seeded noise that breaks ties, relative to each variable's; 0 switches it off.
     normalise
         ``"zscore"``, or ``"rank"`` (normal scores), which tames heavy tails.
+    residual
+        What is taken out of source and target first by a regression on the condition: ``"none"``, ``"linear"``,
+        ``"quadratic"``, or ``"features"`` (random Fourier features: any smooth function). The quantity stays the same,
+        I(x ; y | z) = I(x - f(z) ; y - g(z) | z); its estimate then sees the small surprises that drivers leave in a
+        target that its past nearly determines. Without a condition it changes nothing.
     device
         ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
     precision
@@ -51,6 +65,15 @@ class KSG(Estimator):
         (``n_jobs``).
     """
 
+    cli_name = "ksg"
+    cli_options = ("k", "theiler", "normalise", "residual", "device")
+    summary = "continuous values of any distribution, linear or not; some hundred samples at least"
+    references = (
+        "Kraskov, A., Stögbauer, H. and Grassberger, P. (2004). Estimating Mutual Information. "
+        "Physical Review E 69, 066138.",
+        "Frenzel, S. and Pompe, B. (2007). Partial Mutual Information for Coupling Analysis of Multivariate Time "
+        "Series. Physical Review Letters 99, 204101.",
+    )
     releases_gil = True
 
     k: int = 4
@@ -58,11 +81,12 @@ class KSG(Estimator):
     theiler: int = 0
     noise: float = 1e-8
     normalise: str = "zscore"
+    residual: str = "none"
     device: str = "cpu"
     precision: str = "single"
     threads: int = field(default=1, compare=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 1:
             raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
         if self.algorithm not in (1, 2):
@@ -75,15 +99,19 @@ class KSG(Estimator):
             raise InputError(f"noise={self.noise!r} is not possible; give a small number such as 1e-8, or 0")
         if self.normalise not in ("zscore", "rank"):
             raise InputError(f"normalise={self.normalise!r} is not known; use 'zscore' or 'rank'")
+        if self.residual not in RESIDUALS:
+            raise InputError(
+                f"residual={self.residual!r} is not known; use {', '.join(map(repr, RESIDUALS))}"
+            )
         check_device(self.device, self.precision)
         check_threads(self.threads)
 
     @property
-    def at_once(self):
+    def at_once(self) -> int:
         """Several on a GPU, one on a CPU."""
         return at_once(self.device)
 
-    def condition(self, column, index, name):
+    def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Scale or rank, and break ties with noise that depends on the variable's position alone."""
         column = numeric(column, name, "KSG")
         ties = 1 - len(np.unique(column)) / len(column)
@@ -99,7 +127,17 @@ class KSG(Estimator):
             scaled = scaled + self.noise * np.random.default_rng([0x5EED, index]).standard_normal(len(scaled))
         return scaled
 
-    def _prepare(self, y, z, times):
+    def sentence(self) -> str:
+        """Say k, algorithm, norm and scaling, with their references."""
+        scaling = {"zscore": "z-scored", "rank": "rank-normalised"}[self.normalise]
+        apart = without_neighbours_in_time(self.theiler)
+        return (
+            f"nearest neighbours (k = {self.k}, algorithm {self.algorithm}, maximum norm, {scaling} values"
+            f"{_REGRESSIONS[self.residual]}{apart}; "
+            "Kraskov et al. 2004, Frenzel and Pompe 2007)"
+        )
+
+    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         if len(y) <= self.k + 2 * self.theiler + 1:
             raise InputError(
                 f"too few samples: {len(y)} for k={self.k} and theiler={self.theiler}; "
@@ -108,7 +146,7 @@ class KSG(Estimator):
         kind = _PreparedKSG if chosen(self.device) == "cpu" else _PreparedOnDevice
         return kind(self, y, z, times)
 
-    def entropy(self, x, *, local=False):
+    def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """Kozachenko-Leonenko: H(x) = -psi(k) + psi(N) + d < ln(2 eps) >, eps the distance to the k-th neighbour."""
         from scipy.spatial import cKDTree
         from scipy.special import digamma
@@ -128,23 +166,40 @@ class KSG(Estimator):
 
 
 class _PreparedKSG(Prepared):
-    def __init__(self, estimator, y, z, times):
+    def __init__(self, estimator: KSG, y: np.ndarray, z: np.ndarray, times: np.ndarray):
         super().__init__(y, z)
         self._options = estimator
-        neighbours = engine(estimator.device, estimator.precision, estimator.threads)
-        self._neighbours = neighbours(y, z, times=times, theiler=estimator.theiler)
+        plain = estimator.residual == "none" or z.shape[1] == 0
+        self._residuals = None if plain else Residuals(estimator.residual, z)
+        y = y if self._residuals is None else self._residuals(y)
+        self._neighbours = self._engine(estimator)(y, z, times=times, theiler=estimator.theiler)
         mutual = z.shape[1] == 0
         self._constant, self._plus, self._minus = _tables(len(y), estimator.k, estimator.algorithm, mutual)
 
-    def _local(self, x):
+    def _engine(self, estimator: KSG) -> Any:
+        return engine(estimator.device, estimator.precision, estimator.threads)
+
+    def _seen(self, x: np.ndarray) -> np.ndarray:
+        """Return x as its neighbours are to see it."""
+        return x if self._residuals is None else self._residuals(x)
+
+    def _local(self, x: np.ndarray) -> np.ndarray:
+        x = self._seen(x)
         n_xz, n_yz, n_z = self._neighbours.ksg(x, self._options.k, self._options.algorithm)
         return self._constant + self._plus[n_z] - self._minus[n_xz] - self._minus[n_yz]
 
 
 class _PreparedOnDevice(PreparedOnDevice, _PreparedKSG):
-    """Means are summed where the counts are."""
+    """Means are summed where the counts are, and residuals are formed where surrogates are drawn."""
 
-    def _asked(self, x):
+    def _engine(self, estimator: KSG) -> Any:
+        left = None if self._residuals is None else self._residuals.on_device()
+        return functools.partial(super()._engine(estimator), residuals=left)
+
+    def _seen(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+    def _asked(self, x: Any) -> Callable[[], np.ndarray]:
         k, algorithm = self._options.k, self._options.algorithm
         tables = _tables_on_device(len(self.y), k, algorithm, self.z.shape[1] == 0)
         means = self._neighbours.ksg_mean(x, k, algorithm, *tables)
@@ -185,7 +240,7 @@ def normal_scores(column: np.ndarray) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=8)
-def _tables(n, k, algorithm, mutual):
+def _tables(n: int, k: int, algorithm: int, mutual: bool) -> tuple[float, np.ndarray, np.ndarray]:
     """Return (constant, plus, minus): a local value is ``constant + plus[n_z] - minus[n_xz] - minus[n_yz]``."""
     from scipy.special import digamma
 
@@ -200,7 +255,8 @@ def _tables(n, k, algorithm, mutual):
 
 
 @functools.lru_cache(maxsize=8)
-def _tables_on_device(*key):
+def _tables_on_device(n: int, k: int, algorithm: int, mutual: bool) -> tuple[Any, ...]:
     from enmesh.neighbours.cuda import whole
 
-    return tuple(whole(table) for table in _tables(*key)[1:])
+    _, plus, minus = _tables(n, k, algorithm, mutual)
+    return whole(plus), whole(minus)

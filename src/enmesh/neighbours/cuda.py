@@ -44,9 +44,11 @@ class Neighbours:
     """Prepared (y, z): answers, for any x, the counts that KSG and the box kernel need; as on the CPU.
 
     ``precision`` is that of coordinates and distances: ``"single"``, or ``"double"``, which counts as the CPU does.
+    ``residuals`` is a function of arrays (b, n, dx) on the device through which every x goes, surrogates included.
     """
 
-    def __init__(self, y, z, *, times=None, theiler=0, precision="single"):
+    def __init__(self, y, z, *, times=None, theiler=0, precision="single", residuals=None):
+        self.residuals = residuals
         self.real = np.float32 if precision == "single" else np.float64
         self.theiler = int(theiler)
         self.n, self.dims = len(y), (np.shape(y)[1], np.shape(z)[1])
@@ -102,13 +104,15 @@ class Neighbours:
     def _batches(self, x):
         """Yield the questions in parts that fit the free memory."""
         x = x if isinstance(x, Resampled) else _Given(x)
-        each = self.n * (x.bytes + x.dims * np.dtype(self.real).itemsize + 16)
+        working = 0 if self.residuals is None else 5 * 8 * x.dims  # x, its residuals, and what is between
+        each = self.n * (x.bytes + working + x.dims * np.dtype(self.real).itemsize + 16)
         size = x.count
         if size * each > SMALL:
             free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
             size = max(TILE, int(free * FREE_SHARE) // each // TILE * TILE)
         for first in range(0, x.count, size):
-            yield x.part(first, min(size, x.count - first))
+            part = x.part(first, min(size, x.count - first))
+            yield part if self.residuals is None else _Given(_on_device(self.residuals(part.gathered())))
 
     def _launch(self, questions, *, mode, k=1, radius=0.0, counts=None, tables=(None, None), sums=None):
         lanes = TILE if questions.count >= MANY else 1
@@ -167,6 +171,9 @@ class _Given:
     def part(self, first, count):
         return _Given(_on_device(self.x[first : first + count]))
 
+    def gathered(self):
+        return self.x
+
 
 class Resampled:
     """Questions about one x (n, dx): x if ``itself``, then ``count`` surrogates ``x[rows]``, drawn on the device."""
@@ -182,6 +189,14 @@ class Resampled:
         """Return surrogates ``first`` to ``first + count - 1``, after x if ``itself``."""
         return Resampled(self.x, self.draw, self.stream, first, count, itself)
 
+    def each_column(self, first, count, itself=False):
+        """Return every column of x and of the surrogates as a question of its own, ``(questions, n, 1)``."""
+        rows = self.draw(self.stream, first, count, cupy)
+        drawn = self.x[rows].transpose(0, 2, 1)
+        if itself:
+            drawn = cupy.concatenate([self.x.T[None], drawn])
+        return cupy.ascontiguousarray(drawn).reshape(-1, len(self.x), 1)
+
     def part(self, first, count):
         """Return ``count`` of the questions, with their rows."""
         itself = self.itself and first == 0
@@ -191,6 +206,11 @@ class Resampled:
             rows = self.draw(self.stream, part.first, count - itself, cupy)
             part.rows = cupy.ascontiguousarray(rows, dtype=np.int64)
         return part
+
+    def gathered(self):
+        """Return the questions of a part as they are: (count, n, dx)."""
+        drawn = [] if self.rows is None else [self.x[self.rows]]
+        return cupy.concatenate([self.x[None]] * self.itself + drawn)
 
 
 def _on_device(values):
