@@ -36,12 +36,11 @@ from enmesh.inference.work import (
 )
 from enmesh.options import describe
 from enmesh.scores.base import Link, Score, Scorer
+from enmesh.search.base import Family
 from enmesh.significance import Significance
 from enmesh.surrogates import BATCH_VALUES
 
 log = logging.getLogger("enmesh")
-
-Family = tuple[int, tuple[int, ...]]
 
 # Seconds of work in a chunk: what a kill can lose, and what sending it must be small against.
 CHUNK = 1.0
