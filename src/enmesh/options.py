@@ -6,9 +6,8 @@ True
 """
 
 from dataclasses import dataclass, fields, is_dataclass
+from operator import index
 from typing import Any, TypeVar, dataclass_transform
-
-import numpy as np
 
 from enmesh.errors import InputError
 
@@ -24,16 +23,30 @@ def option(cls: Cls) -> Cls:
     return made
 
 
-def whole(name: str, value: Any, least: int = 0) -> int:
-    """Return a whole number of at least ``least``, or refuse what was given by its name."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name}={value!r} is not possible; give a whole number of at least {least}")
-    return int(value)
-
-
 def known_options() -> tuple[type, ...]:
     """Return every option class that has been defined."""
     return tuple(_CLASSES.values())
+
+
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """Return ``value`` as an int; refuse what is not a whole number of at least ``least``.
+
+    >>> whole("k", 4, 1)
+    4
+    """
+    try:
+        number = None if isinstance(value, bool) else index(value)
+    except TypeError:
+        number = None
+    if number is None or number < least:
+        raise InputError(f"{name}={value!r} is not possible; give a whole number of at least {least}")
+    return number
+
+
+def whole_fields(value: Any, **least: int) -> None:
+    """Make the named fields of an option ints; refuse those that are not whole numbers of at least that."""
+    for name, low in least.items():
+        object.__setattr__(value, name, whole(name, getattr(value, name), low))
 
 
 def describe(value: Any) -> Any:
@@ -41,7 +54,7 @@ def describe(value: Any) -> Any:
 
     Fields that two equal options may differ in (``compare=False``: they change no result) are left out.
     """
-    if type(value).__name__ in _CLASSES and type(value) is _CLASSES[type(value).__name__]:
+    if is_dataclass(value) and _CLASSES.get(type(value).__name__) is type(value):
         named = [f.name for f in fields(value) if f.compare]
         return {"type": type(value).__name__} | {name: describe(getattr(value, name)) for name in named}
     if isinstance(value, (tuple, list)):

@@ -1,6 +1,6 @@
 """Search: the best graph under local scores. One procedure, one file, ``run(evaluate, problem) -> Found``."""
 
-from enmesh.search.base import Bounds, Family, Found, Problem
+from enmesh.search.base import Bounds, Evaluate, Family, Found, Problem, Search
 from enmesh.search.basin import BasinFlooding
 from enmesh.search.exact import Exact
 from enmesh.search.exhaustive import Exhaustive
@@ -13,6 +13,7 @@ __all__ = [
     "RPDAG",
     "BasinFlooding",
     "Bounds",
+    "Evaluate",
     "Exact",
     "Exhaustive",
     "Family",
@@ -20,5 +21,6 @@ __all__ = [
     "HillClimb",
     "Independent",
     "Problem",
+    "Search",
     "Tabu",
 ]

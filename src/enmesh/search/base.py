@@ -5,6 +5,7 @@ in ascending order, a score is a float, higher is better. The graph's score is t
 scores.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, inf, isfinite, nan
@@ -13,11 +14,20 @@ from typing import Protocol
 import numpy as np
 
 from enmesh.errors import InputError
+from enmesh.methods import Method
 from enmesh.search.graphs import Parents, edges, find_cycle, from_edges
 
 Family = tuple[int, tuple[int, ...]]
 Evaluate = Callable[[Sequence[Family]], np.ndarray]
 Edge = tuple[int, int]
+Rank = tuple[float, int, Parents]
+"""Key that sorts the better graph first: minus its score, its number of edges, the graph itself."""
+
+# Works that several searches follow.
+KOLLER = (
+    "Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models: Principles and Techniques. MIT Press, "
+    "section 18.4.3."
+)
 
 
 class Bounds(Protocol):
@@ -68,7 +78,7 @@ class Problem:
     seed: int = 0
     names: tuple[str, ...] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.n_nodes < 1:
             raise InputError(f"a search needs at least one node, got {self.n_nodes}")
         if self.max_parents < 0:
@@ -186,7 +196,7 @@ class Memo:
             self.ask(enumerate(parents))
             return tuple(map(self.scores.__getitem__, enumerate(parents)))
 
-    def rank(self, parents: Parents) -> tuple:
+    def rank(self, parents: Parents) -> Rank:
         """Return a key that sorts the better graph first: score, then fewer edges, then lexicographic.
 
         The sum is correctly rounded (`math.fsum`), so it does not depend on the order of the nodes.
@@ -226,6 +236,14 @@ class Found:
     def score(self) -> float:
         """Total score: the sum of the local ones, correctly rounded."""
         return fsum(self.local)
+
+
+class Search(Method, ABC):
+    """A procedure that looks for the graph with the best score."""
+
+    @abstractmethod
+    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
+        """Return the best graph that the procedure finds among those the problem allows."""
 
 
 def conclude(memo: Memo, parents: Parents, *, bound: float = inf, free: Parents | None = None) -> Found:

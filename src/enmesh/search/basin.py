@@ -7,15 +7,14 @@ Friedman 2009, section 18.4.3).
 
 import heapq
 
-from enmesh.errors import InputError
-from enmesh.options import option
-from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
+from enmesh.options import option, whole_fields
+from enmesh.search.base import KOLLER, Evaluate, Found, Memo, Problem, Search, conclude
 from enmesh.search.graphs import from_edges
 from enmesh.search.moves import Position, Rules, climb
 
 
 @option
-class BasinFlooding:
+class BasinFlooding(Search):
     """Best-first flood from the local optimum that a climb from the graph of required edges reaches.
 
     Attributes
@@ -24,11 +23,20 @@ class BasinFlooding:
         Graphs visited without a new best one after which the flood stops.
     """
 
+    cli_name = "basin"
+    summary = (
+        "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
+    )
+    references = (KOLLER,)
+
     patience: int = 500
 
-    def __post_init__(self):
-        if self.patience < 1:
-            raise InputError(f"patience is {self.patience}; it must be 1 or more")
+    def __post_init__(self) -> None:
+        whole_fields(self, patience=1)
+
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "basin flooding"
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""

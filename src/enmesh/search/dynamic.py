@@ -30,7 +30,7 @@ def best_order(part: Part) -> list[int]:
     return order[::-1]
 
 
-def _step(total: np.ndarray, alone: np.ndarray, subset, last: int):
+def _step(total: np.ndarray, alone: np.ndarray, subset: int | np.ndarray, last: int) -> np.ndarray:
     """Return the best score on subsets in which ``last`` comes last."""
     rest = subset ^ (1 << last)
     return total[rest] + alone[last, rest]

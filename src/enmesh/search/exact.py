@@ -17,18 +17,26 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.options import option
 from enmesh.search import dynamic
-from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
+from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
 from enmesh.search.families import Choice, favourites, generate
 from enmesh.search.graphs import Parents, ancestors, is_acyclic, topological_order
 from enmesh.search.parts import Part, settle, shaken, split
 
+BARTLETT = (
+    "Bartlett, M. and Cussens, J. (2017). Integer Linear Programming for the Bayesian Network Structure Learning "
+    "Problem. Artificial Intelligence 244, 258."
+)
+SILANDER = (
+    "Silander, T. and Myllymäki, P. (2006). A Simple Approach for Finding the Globally Optimal Bayesian Network "
+    "Structure. Proceedings of UAI 22, 445."
+)
 SMALL = 18  # nodes up to which a part is solved by dynamic programming when the choice is ours
 STARTS, SHAKES = 5, 10  # random orders tried for the graph to beat, and shakes in a row that may fail
 ROUNDING = 1e-10  # of the total: a loss smaller than that is rounding
 
 
 @option
-class Exact:
+class Exact(Search):
     """The best graph, with proof.
 
     Attributes
@@ -51,16 +59,24 @@ class Exact:
     (((), (0,)), True, 1.0, ((1, 0),))
     """
 
+    cli_name = "exact"
+    summary = "The best graph, proven; always first, with a time limit it returns a proven bound."
+    references = (BARTLETT, SILANDER)
+
     time_limit: float | None = None
     method: Literal["auto", "dp", "ip"] = "auto"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.time_limit is not None and not self.time_limit >= 0:
             raise InputError(
                 f"time_limit is {self.time_limit}; give seconds, 0 or more, or None for no limit"
             )
         if self.method not in ("auto", "dp", "ip"):
             raise InputError(f"method is {self.method!r}; it must be 'auto', 'dp' or 'ip'")
+
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "an exact search"
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph."""
@@ -119,7 +135,8 @@ class Solver:
 
     def solve(self, table: Mapping[int, Sequence[Choice]], order: Sequence[int] | None = None) -> Answer:
         """Return the best choices for the nodes of a table; ``order`` is one that fits them, if known."""
-        chosen, bounds = {}, []
+        chosen: dict[int, Choice] = {}
+        bounds = []
         for part in split(table):
             place = {node: i for i, node in enumerate(part.nodes)}
             known = None if order is None else [place[node] for node in order if node in place]
@@ -175,6 +192,8 @@ class Solver:
     def follow(self, part: Part, order: Sequence[int], bound: float = -inf) -> Answer:
         """Return the choices that an order gives; without a bound they are the best."""
         picked = part.follow(order)
+        if picked is None:
+            raise RuntimeError(f"no choices of nodes {part.nodes} fit the order {order}")
         chosen = {node: choices[j] for node, choices, j in zip(part.nodes, part.choices, picked)}
         return Answer(chosen, max(bound, part.score(picked)))
 

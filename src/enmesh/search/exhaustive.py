@@ -4,19 +4,26 @@ from math import fsum
 
 from enmesh.errors import InputError
 from enmesh.options import option
-from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
-from enmesh.search.families import every_set
+from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
+from enmesh.search.families import Choice, every_set
 from enmesh.search.graphs import dags
 
 LARGEST = 6  # 3.8 million graphs; seven nodes have 1.1 billion
 
 
 @option
-class Exhaustive:
+class Exhaustive(Search):
     """Score of every acyclic graph, or of every parent set where cycles are allowed; the best is proven.
 
     Ties go to the graph with fewer edges, then to the lexicographically first.
     """
+
+    cli_name = "exhaustive"
+    summary = "The best of all acyclic graphs, proven; up to 5 nodes, as a check."
+
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "enumeration of all networks"
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph."""
@@ -29,7 +36,9 @@ class Exhaustive:
         sets = [list(every_set(problem, target)) for target in range(problem.n_nodes)]
         memo.ask((target, parents) for target, some in enumerate(sets) for parents in some)
         free = tuple(
-            min(some, key=lambda parents, t=target: (-memo[t, parents], len(parents), parents))
+            min(
+                (Choice(memo[target, parents], parents) for parents in some), key=lambda choice: choice.rank
+            ).parents
             for target, some in enumerate(sets)
         )
         best = min(dags(sets), key=memo.rank) if problem.acyclic else free

@@ -21,7 +21,7 @@ class Choice(NamedTuple):
     parents: tuple[int, ...]
 
     @property
-    def rank(self) -> tuple:
+    def rank(self) -> tuple[float, int, tuple[int, ...]]:
         """Key that sorts the better choice first: score, then the smaller set, then lexicographic."""
         return (-self.score, len(self.parents), self.parents)
 

@@ -163,7 +163,8 @@ class RestrictedPDAG:
     @classmethod
     def of(cls, parents: Parents) -> "RestrictedPDAG":
         """Return the class of an acyclic graph."""
-        arcs, links = [set(sources) for sources in parents], [set() for _ in parents]
+        arcs = [set(sources) for sources in parents]
+        links: list[set[int]] = [set() for _ in parents]
         _relax(arcs, links)
         return cls(_cleared(arcs), _cleared(links))
 
@@ -174,7 +175,8 @@ class RestrictedPDAG:
 
     def rooted(self, root: int) -> dict[int, tuple[int, ...]]:
         """Return the parents of all nodes of a tree when its links point away from ``root``."""
-        families, front = {root: ()}, [root]
+        families: dict[int, tuple[int, ...]] = {root: ()}
+        front = [root]
         while front:
             node = front.pop()
             for child in self.siblings[node] - families.keys():

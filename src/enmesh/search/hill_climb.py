@@ -4,13 +4,13 @@ elsewhere.
 Koller and Friedman, "Probabilistic Graphical Models" (2009), section 18.4.3.
 """
 
-from enmesh.options import option
-from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
-from enmesh.search.moves import Position, Rules, check_restarts, climb, iterated
+from enmesh.options import option, whole_fields
+from enmesh.search.base import KOLLER, Evaluate, Found, Memo, Problem, Search, conclude
+from enmesh.search.moves import Position, Rules, climb, iterated
 
 
 @option
-class HillClimb:
+class HillClimb(Search):
     """Steepest ascent, restarted; the best local optimum is returned. Nothing is proven: ``optimal`` is False.
 
     Attributes
@@ -27,11 +27,21 @@ class HillClimb:
     ((), (0,))
     """
 
+    cli_name = "hill-climb"
+    summary = (
+        "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
+    )
+    references = (KOLLER,)
+
     restarts: int = 200
     shake: int = 8
 
-    def __post_init__(self):
-        check_restarts(self.restarts, self.shake)
+    def __post_init__(self) -> None:
+        whole_fields(self, restarts=0, shake=1)
+
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "greedy hill climbing with restarts"
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""

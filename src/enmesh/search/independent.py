@@ -3,17 +3,24 @@
 from math import fsum
 
 from enmesh.options import option
-from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
+from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
 from enmesh.search.families import favourites, generate
 
 
 @option
-class Independent:
+class Independent(Search):
     """Best parents of each node alone, over all allowed parent sets.
 
     The graph may have cycles: ``Problem.acyclic`` is not looked at, and ``optimal`` means best with cycles
     allowed. Where acyclicity matters, `Exact` begins with this graph and is done if it has no cycle.
     """
+
+    cli_name = "independent"
+    summary = "The best parents of each node, proven; for feedback (acyclic=False)."
+
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "choosing each node's parents on their own"
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph with cycles allowed."""

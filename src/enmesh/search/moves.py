@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from enmesh.errors import InputError
-from enmesh.search.base import Edge, Memo, Problem
+from enmesh.search.base import Edge, Memo, Problem, Rank
 from enmesh.search.graphs import Parents, from_edges, topological_order
 
 
@@ -62,7 +61,7 @@ class Position:
         return tuple(self.parents)
 
     @property
-    def rank(self) -> tuple:
+    def rank(self) -> Rank:
         """Key that sorts the better graph first (`Memo.rank`)."""
         return (-fsum(self.local), int(self.edge.sum()), self.graph)
 
@@ -125,7 +124,8 @@ class Position:
 def _listed(legal: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[tuple[Edge, ...]]:
     """Return the steps of `Position._legal` one by one, each kind by target, then source."""
     removals, reversals, additions = ([(s, t) for t, s in np.argwhere(kind.T).tolist()] for kind in legal)
-    return [(e,) for e in removals] + [(e, e[::-1]) for e in reversals] + [(e,) for e in additions]
+    reversed_too = [((s, t), (t, s)) for s, t in reversals]
+    return [*((e,) for e in removals), *reversed_too, *((e,) for e in additions)]
 
 
 def climb(position: Position) -> Position:
@@ -144,7 +144,7 @@ def climb(position: Position) -> Position:
 
 
 def iterated(
-    ascend: Callable[[Parents], tuple], memo: Memo, problem: Problem, *, restarts: int, shake: int
+    ascend: Callable[[Parents], Rank], memo: Memo, problem: Problem, *, restarts: int, shake: int
 ) -> Parents:
     """Return the best graph that ``ascend`` reaches from one start after another.
 
@@ -170,12 +170,6 @@ def wander(position: Position, count: int, rng: np.random.Generator) -> Parents:
         if toggles:
             position.take(toggles[rng.integers(len(toggles))])
     return position.graph
-
-
-def check_restarts(restarts: int, shake: int) -> None:
-    """Refuse numbers of restarts and of random steps that mean nothing."""
-    if restarts < 0 or shake < 1:
-        raise InputError(f"restarts is {restarts} and shake {shake}; they must be at least 0 and 1")
 
 
 def random_graph(problem: Problem, rng: np.random.Generator) -> Parents:

@@ -82,7 +82,8 @@ class Part:
 
 def _undominated(choices: Sequence[Choice], place: Mapping[int, int]) -> tuple[list[Choice], list[int]]:
     """Return the choices of which no better one asks for a subset of the same parents inside."""
-    kept, masks = [], []
+    kept: list[Choice] = []
+    masks: list[int] = []
     for choice in choices:
         inside = mask(place[parent] for parent in choice.parents if parent in place)
         if all(other & ~inside for other in masks):

@@ -50,7 +50,7 @@ class RandomTable:
     def draw(self) -> Table:
         """Return the table."""
         rng = np.random.default_rng([self.seed, 1])
-        scores = {}
+        scores: dict[Family, float] = {}
         for target, sources in enumerate(self.sources()):
             worth = dict(zip(sources, rng.exponential(size=len(sources)) - self.penalty))
             scores[target, ()] = 0.0

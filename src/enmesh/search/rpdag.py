@@ -9,14 +9,19 @@ which is the same for symmetric scores and makes the search a heuristic over gra
 from collections.abc import Iterable
 from math import fsum, inf
 
-from enmesh.options import option
-from enmesh.search.base import Evaluate, Family, Found, Memo, Problem, conclude
+from enmesh.options import option, whole_fields
+from enmesh.search.base import Evaluate, Family, Found, Memo, Problem, Rank, Search, conclude
 from enmesh.search.graphs import Parents, RestrictedPDAG
-from enmesh.search.moves import Position, Rules, check_restarts, climb, iterated
+from enmesh.search.moves import Position, Rules, climb, iterated
+
+ACID = (
+    "Acid, S. and de Campos, L. M. (2003). Searching for Bayesian Network Structures in the Space of Restricted "
+    "Acyclic Partially Directed Graphs. Journal of Artificial Intelligence Research 18, 445."
+)
 
 
 @option
-class RPDAG:
+class RPDAG(Search):
     """Steepest ascent over RPDAGs with the operators A_arc, A_link, A_hh, D_arc and D_link.
 
     The best graph of the best class is returned, scored exactly. With cycles allowed there are no classes, and each
@@ -28,18 +33,28 @@ class RPDAG:
         Number of climbs after the first, and of random steps before most of them, as in `HillClimb`.
     """
 
+    cli_name = "rpdag"
+    summary = (
+        "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
+    )
+    references = (ACID,)
+
     restarts: int = 40
     shake: int = 8
 
-    def __post_init__(self):
-        check_restarts(self.restarts, self.shake)
+    def __post_init__(self) -> None:
+        whole_fields(self, restarts=0, shake=1)
+
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "a search over restricted partially directed graphs"
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""
         memo, rules = Memo(evaluate, problem), Rules.of(problem)
         classes = Classes(memo, problem)
 
-        def ascend(start: Parents) -> tuple:
+        def ascend(start: Parents) -> Rank:
             if problem.acyclic:
                 return classes.climb(RestrictedPDAG.of(start))
             return climb(Position(memo, rules, start)).rank
@@ -72,28 +87,27 @@ class Classes:
         pieces = [[layout for layout in piece if all(map(self.fits, layout))] for piece in pieces]
         return pieces if all(pieces) else None
 
-    def rank(self, pieces: list[list[list[Family]]]) -> tuple[float, int, Parents]:
+    def rank(self, pieces: list[list[list[Family]]]) -> Rank:
         """Return the rank of the best graph of a class (`Memo.rank`)."""
         best = [min(piece, key=self._layout_rank) for piece in pieces]
         parents = tuple(sources for _, sources in sorted(family for layout in best for family in layout))
         return self.memo.rank(parents)
 
-    def _layout_rank(self, layout: list[Family]) -> tuple:
+    def _layout_rank(self, layout: list[Family]) -> tuple[float, list[Family]]:
         return (-fsum(self.memo[family] for family in layout), sorted(layout))
 
-    def climb(self, pdag: RestrictedPDAG) -> tuple[float, int, Parents]:
+    def climb(self, pdag: RestrictedPDAG) -> Rank:
         """Return the rank of the local optimum that steepest ascent reaches."""
-        best = (inf,)
+        best: Rank = (inf, 0, ())
         better = self._ranked([pdag])
         while better and better[0][0][:2] < best[:2]:
             best, pdag = better[0]
             better = self._ranked(pdag.neighbours())
         return best
 
-    def _ranked(self, pdags: Iterable[RestrictedPDAG]) -> list[tuple]:
+    def _ranked(self, pdags: Iterable[RestrictedPDAG]) -> list[tuple[Rank, RestrictedPDAG]]:
         """Return allowed classes as ``(rank, class)``, the best first; all scores are asked for at once."""
-        laid = [(pdag, self.layouts(pdag)) for pdag in pdags]
-        laid = [(pdag, pieces) for pdag, pieces in laid if pieces]
+        laid = [(pdag, pieces) for pdag in pdags if (pieces := self.layouts(pdag))]
         self.memo.ask(
             family for _, pieces in laid for piece in pieces for layout in piece for family in layout
         )

@@ -6,18 +6,17 @@ local optimum, and a step to a graph better than any before is taken even if it 
 """
 
 from collections import deque
+from collections.abc import Iterable
 
 import numpy as np
 
-from enmesh.errors import InputError
-from enmesh.options import option
-from enmesh.search.base import Evaluate, Found, Memo, Problem, conclude
-from enmesh.search.graphs import Parents
-from enmesh.search.moves import Position, Rules, check_restarts, iterated
+from enmesh.options import option, whole_fields
+from enmesh.search.base import KOLLER, Edge, Evaluate, Found, Memo, Problem, Rank, Search, conclude
+from enmesh.search.moves import Position, Rules, iterated
 
 
 @option
-class Tabu:
+class Tabu(Search):
     """Steepest steps under a tabu list, restarted; the best graph met is returned. Nothing is proven.
 
     Attributes
@@ -30,15 +29,23 @@ class Tabu:
         Number of walks after the first, and of random steps before most of them, as in `HillClimb`.
     """
 
+    cli_name = "tabu"
+    summary = (
+        "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
+    )
+    references = (KOLLER,)
+
     length: int = 10
     patience: int = 50
     restarts: int = 30
     shake: int = 8
 
-    def __post_init__(self):
-        if self.length < 1 or self.patience < 1:
-            raise InputError(f"length is {self.length} and patience {self.patience}; both must be 1 or more")
-        check_restarts(self.restarts, self.shake)
+    def __post_init__(self) -> None:
+        whole_fields(self, length=1, patience=1, restarts=0, shake=1)
+
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "tabu search"
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""
@@ -52,10 +59,10 @@ class Tabu:
         )
         return conclude(memo, best)
 
-    def _walk(self, position: Position) -> tuple[float, int, Parents]:
+    def _walk(self, position: Position) -> Rank:
         """Return the rank of the best graph on one walk."""
         best, idle = position.rank, 0
-        recent: deque = deque(maxlen=self.length)
+        recent: deque[tuple[Edge, ...]] = deque(maxlen=self.length)
         while idle < self.patience:
             gains, toggles = position.steps()
             untouched = _untouched(toggles, recent)
@@ -71,7 +78,7 @@ class Tabu:
         return best
 
 
-def _untouched(toggles, recent) -> np.ndarray:
+def _untouched(toggles: list[tuple[Edge, ...]], recent: Iterable[tuple[Edge, ...]]) -> np.ndarray:
     """Return for each step whether none of its edges, in either direction, was changed recently."""
     touched = {frozenset(edge) for step in recent for edge in step}
     return np.array([frozenset(step[0]) not in touched for step in toggles], bool)

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from enmesh.methods import Method
 from enmesh.surrogates.random_words import random_words
 
 Draw = Callable[..., np.ndarray]
@@ -23,7 +24,7 @@ Draw = Callable[..., np.ndarray]
 BATCH_VALUES = 4_000_000
 
 
-class Surrogate(ABC):
+class Surrogate(Method, ABC):
     """A way to resample a source; `plan` looks at the data once, the plan draws rows in batches."""
 
     looks_at_z: ClassVar[bool] = False
@@ -48,7 +49,7 @@ def batches(draw: Draw, x: np.ndarray, stream: int, count: int, first: int = 0) 
         yield x[rows] if spread is None else x[rows] + spread[rows] * _moves(stream, start, some, x.shape)
 
 
-def _moves(stream, first, count, shape):
+def _moves(stream: int, first: int, count: int, shape: tuple[int, ...]) -> np.ndarray:
     """Return uniform numbers in [-1, 1), ``(count, *shape)``, of a stream beside the one rows are drawn from."""
     words = random_words(stream + 2, first, count, shape[0] * shape[1])
     return (words / 2.0**63 - 1).reshape(count, *shape)

@@ -1,9 +1,11 @@
 """Bootstrap surrogates: the source's vectors drawn with replacement."""
 
+from typing import Any
+
 import numpy as np
 
 from enmesh.options import option
-from enmesh.surrogates.base import Surrogate
+from enmesh.surrogates.base import Draw, Surrogate
 from enmesh.surrogates.random_words import random_words
 
 
@@ -15,7 +17,14 @@ class Bootstrap(Surrogate):
     would be structure to an estimator that looks at neighbours, and its null would not be that of the data.
     """
 
-    def plan(self, x, z, *, starts, span):
+    cli_name = "bootstrap"
+    summary = "The paper's bootstrap; for series without memory."
+
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "bootstrap samples of the source"
+
+    def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Scale random words to row numbers; see how far each vector's nearest neighbour is."""
         if x.dtype.kind == "i":
             return _Redraw(len(x), None)
@@ -27,10 +36,10 @@ class Bootstrap(Surrogate):
 class _Redraw:
     """Rows drawn with replacement, and ``spread (n, 1)``: how far a vector may be moved, None for states."""
 
-    def __init__(self, n, spread):
+    def __init__(self, n: int, spread: np.ndarray | None) -> None:
         self.n, self.spread = n, spread
 
-    def __call__(self, stream, first, count, xp=np):
+    def __call__(self, stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
         # The top 32 bits times n, shifted down: uniform to 1 part in 2^32 / n, and the same on every device.
         words = random_words(stream, first, count, self.n, xp) >> np.uint64(32)
         return ((words * np.uint64(self.n)) >> np.uint64(32)).astype(np.int64)

@@ -7,7 +7,7 @@ SWEEPS = 2
 
 
 @njit(cache=True, nogil=True)
-def swap_among(near, order, words):
+def swap_among(near: np.ndarray, order: np.ndarray, words: np.ndarray) -> np.ndarray:
     """Let each row, in the given random order, swap its vector with that of a random near row, `SWEEPS` times over.
 
     ``near (n, k)`` without the row itself, ``order (b, n)``, ``words (b, n)`` random; returns rows ``(b, n)``. Swaps

@@ -1,11 +1,17 @@
 """Local permutation: the source's vectors shuffled among samples with similar conditions."""
 
+from typing import Any
+
 import numpy as np
 
-from enmesh.errors import InputError
-from enmesh.options import option
+from enmesh.options import option, whole_fields
 from enmesh.surrogates.base import Draw, Surrogate
 from enmesh.surrogates.random_words import random_orders, random_words
+
+RUNGE = (
+    "Runge, J. (2018). Conditional Independence Testing Based on a Nearest-Neighbor Estimator of Conditional Mutual "
+    "Information. Proceedings of Machine Learning Research 84, 938."
+)
 
 
 @option
@@ -16,17 +22,21 @@ class LocalPermute(Surrogate):
     over. With discrete z the shuffle is among samples of the same state.
     """
 
-    neighbours: int = 5
-
+    cli_name = "local"
+    summary = "Keeps the source's dependence on the conditions; for strong conditions."
+    references = (RUNGE,)
     looks_at_z = True
 
-    def __post_init__(self):
-        if not isinstance(self.neighbours, int) or self.neighbours < 1:
-            raise InputError(
-                f"neighbours={self.neighbours!r} is not possible; give a whole number of at least 1"
-            )
+    neighbours: int = 5
 
-    def plan(self, x, z, *, starts, span):
+    def __post_init__(self) -> None:
+        whole_fields(self, neighbours=1)
+
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "local permutations of the source among near conditions"
+
+    def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Find who may swap with whom."""
         n = len(x)
         if z.dtype.kind == "i":
@@ -37,19 +47,19 @@ class LocalPermute(Surrogate):
 
         near = cKDTree(z).query(z, k=min(self.neighbours + 1, n), p=np.inf)[1][:, 1:].astype(np.int64)
 
-        def draw(stream, first, count, xp=np):
+        def draw(stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
             order = random_orders(random_words(stream, first, count, n), np)
             return xp.asarray(swap_among(near, order, random_words(stream + 1, first, count, n)))
 
         return draw
 
 
-def _within_states(z) -> Draw:
+def _within_states(z: np.ndarray) -> Draw:
     _, state = np.unique(z, axis=0, return_inverse=True)
     state = state.reshape(-1)
     home = np.argsort(state, kind="stable")
 
-    def draw(stream, first, count, xp=np):
+    def draw(stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
         words = random_words(stream, first, count, len(z))
         rows = np.empty(words.shape, np.int64)
         rows[:, home] = [np.lexsort((one, state)) for one in words]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from enmesh.options import option
-from enmesh.surrogates.base import Surrogate
+from enmesh.surrogates.base import Draw, Surrogate
 from enmesh.surrogates.random_words import random_orders, random_words
 
 
@@ -11,7 +11,14 @@ from enmesh.surrogates.random_words import random_orders, random_words
 class Permute(Surrogate):
     """Shuffle the source's vectors over all samples (the paper's permutation). Autocorrelation inflates its errors."""
 
-    def plan(self, x, z, *, starts, span):
+    cli_name = "permute"
+    summary = "The paper's permutation; for series without memory."
+
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "permutations of the source's embedded samples"
+
+    def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Order the rows by random words."""
         n = len(x)
         return lambda stream, first, count, xp=np: random_orders(

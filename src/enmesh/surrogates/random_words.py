@@ -4,16 +4,17 @@ Word (draw, row) of a stream is a hash (SplitMix64) of the stream, the draw and 
 """
 
 import hashlib
+from typing import Any
 
 import numpy as np
 
 
-def stream_of(*key) -> int:
+def stream_of(*key: Any) -> int:
     """Return the random stream of a test: a hash of what it tests, so that order and workers cannot matter."""
     return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), "little")
 
 
-def random_words(stream: int, first: int, count: int, n: int, xp=np) -> np.ndarray:
+def random_words(stream: int, first: int, count: int, n: int, xp: Any = np) -> np.ndarray:
     """Return random 64-bit words ``(count, n)``; word (draw, row) is SplitMix64 of the stream at a counter."""
     draws, rows = xp.arange(first, first + count, dtype=np.uint64)[:, None], xp.arange(n, dtype=np.uint64)
     with np.errstate(over="ignore"):
@@ -25,7 +26,7 @@ def random_words(stream: int, first: int, count: int, n: int, xp=np) -> np.ndarr
         return words
 
 
-def _mixed(stream, draws, rows):
+def _mixed(stream: int, draws: np.ndarray, rows: np.ndarray) -> np.ndarray:
     word = ((draws << np.uint64(32)) + rows + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     word += np.uint64(stream & (2**64 - 1))
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -33,7 +34,7 @@ def _mixed(stream, draws, rows):
     return word ^ (word >> np.uint64(31))
 
 
-def random_orders(words, xp, needed=None):
+def random_orders(words: np.ndarray, xp: Any, needed: int | None = None) -> np.ndarray:
     """Return a random order of each row's places: that of its words, with the place itself in their low bits.
 
     No two words are then equal, so that every sort gives the same order, and sorting values is faster than places.

@@ -1,12 +1,13 @@
 """Circular shifts: the source moved in time around the end of its trial."""
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.options import option
-from enmesh.surrogates.base import Surrogate
+from enmesh.options import option, whole_fields
+from enmesh.surrogates.base import Draw, Surrogate
 from enmesh.surrogates.random_words import random_orders, random_words
 
 # Places of a random order that are found at once: a test asks for a few hundred of many thousand shifts.
@@ -21,15 +22,20 @@ class CircularShift(Surrogate):
     has its own shift; no shift of a trial is used twice before all were.
     """
 
+    cli_name = "shift"
+    summary = "Keeps the source's dynamics; the default, for any series with memory."
+
     min_shift: int | None = None
 
-    def __post_init__(self):
-        if self.min_shift is not None and (not isinstance(self.min_shift, int) or self.min_shift < 1):
-            raise InputError(
-                f"min_shift={self.min_shift!r} is not possible; give a whole number of samples, or None"
-            )
+    def __post_init__(self) -> None:
+        if self.min_shift is not None:
+            whole_fields(self, min_shift=1)
 
-    def plan(self, x, z, *, starts, span):
+    def sentence(self) -> str:
+        """Say what was done, for the methods paragraph."""
+        return "circular shifts of the source"
+
+    def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Find the allowed shifts of every trial; a draw takes the next of each in a random order."""
         lengths = np.diff(starts)
         least = self.min_shift or span + decorrelation_time(x, starts)
@@ -46,13 +52,13 @@ class CircularShift(Surrogate):
 class _Shifts:
     """Rows of circular shifts; ``distinct`` is how many there are of a single trial, None for several."""
 
-    def __init__(self, starts, lengths, least, choices):
+    def __init__(self, starts: np.ndarray, lengths: np.ndarray, least: int, choices: np.ndarray) -> None:
         self._trials = [(int(s), int(n), int(c)) for s, n, c in zip(starts, lengths, choices)]
         self._least = least
         self.distinct = int(choices[0]) if len(choices) == 1 else None
-        self._order = lru_cache(maxsize=4 * len(choices))(self._order)
+        self._cached_order = lru_cache(maxsize=4 * len(choices))(self._order)
 
-    def __call__(self, stream, first, count, xp=np):
+    def __call__(self, stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
         rows = []
         for trial, (start, length, _) in enumerate(self._trials):
             shifts = xp.asarray(self._least + self._used(stream, trial, first, count))
@@ -60,25 +66,25 @@ class _Shifts:
             rows.append(some + start if start else some)
         return xp.concatenate(rows, axis=1) if len(rows) > 1 else rows[0]
 
-    def _used(self, stream, trial, first, count):
+    def _used(self, stream: int, trial: int, first: int, count: int) -> np.ndarray:
         """Shifts that draws first .. first + count - 1 take of a trial: all of them in random order, then again."""
         several, parts = self._trials[trial][2], []
         while count:
             turn, start = divmod(first, several)
             some = min(count, several - start)
             needed = min(several, max(FEW, 1 << (start + some - 1).bit_length()))
-            parts.append(self._order(stream, trial, turn, needed)[start : start + some])
+            parts.append(self._cached_order(stream, trial, turn, needed)[start : start + some])
             first, count = first + some, count - some
         return np.concatenate(parts)
 
-    def _order(self, stream, trial, turn, needed):
+    def _order(self, stream: int, trial: int, turn: int, needed: int) -> np.ndarray:
         """Return the first ``needed`` of a trial's shifts in the random order of a turn."""
         words = random_words(stream, trial + turn * len(self._trials), 1, self._trials[trial][2])
         return random_orders(words, np, needed)[0]
 
 
 @lru_cache(maxsize=4)
-def _places(n, xp):
+def _places(n: int, xp: Any) -> np.ndarray:
     """Return 0 .. n - 1, on a device for all draws."""
     return xp.arange(n)
 
