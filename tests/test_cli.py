@@ -98,8 +98,6 @@ BAD = {
     "infer data.csv --estimator gaussian --dim a=1,z=2": "names z",
     "infer data.csv --estimator gaussian --dim a=1,b=2,c=1,d=1": "names d, which the series does not have",
     "infer data.csv --dim 0": "dim=0 is not possible",
-    "infer data.csv --delay 2": "--delay goes with --dim",
-    "infer data.csv --lag 2": "--lag goes with --dim",
     "infer data.csv --estimator gaussian --dim 200": "too few samples",
     "infer data.csv --device abacus": "abacus",
     "infer data.csv --estimator gaussian --max-parents -1": "max_parents=-1 is not possible",
@@ -221,7 +219,7 @@ def test_infer_writes_everything_and_says_so(run, folder):
     assert "Proven optimal" in out
     assert "chosen embedding" in out
     edges = pd.read_csv("results/edges.csv")
-    assert list(edges) == ["source", "target", "te", "p_value", "q_value", "lag"]
+    assert list(edges)[:6] == ["source", "target", "te", "p_value", "q_value", "lag"]
     assert {tuple(pair) for pair in edges[["source", "target"]].to_numpy()} == {("a", "b"), ("b", "c")}
     assert Path("results/network.png").read_bytes().startswith(b"\x89PNG")
     assert ET.parse("results/network.svg").getroot().tag.endswith("svg")

@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh import simulate
-from enmesh.embedding.choose import (
-    ActiveStorage,
-    Cao,
-    Ragwitz,
-    choose_embedding,
-    chosen_embedding,
-    embedding_criteria,
-    embedding_notes,
-    nearest,
-)
+from enmesh import ActiveStorage, Cao, Ragwitz, simulate
+from enmesh.embedding.base import chosen_embedding
+from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedding_notes
+from enmesh.embedding.prediction import nearest
 from enmesh.options import describe, restore
 from tests import naive
 

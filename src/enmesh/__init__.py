@@ -7,15 +7,11 @@ Entropy". All values are in nats.
 from enmesh import simulate
 from enmesh.data.readers import read
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding
-from enmesh.embedding.choose import (
-    ActiveStorage,
-    Cao,
-    Ragwitz,
-    choose_embedding,
-    embedding_criteria,
-    embedding_notes,
-)
+from enmesh.embedding import Embedding, Lags
+from enmesh.embedding.cao import Cao
+from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedding_notes
+from enmesh.embedding.ragwitz import Ragwitz
+from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Discrete, Gaussian, Kernel
 from enmesh.inference.diagnostics import diagnose
@@ -62,6 +58,7 @@ __all__ = [
     "Independent",
     "InputError",
     "Kernel",
+    "Lags",
     "LocalPermute",
     "Network",
     "Permute",

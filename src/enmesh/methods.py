@@ -68,10 +68,26 @@ def members(kind: type[Kind]) -> dict[str, type[Kind]]:
 
 def from_name(kind: type[Kind], name: str, **options: Any) -> Kind:
     """Return the method of a kind that has this name on the command line, with the given fields."""
-    known = members(kind)
-    if name not in known:
-        raise InputError(f"{kind.__name__.lower()} {name!r} is not known; use {', '.join(sorted(known))}")
-    return known[name](**options)
+    for word, cls in members(kind).items():
+        variants = getattr(cls, "cli_variants", ())
+        if name in (variants or (word,)):
+            return cls(*([name] if variants else []), **options)
+    known = sorted(
+        word for name, cls in members(kind).items() for word in getattr(cls, "cli_variants", (name,))
+    )
+    raise InputError(f"{kind.__name__.lower()}={name!r} is not known; use {', '.join(known)}")
+
+
+def resolve(kind: type[Kind], value: Any) -> Kind:
+    """Return a method that was given as itself or by its name; refuse anything else."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str):
+        return from_name(kind, value)
+    what, example = kind.__name__.lower(), next(iter(members(kind).values())).__name__
+    if isinstance(value, type):
+        raise InputError(f"{what}={value.__name__} is a class; give an instance, {value.__name__}()")
+    raise InputError(f"{what}={value!r} is no {what}; give one such as {example}(), or its name")
 
 
 def help_of(cls: type[Method]) -> dict[str, str]:

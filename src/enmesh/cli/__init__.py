@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from enmesh.cli import infer, measure, runs, simulate
+from enmesh.cli import arguments, infer, measure, runs, simulate
 from enmesh.errors import HazardWarning, InputError
 
 OK, FAILED, REFUSED, STOPPED = 0, 1, 2, 130
@@ -26,13 +26,7 @@ IN_WORDS_OF_THE_SHELL = {
     "Value error, ": "",
 }
 
-app = typer.Typer(
-    name="enmesh",
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"max_content_width": 110},
-)
-for command in (
+COMMANDS = (
     simulate.demo,
     infer.infer,
     measure.te,
@@ -41,8 +35,21 @@ for command in (
     simulate.simulate,
     runs.reproduce,
     runs.runs,
-):
-    app.command()(command)
+)
+
+
+def command_line() -> typer.Typer:
+    """Return the command line with the options of all methods that are known now."""
+    app = typer.Typer(
+        name="enmesh",
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"max_content_width": 110},
+    )
+    app.callback(invoke_without_command=True)(enmesh)
+    for command in COMMANDS:
+        app.command()(arguments.widened(command))
+    return app
 
 
 def _print_version(wanted: bool):
@@ -53,7 +60,6 @@ def _print_version(wanted: bool):
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def enmesh(
     ctx: typer.Context,
     version: Annotated[
@@ -76,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code: 0, 1 unexpected, 2 refused, 130 stopped."""
     try:
         with _said_hazards(), _said_log():
-            code = typer.main.get_command(app).main(
+            code = typer.main.get_command(command_line()).main(
                 None if arguments is None else list(arguments), prog_name="enmesh", standalone_mode=False
             )
             sys.stdout.flush()

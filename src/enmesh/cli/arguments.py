@@ -1,142 +1,333 @@
-"""The options of the commands, each declared once; commands say which of them they take.
+"""The options of the commands, in groups that are declared once; `takes` gives a command the groups it needs.
 
-Names of estimators, scores and so on stand here for completion and help; `build` maps them to classes.
+Options of estimators, scores and embedding methods follow from their classes (`enmesh.methods`): their names are the
+choices, the fields they open to the command line are options, and the help texts are those of their docstrings.
 """
 
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import typer
 from typer import Argument, Option
 
+from enmesh.methods import Method, defaults_of, help_of, members
 
-def _choice(name, *values):
+Group = Mapping[str, tuple[Any, Any]]
+"""Parameter name -> (annotation, default)."""
+
+
+def takes(*groups: Callable[[], Group]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say which groups of options a command takes; it finds their values in ``ctx.params``."""
+
+    def note(command: Callable[..., Any]) -> Callable[..., Any]:
+        command.__dict__["groups"] = groups
+        return command
+
+    return note
+
+
+def widened(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command with the options of its groups, as they are when this is called."""
+    own = inspect.signature(command)
+
+    @wraps(command)
+    def wide(**given: Any) -> Any:
+        return command(**{name: given[name] for name in own.parameters})
+
+    options = {name: option for group in getattr(command, "groups", ()) for name, option in group().items()}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [
+        inspect.Parameter(name, keyword, default=default, annotation=annotation)
+        for name, (annotation, default) in options.items()
+        if name not in own.parameters
+    ]
+    first = [part.replace(kind=keyword) for part in own.parameters.values()]
+    wide.__dict__["__signature__"] = inspect.Signature([*first, *added])
+    wide.__annotations__ = {part.name: part.annotation for part in (*first, *added)}
+    return wide
+
+
+def choice(name: str, values: Iterable[str]) -> Any:
+    """Return an enumeration of words that completion and help can list."""
     return StrEnum(name, {value.replace("-", "_"): value for value in values})
 
 
-EstimatorName = _choice("EstimatorName", "gaussian", "discrete", "kernel", "ksg")
-ScoreName = _choice("ScoreName", "te", "tea", "tee", "aic", "bic", "ml", "mit")
-SearchName = _choice(
-    "SearchName", "exact", "exhaustive", "hill-climb", "tabu", "basin", "rpdag", "independent"
-)
-SurrogateName = _choice("SurrogateName", "shift", "permute", "bootstrap", "local")
-MethodName = _choice("MethodName", "ragwitz", "storage", "cao")
-SystemName = _choice(
-    "SystemName", "logistic", "tent", "henon", "lorenz", "rossler", "mixed", "var", "boolean", "markov"
-)
-NormaliseName = _choice("NormaliseName", "zscore", "rank")
-MissingName = _choice("MissingName", "raise", "drop")
-FormatName = _choice("FormatName", "graphml", "dot")
-
-
-def _panel(title):
-    def option(*names, help, **more):
+def _panel(title: str) -> Callable[..., Any]:
+    def option(*names: str, help: str, **more: Any) -> Any:
         return Option(*names, help=help, rich_help_panel=title, show_default=False, **more)
 
     return option
 
 
-_data, _estimate, _embed = _panel("Data"), _panel("Estimator"), _panel("Embedding")
-_judge, _search, _output = _panel("Score"), _panel("Search"), _panel("Output")
+_data, _embed, _search, _output = map(_panel, ("Data", "Embedding", "Search", "Output"))
 
+FORMATS = "csv, tsv, txt, parquet, npy, npz or mat"
 Files = Annotated[
-    list[Path],
-    Argument(
-        metavar="FILE...",
-        help="Recording: csv, tsv, txt, parquet, npy, npz or mat; each further file is a trial.",
-    ),
+    list[Path], Argument(metavar="FILE...", help=f"Recording: {FORMATS}; each further file is a trial.")
 ]
-File = Annotated[Path, Argument(metavar="FILE", help="Recording: csv, tsv, txt, parquet, npy, npz or mat.")]
-
-Time = Annotated[
-    str | None, _data("--time", metavar="NAME", help="Column of times; 'none' if there is none.")
-]
-Columns = Annotated[
-    list[str] | None, _data("--columns", metavar="A,B,..", help="Nodes to use; all columns by default.")
-]
-Trial = Annotated[
-    str | None, _data("--trial", metavar="NAME", help="Column that says the trial; 'none' if there is none.")
-]
-Header = Annotated[
-    bool | None, _data("--header/--no-header", help="Whether line 1 holds names; seen by default.")
-]
-Missing = Annotated[
-    MissingName | None,
-    _data("--missing", help="Refuse missing values (raise), or leave out what touches them."),
-]
-Variable = Annotated[
-    str | None, _data("--variable", metavar="NAME", help="Which array of an npz or mat file.")
-]
-Dt = Annotated[float | None, _data("--dt", help="Sampling step, in place of the one found.")]
-
-Estimator = Annotated[EstimatorName | None, _estimate("--estimator", help="By default chosen by the data.")]
-K = Annotated[int | None, _estimate("--k", help="Neighbours (ksg); 4.")]
-Theiler = Annotated[
-    int | None,
-    _estimate("--theiler", metavar="SAMPLES", help="No neighbours this close in time (ksg, kernel); 0."),
-]
-Width = Annotated[float | None, _estimate("--width", help="Half-width in standard deviations (kernel); 0.5.")]
-Normalise = Annotated[
-    NormaliseName | None, _estimate("--normalise", help="Scaling (ksg); rank tames heavy tails.")
-]
-Device = Annotated[
-    str | None, _estimate("--device", metavar="cpu|cuda|auto", help="Where to count (ksg, kernel).")
-]
-
-Dim = Annotated[
-    str | None,
-    _embed("--dim", metavar="N or a=N,b=N", help="Embedding dimension; by default chosen from the data."),
-]
-Delay = Annotated[
-    str | None, _embed("--delay", metavar="N or a=N,b=N", help="Embedding delay; with --dim; 1.")
-]
-Lag = Annotated[
-    str | None, _embed("--lag", metavar="N or a=N,b=N", help="Lag of a node as a source; with --dim; 1.")
-]
-
-ScoreOption = Annotated[
-    ScoreName | None, _judge("--score", help="By default tea for gaussian and discrete, else tee.")
-]
-Alpha = Annotated[float | None, _judge("--alpha", help="Confidence level of tea, tee and mit; 0.99.")]
-Surrogate = Annotated[SurrogateName | None, _judge("--surrogate", help="How a source is shuffled; shift.")]
-Surrogates = Annotated[
-    int | None, _judge("--surrogates", metavar="N", help="Number of surrogates per test; 199.")
-]
-Seed = Annotated[int, _judge("--seed", help="Seed of everything random; 0.")]
-
-MaxParents = Annotated[
-    int | None,
-    _search("--max-parents", metavar="N", help="Drivers of a node at most; by default by sample size."),
-]
-Search = Annotated[SearchName | None, _search("--search", help="exact by default, which proves its optimum.")]
-AllowCycles = Annotated[
-    bool, _search("--allow-cycles", help="Allow feedback: each node gets its best drivers.")
-]
-Require = Annotated[
-    list[str] | None, _search("--require", metavar="A:B", help="A must drive B. Can be repeated.")
-]
-Forbid = Annotated[
-    list[str] | None, _search("--forbid", metavar="A:B", help="A must not drive B. Can be repeated.")
-]
-Screen = Annotated[
-    bool | None,
-    _search("--screen/--no-screen", help="Preselect candidates; by default where there are many."),
-]
-Jobs = Annotated[
-    int, _search("--jobs", metavar="N", help="Workers, -1 for all cores; results are the same. 1.")
-]
-Resume = Annotated[
-    bool, _search("--resume", help="Go on from run.db in the folder; without it run.db is started afresh.")
-]
-
-Out = Annotated[
-    Path | None, _output("--out", metavar="DIR", help="Folder for the results; by default NAME-results.")
-]
-Formats = Annotated[list[FormatName] | None, _output("--format", help="A further file. Can be repeated.")]
+File = Annotated[Path, Argument(metavar="FILE", help=f"Recording: {FORMATS}.")]
 Json = Annotated[bool, _output("--json", help="Print the result as JSON and nothing else.")]
 Quiet = Annotated[bool, _output("--quiet", "-q", help="Print nothing but warnings and errors.")]
-
-GraphOption = Annotated[
+Graph = Annotated[
     str,
     Option("--graph", metavar='"a>b, b>c"', help="Who drives whom; a name alone is a node without links."),
 ]
+Given = Annotated[list[str] | None, Option("--given", metavar="C,..", help="Nodes to condition on.")]
+Source = Annotated[str, Argument(help="Node, or several with commas: their transfer together.")]
+Target = Annotated[str, Argument(help="Node that is driven.")]
+
+
+def data() -> Group:
+    """Return the options of reading a recording."""
+    missing = choice("MissingName", ("raise", "drop"))
+    return {
+        "time": (_text(_data, "--time", "NAME", "Column of times; 'none' if there is none."), None),
+        "columns": (
+            Annotated[
+                list[str] | None,
+                _data("--columns", metavar="A,B,..", help="Nodes to use; all columns by default."),
+            ],
+            None,
+        ),
+        "trial": (
+            _text(_data, "--trial", "NAME", "Column that says the trial; 'none' if there is none."),
+            None,
+        ),
+        "header": (
+            Annotated[
+                bool | None,
+                _data("--header/--no-header", help="Whether line 1 holds names; seen by default."),
+            ],
+            None,
+        ),
+        "missing": (
+            Annotated[
+                missing | None,
+                _data("--missing", help="Refuse missing values (raise), or leave out what touches them."),
+            ],
+            None,
+        ),
+        "variable": (_text(_data, "--variable", "NAME", "Which array of an npz or mat file."), None),
+        "dt": (
+            Annotated[float | None, _data("--dt", help="Sampling step, in place of the one found.")],
+            None,
+        ),
+    }
+
+
+def estimator() -> Group:
+    """Return ``--estimator`` and the options of all estimators."""
+    from enmesh.estimators import Estimator
+
+    return _named(
+        "estimator", Estimator, "Estimator", "How densities are estimated; by default chosen by the data"
+    )
+
+
+def score() -> Group:
+    """Return ``--score`` and the options of all scores."""
+    from enmesh.scores import Score
+
+    told = "What a family is scored by; by default tea for estimators with a known null, else tee"
+    seed = Annotated[int, _panel("Score")("--seed", help="Seed of everything random; 0.")]
+    return {**_named("score", Score, "Score", told), **_surrogate_name(), "seed": (seed, 0)}
+
+
+def surrogate() -> Group:
+    """Return the options of a test by surrogates."""
+    from enmesh.scores import TEE
+
+    count = help_of(TEE)["n_surrogates"]
+    return {
+        **_surrogate_name(),
+        "n_surrogates": (
+            Annotated[int | None, _panel("Test")("--surrogates", metavar="N", help=f"{count} Default 199.")],
+            None,
+        ),
+        "seed": (Annotated[int, _panel("Test")("--seed", help="Seed of everything random; 0.")], 0),
+    }
+
+
+def embedding() -> Group:
+    """Return the options that give an embedding, or bound the search for lags."""
+    pairs = "N or a=N,b=N"
+    return {
+        "dim": (
+            _text(_embed, "--dim", pairs, "Embedding dimension of pasts; by default chosen from the data."),
+            None,
+        ),
+        "delay": (_text(_embed, "--delay", pairs, "Embedding delay; 1."), None),
+        "lag": (_text(_embed, "--lag", pairs, "Lag at which a node acts as a source; 1."), None),
+    }
+
+
+def max_lag() -> Group:
+    """Return the option that bounds the search for lags."""
+    told = "Search the lags of sources from 1 to this; by default chosen from the data. 1: lag 1 alone."
+    return {"max_lag": (Annotated[int | None, _embed("--max-lag", metavar="N", help=told)], None)}
+
+
+def search() -> Group:
+    """Return the options of the search for a graph."""
+    from enmesh.search.base import Search
+
+    names = choice("SearchName", members(Search))
+    told = f"How the best graph is found; exact by default. {_summaries(members(Search))}"
+    return {
+        "max_parents": (
+            Annotated[
+                int | None,
+                _search(
+                    "--max-parents", metavar="N", help="Drivers of a node at most; by default by sample size."
+                ),
+            ],
+            None,
+        ),
+        "search": (Annotated[names | None, _search("--search", help=told)], None),
+        "allow_cycles": (
+            Annotated[
+                bool, _search("--allow-cycles", help="Allow feedback: each node gets its best drivers.")
+            ],
+            False,
+        ),
+        "require": (_edges("--require", "A must drive B. Can be repeated."), None),
+        "forbid": (_edges("--forbid", "A must not drive B. Can be repeated."), None),
+        "screen": (
+            Annotated[
+                bool | None,
+                _search(
+                    "--screen/--no-screen", help="Preselect candidates; by default where there are many."
+                ),
+            ],
+            None,
+        ),
+        "jobs": (
+            Annotated[
+                int,
+                _search("--jobs", metavar="N", help="Workers, -1 for all cores; results are the same. 1."),
+            ],
+            1,
+        ),
+        "resume": (
+            Annotated[
+                bool,
+                _search(
+                    "--resume", help="Go on from run.db in the folder; without it run.db is started afresh."
+                ),
+            ],
+            False,
+        ),
+    }
+
+
+def output() -> Group:
+    """Return the options of what is written."""
+    formats = choice("FormatName", ("graphml", "dot"))
+    return {
+        "out": (
+            Annotated[
+                Path | None,
+                _output("--out", metavar="DIR", help="Folder for the results; by default NAME-results."),
+            ],
+            None,
+        ),
+        "formats": (
+            Annotated[list[formats] | None, _output("--format", help="A further file. Can be repeated.")],
+            None,
+        ),
+    }
+
+
+def method() -> Group:
+    """Return ``--method`` and the options of the methods that choose an embedding."""
+    from enmesh.embedding.base import EmbeddingMethod
+
+    return _named("method", EmbeddingMethod, "Method", "How the past is chosen; by default that of infer")
+
+
+def system_names() -> Any:
+    """Return the enumeration of systems that can be simulated."""
+    words = ("logistic", "tent", "henon", "lorenz", "rossler", "mixed", "var", "boolean", "markov")
+    return choice("SystemName", words)
+
+
+# --- options that follow from classes -----------------------------------------------------------------------------
+
+
+def names_of(known: Mapping[str, type[Method]]) -> list[str]:
+    """Return the words that name methods; a class with variants is named by these."""
+    return [word for name, cls in known.items() for word in (getattr(cls, "cli_variants", ()) or (name,))]
+
+
+def flag_of(field: str) -> str:
+    """Return the option that sets a field: ``n_surrogates`` is ``--surrogates``."""
+    return "--" + field.removeprefix("n_").replace("_", "-")
+
+
+def _named(parameter: str, kind: type[Any], panel: str, told: str) -> Group:
+    """Return the option that names a method of a kind, and one for each field that such methods open."""
+    known, option = members(kind), _panel(panel)
+    names = choice(f"{kind.__name__}Name", names_of(known))
+    group: dict[str, tuple[Any, Any]] = {
+        parameter: (
+            Annotated[names | None, option(f"--{parameter}", help=f"{told}. {_summaries(known)}")],
+            None,
+        )
+    }
+    for field in dict.fromkeys(field for cls in known.values() for field in cls.cli_options):
+        if field not in ("seed", "surrogate"):
+            group[field] = (
+                _field(field, {n: c for n, c in known.items() if field in c.cli_options}, option),
+                None,
+            )
+    return group
+
+
+def _field(field: str, takers: Mapping[str, type[Method]], option: Callable[..., Any]) -> Any:
+    """Return the annotation of an option that sets one field of the methods that have it."""
+    first = next(iter(takers.values()))
+    default = defaults_of(first)[field]
+    kind = type(default) if isinstance(default, (int, float, str)) else str
+    told = help_of(first).get(field, "").split(". ")[0].rstrip(".").replace("``", "")
+    metavar = {int: "N", float: "X"}.get(kind, "WORD")
+    return Annotated[
+        kind | None,
+        option(flag_of(field), metavar=metavar, help=f"{told} ({', '.join(takers)}); {default}."),
+    ]
+
+
+def _summaries(known: Mapping[str, type[Method]]) -> str:
+    said = [f"{'/'.join(names_of({name: cls}))}: {cls.summary}" for name, cls in known.items() if cls.summary]
+    return "; ".join(said) + "." if said else ""
+
+
+def _surrogate_name() -> Group:
+    from enmesh.surrogates import Surrogate
+
+    known = members(Surrogate)
+    names = choice("SurrogateName", known)
+    told = f"How a source is resampled; shift by default. {_summaries(known)}"
+    return {"surrogate": (Annotated[names | None, _panel("Score")("--surrogate", help=told)], None)}
+
+
+def _text(option: Callable[..., Any], flag: str, metavar: str, told: str) -> Any:
+    return Annotated[str | None, option(flag, metavar=metavar, help=told)]
+
+
+def _edges(flag: str, told: str) -> Any:
+    return Annotated[list[str] | None, _search(flag, metavar="A:B", help=told)]
+
+
+def words(ctx: typer.Context) -> dict[str, Any]:
+    """Return what was given on the command line as plain values."""
+    return {name: _plain(value) for name, value in ctx.params.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, StrEnum) else value

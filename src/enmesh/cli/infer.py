@@ -9,6 +9,7 @@ import typer
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.errors import InputError
+from enmesh.inference.defaults import Choices
 
 STORE = "run.db"
 
@@ -17,43 +18,8 @@ class Interrupted(Exception):
     """The user stopped a run. The message says what was kept and how to go on."""
 
 
-def infer(
-    ctx: typer.Context,
-    data: a.Files,
-    out: a.Out = None,
-    formats: a.Formats = None,
-    json: a.Json = False,
-    quiet: a.Quiet = False,
-    estimator: a.Estimator = None,
-    k: a.K = None,
-    theiler: a.Theiler = None,
-    width: a.Width = None,
-    normalise: a.Normalise = None,
-    device: a.Device = None,
-    dim: a.Dim = None,
-    delay: a.Delay = None,
-    lag: a.Lag = None,
-    score: a.ScoreOption = None,
-    alpha: a.Alpha = None,
-    surrogate: a.Surrogate = None,
-    surrogates: a.Surrogates = None,
-    seed: a.Seed = 0,
-    max_parents: a.MaxParents = None,
-    search: a.Search = None,
-    allow_cycles: a.AllowCycles = False,
-    require: a.Require = None,
-    forbid: a.Forbid = None,
-    screen: a.Screen = None,
-    jobs: a.Jobs = 1,
-    resume: a.Resume = False,
-    time: a.Time = None,
-    columns: a.Columns = None,
-    trial: a.Trial = None,
-    header: a.Header = None,
-    missing: a.Missing = None,
-    variable: a.Variable = None,
-    dt: a.Dt = None,
-):
+@a.takes(a.output, a.estimator, a.embedding, a.max_lag, a.score, a.search, a.data)
+def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quiet = False) -> None:
     """Infer which node drives which; write the network, pictures and a page.
 
     What is not given is chosen from the data and reported with its reason.
@@ -70,25 +36,22 @@ def infer(
       enmesh infer recording.csv --allow-cycles --require a:b --forbid c:a
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
     """
-    from enmesh.inference.infer import Choices
-
-    given, choices = build.words(ctx), Choices()
+    given, choices = a.words(ctx), Choices()
     series = build.series(given)
     options = {
         "score": build.score(given, series, choices),
         "search": build.search(given),
-        "max_parents": max_parents,
-        "acyclic": not allow_cycles,
-        "required": _edges(series, "require", require),
-        "forbidden": _edges(series, "forbid", forbid),
-        "screen": screen,
-        "n_jobs": jobs,
-        "seed": seed,
+        "max_parents": given["max_parents"],
+        "acyclic": not given["allow_cycles"],
+        "required": _edges(series, "require", given["require"]),
+        "forbidden": _edges(series, "forbid", given["forbid"]),
+        "screen": given["screen"],
+        "n_jobs": given["jobs"],
+        "seed": given["seed"],
         "progress": not (quiet or json) and sys.stderr.isatty(),
     }
-    network, files = run(
-        series, _folder(out, data[0]), options, given["formats"] or (), resume, choices.entries
-    )
+    folder, formats = _folder(given["out"], data[0]), given["formats"] or ()
+    network, files = run(series, folder, options, formats, given["resume"], choices.entries)
     if json:
         show.as_json(show.network_json(network, files))
     elif not quiet:

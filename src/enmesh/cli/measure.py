@@ -1,46 +1,30 @@
 """enmesh te, embed and score: one number, one table, one graph."""
 
 import math
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Any
 
 import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
+from enmesh.data.series import Series
+from enmesh.embedding import Pasts
+from enmesh.estimators import Estimator
 from enmesh.options import brief
 
 SURROGATES = 199
 
 
+@a.takes(a.estimator, a.embedding, a.surrogate, a.data)
 def te(
     ctx: typer.Context,
     data: a.File,
-    source: Annotated[str, typer.Argument(help="Node, or several with commas: their transfer together.")],
-    target: Annotated[str, typer.Argument(help="Node that is driven.")],
-    given: Annotated[
-        list[str] | None, typer.Option("--given", metavar="C,..", help="Nodes to condition on.")
-    ] = None,
+    source: a.Source,
+    target: a.Target,
+    given: a.Given = None,
     json: a.Json = False,
-    estimator: a.Estimator = None,
-    k: a.K = None,
-    theiler: a.Theiler = None,
-    width: a.Width = None,
-    normalise: a.Normalise = None,
-    device: a.Device = None,
-    dim: a.Dim = None,
-    delay: a.Delay = None,
-    lag: a.Lag = None,
-    surrogate: a.Surrogate = None,
-    surrogates: a.Surrogates = None,
-    seed: a.Seed = 0,
-    time: a.Time = None,
-    columns: a.Columns = None,
-    trial: a.Trial = None,
-    header: a.Header = None,
-    missing: a.Missing = None,
-    variable: a.Variable = None,
-    dt: a.Dt = None,
-):
+) -> None:
     """Measure and test one transfer entropy: how much source tells of target.
 
     Told is what helps to predict target beyond its own past. Gaussian and
@@ -56,11 +40,12 @@ def te(
     """
     from enmesh.significance import significance
 
-    words = build.words(ctx)
+    words = a.words(ctx)
     series = build.series(words)
     estimate, embedding, notes = _chosen(words, series)
-    asked = surrogates is not None or surrogate is not None
-    count = (SURROGATES if surrogates is None else surrogates) if asked or not estimate.analytic else 0
+    asked = words["n_surrogates"] is not None or words["surrogate"] is not None
+    number = SURROGATES if words["n_surrogates"] is None else words["n_surrogates"]
+    count = number if asked or not estimate.analytic else 0
     sources, conditions = build.names([source]), build.names(given)
     test = significance(
         series,
@@ -71,7 +56,7 @@ def te(
         embedding=embedding,
         surrogate=build.surrogate(words),
         n_surrogates=count,
-        seed=seed,
+        seed=words["seed"],
     )
     if json:
         show.as_json(
@@ -82,12 +67,13 @@ def te(
                 "te": test.value,
                 "p_value": test.p_value,
                 "corrected": test.corrected,
-                "surrogates": count,
+                "surrogates": len(test.null),
                 "estimator": str(estimate),
                 "embedding": embedding.per_node(series.names),
             }
         )
         return
+    count = len(test.null)
     how = f"{count} surrogates" if count else "chi-square"
     given_text = f" given {', '.join(conditions)}" if conditions else ""
     print(f"transfer entropy {', '.join(sources)} > {target}{given_text}")
@@ -98,10 +84,10 @@ def te(
     print(f"  embedding  {show.embedding(embedding, series.names)}{notes['embedding']}")
 
 
-def _chosen(words, series):
+def _chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Pasts, dict[str, str]]:
     """Return estimator and embedding, and why, where they were chosen from the data."""
     from enmesh.embedding.choose import choose_embedding, embedding_method
-    from enmesh.inference.infer import Choices, default_estimator
+    from enmesh.inference.defaults import Choices, default_estimator
 
     notes, choices = {"estimator": "", "embedding": ""}, Choices()
     estimate, embedding = build.estimator(words), build.embedding(words)
@@ -115,25 +101,8 @@ def _chosen(words, series):
     return estimate, embedding, notes
 
 
-def embed(
-    ctx: typer.Context,
-    data: a.File,
-    method: Annotated[
-        a.MethodName | None,
-        typer.Option("--method", help="By default that of infer: ragwitz, or storage.", show_default=False),
-    ] = None,
-    max_dim: Annotated[int | None, typer.Option("--max-dim", help="Largest dimension that is tried.")] = None,
-    max_delay: Annotated[int | None, typer.Option("--max-delay", help="Largest delay that is tried.")] = None,
-    json: a.Json = False,
-    estimator: a.Estimator = None,
-    time: a.Time = None,
-    columns: a.Columns = None,
-    trial: a.Trial = None,
-    header: a.Header = None,
-    missing: a.Missing = None,
-    variable: a.Variable = None,
-    dt: a.Dt = None,
-):
+@a.takes(a.method, a.estimator, a.data)
+def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     """Choose embedding dimension (kappa) and delay (tau) of every node.
 
     ragwitz: smallest error of predicting the next value; storage: largest
@@ -145,9 +114,10 @@ def embed(
       enmesh embed recording.csv
       enmesh embed recording.csv --method storage --max-dim 8 --max-delay 1
     """
-    from enmesh.embedding.choose import chosen_embedding, embedding_criteria
+    from enmesh.embedding.base import chosen_embedding
+    from enmesh.embedding.choose import embedding_criteria
 
-    words = build.words(ctx)
+    words = a.words(ctx)
     series = build.series(words)
     way = build.method(words, series)
     tables = embedding_criteria(series, way)
@@ -161,38 +131,12 @@ def embed(
         largest = "largest tried" if 1 < table.dims[-1] == dim else "-"
         value = table.values[table.dims.index(dim)][table.delays.index(delay)]
         rows.append([name, dim, delay, value, largest])
-    meaning = {"Ragwitz": "error", "ActiveStorage": "storage (nats)", "Cao": "E1"}[type(way).__name__]
-    show.table(["node", "kappa", "tau", meaning, "note"], rows)
+    show.table(["node", "kappa", "tau", way.criterion, "note"], rows)
     print(f"as options: {show.embedding(chosen_embedding(tables), series.names)}")
 
 
-def score(
-    ctx: typer.Context,
-    data: a.File,
-    graph: a.GraphOption,
-    json: a.Json = False,
-    estimator: a.Estimator = None,
-    k: a.K = None,
-    theiler: a.Theiler = None,
-    width: a.Width = None,
-    normalise: a.Normalise = None,
-    device: a.Device = None,
-    dim: a.Dim = None,
-    delay: a.Delay = None,
-    lag: a.Lag = None,
-    score: a.ScoreOption = None,
-    alpha: a.Alpha = None,
-    surrogate: a.Surrogate = None,
-    surrogates: a.Surrogates = None,
-    seed: a.Seed = 0,
-    time: a.Time = None,
-    columns: a.Columns = None,
-    trial: a.Trial = None,
-    header: a.Header = None,
-    missing: a.Missing = None,
-    variable: a.Variable = None,
-    dt: a.Dt = None,
-):
+@a.takes(a.estimator, a.embedding, a.score, a.data)
+def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False) -> None:
     """Score a graph of your own against a recording; higher is better.
 
     Compare scores of one kind, estimator and embedding only: tea is on the
@@ -204,10 +148,10 @@ def score(
       enmesh score recording.csv --graph "a>b>c" --estimator gaussian --score bic --dim 2
     """
     from enmesh.data.graph_input import parents_of
-    from enmesh.inference.infer import Choices
+    from enmesh.inference.defaults import Choices
     from enmesh.scores import score_graph
 
-    words, choices = build.words(ctx), Choices()
+    words, choices = a.words(ctx), Choices()
     series = build.series(words)
     parents = parents_of(graph, series.names)
     judge = build.score(words, series, choices).with_embedding(series)

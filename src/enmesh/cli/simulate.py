@@ -10,6 +10,7 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.cli.infer import run
 
+SystemName = a.system_names()
 MAPS, FLOWS = ("logistic", "tent", "henon"), ("lorenz", "rossler", "mixed")
 # The options each kind of system takes.
 TAKES = {
@@ -28,9 +29,9 @@ def _number(name, help):
 def simulate(
     ctx: typer.Context,
     system: Annotated[
-        a.SystemName, typer.Argument(help="What each node is; mixed: lorenz and rossler in turn.")
+        SystemName, typer.Argument(help="What each node is; mixed: lorenz and rossler in turn.")
     ],
-    graph: a.GraphOption,
+    graph: a.Graph,
     n: Annotated[int, typer.Option("-n", help="Number of samples.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of start and noise.")] = 0,
     coupling: _number("--coupling", "Strength; 0.3 for maps, 2 for flows, 0.4 for var.") = None,
@@ -53,7 +54,7 @@ def simulate(
     """
     from enmesh.data.export import series_table, write_series
 
-    series = _simulated(build.words(ctx))
+    series = _simulated(a.words(ctx))
     if out is not None:
         write_series(series, out)
     if json:

@@ -12,7 +12,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
-from enmesh.embedding.choose import prediction_errors, scaled
+from enmesh.embedding.prediction import prediction_errors, scaled
 from enmesh.surrogates import decorrelation_time
 
 SYNCHRONISED = 0.99

@@ -9,36 +9,23 @@ import time
 import warnings
 from collections.abc import Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from math import comb
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, reach
 from enmesh.errors import HazardWarning, InputError, hazard
-from enmesh.estimators import KSG, Discrete, Estimator, Gaussian
+from enmesh.inference.defaults import Choices, default_score, default_search, embedded, parent_limit
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.network import Candidate, Network
 from enmesh.inference.screen import screen as preselect
-from enmesh.options import brief, describe
-from enmesh.scores import TEA, TEE, Link, Score
-from enmesh.search import Exact, Independent
+from enmesh.options import describe
+from enmesh.scores import Link, Score
 from enmesh.search.base import Problem
-from enmesh.significance import least_surrogates, q_values, warn_if_too_few
+from enmesh.significance import q_values, warn_if_too_few
 
 log = logging.getLogger("enmesh")
 
-# A column with at most this many different integers is taken for states, one with more for measurements.
-MOST_STATES = 10
-# Nearest neighbours are the default up to this many samples x pairs of nodes; beyond, the linear model.
-KSG_WORK = 150_000
-# Confidence level of the default score; raised with the number of pairs, so that about one false link is let in.
-ALPHA = 0.99
-# Excess kurtosis beyond which single samples dominate a z-score, and normal scores are used instead.
-HEAVY_TAILS = 10.0
-# Joint dimension beyond which neighbours are too far to say anything.
-KSG_DIMENSION = 10
 # Minutes beyond which a job is announced.
 LONG = 1.0
 # False discovery rate that q-values are usually held against; edges that too few surrogates keep above are warned of.
@@ -47,19 +34,6 @@ LEVEL = 0.05
 PREVIEW = 400
 
 Edges = Iterable[tuple[str, str]]
-
-
-@dataclass
-class Choices:
-    """What was chosen for the user, and why."""
-
-    entries: list[tuple[str, str, str]] = field(default_factory=list)
-
-    def add(self, what: str, value, reason: str):
-        """Record a choice and return its value."""
-        shown = brief(value) if isinstance(value, Estimator) else str(value)
-        self.entries.append((what, shown, reason))
-        return value
 
 
 def infer(
@@ -122,9 +96,9 @@ def infer(
     choices, hazards = Choices(), []
     with _hazards(hazards):
         score = score or default_score(series, seed, choices)
-        score, criteria = _embedded(series, score, choices)
-        search = search or _default_search(acyclic, choices)
-        limit = _max_parents(series, score, max_parents, choices)
+        score, criteria = embedded(series, score, choices)
+        search = search or default_search(acyclic, choices)
+        limit = parent_limit(series, score, max_parents, choices)
         _diagnose(series, score, limit)
     with _hazards(hazards):
         wanted, unwanted = _edges(series, required), _edges(series, forbidden)
@@ -165,105 +139,6 @@ def infer(
     }
     return _network(
         series, found, candidates=tests, options=options, choices=choices, hazards=hazards, criteria=criteria
-    )
-
-
-# --- defaults ------------------------------------------------------------------------------------------------------
-
-
-def default_estimator(series: Series, choices: Choices, *, analytic: bool = False) -> Estimator:
-    """Choose how densities are estimated, from the kind and the amount of data alone.
-
-    ``analytic`` asks for an estimator with a known null distribution, as TEA and the criteria need.
-    """
-    if series.is_integer and max(len(np.unique(c)) for c in series.values.T) <= MOST_STATES:
-        return choices.add("estimator", Discrete(), f"integers with at most {MOST_STATES} states")
-    if analytic:
-        return choices.add(
-            "estimator", Gaussian(), "continuous, and the score needs a known null distribution"
-        )
-    work = sum(series.lengths) * series.n_nodes * (series.n_nodes - 1)
-    if work > KSG_WORK:
-        reason = f"samples x pairs = {work:,} is over {KSG_WORK:,}, where nearest neighbours get slow"
-        return choices.add("estimator", Gaussian(), reason)
-    tails = _excess_kurtosis(series)
-    if tails > HEAVY_TAILS:
-        return choices.add(
-            "estimator", KSG(normalise="rank"), f"continuous with heavy tails (excess kurtosis {tails:.0f})"
-        )
-    return choices.add("estimator", KSG(), "continuous; no assumption on its distribution")
-
-
-def default_score(series: Series, seed: int, choices: Choices, estimator: Estimator | None = None) -> Score:
-    """Choose the score that suits the estimator, and its alpha by the number of pairs."""
-    estimator = estimator or default_estimator(series, choices)
-    pairs = max(1, series.n_nodes * (series.n_nodes - 1))
-    alpha = max(ALPHA, round(1 - 1 / pairs, 6))
-    if estimator.analytic:
-        score, reason = TEA(estimator=estimator, alpha=alpha), "its null distribution is known"
-    else:
-        count = max(199, least_surrogates(alpha))
-        score = TEE(estimator=estimator, alpha=alpha, n_surrogates=count, seed=seed)
-        reason = f"{type(estimator).__name__} has no known null: {count} surrogates"
-    if alpha > ALPHA:
-        reason += f"; about one false link is to be expected among {pairs} pairs"
-    choices.add("score", f"{type(score).__name__}, alpha {alpha:g}", reason)
-    return score
-
-
-def _default_search(acyclic, choices):
-    search = Exact() if acyclic else Independent()
-    choices.add("search", type(search).__name__, "finds the best graph and proves it")
-    return search
-
-
-def _embedded(series, score, choices) -> tuple[Score, dict]:
-    """Return the score with its embedding, and the criterion it was chosen by."""
-    if score.embedding is not None:
-        return score, {}
-    from enmesh.embedding.choose import chosen_embedding, embedding_criteria, embedding_method
-
-    method = embedding_method(score.estimator)
-    tables = embedding_criteria(series, method)
-    embedding = chosen_embedding(tables)
-    choices.add(
-        "embedding", _in_words(embedding, series.names), f"{type(method).__name__}, from each node's own past"
-    )
-    return replace(score, embedding=embedding), {name: table.to_dict() for name, table in tables.items()}
-
-
-def _in_words(embedding, names) -> str:
-    """Return dims and delays of a few nodes one by one, of many as ranges."""
-    per = embedding.per_node(names)
-    if len(names) <= 6:
-        return ", ".join(f"{name}: dim {k} delay {t}" for name, k, t in zip(names, per["dim"], per["delay"]))
-    ranges = {what: sorted(set(per[what])) for what in ("dim", "delay")}
-    return ", ".join(
-        f"{what} {found[0]}" + f" to {found[-1]}" * (len(found) > 1) for what, found in ranges.items()
-    )
-
-
-def _max_parents(series, score, given, choices) -> int:
-    others = series.n_nodes - 1
-    if given is not None:
-        if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
-            raise InputError(f"max_parents={given!r} is not possible; give a whole number")
-        return min(int(given), others)
-    pasts = score.embedding or Embedding()
-    n = sum(length - reach(pasts, series.names) for length in series.lengths)
-    widest = max(map(len, pasts.table(series.names).values()))
-    if score.estimator.discrete:
-        states = max(len(np.unique(c)) for c in series.values.T) ** widest
-        bearable = max(1, int(np.log(max(n / 3, 2)) / np.log(states)) - 1)
-        reason = f"{n} samples bear 3 per joint state"
-    elif isinstance(score.estimator, Gaussian):
-        bearable, reason = max(1, n // (10 * widest) - 1), f"{n} samples bear 10 per coefficient"
-    else:
-        bearable = max(1, (KSG_DIMENSION - 1 - widest) // widest)
-        reason = f"joint dimension at most {KSG_DIMENSION}"
-    limit = min(others, bearable, 3)
-    return choices.add(
-        "max_parents", limit, reason if limit == bearable else "few drivers per node are usual"
     )
 
 
@@ -401,9 +276,3 @@ def _preview(series):
     trial = series.trials[0]
     step = max(1, len(trial) // PREVIEW)
     return {name: tuple(map(float, column[::step][:PREVIEW])) for name, column in zip(series.names, trial.T)}
-
-
-def _excess_kurtosis(series):
-    values = series.values[np.isfinite(series.values).all(1)] if not series.is_integer else series.values
-    centred = values - values.mean(0)
-    return float(((centred**4).mean(0) / (centred**2).mean(0) ** 2 - 3).max())

@@ -1,84 +1,46 @@
-"""The methods paragraph, ready to paste: every sentence follows from the options and the provenance."""
+"""The methods paragraph, ready to paste: every sentence follows from the options and the provenance.
 
-from collections.abc import Mapping
-from typing import Any
+What is said of an estimator, score, surrogate, search or embedding method is said by its class.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from enmesh.draw.report.words import LEVEL, sure_links
+from enmesh.errors import InputError
+from enmesh.methods import Method
+from enmesh.options import known_options, restore
+
+if TYPE_CHECKING:
+    from enmesh.inference.network import Network
 
 CLIFF = (
     "Cliff, O. M., Prokopenko, M. and Fitch, R. (2016). Inferring Coupling of Distributed Dynamical Systems "
     "via Transfer Entropy. Preprint; extended in Entropy 20(2), 51 (2018), doi:10.3390/e20020051."
 )
 SCHREIBER = "Schreiber, T. (2000). Measuring Information Transfer. Physical Review Letters 85, 461."
-KRASKOV = (
-    "Kraskov, A., Stögbauer, H. and Grassberger, P. (2004). Estimating Mutual Information. "
-    "Physical Review E 69, 066138."
-)
-FRENZEL = (
-    "Frenzel, S. and Pompe, B. (2007). Partial Mutual Information for Coupling Analysis of Multivariate Time "
-    "Series. Physical Review Letters 99, 204101."
-)
-RAGWITZ = (
-    "Ragwitz, M. and Kantz, H. (2002). Markov Models from Data by Simple Nonlinear Time Series Predictors in "
-    "Delay Embedding Spaces. Physical Review E 65, 056201."
-)
-LIZIER = (
-    "Lizier, J. T., Prokopenko, M. and Zomaya, A. Y. (2012). Local Measures of Information Storage in "
-    "Complex Distributed Computation. Information Sciences 208, 39."
-)
-CAO = (
-    "Cao, L. (1997). Practical Method for Determining the Minimum Embedding Dimension of a Scalar Time "
-    "Series. Physica D 110, 43."
-)
-VINH = (
-    "Vinh, N. X., Chetty, M., Coppel, R. and Wangikar, P. P. (2011). GlobalMIT: Learning Globally Optimal "
-    "Dynamic Bayesian Network with the Mutual Information Test Criterion. Bioinformatics 27, 2765."
-)
 BENJAMINI = (
     "Benjamini, Y. and Hochberg, Y. (1995). Controlling the False Discovery Rate: a Practical and Powerful "
     "Approach to Multiple Testing. Journal of the Royal Statistical Society B 57, 289."
 )
 
-EMBEDDINGS = {
-    "Ragwitz": ("the criterion of Ragwitz and Kantz (2002)", RAGWITZ),
-    "ActiveStorage": ("the active information storage (Lizier et al. 2012)", LIZIER),
-    "Cao": ("the method of Cao (1997)", CAO),
-}
-SURROGATES = {
-    "CircularShift": "circular shifts of the source",
-    "Permute": "permutations of the source's embedded samples",
-    "Bootstrap": "bootstrap samples of the source",
-    "LocalPermute": "local permutations of the source among near conditions",
-}
-SEARCHES = {
-    "Exact": "an exact search",
-    "Exhaustive": "enumeration of all networks",
-    "HillClimb": "greedy hill climbing with restarts",
-    "Tabu": "tabu search",
-    "BasinFlooding": "basin flooding",
-    "RPDAG": "a search over restricted partially directed graphs",
-    "Independent": "choosing each node's parents on their own",
-}
 
-
-def paragraph(network) -> str:
+def paragraph(network: "Network") -> str:
     """Return the methods of this run as one paragraph."""
     sentences = (_data, _estimate, _embedding, _score, _search, _tests, _result)
     return " ".join(filter(None, (sentence(network) for sentence in sentences)))
 
 
-def references(network) -> tuple[str, ...]:
+def references(network: "Network") -> tuple[str, ...]:
     """Return the works that the paragraph cites, the method's own first."""
-    score = _score_options(network)
-    estimator = _type(score.get("estimator"))
-    chosen = [CLIFF, SCHREIBER]
-    chosen += [KRASKOV, FRENZEL] if estimator == "KSG" else []
-    chosen += [VINH] if _type(score) == "MIT" else []
-    chosen += [EMBEDDINGS[method][1] for method in _criteria_methods(network) if method in EMBEDDINGS]
-    return (*chosen, *([BENJAMINI] if network.candidates else []))
+    used = [_method(part) for part in _described(network.options)]
+    cited = [work for method in used if method is not None for work in method.references]
+    cited += [work for cls in _criterion_classes(network) for work in cls.references]
+    last = [BENJAMINI] if network.candidates else []
+    return tuple(dict.fromkeys([CLIFF, SCHREIBER, *cited, *last]))
 
 
-def _data(network):
+def _data(network: "Network") -> str:
     known = network.provenance
     samples, trials = known.get("samples"), known.get("trials", 1)
     size = (
@@ -91,59 +53,43 @@ def _data(network):
     )
 
 
-def _estimate(network):
-    options = _score_options(network).get("estimator") or {}
-    scaling = {"zscore": "z-scored", "rank": "rank-normalised"}.get(options.get("normalise"), "normalised")
-    said = {
-        "KSG": f"nearest neighbours (k = {options.get('k')}, algorithm {options.get('algorithm')}, maximum "
-        f"norm, {scaling} values; Kraskov et al. 2004, Frenzel and Pompe 2007)",
-        "Gaussian": "a linear-Gaussian model",
-        "Discrete": "plug-in frequencies of the discrete states",
-        "Kernel": f"a box kernel of width {options.get('width')}",
-    }.get(_type(options), _type(options))
-    if not said:
-        return ""
-    theiler = (
-        f" Samples less than {options['theiler']} steps apart were not neighbours."
-        if options.get("theiler")
-        else ""
-    )
-    return f"Transfer entropy was estimated with {said}, in nats.{theiler}"
+def _estimate(network: "Network") -> str:
+    said = _sentence(_score_options(network).get("estimator"))
+    return f"Transfer entropy was estimated with {said}, in nats." if said else ""
 
 
-def _embedding(network):
+def _embedding(network: "Network") -> str:
     given = _score_options(network).get("embedding") or {}
     if not given:
         return ""
+    if _type(given) == "Lags":
+        return _lags(given)
     dims, delays, lags = (_span(given.get(part, 1)) for part in ("dim", "delay", "lag"))
-    methods = _criteria_methods(network)
-    how = (
-        f", chosen per node by {' and '.join(EMBEDDINGS.get(m, (m,))[0] for m in methods)}" if methods else ""
-    )
+    chosen = [cls().sentence() for cls in _criterion_classes(network)]
+    how = f", chosen per node by {' and '.join(chosen)}" if chosen else ""
     lag = f" and source lag {lags}" if lags != "1" else ""
     return f"Each node's past was embedded with dimension {dims}, delay {delays}{lag}{how}."
 
 
-def _score(network):
-    options = _score_options(network)
-    alpha = options.get("alpha")
-    surrogates = SURROGATES.get(_type(options.get("surrogate")), "surrogates")
-    said = {
-        "TE": "the collective transfer entropy from its parents",
-        "TEA": "2N times the transfer entropy from its parents less the quantile of its analytic null "
-        f"distribution (TEA, α = {alpha})",
-        "TEE": "the transfer entropy from its parents less the quantile of "
-        f"{options.get('n_surrogates')} surrogates, {surrogates} (TEE, α = {alpha})",
-        "MIT": f"the mutual information test (MIT, α = {alpha}; Vinh et al. 2011)",
-        "Criterion": f"the {str(options.get('kind')).upper()} criterion",
-    }.get(_type(options), _type(options))
+def _lags(given: Mapping[str, Any]) -> str:
+    searched = given.get("searched")
+    if not searched:
+        return "Sources and own pasts were taken at given lags."
+    return (
+        f"The lags of own pasts and sources were chosen from the data, up to lag {searched}; surrogates made the same "
+        "choice."
+    )
+
+
+def _score(network: "Network") -> str:
+    said = _sentence(_score_options(network))
     return f"Each node was scored by {said}." if said else ""
 
 
-def _search(network):
+def _search(network: "Network") -> str:
     options = network.options
-    kind = _type(options.get("search"))
-    if not kind:
+    how = _sentence(options.get("search"))
+    if not how:
         return ""
     allowed = (
         "directed acyclic network" if options.get("acyclic", True) else "directed network, cycles allowed,"
@@ -151,10 +97,10 @@ def _search(network):
     most = f" with at most {options['max_parents']} parents per node" if options.get("max_parents") else ""
     proof = "and is proven optimal" if network.optimal else "and is not proven optimal"
     seed = f" Random numbers were seeded with {options['seed']}." if options.get("seed") is not None else ""
-    return f"The best {allowed}{most} was found by {SEARCHES.get(kind, kind)} {proof}.{seed}"
+    return f"The best {allowed}{most} was found by {how} {proof}.{seed}"
 
 
-def _tests(network):
+def _tests(network: "Network") -> str:
     if not network.candidates:
         return ""
     surrogates = max(len(c.null) for c in network.candidates)
@@ -172,25 +118,49 @@ def _tests(network):
     )
 
 
-def _result(network):
+def _result(network: "Network") -> str:
     found = sum(len(parents) for parents in network.parents.values())
     sure = f"; {sure_links(network)} with q up to {LEVEL}" if network.candidates else ""
     return f"The network has {found} {'link' if found == 1 else 'links'}{sure}."
 
 
-def _score_options(network) -> Mapping[str, Any]:
+def _score_options(network: "Network") -> Mapping[str, Any]:
     return network.options.get("score") or {}
 
 
-def _type(options) -> str:
+def _described(options: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield every option in plain data, outer ones first."""
+    if isinstance(options, Mapping):
+        if "type" in options:
+            yield options
+        for part in options.values():
+            yield from _described(part)
+
+
+def _method(described: Any) -> Method | None:
+    """Return the method that plain data describe; None for what is no method, or not known here."""
+    try:
+        found = restore(described)
+    except (InputError, TypeError):
+        return None
+    return found if isinstance(found, Method) else None
+
+
+def _sentence(described: Any) -> str:
+    method = _method(described)
+    return method.sentence() if method is not None else _type(described)
+
+
+def _type(options: Any) -> str:
     return options.get("type", "") if isinstance(options, Mapping) else ""
 
 
-def _criteria_methods(network):
-    return sorted({table["method"] for table in network.criteria.values() if table.get("method")})
+def _criterion_classes(network: "Network") -> list[type[Any]]:
+    used = {table["method"] for table in network.criteria.values() if table.get("method")}
+    return [cls for cls in known_options() if cls.__name__ in used and issubclass(cls, Method)]
 
 
-def _span(value) -> str:
+def _span(value: Any) -> str:
     """Return one number, or the range of one per node."""
     if isinstance(value, int):
         return str(value)

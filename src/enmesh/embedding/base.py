@@ -1,0 +1,145 @@
+"""What a method that chooses an embedding is, and the table of its criterion.
+
+Every candidate (kappa, tau) is judged on the same samples, those on which the largest of them is defined, so that the
+judgements can be compared.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.embedding.blocks import Blocks
+from enmesh.embedding.lagged import Embedding, Lagged, Pasts
+from enmesh.errors import InputError
+from enmesh.methods import Method
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingTable:
+    """One node's criterion over dimension and delay, and the choice made by it.
+
+    ``values[i][j]`` belongs to ``dims[i]`` and ``delays[j]``; ``further`` holds other curves over ``dims`` by
+    name.
+    """
+
+    method: str
+    dims: tuple[int, ...]
+    delays: tuple[int, ...]
+    values: tuple[tuple[float, ...], ...]
+    best: tuple[int, int]
+    further: Mapping[str, tuple[float, ...]]
+
+    @property
+    def table(self) -> "pd.DataFrame":
+        """DataFrame of the criterion: a row per dimension, a column per delay."""
+        import pandas as pd
+
+        index = pd.Index(self.dims, name="dim")
+        return pd.DataFrame(self.values, index=index, columns=pd.Index(self.delays, name="delay"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as `Network.criteria` holds it."""
+        plain = {"method": self.method, "dims": list(self.dims), "delays": list(self.delays)}
+        values = {"values": [list(row) for row in self.values], "best": list(self.best)}
+        return plain | values | {name: list(curve) for name, curve in self.further.items()}
+
+
+class EmbeddingMethod(Method, ABC):
+    """Chooses the lags of pasts from the data."""
+
+    @abstractmethod
+    def choose(self, series: Series) -> Pasts:
+        """Return the pasts of every node."""
+
+
+class SelfPrediction(EmbeddingMethod):
+    """A method that judges each node's kappa and tau by the node's own series alone."""
+
+    criterion = "value"
+    """What the numbers of its tables are."""
+
+    @abstractmethod
+    def judge(self, series: Series, name: str) -> EmbeddingTable:
+        """Return the table of the criterion for one node."""
+
+    def tables(self, series: Series) -> dict[str, EmbeddingTable]:
+        """Return the table of every node."""
+        return {name: self.judge(series, name) for name in series.names}
+
+    def choose(self, series: Series) -> Embedding:
+        """Return each node's best dimension and delay."""
+        return chosen_embedding(self.tables(series))
+
+
+def chosen_embedding(tables: Mapping[str, EmbeddingTable]) -> Embedding:
+    """Return the `Embedding` of each node's best dimension and delay."""
+    return Embedding(
+        dim={name: table.best[0] for name, table in tables.items()},
+        delay={name: table.best[1] for name, table in tables.items()},
+    )
+
+
+def windows(
+    series: Series, name: str, span: int, condition: Callable[[np.ndarray, int, str], np.ndarray]
+) -> Blocks:
+    """Return one node's samples on the window that reaches ``span`` back, at all lags up to it."""
+    longest = max(series.lengths)
+    require_samples(longest, 3 * span + 3, "max_dim or max_delay")
+    return Blocks(series.select([name]), Embedding(dim=span), condition)
+
+
+def past(blocks: Blocks, dim: int, delay: int) -> np.ndarray:
+    """Return a node's samples at ``dim`` lags, ``delay`` apart."""
+    return blocks.take([Lagged(0, 1 + m * delay) for m in range(dim)])
+
+
+def criterion_table(method: Any, loss: Callable[[int, int], np.ndarray], sign: int) -> EmbeddingTable:
+    """Judge every (dim, delay) by the mean of its losses ``(n,)``; the table shows it times ``sign``."""
+    dims, delays = tuple(range(1, method.max_dim + 1)), tuple(range(1, method.max_delay + 1))
+    losses: dict[tuple[int, int], np.ndarray] = {}
+    for dim in dims:
+        for delay in delays:
+            first = dim == 1 and delay > 1  # one value has no delay
+            losses[dim, delay] = losses[1, 1] if first else loss(dim, delay)
+    values = tuple(tuple(sign * float(losses[dim, delay].mean()) for delay in delays) for dim in dims)
+    best = _smallest_good(losses, dims, delays, method.parsimony)
+    name = type(method).__name__
+    return EmbeddingTable(method=name, dims=dims, delays=delays, values=values, best=best, further={})
+
+
+def _smallest_good(
+    losses: Mapping[tuple[int, int], np.ndarray],
+    dims: tuple[int, ...],
+    delays: tuple[int, ...],
+    parsimony: float,
+) -> tuple[int, int]:
+    """Return the first dim, at its best delay, whose loss is as good as the least (`Ragwitz.parsimony`)."""
+    means = {key: float(loss.mean()) for key, loss in losses.items()}
+    least = min(means, key=lambda key: (means[key], key))
+    for dim in dims:
+        key = min(((dim, delay) for delay in delays), key=lambda key: (means[key], key))
+        excess = losses[key] - losses[least]
+        if excess.mean() <= parsimony * excess.std(ddof=1) / np.sqrt(len(excess)):
+            return key
+    return least
+
+
+def require_positive(field: str, value: Any) -> None:
+    """Refuse a number below 0."""
+    if not (isinstance(value, (int, float)) and np.isfinite(value) and value >= 0):
+        raise InputError(f"{field}={value!r} is not possible; give a number of at least 0")
+
+
+def require_samples(given: int, needed: int, what: str) -> None:
+    """Refuse too few samples and say what to lower."""
+    if given < needed:
+        raise InputError(
+            f"too few samples: {given} where {needed} are needed; lower {what}, or record longer"
+        )

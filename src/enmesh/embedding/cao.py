@@ -1,0 +1,110 @@
+"""Cao (1997): the smallest dimension beyond which neighbours stay neighbours."""
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.embedding.base import EmbeddingTable, SelfPrediction, require_samples, windows
+from enmesh.embedding.blocks import Blocks
+from enmesh.embedding.lagged import Lagged
+from enmesh.embedding.prediction import nearest, standardised
+from enmesh.errors import InputError, hazard
+from enmesh.options import option, whole_fields
+from enmesh.surrogates import decorrelation_time
+
+# Neighbours among which Cao's method looks for the nearest at a distance over zero.
+CAO_NEIGHBOURS = 8
+
+
+@option
+class Cao(SelfPrediction):
+    """Smallest dimension beyond which neighbours stay neighbours (Cao 1997).
+
+    E(d) is the mean, over all samples, of how many times further apart nearest neighbours in dimension d are
+    in dimension d + 1; E1(d) = E(d + 1) / E(d) reaches 1 where a further coordinate tells nothing new. E2,
+    the same for the new coordinate alone, is 1 at every d for noise, and differs from 1 at some d for a
+    deterministic series.
+
+    Parameters
+    ----------
+    max_dim
+        Largest kappa that is tried.
+    max_delay
+        Largest tau that is taken.
+    delay
+        tau; None takes the time at which the autocorrelation falls below 1/e, at most ``max_delay``.
+    tolerance
+        E1 counts as 1 from ``1 - tolerance`` on; E2 counts as 1 within it.
+    theiler
+        Samples within this time of one another are not neighbours.
+    """
+
+    cli_name = "cao"
+    cli_options = ("max_dim", "max_delay")
+    summary = "smallest dimension in which neighbours stay neighbours"
+    criterion = "E1"
+    references = (
+        "Cao, L. (1997). Practical Method for Determining the Minimum Embedding Dimension of a Scalar Time "
+        "Series. Physica D 110, 43.",
+    )
+
+    max_dim: int = 8
+    delay: int | None = None
+    max_delay: int = 5
+    tolerance: float = 0.1
+    theiler: int = 0
+
+    def __post_init__(self) -> None:
+        whole_fields(self, max_dim=1, max_delay=1, theiler=0)
+        if self.delay is not None:
+            whole_fields(self, delay=1)
+        if not 0 < self.tolerance < 1:
+            raise InputError(f"tolerance={self.tolerance!r} is not possible; give a number between 0 and 1")
+
+    def sentence(self) -> str:
+        """Name the method."""
+        return "the method of Cao (1997)"
+
+    def judge(self, series: Series, name: str) -> EmbeddingTable:
+        """Return E1 of one node, with E2 beside it."""
+        delay = self.delay or self._decorrelated(series, name)
+        blocks = windows(series, name, (self.max_dim + 1) * delay, standardised)
+        require_samples(blocks.n, CAO_NEIGHBOURS + 2 * self.theiler + 2, "max_dim, delay or theiler")
+        e1, e2 = self._curves(blocks, delay)
+        dims = tuple(range(1, self.max_dim + 1))
+        enough = [dim for dim, value in zip(dims, e1) if value >= 1 - self.tolerance]
+        if not enough:
+            hazard(
+                f"{name}: Cao's E1 reaches {max(e1):.2f} at most up to kappa {self.max_dim}; raise max_dim"
+            )
+        if np.abs(e2 - 1).max() <= self.tolerance:
+            hazard(f"{name}: Cao's E2 is within {np.abs(e2 - 1).max():.2f} of 1 at every kappa, as noise is")
+        return EmbeddingTable(
+            method="Cao",
+            dims=dims,
+            delays=(delay,),
+            values=tuple((float(value),) for value in e1),
+            best=(min(enough, default=self.max_dim), delay),
+            further={"e2": tuple(map(float, e2))},
+        )
+
+    def _decorrelated(self, series: Series, name: str) -> int:
+        blocks = windows(series, name, 1, standardised)
+        return min(max(decorrelation_time(blocks.take([Lagged(0, 0)]), blocks.starts), 1), self.max_delay)
+
+    def _curves(self, blocks: Blocks, delay: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return E1 and E2 for d = 1 .. max_dim. Coordinates go forward: a map may not be invertible."""
+        forward = blocks.take([Lagged(0, blocks.span - m * delay) for m in range(self.max_dim + 2)])
+        growths, jumps = [], []
+        for dim in range(1, self.max_dim + 2):
+            near, distance = nearest(forward[:, :dim], blocks.times, CAO_NEIGHBOURS, self.theiler)
+            apart = (distance > 0).argmax(1)[:, None]
+            distance = np.take_along_axis(distance, apart, 1)[:, 0]
+            partner = np.take_along_axis(near, apart, 1)[:, 0]
+            new = np.abs(forward[:, dim] - forward[partner, dim])
+            known = distance > 0
+            if not known.any():
+                raise InputError(f"{blocks.names[0]} repeats few values; Cao needs continuous data")
+            growths.append((np.maximum(distance, new)[known] / distance[known]).mean())
+            jumps.append(new[known].mean())
+        growth, jump = np.array(growths), np.array(jumps)
+        return growth[1:] / growth[:-1], jump[1:] / jump[:-1]
