@@ -6,7 +6,7 @@ A cell's surrogates are drawn once: the test of a step serves every alpha.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from enmesh.estimators import KSG, Gaussian
 from enmesh.measures import parent_indices
 from enmesh.scores import TE, TEA, TEE, Scorer
 from enmesh.search import Exact
-from enmesh.search.base import Problem
+from enmesh.search.base import Family, Problem
 from enmesh.search.graphs import Parents, edges
 from enmesh.simulate import coupled_flow, coupled_map
 
@@ -59,7 +59,7 @@ def simulated(cell: Cell) -> Series:
     return coupled_flow(graph, **how, system=turns, dt=FLOW_STEP)
 
 
-def recover(cell: Cell, alphas: Sequence[float], n_surrogates: int) -> list[dict]:
+def recover(cell: Cell, alphas: Sequence[float], n_surrogates: int) -> list[dict[str, Any]]:
     """Return for each score and alpha the counts of true and false edges and non-edges, and the graph found.
 
     A system that diverges is reported, not hidden: its one row has an ``error``.
@@ -86,8 +86,10 @@ def found(
 
     TE has alpha 0: no penalty. The graphs are those of `enmesh.infer` with the same score.
     """
-    tee = TEE(estimator=KSG(), alpha=max(alphas), n_surrogates=n_surrogates, seed=seed).with_embedding(series)
-    tea = TEA(estimator=Gaussian()).with_embedding(series)
+    tee = TEE(estimator=KSG(), alpha=max(alphas), n_surrogates=n_surrogates, seed=seed)
+    tee = replace(tee, embedding=tee.with_embedding(series).embedding)
+    tea = TEA(estimator=Gaussian())
+    tea = replace(tea, embedding=tea.with_embedding(series).embedding)
     yield "TE", 0.0, best_graph(TE(estimator=KSG(), embedding=tee.embedding).bind(series))
     for alpha in alphas:
         yield "TEA", alpha, best_graph(replace(tea, alpha=alpha).bind(series))
@@ -108,7 +110,7 @@ def best_graph(scorer: Scorer) -> Parents:
     return Exact().run(lambda some: np.array([scorer.local(*family) for family in some]), problem).parents
 
 
-def families(nodes: int) -> list[tuple[int, tuple[int, ...]]]:
+def families(nodes: int) -> list[Family]:
     """Return every target with every set of parents."""
     return [
         (target, parents)
