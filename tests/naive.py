@@ -240,21 +240,24 @@ def quantile(null, alpha, lower=0):
 # --- simulated systems: one step after the other, as the equation reads -------------------------------------
 
 
-def coupled_map_orbit(graph, g, coupling, start, noise, into_domain):
-    """Eq. coupled-map for scalar maps ``g(name, z)``."""
-    x = dict(zip(graph, start))
-    rows = [list(x.values())]
+def coupled_map_orbit(graph, g, coupling, start, noise, into_domain, lags=None):
+    """Eq. coupled-map for scalar maps ``g(name, z)``; ``lags`` has the lags of links that are not 1."""
+    past = [dict(zip(graph, start))]
     for kick in noise:
         new = {}
         for (name, parents), extra in zip(graph.items(), kick):
-            value = g(name, x[name])
+            value = g(name, past[-1][name])
             if parents:
-                mean = sum(g(name, x[parent]) for parent in parents) / len(parents)
-                value = (1 - coupling) * value + coupling * mean
+                read = [earlier(past, (lags or {}).get((parent, name), 1))[parent] for parent in parents]
+                value = (1 - coupling) * value + coupling * sum(g(name, z) for z in read) / len(parents)
             new[name] = into_domain(value + extra)
-        x = new
-        rows.append(list(x.values()))
-    return np.array(rows)
+        past.append(new)
+    return np.array([list(x.values()) for x in past])
+
+
+def earlier(past, lag):
+    """What was ``lag`` samples before the one to come; the first where there was none yet."""
+    return past[-lag] if lag <= len(past) else past[0]
 
 
 def reflect_once(x):
@@ -262,21 +265,43 @@ def reflect_once(x):
     return -x if x < 0 else 2 - x if x > 1 else x
 
 
-def henon_orbit(graph, a, coupling, start, noise):
-    states = {name: tuple(start[2 * i : 2 * i + 2]) for i, name in enumerate(graph)}
-    rows = [list(start)]
+def henon_orbit(graph, a, coupling, start, noise, lags=None):
+    past = [{name: tuple(start[2 * i : 2 * i + 2]) for i, name in enumerate(graph)}]
     for kick in noise:
         new = {}
         for i, (name, parents) in enumerate(graph.items()):
-            images = [(1 - a * u * u + v, 0.3 * u) for u, v in (states[node] for node in (name, *parents))]
+            read = [earlier(past, (lags or {}).get((parent, name), 1))[parent] for parent in parents]
+            images = [(1 - a * u * u + v, 0.3 * u) for u, v in (past[-1][name], *read)]
             x, y = images[0]
             if parents:
                 x = (1 - coupling) * x + coupling * sum(image[0] for image in images[1:]) / len(parents)
                 y = (1 - coupling) * y + coupling * sum(image[1] for image in images[1:]) / len(parents)
             new[name] = (x + kick[2 * i], y + kick[2 * i + 1])
-        states = new
-        rows.append([value for state in states.values() for value in state])
-    return np.array(rows)
+        past.append(new)
+    return np.array([[value for state in states.values() for value in state] for states in past])
+
+
+def lorenz_orbit(graph, coupling, start, noise, dt, lags):
+    """Coupled Lorenz systems, sample by sample; links with a lag over 1 read a sample and hold it over the step."""
+    from scipy.integrate import solve_ivp
+
+    names, past = list(graph), [np.array(start, float)]
+    for kick in noise:
+
+        def velocity(_, flat, past=tuple(past)):
+            x, out = flat.reshape(-1, 3), np.empty((len(names), 3))
+            for i, name in enumerate(names):
+                u, v, w = x[i]
+                out[i] = 10 * (v - u), u * (28 - w) - v, u * v - 8 / 3 * w
+                for parent in graph[name]:
+                    j, lag = names.index(parent), lags.get((parent, name), 1)
+                    source = x[j, 0] if lag == 1 else earlier(past, lag)[3 * j]
+                    out[i, 0] += coupling * (source - u) / len(graph[name])
+            return out.ravel()
+
+        run = solve_ivp(velocity, (0, dt), past[-1], "DOP853", rtol=1e-12, atol=1e-12)
+        past.append(run.y[:, -1] + kick)
+    return np.array(past)
 
 
 def var_orbit(lags, noise):

@@ -224,8 +224,8 @@ NAMES = ("a", "b", "c")
         ({"required": {(0, 1)}, "candidates": ((), (2,), ())}, "a -> b is not among the candidates"),
         ({"forbidden": {(0, 7)}}, "node 7 does not exist"),
         ({"candidates": ((1,),)}, "one list per node"),
-        ({"max_parents": -1}, "max_parents is -1"),
-        ({"n_nodes": 0, "names": None}, "at least one node"),
+        ({"max_parents": -1}, "max_parents=-1 .* at least 0"),
+        ({"n_nodes": 0, "names": None}, "n_nodes=0 .* at least 1"),
         ({"names": ("a",)}, "1 names for 3 nodes"),
     ],
 )

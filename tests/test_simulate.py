@@ -198,6 +198,113 @@ def test_observation_noise_leaves_the_hidden_states_alone():
     assert abs((noisy.values - clean.values).std() - 0.2) < 0.01
 
 
+# --- links that act later
+# -------------------------------------------------------------------------------------
+
+DELAYS = {("a", "b"): 3, ("b", "d"): 2, ("c", "d"): 7}
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(2, 5), st.integers(0, 100), st.sampled_from(["logistic", "tent"]), st.integers(1, 9))
+def test_delayed_unit_maps_equal_the_plain_loop(n_nodes, seed, name, longest):
+    graph = simulate.random_dag(n_nodes, density=0.7, seed=seed)
+    rng = np.random.default_rng(seed)
+    lags = {(s, t): int(rng.integers(1, longest + 1)) for t, sources in graph.items() for s in sources}
+    system = simulate.map_system(graph, map=name, r=3.7, coupling=0.4, lags=lags)
+    start, noise = rng.uniform(size=n_nodes), rng.normal(0, 0.1, (30, n_nodes))
+    g = {"logistic": lambda _, z: 3.7 * z * (1 - z), "tent": lambda _, z: 1.85 * min(z, 1 - z)}[name]
+    loop = naive.coupled_map_orbit(graph, g, 0.4, start, noise, naive.reflect_once, lags)
+    np.testing.assert_allclose(system.orbit(start, noise), loop, atol=1e-6)
+    np.testing.assert_allclose(system.run(start, noise), loop, atol=1e-6)
+
+
+@pytest.mark.parametrize(("graph", "lags"), [(DIAMOND, DELAYS), (CYCLE, {("c", "a"): 4})])
+def test_delayed_henon_maps_equal_the_plain_loop(graph, lags):
+    system = simulate.map_system(graph, map="henon", coupling=0.2, lags=lags)
+    rng = np.random.default_rng(0)
+    start, noise = rng.uniform(-0.1, 0.1, 2 * len(graph)), rng.normal(0, 1e-3, (40, 2 * len(graph)))
+    loop = naive.henon_orbit(graph, 1.4, 0.2, start, noise, lags)
+    np.testing.assert_allclose(system.orbit(start, noise), loop, atol=1e-8)
+    np.testing.assert_allclose(system.run(start, noise), loop, atol=1e-8)
+
+
+def test_a_users_delayed_map_equals_the_named_one():
+    mine = simulate.map_system(DIAMOND, map=lambda z: 3.9 * z * (1 - z), domain=(0, 1), lags=DELAYS)
+    named = simulate.map_system(DIAMOND, r=3.9, lags=DELAYS)
+    start, noise = np.array([0.2, 0.4, 0.6, 0.8]), np.random.default_rng(0).normal(0, 0.02, (30, 4))
+    np.testing.assert_allclose(mine.orbit(start, noise), named.orbit(start, noise), atol=1e-6)
+    np.testing.assert_allclose(mine.run(start, noise), named.orbit(start, noise), atol=1e-6)
+
+
+@pytest.mark.parametrize(("graph", "lags"), [(DIAMOND, DELAYS), (CYCLE, {("c", "a"): 4})])
+def test_delayed_flows_equal_an_independent_integrator(graph, lags):
+    system = simulate.flow_system(graph, coupling=1.5, dt=0.05, tolerance=1e-12, lags=lags)
+    start = system.start(np.random.default_rng(1), 3 * len(graph))
+    noise = np.random.default_rng(2).normal(0, 0.05, (25, len(start)))
+    exact = naive.lorenz_orbit(graph, 1.5, start, noise, 0.05, lags)
+    np.testing.assert_allclose(system.orbit(start, noise), exact, atol=1e-6)
+    np.testing.assert_allclose(system.run(start, noise), exact, atol=1e-6)
+
+
+def test_delayed_var_equals_the_plain_loop():
+    system = simulate.var_system(DIAMOND, coupling=0.3, own=0.5, lags=DELAYS)
+    a = np.zeros((7, 4, 4))
+    a[0] = np.diag([0.5] * 4)
+    for lag, target, source in ((3, 1, 0), (1, 2, 0), (2, 3, 1), (7, 3, 2)):
+        a[lag - 1, target, source] = 0.3
+    kicks = np.random.default_rng(0).normal(size=(60, 4))
+    noise = np.zeros((60, 4, 7))
+    noise[:, :, 0] = kicks
+    loop = naive.var_orbit(a, kicks)
+    np.testing.assert_allclose(system.orbit(np.zeros(28), noise.reshape(60, 28))[:, ::7], loop, atol=1e-12)
+    np.testing.assert_allclose(system.run(np.zeros(28), noise.reshape(60, 28))[:, ::7], loop, atol=1e-12)
+
+
+@pytest.mark.parametrize("lag", [1, 4])
+def test_a_delayed_var_has_its_cross_covariance(lag):
+    """b_n = p b_{n-1} + c a_{n-l} + v, a_n = p a_{n-1} + w, all noise of variance 1.
+
+    cov(a_{n-k}, b_n) = c/(1-p^2) sum_m p^m p^|k-l-m|: with d = k - l that is c/(1-p^2) (d p^d + p^d/(1-p^2)) for d >= 0
+    and c/(1-p^2)^2 p^-d for d < 0. Its maximum, c/(1-p^2)^2, is at k = l.
+    """
+    p, c, n = 0.5, 0.4, 400_000
+    a, b = simulate.var({"b": ["a"]}, n, own=p, coupling=c, lags={("a", "b"): lag}, seed=1).values.T
+    lags = np.arange(1, 9)
+    found = np.array([np.mean(a[: n - k] * b[k:]) for k in lags])
+    d = lags - lag
+    after = d * p ** np.abs(d) + p ** np.abs(d) / (1 - p**2)
+    exact = c / (1 - p**2) * np.where(d >= 0, after, p ** np.abs(d) / (1 - p**2))
+    np.testing.assert_allclose(found, exact, atol=0.02)
+    assert lags[found.argmax()] == lag
+    assert abs(found.max() - c / (1 - p**2) ** 2) < 0.02
+
+
+def test_lag_one_is_no_delay():
+    for run in (simulate.coupled_map, simulate.var, simulate.coupled_flow):
+        plain = run(DIAMOND, 60)
+        for lags in (1, {}, {("a", "b"): 1}):
+            np.testing.assert_array_equal(run(DIAMOND, 60, lags=lags).values, plain.values)
+
+
+def test_every_simulation_knows_its_lags():
+    ones = {("a", "b"): (1,), ("a", "c"): (1,), ("b", "d"): (1,), ("c", "d"): (1,)}
+    for run in (simulate.coupled_map, simulate.var, simulate.coupled_flow, simulate.boolean, simulate.markov):
+        assert run(DIAMOND, 60).truth_lags == ones
+    for run in (simulate.coupled_map, simulate.var, simulate.coupled_flow):
+        assert run(DIAMOND, 60, lags=3).truth_lags == dict.fromkeys(ones, (3,))
+        assert run(DIAMOND, 60, lags=DELAYS).truth_lags == ones | {k: (v,) for k, v in DELAYS.items()}
+    assert simulate.var("a>b", 60, coupling=0, lags=2).truth_lags == {("a", "b"): (2,)}
+    several = simulate.var(coefficients=[[[0.5, 0], [0.2, 0.5]], [[0, 0], [0, 0]], [[0, 0], [0.2, 0]]], n=60)
+    assert several.truth_lags == {("x0", "x1"): (1, 3)}
+
+
+def test_lags_of_the_truth_follow_the_nodes():
+    series = simulate.var(DIAMOND, 60, lags=DELAYS)
+    assert series.select(["d", "b"]).truth_lags == {("b", "d"): (2,)}
+    assert series.discretise(2).truth_lags == series.truth_lags
+    assert em.Series(series.values).truth_lags is None
+
+
 # --- the paper's limits of what can be seen
 # --------------------------------------------------------------------
 
@@ -417,6 +524,15 @@ def test_flat_parents():
         (lambda: simulate.var(n=100), "either a graph or coefficients"),
         (lambda: simulate.var(coefficients=[1, 2], n=100), "shape"),
         (lambda: simulate.var(coefficients=[[0.5]], names=["a", "b"], n=100), "2 names for 1"),
+        (lambda: simulate.var("a>b", 100, lags=0), "lags=0 .* at least 1"),
+        (lambda: simulate.coupled_map("a>b", 100, lags=1.5), "lags=1.5"),
+        (lambda: simulate.coupled_map("a>b", 100, lags={("a", "b"): -2}), "lag of a>b=-2"),
+        (
+            lambda: simulate.coupled_flow("a>b", 100, lags={("b", "a"): 2}),
+            r"\('b', 'a'\); .* the links are a>b",
+        ),
+        (lambda: simulate.var("a>b", 100, lags={"b": 2}), "by \\(source, target\\)"),
+        (lambda: simulate.var(coefficients=[[0.5]], n=100, lags=2), "lags belong to a graph"),
         (lambda: simulate.boolean("a>b", 100, flip=0.5), "flip=0.5"),
         (lambda: simulate.boolean("a>b", 100, rule="nand"), "'nand' is not known"),
         (lambda: simulate.markov("a>b", 100, states=1), "states of a=1"),

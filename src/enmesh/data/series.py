@@ -33,6 +33,8 @@ class Series:
         ``"raise"`` refuses two identical columns; ``"allow"`` keeps them (synchronised simulations).
     truth
         The graph that generated the data, ``{target: parents}``, where it is known.
+    truth_lags
+        The lags at which its links act, ``{(source, target): lags}``, where they are known.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class Series:
         missing: str = "raise",
         duplicates: str = "raise",
         truth: Mapping[str, Sequence[str]] | None = None,
+        truth_lags: Mapping[tuple[str, str], tuple[int, ...]] | None = None,
     ):
         if missing not in ("raise", "drop"):
             raise InputError(f"missing={missing!r} is not an option; use 'raise' or 'drop'")
@@ -65,6 +68,7 @@ class Series:
         self.missing = _missing_mask(self.trials) if missing == "drop" else None
         self._validate(missing, duplicates)
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
+        self.truth_lags = None if truth_lags is None else dict(truth_lags)
         for trial in self.trials:
             trial.flags.writeable = False
 
@@ -176,7 +180,11 @@ class Series:
 
     def _derive(self, trials, names, truth):
         missing = "raise" if self.missing is None else "drop"
-        return Series(list(trials), names, self.dt, missing=missing, duplicates="allow", truth=truth)
+        lags = self.truth_lags and {
+            link: at for link, at in self.truth_lags.items() if set(link) <= set(names)
+        }
+        kept = {"truth": truth, "truth_lags": lags}
+        return Series(list(trials), names, self.dt, missing=missing, duplicates="allow", **kept)
 
     def _validate(self, missing, duplicates):
         short = min(self.lengths)

@@ -5,8 +5,10 @@ A module offers ``experiment(job, **sizes) -> Outcome`` and its sizes ``QUICK`` 
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from enmesh.errors import InputError
+from enmesh.inference.progress import Progress
 from enmesh.reproduce.outcome import Job, write
 
 NAMES = ("fig1", "fig2", "theorem1", "corollary1", "networks")
@@ -19,8 +21,8 @@ def run(
     quick: bool = True,
     seed: int = 0,
     n_jobs: int = 1,
-    progress=False,
-    **sizes,
+    progress: bool | Progress = False,
+    **sizes: Any,
 ) -> list[Path]:
     """Repeat a figure or experiment, print its summary, and return the files it wrote.
 

@@ -7,15 +7,24 @@ with the parent set (their bias falls with the dimension): there the naive score
 and no test.
 """
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Kernel
 from enmesh.measures import parent_indices
 from enmesh.reproduce.outcome import DARK, INK, MARK, Job, Outcome, arrows, figure
 from enmesh.scores import TE, TEA, TEE, Score
+from enmesh.search.base import Family
 from enmesh.search.graphs import Parents, all_dags, edges
 from enmesh.simulate import coupled_map, markov, var
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 QUICK = {"n": 1000, "seeds": 3, "n_surrogates": 99}
 FULL = {"n": 2000, "seeds": 20, "n_surrogates": 199}
@@ -23,7 +32,7 @@ TRUTH = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
 ALPHA = 0.99
 
 
-def _maps(n, seed):
+def _maps(n: int, seed: int) -> Series:
     return coupled_map(TRUTH, n=n, coupling=0.3, noise=0.01, seed=seed)
 
 
@@ -58,7 +67,7 @@ def experiment(job: Job, *, n: int, seeds: int, n_surrogates: int) -> Outcome:
 
 def scores(estimator: Estimator, n_surrogates: int, seed: int) -> dict[str, Score]:
     """Return the scores an estimator can have; TEA needs a known null distribution."""
-    common = {"estimator": estimator, "embedding": Embedding()}
+    common: dict[str, Any] = {"estimator": estimator, "embedding": Embedding()}
     named: dict[str, Score] = {"TE": TE(**common)}
     if estimator.analytic:
         named["TEA"] = TEA(**common, alpha=ALPHA)
@@ -66,9 +75,10 @@ def scores(estimator: Estimator, n_surrogates: int, seed: int) -> dict[str, Scor
     return named
 
 
-def best_by_size(series, score: Score) -> list[dict]:
+def best_by_size(series: Series, score: Score) -> list[dict[str, Any]]:
     """Return the best acyclic graph with 0, 1, ... edges; ``chosen`` marks the best of all."""
-    scorer, local = score.bind(series), {}
+    scorer = score.bind(series)
+    local: dict[Family, float] = {}
     best: dict[int, tuple[float, Parents]] = {}
     for parents in all_dags(series.n_nodes):
         for family in enumerate(parents):
@@ -81,14 +91,14 @@ def best_by_size(series, score: Score) -> list[dict]:
     return [_row(series, size, *best[size]) | {"chosen": size == chosen} for size in sorted(best)]
 
 
-def _row(series, size, total, parents):
+def _row(series: Series, size: int, total: float, parents: Parents) -> dict[str, Any]:
     truth, found = edges(parent_indices(series, series.truth)), edges(parents)
     named = {name: [series.names[j] for j in some] for name, some in zip(series.names, parents)}
     counts = {"edges": size, "true": len(found & truth), "false": len(found - truth)}
     return counts | {"value": total, "graph": arrows(named)}
 
 
-def _draw(sizes):
+def _draw(sizes: "pd.DataFrame") -> "Figure":
     drawn, axes = figure(10.5, 9.5, len(SYSTEMS), len(SCALES), sharex=True)
     for row, system in zip(axes, SYSTEMS):
         for ax, name in zip(row, SCALES):
@@ -101,9 +111,9 @@ def _draw(sizes):
     return drawn
 
 
-def _panel(ax, rows, scale):
+def _panel(ax: "Axes", rows: "pd.DataFrame", scale: str) -> None:
     if rows.empty:
-        where = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+        where: dict[str, Any] = {"transform": ax.transAxes, "ha": "center", "va": "center"}
         ax.text(0.5, 0.5, "no known null distribution:\nTEE instead", **where, fontsize=8.5, color=DARK)
         ax.set_yticks([])
         return
@@ -117,7 +127,7 @@ def _panel(ax, rows, scale):
     ax.set_ylabel(scale, fontsize=8.5)
 
 
-def _summary(kept, n):
+def _summary(kept: "pd.DataFrame", n: int) -> str:
     truth = sum(map(len, TRUTH.values()))
     most = len(TRUTH) * (len(TRUTH) - 1) // 2
     lines = [

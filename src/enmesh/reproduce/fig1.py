@@ -6,6 +6,8 @@ chi-square quantile 2.706. The null distribution of 2 N T is chi-square in nats 
 2 N T would read 3.611 and the same measurement would pass.
 """
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from enmesh.data.series import Series
@@ -17,6 +19,12 @@ from enmesh.scores import TEA, score_graph
 from enmesh.significance import significance
 from enmesh.surrogates import Permute
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Test = dict[str, Any]
 QUICK = FULL = {"n": 1000, "n_points": 100}
 CORRELATION, ALPHA, WIDTH = 0.05, 0.9, 0.5
 
@@ -52,14 +60,14 @@ def correlated(n: int, rho: float, seed: int) -> Series:
     return Series(np.column_stack([np.append(x, rng.standard_normal()), y]), ["x", "y"])
 
 
-def _direction(values, *known):
+def _direction(values: np.ndarray, *known: np.ndarray) -> np.ndarray:
     """Return the part of ``values`` that a constant and ``known`` do not explain, with length 1."""
     basis = np.linalg.qr(np.column_stack([np.ones(len(values)), *known]))[0]
     rest = values - basis @ (basis.T @ values)
     return rest / np.linalg.norm(rest)
 
 
-def _analytic(series, n, n_points, seed):
+def _analytic(series: Series, n: int, n_points: int, seed: int) -> tuple[Test, np.ndarray]:
     """2 N T against the chi-square distribution with one degree of freedom."""
     measured = 2 * n * transfer_entropy(series, "x", "y", estimator=Gaussian(), embedding=Embedding())
     score = score_graph(series, {"y": ["x"]}, TEA(embedding=Embedding(), alpha=ALPHA)).total
@@ -67,7 +75,7 @@ def _analytic(series, n, n_points, seed):
     return _verdict("TEA", "2NT", "nats", measured, measured - score), points
 
 
-def _empirical(series, n_points, seed):
+def _empirical(series: Series, n_points: int, seed: int) -> tuple[Test, np.ndarray]:
     """T of the box kernel against permutations of the source."""
     test = significance(
         series,
@@ -82,7 +90,7 @@ def _empirical(series, n_points, seed):
     return _verdict("TEE", "T", "nats", test.value, test.quantile(ALPHA)), test.null
 
 
-def _verdict(score, quantity, unit, measured, penalty):
+def _verdict(score: str, quantity: str, unit: str, measured: float, penalty: float) -> Test:
     return {
         "score": score,
         "quantity": quantity,
@@ -94,7 +102,7 @@ def _verdict(score, quantity, unit, measured, penalty):
     }
 
 
-def _draw(points, tea, tee, n):
+def _draw(points: "pd.DataFrame", tea: Test, tee: Test, n: int) -> "Figure":
     from scipy.special import chdtr
 
     drawn, axes = figure(9.2, 4.5, 1, 2)
@@ -116,7 +124,7 @@ def _draw(points, tea, tee, n):
     return drawn
 
 
-def _panel(ax, points, test):
+def _panel(ax: "Axes", points: "pd.DataFrame", test: Test) -> None:
     """Draw one distribution, what it lets pass for independent, and the measurement."""
     measured, penalty = test["measured"], test["penalty"]
     low, high = min(points.value.min(), measured), max(points.value.max(), measured)
@@ -138,8 +146,8 @@ def _panel(ax, points, test):
     ax.set(xlim=(low - margin, high + margin), ylim=(0, 1.02))
 
 
-def _summary(tea, bits, tee, n):
-    def said(test):
+def _summary(tea: Test, bits: Test, tee: Test, n: int) -> str:
+    def said(test: Test) -> str:
         return (
             f"  {test['quantity']} = {test['measured']:.4g} {test['unit']}, penalty {test['penalty']:.4g}, "
             f"difference {test['difference']:+.4g}: {'dependent' if test['dependent'] else 'independent'}"

@@ -4,8 +4,14 @@ The paper gives M = 3, N = 10,000, tau 1 and kappa 2. Graph and strength, which 
 coupling .3 and r = 4 here, without noise.
 """
 
+from typing import TYPE_CHECKING
+
+from enmesh.data.series import Series
 from enmesh.reproduce.outcome import INK, Job, Outcome, figure
 from enmesh.simulate import coupled_map
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 QUICK = FULL = {"n": 10_000}
 GRAPH, COUPLING, R = "v1>v2>v3", 0.3, 4.0
@@ -27,7 +33,7 @@ def experiment(job: Job, *, n: int) -> Outcome:
     return Outcome(tables={"fig2": frame}, figures={"fig2": _draw(series)}, summary=summary)
 
 
-def _draw(series):
+def _draw(series: Series) -> "Figure":
     drawn, axes = figure(10.5, 5.8, 2, 3, height_ratios=(1, 1.7))
     for column, (name, above, below) in enumerate(zip(series.names, *axes)):
         y = series.values[:, column]

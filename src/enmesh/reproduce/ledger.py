@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 
 class Ledger:
@@ -15,17 +16,17 @@ class Ledger:
     [1, 2]
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._known: dict[str, object] = {}
+        self._known: dict[str, Any] = {}
         if path.exists():
             self._read()
 
-    def get(self, key: dict):
+    def get(self, key: dict[str, Any]) -> Any:
         """Return the result of a cell, None where there is none yet."""
         return self._known.get(_text(key))
 
-    def add(self, key: dict, result) -> None:
+    def add(self, key: dict[str, Any], result: Any) -> None:
         """Append a result; it is on the disk when this returns."""
         self._known[_text(key)] = result
         with self.path.open("a", encoding="utf-8") as file:
@@ -33,7 +34,7 @@ class Ledger:
             file.flush()
             os.fsync(file.fileno())
 
-    def _read(self):
+    def _read(self) -> None:
         text = self.path.read_text(encoding="utf-8")
         whole = text[: text.rfind("\n") + 1]
         if whole != text:  # the next line must not be glued to a torn one
@@ -43,5 +44,5 @@ class Ledger:
             self._known[_text(entry["key"])] = entry["result"]
 
 
-def _text(value) -> str:
+def _text(value: dict[str, Any]) -> str:
     return json.dumps(value, sort_keys=True)

@@ -5,13 +5,11 @@ number of samples N and confidence alpha, several seeds each. Every finished cel
 that was stopped and is started again in the same folder takes up where it was.
 """
 
-import multiprocessing
-import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +19,15 @@ from enmesh.reproduce.ledger import Ledger
 from enmesh.reproduce.outcome import INK, Job, Outcome, figure
 from enmesh.reproduce.recovery import FLOW_STEP, MAP_NOISE, NETWORKS, Cell, recover
 from enmesh.scores import TE, TEA, TEE
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+Rows = list[dict[str, Any]]
+Panel = tuple[str, tuple[str, str], "pd.DataFrame", "Callable[[Axes, pd.DataFrame], AxesImage]"]
 
 FORMAT = 1  # raised whenever the same cell gives another result than before
 USUAL = {"logistic": 0.3, "lorenz-rossler": 1.5}  # coupling at which the other factors are compared
@@ -104,7 +111,7 @@ def experiment(
         [cell._asdict() | row for cell, rows in results.items() for row in rows if "error" not in row]
     )
     runs.insert(1, "nodes", runs.network.str[0].astype(int))
-    runs["network"] = pd.Categorical(runs.network, NETWORKS)  # sorts as listed
+    runs["network"] = pd.Categorical(runs.network, list(NETWORKS))  # sorts as listed
     factors = ["system", "nodes", "coupling", "obs_noise", "n", "score", "alpha"]
     by_network = measured(runs, [*factors[:2], "network", *factors[2:]])
     return Outcome(
@@ -119,8 +126,10 @@ def experiment(
 
 def computed(
     job: Job, cells: Sequence[Cell], alphas: tuple[float, ...], n_surrogates: int
-) -> dict[Cell, list[dict]]:
+) -> dict[Cell, Rows]:
     """Return the results of all cells in their order, from the ledger where they are there."""
+    from joblib import Parallel, delayed
+
     ledger, tell = Ledger(job.out / "networks.jsonl"), reporter(job.progress)
     formats = [FORMAT, TE.FORMAT, TEA.FORMAT, TEE.FORMAT]
     recipe = {"format": formats, "alphas": list(alphas), "n_surrogates": n_surrogates}
@@ -128,40 +137,25 @@ def computed(
     missing = [cell for cell in cells if ledger.get(keys[cell]) is None]
     done = len(cells) - len(missing)
     tell(done, len(cells), what="networks")
-    for cell, rows in _answers(missing, alphas, n_surrogates, job.n_jobs):
+    asked = (delayed(_quietly)(cell, alphas, n_surrogates) for cell in missing)
+    for cell, rows in Parallel(job.n_jobs, return_as="generator_unordered")(asked):
         ledger.add(keys[cell], rows)
         done += 1
         tell(done, len(cells), what="networks")
     return {cell: ledger.get(keys[cell]) for cell in cells}
 
 
-def _answers(cells, alphas, n_surrogates, n_jobs):
-    """Yield ``(cell, rows)`` as they are done."""
-    workers = min(len(cells), n_jobs if n_jobs > 0 else os.cpu_count() or 1)
-    if workers <= 1:
-        yield from ((cell, _quietly(cell, alphas, n_surrogates)) for cell in cells)
-        return
-    # Fresh interpreters: a fork of one that has started threads can hang.
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        asked = {pool.submit(_quietly, cell, alphas, n_surrogates): cell for cell in cells}
-        try:
-            for answer in as_completed(asked):
-                yield asked[answer], answer.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _quietly(cell, alphas, n_surrogates):
-    """Recover without warnings: few samples, many dimensions and synchrony are what the experiment varies."""
+def _quietly(cell: Cell, alphas: tuple[float, ...], n_surrogates: int) -> tuple[Cell, Rows]:
+    """Recover a cell without warnings: few samples, many dimensions and synchrony are what the experiment varies."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HazardWarning)
-        return recover(cell, alphas, n_surrogates)
+        return cell, recover(cell, alphas, n_surrogates)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------
 
 
-def measured(runs, by: list[str]):
+def measured(runs: "pd.DataFrame", by: list[str]) -> "pd.DataFrame":
     """Return precision, recall, false positive rate and F1 of the counts added up, by factors.
 
     ``f1_mean`` is the mean of every run's own F1 = 2 tp / (2 tp + fp + fn), 1 where nothing was to be found and nothing
@@ -180,7 +174,7 @@ def measured(runs, by: list[str]):
     return table.reset_index()
 
 
-def at(runs, alpha: float, **values):
+def at(runs: "pd.DataFrame", alpha: float, **values: Any) -> "pd.DataFrame":
     """Return the runs with these values of factors; TE, which has no alpha, is kept at any."""
     keep = (runs.alpha == alpha) | (runs.score == "TE")
     for factor, value in values.items():
@@ -188,11 +182,12 @@ def at(runs, alpha: float, **values):
     return runs[keep]
 
 
-def _summary(runs, alpha, n_cells, diverged):
+def _summary(runs: "pd.DataFrame", alpha: float, n_cells: int, diverged: list[str]) -> str:
     lines = [
         f"Recovery of known networks: {n_cells} simulations, {runs.seed.nunique()} seeds, alpha {alpha:g}"
     ]
-    for system, part in runs.groupby("system", sort=False):
+    for system in dict.fromkeys(runs.system):
+        part = runs[runs.system == system]
         usual = at(part, alpha, coupling=USUAL[system], obs_noise=0.0)
         if len(usual):
             lines += ["", f"{_in_words(system)}, coupling {USUAL[system]:g}, no observation noise"]
@@ -201,14 +196,14 @@ def _summary(runs, alpha, n_cells, diverged):
     return "\n".join(lines)
 
 
-def _lines(table):
+def _lines(table: "pd.DataFrame") -> Iterator[str]:
     yield "nodes      N  score  runs  precision  recall    FPR     F1  mean F1"
     for row in table.itertuples():
         numbers = f"{row.precision:>11.2f}{row.recall:>8.2f}{row.fpr:>7.2f}{row.f1:>7.2f}{row.f1_mean:>9.2f}"
         yield f"{row.nodes:>5}{row.n:>7}  {row.score:<6}{row.runs:>5}{numbers}"
 
 
-def _in_words(system):
+def _in_words(system: str) -> str:
     if system == "logistic":
         return f"Coupled logistic maps, r = 4, dynamic noise {MAP_NOISE:g}"
     return f"Coupled Lorenz and Rossler flows by turns, sampled every {FLOW_STEP:g} time units"
@@ -217,16 +212,17 @@ def _in_words(system):
 # --- pictures ---------------------------------------------------------------------------------------------------
 
 
-def _figures(runs, alpha, usual_n):
+def _figures(runs: "pd.DataFrame", alpha: float, usual_n: int) -> "Iterator[tuple[str, Figure]]":
     """Yield ``(stem, figure)`` for every system and number of nodes."""
-    for (system, nodes), part in runs.groupby(["system", "nodes"], sort=False):
+    for system, nodes in dict.fromkeys(zip(runs.system, runs.nodes)):
+        part = runs[(runs.system == system) & (runs.nodes == nodes)]
         panels = list(_panels(part, system, alpha, usual_n))
         if panels:
             title = f"{_in_words(system)}; {nodes} nodes, {part.seed.nunique()} seeds, alpha {alpha:g} where not varied"
             yield f"networks_{system}_{nodes}", _draw(title, list(dict.fromkeys(part.score)), panels)
 
 
-def _panels(runs, system, alpha, usual_n):
+def _panels(runs: "pd.DataFrame", system: str, alpha: float, usual_n: int) -> Iterator[Panel]:
     """Yield ``(title, axis labels, runs, draw)`` for each comparison there are runs for."""
     usual = USUAL[system]
     strengths = at(runs, alpha, n=usual_n)
@@ -253,7 +249,7 @@ def _panels(runs, system, alpha, usual_n):
         yield f"N = {usual_n}, coupling {usual:g}", ("fraction", "network"), each, _measure_map
 
 
-def _draw(title, scores, panels):
+def _draw(title: str, scores: Sequence[str], panels: Sequence[Panel]) -> "Figure":
     """Draw a row of heat maps per score; a column each where there is one map per score."""
     shape = (len(scores), len(panels)) if len(panels) > 1 else (1, len(scores))
     drawn, axes = figure(1.6 + 3.4 * shape[1], 2.8 * shape[0] + 0.6, *shape)
@@ -267,12 +263,12 @@ def _draw(title, scores, panels):
     return drawn
 
 
-def _f1_map(ax, runs, down, across):
+def _f1_map(ax: "Axes", runs: "pd.DataFrame", down: str, across: str) -> "AxesImage":
     table = measured(runs, [down, across]).pivot(index=down, columns=across, values="f1_mean")
     return heat_map(ax, table.to_numpy(), [f"{v:g}" for v in table.index], [f"{v:g}" for v in table.columns])
 
 
-def _measure_map(ax, runs):
+def _measure_map(ax: "Axes", runs: "pd.DataFrame") -> "AxesImage":
     """Draw precision, recall, false positive rate and F1 of every network."""
     table = measured(runs, ["network"])
     values = table[["precision", "recall", "fpr", "f1_mean"]].to_numpy(float)
@@ -281,7 +277,7 @@ def _measure_map(ax, runs):
     )
 
 
-def heat_map(ax, values: np.ndarray, down: list[str], across: list[str]):
+def heat_map(ax: "Axes", values: np.ndarray, down: list[str], across: list[str]) -> "AxesImage":
     """Draw fractions as colours with their numbers; a fraction of nothing is a dash."""
     image = ax.imshow(values, cmap="YlGnBu", vmin=0, vmax=1, aspect="auto")
     for (i, j), value in np.ndenumerate(values):

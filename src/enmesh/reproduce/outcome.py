@@ -1,8 +1,17 @@
 """What an experiment is told, what it returns, and how that becomes files."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from enmesh.inference.progress import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 INK, GREY, DARK, LIGHT, MARK = "#22252b", "#d9d9d9", "#7f7f7f", "#b9c4d6", "#c2410c"
 
@@ -14,19 +23,21 @@ class Job:
     out: Path
     seed: int = 0
     n_jobs: int = 1
-    progress: Any = False
+    progress: bool | Progress = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """Tables (DataFrames) and pictures (Matplotlib figures) by file stem, and a few lines that say what they show."""
 
-    tables: dict[str, Any] = field(default_factory=dict)
-    figures: dict[str, Any] = field(default_factory=dict)
+    tables: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)
+    figures: "Mapping[str, Figure]" = field(default_factory=dict)
     summary: str = ""
 
 
-def figure(width: float, height: float, rows: int = 1, columns: int = 1, **options):
+def figure(
+    width: float, height: float, rows: int = 1, columns: int = 1, **options: Any
+) -> "tuple[Figure, np.ndarray]":
     """Return a figure of its own (no pyplot, no display) and its axes ``(rows, columns)``; sizes in inches."""
     from matplotlib.figure import Figure
 
@@ -55,7 +66,7 @@ def write(outcome: Outcome, name: str, out: Path) -> list[Path]:
     return paths
 
 
-def arrows(graph) -> str:
+def arrows(graph: Mapping[str, Iterable[str]]) -> str:
     """Return ``{target: parents}`` as text such as ``a>b, b>c``; ``none`` without an edge.
 
     >>> arrows({"a": (), "b": ("a",), "c": ("a", "b")})

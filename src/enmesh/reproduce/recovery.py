@@ -61,7 +61,7 @@ def simulated(cell: Cell) -> Series:
     return coupled_flow(graph, **how, system=turns, dt=FLOW_STEP)
 
 
-def recover(cell: Cell, alphas: Sequence[float], n_surrogates: int) -> list[dict]:
+def recover(cell: Cell, alphas: Sequence[float], n_surrogates: int) -> list[dict[str, Any]]:
     """Return for each score and alpha the counts of true and false edges and non-edges, and the graph found.
 
     A system that diverges is reported, not hidden: its one row has an ``error``.
@@ -88,8 +88,10 @@ def found(
 
     TE has alpha 0: no penalty. The graphs are those of `enmesh.infer` with the same score.
     """
-    tee = TEE(estimator=KSG(), alpha=max(alphas), n_surrogates=n_surrogates, seed=seed).with_embedding(series)
-    tea = TEA(estimator=Gaussian()).with_embedding(series)
+    tee = TEE(estimator=KSG(), alpha=max(alphas), n_surrogates=n_surrogates, seed=seed)
+    tee = replace(tee, embedding=tee.with_embedding(series).embedding)
+    tea = TEA(estimator=Gaussian())
+    tea = replace(tea, embedding=tea.with_embedding(series).embedding)
     yield "TE", 0.0, best_graph(TE(estimator=KSG(), embedding=tee.embedding).bind(series))
     for alpha in alphas:
         yield "TEA", alpha, best_graph(replace(tea, alpha=alpha).bind(series))
@@ -113,7 +115,7 @@ def best_graph(scorer: Scorer[Any], tests: Tests | None = None) -> Parents:
     return Exact().run(evaluate, problem).parents
 
 
-def families(nodes: int) -> list[tuple[int, tuple[int, ...]]]:
+def families(nodes: int) -> list[Family]:
     """Return every target with every set of parents."""
     return [
         (target, parents)

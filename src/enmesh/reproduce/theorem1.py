@@ -10,18 +10,26 @@ The identity is exact for Gaussian and Discrete. KSG does not obey the chain rul
 estimation error, which the table shows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh import measures
+from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Discrete, Gaussian
 from enmesh.reproduce.outcome import DARK, INK, LIGHT, MARK, Job, Outcome, arrows, figure
-from enmesh.search.graphs import all_dags
+from enmesh.search.graphs import Parents, all_dags
 from enmesh.significance import significance
 from enmesh.simulate import coupled_map, markov, var
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Graph = Mapping[str, Sequence[str]]
 QUICK = {"n": 2000, "n_surrogates": 499}
 FULL = {"n": 10_000, "n_surrogates": 999}
 TRUTH = "a>b>c"
@@ -53,12 +61,12 @@ def experiment(job: Job, *, n: int, n_surrogates: int) -> Outcome:
     return Outcome(tables={"theorem1": table}, figures={"theorem1": _draw(table)}, summary=_summary(table, n))
 
 
-def both_sides(series, how: dict, test: dict) -> Iterator[dict]:
+def both_sides(series: Series, how: dict[str, Any], test: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield for every acyclic graph, few edges first, both sides of the theorem (nats) and the test of the floor."""
     interaction = measures.stochastic_interaction(series, **how)
     floor = measures.kl_floor(series, **how)
-    truth = _edges(series.truth)
-    p_values: dict[tuple, float] = {}
+    truth = _edges(series.truth or {})
+    p_values: dict[tuple[str, tuple[str, ...]], float] = {}
     for graph in sorted(
         (_named(series, parents) for parents in all_dags(series.n_nodes)), key=_few_edges_first
     ):
@@ -83,25 +91,25 @@ def both_sides(series, how: dict, test: dict) -> Iterator[dict]:
         }
 
 
-def _p_unexplained(series, target, parents, how):
+def _p_unexplained(series: Series, target: str, parents: Sequence[str], how: dict[str, Any]) -> float:
     """p-value of T(all others -> target | parents); 1 where there are no others."""
     others = [name for name in series.names if name != target and name not in parents]
     return significance(series, others, target, given=list(parents), **how).p_value if others else 1.0
 
 
-def _named(series, parents):
+def _named(series: Series, parents: Parents) -> dict[str, tuple[str, ...]]:
     return {name: tuple(series.names[j] for j in some) for name, some in zip(series.names, parents)}
 
 
-def _edges(graph):
+def _edges(graph: Graph) -> frozenset[tuple[str, str]]:
     return frozenset((source, target) for target, sources in graph.items() for source in sources)
 
 
-def _few_edges_first(graph):
+def _few_edges_first(graph: Graph) -> tuple[int, str]:
     return len(_edges(graph)), arrows(graph)
 
 
-def _draw(table):
+def _draw(table: "pd.DataFrame") -> "Figure":
     systems = list(dict.fromkeys(table.system))
     drawn, axes = figure(11.5, 6.6, 1, len(systems), sharey=True)
     for ax, name in zip(axes[0], systems):
@@ -115,7 +123,7 @@ def _draw(table):
     return drawn
 
 
-def _panel(ax, rows):
+def _panel(ax: "Axes", rows: "pd.DataFrame") -> None:
     """Stack the divergence and the transfer entropies of every graph: by the theorem all stacks end at S."""
     place = np.arange(len(rows))
     at_floor = rows.p_at_floor >= LEVEL
@@ -132,7 +140,7 @@ def _panel(ax, rows):
     ax.tick_params(axis="y", length=0)
 
 
-def _summary(table, n):
+def _summary(table: "pd.DataFrame", n: int) -> str:
     lines = [
         f"Theorem 1: KL = S - sum T for all 25 acyclic graphs on three nodes; truth {TRUTH}, N = {n}, nats"
     ]

@@ -15,6 +15,7 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.methods import Method
+from enmesh.options import whole_fields
 from enmesh.search.graphs import Parents, edges, find_cycle, from_edges
 
 Family = tuple[int, tuple[int, ...]]
@@ -79,10 +80,7 @@ class Problem:
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.n_nodes < 1:
-            raise InputError(f"a search needs at least one node, got {self.n_nodes}")
-        if self.max_parents < 0:
-            raise InputError(f"max_parents is {self.max_parents}; it must be 0 or more")
+        whole_fields(self, n_nodes=1, max_parents=0)
         if self.names is not None and len(self.names) != self.n_nodes:
             raise InputError(f"{len(self.names)} names for {self.n_nodes} nodes; give one name per node")
         object.__setattr__(self, "required", frozenset(self.required))

@@ -1,13 +1,27 @@
-"""Checks of what a simulation is given: numbers in range, one value for all nodes or one per node."""
+"""Checks of what a simulation is given: numbers in range, one value for all nodes or links or one for each."""
 
 from collections.abc import Mapping
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
+from enmesh.data.graph_input import flat_parents
 from enmesh.errors import InputError
+from enmesh.options import whole
+
+Graph = Mapping[str, tuple[str, ...]]
+Link = tuple[str, str]
+Value = TypeVar("Value")
 
 
-def per_node(value, names, what) -> dict:
+class Noises(TypedDict, total=False):
+    """Standard deviations of the noise on the state and on the observations."""
+
+    noise: float | Mapping[str, float]
+    obs_noise: float
+
+
+def per_node(value: Value | Mapping[str, Value], names: tuple[str, ...], what: str) -> dict[str, Value]:
     """Return ``{name: value}`` from one value for all nodes or a mapping that has them all."""
     if not isinstance(value, Mapping):
         return dict.fromkeys(names, value)
@@ -18,7 +32,31 @@ def per_node(value, names, what) -> dict:
     return {name: given[name] for name in names}
 
 
-def require_number(name, value, low=-np.inf, high=np.inf, *, open_low=False):
+def per_link(lags: int | Mapping[Link, int], graph: Graph) -> dict[Link, int]:
+    """Return ``{(source, target): lag}`` for all links, from one lag for all or a mapping; links not named have lag 1.
+
+    >>> per_link({("a", "b"): 4}, {"a": (), "b": ("a",), "c": ("b",)})
+    {('a', 'b'): 4, ('b', 'c'): 1}
+    """
+    links = [(source, target) for target, sources in graph.items() for source in sources]
+    if not isinstance(lags, Mapping):
+        return dict.fromkeys(links, whole("lags", lags, 1))
+    unknown = [link for link in lags if link not in links]
+    if unknown:
+        known = ", ".join(f"{source}>{target}" for source, target in links) or "none"
+        raise InputError(f"lags name {unknown[0]!r}; give them by (source, target), the links are {known}")
+    return {link: whole(f"lag of {link[0]}>{link[1]}", lags.get(link, 1), 1) for link in links}
+
+
+def flat_links(graph: Graph, lags: Mapping[Link, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `flat_parents`, and the lag of each link in the order of its drivers."""
+    ordered = [lags[source, target] for target, sources in graph.items() for source in sources]
+    return *flat_parents(graph), np.array(ordered, dtype=np.int64)
+
+
+def require_number(
+    name: str, value: Any, low: float = -np.inf, high: float = np.inf, *, open_low: bool = False
+) -> None:
     """Refuse what is not a finite number (or array of numbers) between low and high."""
     try:
         numbers = np.asarray(list(value.values()) if isinstance(value, Mapping) else value, dtype=float)
@@ -31,9 +69,3 @@ def require_number(name, value, low=-np.inf, high=np.inf, *, open_low=False):
             f"{'over' if open_low else 'of at least'} {low:g}{most}" if low > -np.inf else "that is finite"
         )
         raise InputError(f"{name}={value!r} is not possible; give a number {bound}")
-
-
-def require_count(name, value, low):
-    """Refuse what is not a whole number of at least ``low``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise InputError(f"{name}={value!r} is not possible; give a whole number of at least {low}")

@@ -1,19 +1,21 @@
 """Finite-state networks: nodes that draw their next state from a table given the parents' states."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from enmesh.data.graph_input import flat_parents, parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import per_node, require_count, require_number
+from enmesh.options import whole
+from enmesh.simulate.arguments import Graph, per_link, per_node, require_number
 
 MAX_ROWS = 2**22
 
 
 def boolean(
-    graph, n: int, *, rule: str = "xor", flip: float = 0.1, seed: int = 0, burn_in: int = 100
+    graph: Any, n: int, *, rule: str = "xor", flip: float = 0.1, seed: int = 0, burn_in: int = 100
 ) -> Series:
     """Simulate a noisy Boolean network: a rule of the parents' states, turned over with probability ``flip``.
 
@@ -51,7 +53,7 @@ def boolean(
 
 
 def markov(
-    graph,
+    graph: Any,
     n: int,
     *,
     states: int | Mapping[str, int] = 3,
@@ -79,9 +81,8 @@ def markov(
     True
     """
     graph = parents_of(graph)
-    arity = per_node(states, tuple(graph), "states")
-    for name, count in arity.items():
-        require_count(f"states of {name}", count, 2)
+    given = per_node(states, tuple(graph), "states")
+    arity = {name: whole(f"states of {name}", count, 2) for name, count in given.items()}
     require_number("concentration", concentration, 0, open_low=True)
     _require_small(graph, arity, own=True)
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
@@ -90,12 +91,19 @@ def markov(
     return _simulate(graph, n, tables, arity, own=True, seed=seed, burn_in=burn_in)
 
 
-def _simulate(graph, n, tables, arity, *, own, seed, burn_in):
+def _simulate(
+    graph: Graph,
+    n: int,
+    tables: Mapping[str, np.ndarray],
+    arity: Mapping[str, int],
+    *,
+    own: bool,
+    seed: int,
+    burn_in: int,
+) -> Series:
     from enmesh.simulate import kernels
 
-    require_count("n", n, 3)
-    require_count("burn_in", burn_in, 0)
-    require_count("seed", seed, 0)
+    n, burn_in, seed = whole("n", n, 3), whole("burn_in", burn_in, 0), whole("seed", seed, 0)
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
     widths = np.array([arity[name] for name in graph])
     start = rng.integers(widths)
@@ -109,15 +117,16 @@ def _simulate(graph, n, tables, arity, *, own, seed, burn_in):
         raise InputError(
             f"{', '.join(still)} never left one state; raise flip or concentration, n, or change the seed"
         )
-    return Series(values, list(graph), duplicates="allow", truth=graph)
+    lags = {link: (lag,) for link, lag in per_link(1, graph).items()}
+    return Series(values, list(graph), duplicates="allow", truth=graph, truth_lags=lags)
 
 
-def _rows(graph, arity, name) -> int:
+def _rows(graph: Graph, arity: Mapping[str, int], name: str) -> int:
     """Number of states of a node and its parents together."""
     return arity[name] * int(np.prod([arity[parent] for parent in graph[name]], dtype=float))
 
 
-def _require_small(graph, arity, *, own):
+def _require_small(graph: Graph, arity: Mapping[str, int], *, own: bool) -> None:
     for name, parents in graph.items():
         rows = _rows(graph, arity, name) // (1 if own else arity[name])
         if rows > MAX_ROWS:
@@ -126,12 +135,12 @@ def _require_small(graph, arity, *, own):
             )
 
 
-def _digits(count):
+def _digits(count: int) -> np.ndarray:
     """Return all states of ``count`` Boolean parents, ``(2**count, count)``."""
     return (np.arange(2**count)[:, None] >> np.arange(count)[::-1]) & 1
 
 
-def _random_rule(count, rng):
+def _random_rule(count: int, rng: np.random.Generator) -> np.ndarray:
     """Draw a Boolean function until every argument has an effect."""
     while True:
         table = rng.integers(2, size=(2,) * count)
@@ -139,7 +148,7 @@ def _random_rule(count, rng):
             return table.ravel()
 
 
-RULES = {
+RULES: dict[str, Callable[[int, np.random.Generator], np.ndarray]] = {
     "xor": lambda count, _: _digits(count).sum(1) % 2,
     "and": lambda count, _: _digits(count).min(1),
     "or": lambda count, _: _digits(count).max(1),

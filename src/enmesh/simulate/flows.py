@@ -1,15 +1,16 @@
 """Coupled Lorenz and Rossler flows, alone or mixed in one network, sampled at a fixed step."""
 
 from collections.abc import Mapping
+from typing import Any, Unpack
 
 import numpy as np
 
-from enmesh.data.graph_input import flat_parents, parents_of
+from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import option
-from enmesh.simulate.arguments import per_node, require_number
-from enmesh.simulate.system import GraphDynamicalSystem
+from enmesh.simulate.arguments import Link, Noises, flat_links, per_link, per_node, require_number
+from enmesh.simulate.system import GraphDynamicalSystem, LocalMap, Orbit, Start
 
 
 @option
@@ -41,21 +42,22 @@ class Rossler:
 
 
 FLOWS = {"lorenz": Lorenz(), "rossler": Rossler()}
-System = str | Lorenz | Rossler
+Flow = Lorenz | Rossler
+System = str | Flow
 
 
 def coupled_flow(
-    graph,
+    graph: Any,
     n: int,
     *,
     system: System | Mapping[str, System] = "lorenz",
     coupling: float | Mapping[str, float] = 2.0,
+    lags: int | Mapping[Link, int] = 1,
     dt: float = 0.05,
-    noise: float = 0.0,
-    obs_noise: float = 0.0,
     seed: int = 0,
     transient: float = 50.0,
     tolerance: float = 1e-8,
+    **noises: Unpack[Noises],
 ) -> Series:
     """Simulate flows coupled diffusively through their first coordinate, which is observed every ``dt``.
 
@@ -72,12 +74,16 @@ def coupled_flow(
     coupling
         lambda, for all nodes or by name of the driven node. A driven Rossler system
         runs away from about 3 (driven by Lorenz) or 5 (by Rossler) on; Lorenz systems synchronise at 10.
+    lags
+        Lag of the links, in samples: one number for all, or some of them by ``(source, target)``; the rest is 1.
+        With lag 1 the coupling follows x^ij[0] as it moves. With a larger lag l it reads x^ij[0] at the sample
+        l before the next one and holds it from sample to sample.
     dt
         Sampling step in units of time. It decides what can be seen: too fine, and each node's own past all
         but gives its next value.
     noise, obs_noise
         Standard deviations of the Gaussian noise added to all coordinates of the state at every sample, and
-        to the observations.
+        to the observations; by default 0.
     transient
         Time that is dropped at the start.
     tolerance
@@ -88,22 +94,34 @@ def coupled_flow(
     >>> coupled_flow("a>b", n=100, system={"a": "rossler", "b": "lorenz"}, dt=0.05)
     Series(2 nodes: a, b; 1 trial of 100 samples; dt=0.05)
     """
-    flow = flow_system(
-        graph, system=system, coupling=coupling, dt=dt, noise=noise, obs_noise=obs_noise, tolerance=tolerance
-    )
+    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "dt": dt, "tolerance": tolerance, **noises}
+    flow = flow_system(graph, system=system, **how)
     require_number("transient", transient, 0)
     return flow.simulate(n, seed=seed, burn_in=int(np.ceil(transient / dt)))
 
 
-def flow_system(graph, *, system="lorenz", coupling=2.0, dt=0.05, noise=0.0, obs_noise=0.0, tolerance=1e-8):
+def flow_system(
+    graph: Any,
+    *,
+    system: System | Mapping[str, System] = "lorenz",
+    coupling: float | Mapping[str, float] = 2.0,
+    lags: int | Mapping[Link, int] = 1,
+    dt: float = 0.05,
+    noise: float = 0.0,
+    obs_noise: float = 0.0,
+    tolerance: float = 1e-8,
+) -> GraphDynamicalSystem:
     """Return the `GraphDynamicalSystem` that `coupled_flow` simulates."""
     graph = parents_of(graph)
-    flows = {name: _flow(given) for name, given in per_node(system, tuple(graph), "system").items()}
+    systems: dict[str, System] = per_node(system, tuple(graph), "system")
+    flows = {name: _flow(given) for name, given in systems.items()}
     require_number("coupling", coupling)
     require_number("tolerance", tolerance, 1e-13, 1e-2)
     strengths = per_node(coupling, tuple(graph), "coupling")
+    links = flat_links(graph, per_link(lags, graph))
     return GraphDynamicalSystem(
         graph=graph,
+        lags=lags,
         maps={name: _velocity(flows[name], strengths[name]) for name in graph},
         dim=3,
         noise=noise,
@@ -111,12 +129,12 @@ def flow_system(graph, *, system="lorenz", coupling=2.0, dt=0.05, noise=0.0, obs
         continuous=True,
         dt=dt,
         start=_start(flows),
-        orbit=_compiled(graph, flows, strengths, dt, tolerance),
+        orbit=_compiled(flows, strengths, links, dt, tolerance),
         advice="choose weaker coupling, less noise or other parameters",
     )
 
 
-def _flow(given):
+def _flow(given: System) -> Flow:
     flow = FLOWS.get(given, given) if isinstance(given, str) else given
     if not isinstance(flow, (Lorenz, Rossler)):
         raise InputError(
@@ -125,8 +143,8 @@ def _flow(given):
     return flow
 
 
-def _velocity(flow, strength):
-    def f(own, parents):
+def _velocity(flow: Flow, strength: float) -> LocalMap:
+    def f(own: np.ndarray, parents: tuple[np.ndarray, ...]) -> np.ndarray:
         velocity = flow.velocity(own)
         if parents:
             velocity[0] += strength / len(parents) * sum(parent[0] - own[0] for parent in parents)
@@ -135,7 +153,7 @@ def _velocity(flow, strength):
     return f
 
 
-def _start(flows):
+def _start(flows: Mapping[str, Flow]) -> Start:
     """Return a start near each attractor: between the wings of Lorenz, in the plane of Rossler."""
     lorenz = [isinstance(flow, Lorenz) for flow in flows.values()]
     centres = np.concatenate([(0, 0, 20) if wings else (0, 0, 1) for wings in lorenz])
@@ -143,19 +161,24 @@ def _start(flows):
     return lambda rng, size: centres + spreads * rng.uniform(-1, 1, size)
 
 
-def _compiled(graph, flows, strengths, dt, tolerance):
+def _compiled(
+    flows: Mapping[str, Flow],
+    strengths: Mapping[str, float],
+    links: tuple[np.ndarray, np.ndarray, np.ndarray],
+    dt: float,
+    tolerance: float,
+) -> Orbit:
     rossler = np.array([isinstance(flow, Rossler) for flow in flows.values()])
     parameters = np.array([_parameters(flow) for flow in flows.values()], dtype=float)
-    couplings = np.array([strengths[name] for name in graph], dtype=float)
+    couplings = np.array([strengths[name] for name in flows], dtype=float)
 
-    def orbit(start, noise):
+    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
         from enmesh.simulate import kernels
 
-        network = (couplings, *flat_parents(graph))
-        return kernels.flow_orbit(start, noise, dt, tolerance, rossler, parameters, *network)
+        return kernels.flow_orbit(start, noise, dt, tolerance, rossler, parameters, couplings, *links)
 
     return orbit
 
 
-def _parameters(flow):
+def _parameters(flow: Flow) -> tuple[float, float, float]:
     return (flow.a, flow.b, flow.c) if isinstance(flow, Rossler) else (flow.sigma, flow.rho, flow.beta)

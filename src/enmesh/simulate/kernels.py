@@ -1,6 +1,7 @@
 """Compiled orbits of the ready-made systems. Imported on first use, because numba is slow to load.
 
-Parents come as flat positions: those of node i are ``drivers[offsets[i]:offsets[i + 1]]``.
+Parents come as flat positions: those of node i are ``drivers[offsets[i]:offsets[i + 1]]``, and ``lags`` has the lag of
+each. A link reads its source's state that many samples before the next one, at the earliest that of the start.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ MAX_STEPS = 100_000
 
 
 @njit(cache=True, nogil=True)
-def _reflected(x):
+def _reflected(x: float) -> float:
     if 0.0 <= x <= 1.0:
         return x
     folded = x % 2.0
@@ -19,12 +20,21 @@ def _reflected(x):
 
 
 @njit(cache=True, nogil=True)
-def _unit_map(x, tent, r):
+def _unit_map(x: float, tent: bool, r: float) -> float:
     return r * min(x, 1.0 - x) if tent else r * x * (1.0 - x)
 
 
 @njit(cache=True, nogil=True)
-def unit_map_orbit(start, noise, tent, r, coupling, offsets, drivers):
+def unit_map_orbit(
+    start: np.ndarray,
+    noise: np.ndarray,
+    tent: bool,
+    r: np.ndarray,
+    coupling: np.ndarray,
+    offsets: np.ndarray,
+    drivers: np.ndarray,
+    lags: np.ndarray,
+) -> np.ndarray:
     """Return the orbit of coupled logistic or tent maps, kept in [0, 1]; ``r`` is the slope of a tent."""
     states = np.empty((len(noise) + 1, len(start)))
     states[0] = start
@@ -35,15 +45,25 @@ def unit_map_orbit(start, noise, tent, r, coupling, offsets, drivers):
             first, last = offsets[i], offsets[i + 1]
             if last > first:
                 total = 0.0
-                for j in drivers[first:last]:
-                    total += _unit_map(x[j], tent, r[i])
+                for link in range(first, last):
+                    source = states[max(0, n + 1 - lags[link]), drivers[link]]
+                    total += _unit_map(source, tent, r[i])
                 value = (1.0 - coupling[i]) * value + coupling[i] / (last - first) * total
             states[n + 1, i] = _reflected(value + noise[n, i])
     return states
 
 
 @njit(cache=True, nogil=True)
-def henon_orbit(start, noise, a, b, coupling, offsets, drivers):
+def henon_orbit(
+    start: np.ndarray,
+    noise: np.ndarray,
+    a: np.ndarray,
+    b: float,
+    coupling: np.ndarray,
+    offsets: np.ndarray,
+    drivers: np.ndarray,
+    lags: np.ndarray,
+) -> np.ndarray:
     """Return the orbit of coupled Henon maps, coordinates ``(x_0, y_0, x_1, y_1, ...)``."""
     states = np.empty((len(noise) + 1, len(start)))
     states[0] = start
@@ -54,9 +74,10 @@ def henon_orbit(start, noise, a, b, coupling, offsets, drivers):
             first, last = offsets[i], offsets[i + 1]
             if last > first:
                 total_u, total_v = 0.0, 0.0
-                for j in drivers[first:last]:
-                    total_u += 1.0 - a[i] * x[2 * j] ** 2 + x[2 * j + 1]
-                    total_v += b * x[2 * j]
+                for link in range(first, last):
+                    j, z = drivers[link], states[max(0, n + 1 - lags[link])]
+                    total_u += 1.0 - a[i] * z[2 * j] ** 2 + z[2 * j + 1]
+                    total_v += b * z[2 * j]
                 share = coupling[i] / (last - first)
                 u = (1.0 - coupling[i]) * u + share * total_u
                 v = (1.0 - coupling[i]) * v + share * total_v
@@ -66,7 +87,7 @@ def henon_orbit(start, noise, a, b, coupling, offsets, drivers):
 
 
 @njit(cache=True, nogil=True)
-def linear_orbit(start, noise, matrix):
+def linear_orbit(start: np.ndarray, noise: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return the orbit of x' = matrix x + noise."""
     states = np.empty((len(noise) + 1, len(start)))
     states[0] = start
@@ -80,7 +101,17 @@ def linear_orbit(start, noise, matrix):
 
 
 @njit(cache=True, nogil=True)
-def table_orbit(start, uniforms, tables, origins, widths, arity, own, offsets, drivers):
+def table_orbit(
+    start: np.ndarray,
+    uniforms: np.ndarray,
+    tables: np.ndarray,
+    origins: np.ndarray,
+    widths: np.ndarray,
+    arity: np.ndarray,
+    own: bool,
+    offsets: np.ndarray,
+    drivers: np.ndarray,
+) -> np.ndarray:
     """Return the orbit of finite-state nodes that draw from conditional probability tables.
 
     Node i's rows begin at ``origins[i]`` in ``tables`` (cumulative probabilities); the row is the number with
@@ -103,8 +134,20 @@ def table_orbit(start, uniforms, tables, origins, widths, arity, own, offsets, d
 
 
 @njit(cache=True, nogil=True)
-def _velocity(x, rossler, parameters, coupling, offsets, drivers, out):
-    """Write the velocities of diffusively coupled Lorenz and Rossler systems into ``out``, ``(M, 3)``."""
+def _velocity(
+    x: np.ndarray,
+    rossler: np.ndarray,
+    parameters: np.ndarray,
+    coupling: np.ndarray,
+    offsets: np.ndarray,
+    drivers: np.ndarray,
+    held: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Write the velocities of diffusively coupled Lorenz and Rossler systems into ``out``, ``(M, 3)``.
+
+    A link reads ``held``, or its source as it moves where that is NaN.
+    """
     for i in range(len(x)):
         u, v, w = x[i, 0], x[i, 1], x[i, 2]
         p, q, s = parameters[i, 0], parameters[i, 1], parameters[i, 2]
@@ -113,8 +156,9 @@ def _velocity(x, rossler, parameters, coupling, offsets, drivers, out):
         else:
             out[i, 0], out[i, 1], out[i, 2] = p * (v - u), u * (q - w) - v, u * v - s * w
         first, last = offsets[i], offsets[i + 1]
-        for j in drivers[first:last]:
-            out[i, 0] += coupling[i] / (last - first) * (x[j, 0] - u)
+        for link in range(first, last):
+            source = x[drivers[link], 0] if np.isnan(held[link]) else held[link]
+            out[i, 0] += coupling[i] / (last - first) * (source - u)
 
 
 # The pair of Dormand and Prince (1980), orders 5 and 4: stage weights, of which the last row is the step
@@ -133,7 +177,19 @@ ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 5
 
 
 @njit(cache=True, nogil=True)
-def _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, drivers):
+def _attempt(
+    x: np.ndarray,
+    h: float,
+    k: np.ndarray,
+    new: np.ndarray,
+    tolerance: float,
+    rossler: np.ndarray,
+    parameters: np.ndarray,
+    coupling: np.ndarray,
+    offsets: np.ndarray,
+    drivers: np.ndarray,
+    held: np.ndarray,
+) -> float:
     """Write the state one step of length ``h`` after ``x`` into ``new``; return its error in tolerances.
 
     ``k`` holds the velocities of the seven stages; the first must be known, the last is that of ``new``.
@@ -146,7 +202,7 @@ def _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, dr
                 for earlier in range(stage + 1):
                     slope += STAGES[stage, earlier] * k[earlier, i, c]
                 new[i, c] = x[i, c] + h * slope
-        _velocity(new, rossler, parameters, coupling, offsets, drivers, k[stage + 1])
+        _velocity(new, rossler, parameters, coupling, offsets, drivers, held, k[stage + 1])
     total = 0.0
     for i in range(m):
         for c in range(3):
@@ -158,24 +214,39 @@ def _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, dr
 
 
 @njit(cache=True, nogil=True)
-def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offsets, drivers):
+def flow_orbit(
+    start: np.ndarray,
+    noise: np.ndarray,
+    dt: float,
+    tolerance: float,
+    rossler: np.ndarray,
+    parameters: np.ndarray,
+    coupling: np.ndarray,
+    offsets: np.ndarray,
+    drivers: np.ndarray,
+    lags: np.ndarray,
+) -> np.ndarray:
     """Return samples of coupled flows every ``dt``, integrated with steps of adaptive length.
 
     The length carries over from sample to sample; a step ends on each sample, where noise is added. NaN once
-    the state has run away, or the steps have shrunk to nothing.
+    the state has run away, or the steps have shrunk to nothing. Links with a lag over 1 hold their source's sample.
     """
     m = len(rossler)
     states = np.full((len(noise) + 1, 3 * m), np.nan)
     states[0] = start
     x, new, k = start.copy().reshape(m, 3), np.empty((m, 3)), np.empty((7, m, 3))
+    held = np.full(len(drivers), np.nan)
     usual = dt / 8
     for n in range(len(noise)):
         done, steps = 0.0, 0
-        _velocity(x, rossler, parameters, coupling, offsets, drivers, k[0])
+        for link in range(len(drivers)):
+            if lags[link] > 1:
+                held[link] = states[max(0, n + 1 - lags[link]), 3 * drivers[link]]
+        _velocity(x, rossler, parameters, coupling, offsets, drivers, held, k[0])
         while done < dt:
             last = usual >= dt - done
             h = dt - done if last else usual
-            error = _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, drivers)
+            error = _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, drivers, held)
             if error <= 1.0:
                 longer = h * min(5.0, 0.9 * max(error, 1e-10) ** -0.2)
                 usual = max(usual, longer) if last else longer

@@ -1,28 +1,30 @@
 """Vector autoregression: linear Gaussian systems, whose transfer entropies have closed forms."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import per_node, require_number
-from enmesh.simulate.system import GraphDynamicalSystem
+from enmesh.simulate.arguments import Graph, Link, Noises, per_link, per_node, require_number
+from enmesh.simulate.system import GraphDynamicalSystem, LocalMap
 
 
 def var(
-    graph=None,
+    graph: Any = None,
     n: int = 1000,
     *,
     coupling: float = 0.4,
     own: float = 0.5,
-    coefficients=None,
+    lags: int | Mapping[Link, int] = 1,
+    coefficients: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-    noise: float = 1.0,
-    obs_noise: float = 0.0,
     seed: int = 0,
     burn_in: int = 1000,
+    **noises: Unpack[Noises],
 ) -> Series:
     """Simulate a vector autoregression x_{n+1} = sum_l A_l x_{n+1-l} + v.
 
@@ -33,27 +35,42 @@ def var(
         where column drives row.
     n
         Number of samples, after ``burn_in`` are dropped.
+    lags
+        Lag l at which a link acts: its coefficient stands in A_l. One number for all links, or some of them by
+        ``(source, target)``; the rest is 1. Own pasts act at lag 1.
     coefficients
         Instead of a graph: A ``(M, M)``, row driven by column, or A_1 ... A_L ``(L, M, M)``. An edge is any
-        coefficient that is not 0.
+        coefficient that is not 0; its lags are those l where it is not.
     names
         Names of the nodes with ``coefficients``; by default ``x0, x1, ...``.
     noise
-        Standard deviation of v, for all nodes or by name.
+        Standard deviation of v, for all nodes or by name; by default 1.
     obs_noise
-        Standard deviation of the observation noise.
+        Standard deviation of the observation noise; by default 0.
 
     Examples
     --------
     >>> var(coefficients=[[0.5, 0.0], [0.4, 0.5]], n=100).truth
     {'x0': (), 'x1': ('x0',)}
+    >>> var({"b": ["a"], "c": ["b"]}, n=100, lags={("a", "b"): 4}).truth_lags
+    {('a', 'b'): (4,), ('b', 'c'): (1,)}
     """
-    given = {"coefficients": coefficients, "names": names, "noise": noise, "obs_noise": obs_noise}
-    system = var_system(graph, coupling=coupling, own=own, **given)
+    how: dict[str, Any] = {"coefficients": coefficients, "names": names, **noises}
+    system = var_system(graph, coupling=coupling, own=own, lags=lags, **how)
     return system.simulate(n, seed=seed, burn_in=burn_in)
 
 
-def var_system(graph=None, *, coupling=0.4, own=0.5, coefficients=None, names=None, noise=1.0, obs_noise=0.0):
+def var_system(
+    graph: Any = None,
+    *,
+    coupling: float = 0.4,
+    own: float = 0.5,
+    lags: int | Mapping[Link, int] = 1,
+    coefficients: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    noise: float | Mapping[str, float] = 1.0,
+    obs_noise: float = 0.0,
+) -> GraphDynamicalSystem:
     """Return the `GraphDynamicalSystem` that `var` simulates; each node's state is its last L values."""
     if (graph is None) == (coefficients is None):
         raise InputError("give either a graph or coefficients")
@@ -61,20 +78,26 @@ def var_system(graph=None, *, coupling=0.4, own=0.5, coefficients=None, names=No
         require_number("coupling", coupling)
         require_number("own", own)
         graph = parents_of(graph)
-        lags = _from_graph(graph, coupling, own)
+        delays = per_link(lags, graph)
+        a = _from_graph(graph, coupling, own, delays)
+        truth: dict[Link, tuple[int, ...]] = {link: (lag,) for link, lag in delays.items()}
     else:
-        lags = _as_lags(coefficients)
-        graph = _graph_of(lags, names)
+        if lags != 1:
+            raise InputError("lags belong to a graph; give coefficients of shape (lags, M, M) instead")
+        a = _as_lags(coefficients)
+        graph = _graph_of(a, names)
+        truth = _lags_of(graph, a)
     require_number("noise", noise, 0)
-    order, m = lags.shape[:2]
-    matrix = _companion(lags)
+    order, m = a.shape[:2]
+    matrix = _companion(a)
     _require_stable(matrix)
     scale = np.zeros((m, order))
     scale[:, 0] = list(per_node(noise, tuple(graph), "noise").values())
     return GraphDynamicalSystem(
         graph=graph,
-        maps={name: _local_map(graph, lags, name) for name in graph},
+        maps={name: _local_map(graph, a, name) for name in graph},
         dim=order,
+        truth_lags=truth,
         noise=scale.ravel(),
         obs_noise=obs_noise,
         start=lambda rng, size: np.zeros(size),
@@ -83,15 +106,24 @@ def var_system(graph=None, *, coupling=0.4, own=0.5, coefficients=None, names=No
     )
 
 
-def _from_graph(graph, coupling, own):
+def _from_graph(graph: Graph, coupling: float, own: float, lags: Mapping[Link, int]) -> np.ndarray:
+    """Return A_1 ... A_L: ``own`` on the diagonal of A_1, the coupling of each link in the matrix of its lag."""
     names = list(graph)
-    matrix = np.diag(np.full(len(names), float(own)))
-    for i, parents in enumerate(graph.values()):
-        matrix[i, [names.index(parent) for parent in parents]] = coupling
-    return matrix[None]
+    a = np.zeros((max(lags.values(), default=1), len(names), len(names)))
+    a[0] = np.diag(np.full(len(names), float(own)))
+    for (source, target), lag in lags.items():
+        a[lag - 1, names.index(target), names.index(source)] = coupling
+    return a
 
 
-def _as_lags(coefficients):
+def _lags_of(graph: Graph, a: np.ndarray) -> dict[Link, tuple[int, ...]]:
+    """Return for each link the lags at which its coefficient is not 0."""
+    names = list(graph)
+    at = {(s, t): a[:, names.index(t), names.index(s)] for t, sources in graph.items() for s in sources}
+    return {link: tuple((np.flatnonzero(some) + 1).tolist()) for link, some in at.items()}
+
+
+def _as_lags(coefficients: ArrayLike | None) -> np.ndarray:
     try:
         lags = np.asarray(coefficients, dtype=float)
     except (TypeError, ValueError):
@@ -102,7 +134,7 @@ def _as_lags(coefficients):
     return lags
 
 
-def _graph_of(lags, names):
+def _graph_of(lags: np.ndarray, names: Sequence[str] | None) -> Graph:
     names = [f"x{i}" for i in range(lags.shape[1])] if names is None else [str(name) for name in names]
     if len(names) != lags.shape[1]:
         raise InputError(f"{len(names)} names for {lags.shape[1]} nodes; give one per node")
@@ -110,7 +142,7 @@ def _graph_of(lags, names):
     return {t: tuple(s for j, s in enumerate(names) if j != i and driven[i, j]) for i, t in enumerate(names)}
 
 
-def _companion(lags):
+def _companion(lags: np.ndarray) -> np.ndarray:
     """Return the matrix that advances the joint state, whose coordinates are (node, lag)."""
     order, m, _ = lags.shape
     matrix = np.zeros((m, order, m, order))
@@ -120,7 +152,7 @@ def _companion(lags):
     return matrix.reshape(m * order, m * order)
 
 
-def _require_stable(matrix):
+def _require_stable(matrix: np.ndarray) -> None:
     radius = np.abs(np.linalg.eigvals(matrix)).max()
     if radius >= 1:
         raise InputError(
@@ -128,11 +160,11 @@ def _require_stable(matrix):
         )
 
 
-def _local_map(graph, lags, name):
+def _local_map(graph: Graph, lags: np.ndarray, name: str) -> LocalMap:
     position = {node: i for i, node in enumerate(graph)}
     i, parents = position[name], graph[name]
 
-    def f(own, states):
+    def f(own: np.ndarray, states: tuple[np.ndarray, ...]) -> np.ndarray:
         driven = sum(lags[:, i, position[p]] @ state for p, state in zip(parents, states))
         value = lags[:, i, i] @ own + driven
         return np.concatenate([[value], own[:-1]])
@@ -140,7 +172,7 @@ def _local_map(graph, lags, name):
     return f
 
 
-def _orbit(start, kicks, matrix):
+def _orbit(start: np.ndarray, kicks: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     from enmesh.simulate import kernels
 
     return kernels.linear_orbit(start, kicks, matrix)

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial, reduce
+from typing import Any, Unpack
 
 import numpy as np
 
-from enmesh.data.graph_input import flat_parents, parents_of
+from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import per_node, require_number
-from enmesh.simulate.system import GraphDynamicalSystem
+from enmesh.simulate.arguments import Link, Noises, flat_links, per_node, require_number
+from enmesh.simulate.system import GraphDynamicalSystem, LocalMap, Orbit
+
+Map = Callable[[np.ndarray], np.ndarray]
 
 # Doubling shifts the bits out of a binary number: the tent map of slope 2 is at 0 after 53 steps and stays.
 TENT_SLOPE = 2 - 1e-9
@@ -19,23 +23,23 @@ HIGHEST_R = {"logistic": 4.0, "tent": 4.0, "henon": np.inf}
 
 
 def coupled_map(
-    graph,
+    graph: Any,
     n: int,
     *,
-    map: str | Callable[[np.ndarray], np.ndarray] = "logistic",
+    map: str | Map = "logistic",
     r: float | Mapping[str, float] | None = None,
     coupling: float | Mapping[str, float] = 0.3,
-    noise: float = 0.0,
-    obs_noise: float = 0.0,
+    lags: int | Mapping[Link, int] = 1,
     seed: int = 0,
     burn_in: int = 1000,
     domain: tuple[float, float] | None = None,
+    **noises: Unpack[Noises],
 ) -> Series:
     """Simulate coupled maps with mean-field coupling and observe their first coordinate.
 
     x^i_{n+1} = (1 - e) g^i(x^i_n) + (e / p^i) sum_j g^i(x^ij_n) + v   (paper eq. coupled-map)
 
-    A node without parents follows x^i_{n+1} = g^i(x^i_n) + v.
+    A node without parents follows x^i_{n+1} = g^i(x^i_n) + v. A link with lag l reads x^ij_{n+1-l} instead of x^ij_n.
 
     Parameters
     ----------
@@ -52,9 +56,11 @@ def coupled_map(
     coupling
         e in [0, 1], for all nodes or by name of the driven node. Logistic maps with r = 4 synchronise from
         about 0.5 on, and then neither tells anything about the other.
+    lags
+        Lag l of the links, in samples: one number for all, or some of them by ``(source, target)``; the rest is 1.
     noise, obs_noise
-        Standard deviations of the Gaussian noise on state and observation. Logistic and tent states that
-        noise pushes out of [0, 1] are reflected at its ends.
+        Standard deviations of the Gaussian noise on state and observation, by default 0. Logistic and tent states
+        that noise pushes out of [0, 1] are reflected at its ends.
     domain
         Interval within which the states of a user's map are kept in the same way, and from which they start
         (without one: no limits, start in [0, 1]).
@@ -63,18 +69,29 @@ def coupled_map(
     --------
     >>> coupled_map({"b": ["a"], "c": ["b"]}, n=100, seed=1)
     Series(3 nodes: a, b, c; 1 trial of 100 samples; dt=1)
+    >>> coupled_map("a>b, b>c", n=100, lags=3).truth_lags
+    {('a', 'b'): (3,), ('b', 'c'): (3,)}
     """
-    noises = {"noise": noise, "obs_noise": obs_noise}
-    system = map_system(graph, map=map, r=r, coupling=coupling, **noises, domain=domain)
-    return system.simulate(n, seed=seed, burn_in=burn_in)
+    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "domain": domain, **noises}
+    return map_system(graph, map=map, r=r, **how).simulate(n, seed=seed, burn_in=burn_in)
 
 
-def map_system(graph, *, map="logistic", r=None, coupling=0.3, noise=0.0, obs_noise=0.0, domain=None):
+def map_system(
+    graph: Any,
+    *,
+    map: str | Map = "logistic",
+    r: float | Mapping[str, float] | None = None,
+    coupling: float | Mapping[str, float] = 0.3,
+    lags: int | Mapping[Link, int] = 1,
+    noise: float = 0.0,
+    obs_noise: float = 0.0,
+    domain: tuple[float, float] | None = None,
+) -> GraphDynamicalSystem:
     """Return the `GraphDynamicalSystem` that `coupled_map` simulates."""
     graph = parents_of(graph)
     require_number("coupling", coupling, 0, 1)
     strengths = per_node(coupling, tuple(graph), "coupling")
-    common = {"graph": graph, "noise": noise, "obs_noise": obs_noise}
+    common = {"graph": graph, "lags": lags, "noise": noise, "obs_noise": obs_noise}
     if callable(map):
         if r is not None:
             raise InputError("r belongs to the named maps; put the parameters of your own map into it")
@@ -95,9 +112,11 @@ def reflect(states: np.ndarray, low: float = 0.0, high: float = 1.0) -> np.ndarr
     return np.where((states >= low) & (states <= high), states, low + np.minimum(folded, 2 * width - folded))
 
 
-def _named_system(common, map, r, strengths):
+def _named_system(
+    common: dict[str, Any], map: str, r: Mapping[str, float], strengths: Mapping[str, float]
+) -> GraphDynamicalSystem:
     g = {"logistic": _logistic, "tent": _tent, "henon": _henon}[map]
-    maps = {name: _local_map(lambda z, r=r[name]: g(z, r), strengths[name]) for name in common["graph"]}
+    maps = {name: _local_map(partial(g, r=r[name]), strengths[name]) for name in common["graph"]}
     advice = f"choose another r than {_shown(r)}, less noise or weaker coupling"
     system = GraphDynamicalSystem(
         **common,
@@ -107,13 +126,13 @@ def _named_system(common, map, r, strengths):
         start=_henon_start if map == "henon" else _unit_start,
         advice=advice,
     )
-    return replace(system, orbit=_compiled(map, common["graph"], r, strengths))
+    return replace(system, orbit=_compiled(map, system, r, strengths))
 
 
-def _local_map(g, strength):
+def _local_map(g: Map, strength: float) -> LocalMap:
     """Return f^i of eq. coupled-map."""
 
-    def f(own, parents):
+    def f(own: np.ndarray, parents: tuple[np.ndarray, ...]) -> np.ndarray:
         if not parents:
             return g(own)
         return (1 - strength) * g(own) + strength / len(parents) * sum(g(parent) for parent in parents)
@@ -121,21 +140,26 @@ def _local_map(g, strength):
     return f
 
 
-def _compiled(map, graph, r, strengths):
-    def orbit(start, noise):
+def _compiled(
+    map: str, system: GraphDynamicalSystem, r: Mapping[str, float], strengths: Mapping[str, float]
+) -> Orbit:
+    links = flat_links(system.graph, system.delays)
+    rs, es = (np.array([values[name] for name in system.graph], dtype=float) for values in (r, strengths))
+
+    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
         from enmesh.simulate import kernels
 
-        offsets, drivers = flat_parents(graph)
-        rs, es = (np.array([values[name] for name in graph], dtype=float) for values in (r, strengths))
         if map == "henon":
-            return kernels.henon_orbit(start, noise, rs, HENON_B, es, offsets, drivers)
-        rs = rs if map == "logistic" else np.minimum(rs / 2, TENT_SLOPE)
-        return kernels.unit_map_orbit(start, noise, map == "tent", rs, es, offsets, drivers)
+            return kernels.henon_orbit(start, noise, rs, HENON_B, es, *links)
+        slopes = rs if map == "logistic" else np.minimum(rs / 2, TENT_SLOPE)
+        return kernels.unit_map_orbit(start, noise, map == "tent", slopes, es, *links)
 
     return orbit
 
 
-def _user_system(common, g, strengths, domain):
+def _user_system(
+    common: dict[str, Any], g: Map, strengths: Mapping[str, float], domain: tuple[float, float] | None
+) -> GraphDynamicalSystem:
     low, high = (0.0, 1.0) if domain is None else domain
     if not low < high:
         raise InputError(f"domain={domain!r} is empty; give (low, high)")
@@ -149,41 +173,48 @@ def _user_system(common, g, strengths, domain):
     return replace(system, orbit=_vectorised(system, g, strengths))
 
 
-def _vectorised(system, g, strengths):
-    """Return the orbit with g applied to all nodes at once, the mean over parents a matrix product."""
+def _vectorised(system: GraphDynamicalSystem, g: Map, strengths: Mapping[str, float]) -> Orbit:
+    """Return the orbit with g applied to all nodes at once, the mean over parents a matrix product for each lag."""
     names = system.names
-    mixing = np.zeros((len(names),) * 2)
+    mixing = {lag: np.zeros((len(names),) * 2) for lag in sorted({1, *system.delays.values()})}
     for i, (name, parents) in enumerate(system.graph.items()):
-        mixing[i, i] = 1 - strengths[name] if parents else 1
+        mixing[1][i, i] = 1 - strengths[name] if parents else 1
         for parent in parents:
-            mixing[i, names.index(parent)] = strengths[name] / len(parents)
+            lag = system.delays[parent, name]
+            mixing[lag][i, names.index(parent)] = strengths[name] / len(parents)
 
-    def orbit(start, noise):
-        step = {"maps": lambda states, _: mixing @ g(states), "confine": system.confine}
-        return GraphDynamicalSystem(graph={"all": ()}, dim=len(names), **step).run(start, noise)
+    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        images: list[np.ndarray] = []
+
+        def step(states: np.ndarray, _: tuple[np.ndarray, ...]) -> np.ndarray:
+            images.append(g(states))
+            return reduce(np.add, (m @ images[max(0, len(images) - lag)] for lag, m in mixing.items()))
+
+        whole = GraphDynamicalSystem(graph={"all": ()}, dim=len(names), maps=step, confine=system.confine)
+        return whole.run(start, noise)
 
     return orbit
 
 
-def _logistic(z, r):
+def _logistic(z: np.ndarray, r: float) -> np.ndarray:
     return r * z * (1 - z)
 
 
-def _tent(z, r):
+def _tent(z: np.ndarray, r: float) -> np.ndarray:
     return min(r / 2, TENT_SLOPE) * np.minimum(z, 1 - z)
 
 
-def _henon(z, r):
+def _henon(z: np.ndarray, r: float) -> np.ndarray:
     return np.array([1 - r * z[0] ** 2 + z[1], HENON_B * z[0]])
 
 
-def _unit_start(rng, size):
+def _unit_start(rng: np.random.Generator, size: int) -> np.ndarray:
     return rng.uniform(0.1, 0.9, size)
 
 
-def _henon_start(rng, size):
+def _henon_start(rng: np.random.Generator, size: int) -> np.ndarray:
     return rng.uniform(-0.1, 0.1, size)
 
 
-def _shown(r):
+def _shown(r: Mapping[str, float]) -> str:
     return ", ".join(f"{value:g}" for value in dict.fromkeys(r.values()))

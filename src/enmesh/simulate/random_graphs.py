@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import require_count, require_number
+from enmesh.options import whole
+from enmesh.simulate.arguments import require_number
 
 
 def random_dag(
@@ -25,10 +26,9 @@ def random_dag(
     >>> random_dag(3, density=1.0, seed=1)
     {'x0': (), 'x1': ('x0',), 'x2': ('x0', 'x1')}
     """
-    require_count("n_nodes", n_nodes, 1)
+    n_nodes = whole("n_nodes", n_nodes, 1)
     require_number("density", density, 0, 1)
-    most = n_nodes if max_parents is None else max_parents
-    require_count("max_parents", most, 0)
+    most = n_nodes if max_parents is None else whole("max_parents", max_parents, 0)
     names = [f"x{i}" for i in range(n_nodes)] if names is None else [str(name) for name in names]
     if len(set(names)) != n_nodes:
         raise InputError(f"{len(set(names))} different names for {n_nodes} nodes; give one per node")

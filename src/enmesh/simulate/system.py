@@ -7,16 +7,20 @@ it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import per_node, require_count, require_number
+from enmesh.options import whole
+from enmesh.simulate.arguments import Link, per_link, per_node, require_number
 
 LocalMap = Callable[[np.ndarray, tuple[np.ndarray, ...]], np.ndarray]
 Observation = Callable[[np.ndarray], np.ndarray]
+Start = Callable[[np.random.Generator, int], np.ndarray]
+Orbit = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 # A spread this small, relative to the values, is rounding error.
 AT_REST = 1e-12
@@ -39,6 +43,8 @@ class GraphDynamicalSystem:
     x^i_{n+1} = f^i(x^i_n, <x^ij_n>_j) + v_f   (paper eq. dynamics)
     y^i_{n+1} = psi^i(x^i_{n+1}) + v_psi       (paper eq. observation)
 
+    A link with lag l gives f^i the parent's state x^ij_{n+1-l} instead; before the start a parent is at its start.
+
     Attributes
     ----------
     graph
@@ -60,13 +66,20 @@ class GraphDynamicalSystem:
         Whether ``maps`` are velocities, to be integrated over ``dt`` for each sample.
     dt
         Sampling step.
+    lags
+        How many samples before the next one a parent's state is read: one number for all links, or some of them by
+        ``(source, target)``; the rest is 1. In a continuous system a link with lag 1 follows its parent as it moves;
+        one with a larger lag reads the parent's state at that sample and holds it over the step.
+    truth_lags
+        The lags that the series reports as the truth; by default ``lags``. Give them where a node's state itself holds
+        past values.
     confine
         Brings a state that noise has pushed out of the domain back into it.
     start
         ``start(rng, size)``: a state to begin with.
     orbit
         ``orbit(start, noise)``, states ``(steps + 1, sum of d)`` for noise ``(steps, sum of d)``: a compiled
-        twin of the maps. Set it to None when you exchange the maps.
+        twin of the maps. Set it to None when you exchange the maps or the lags.
     advice
         What to change when the state diverges.
 
@@ -88,13 +101,18 @@ class GraphDynamicalSystem:
     obs_noise: float = 0.0
     continuous: bool = False
     dt: float = 1.0
+    lags: int | Mapping[Link, int] = 1
+    truth_lags: Mapping[Link, tuple[int, ...]] | None = None
     confine: Callable[[np.ndarray], np.ndarray] | None = None
-    start: Callable[[np.random.Generator, int], np.ndarray] = uniform_start
-    orbit: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = field(default=None, repr=False)
+    start: Start = uniform_start
+    orbit: Orbit | None = field(default=None, repr=False)
     advice: str = "lower the noise or start elsewhere"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "graph", parents_of(self.graph))
+        object.__setattr__(self, "lags", per_link(self.lags, self.graph))
+        if self.truth_lags is None:
+            object.__setattr__(self, "truth_lags", {link: (lag,) for link, lag in self.delays.items()})
         for name in ("maps", "observe", "dim"):
             object.__setattr__(self, name, per_node(getattr(self, name), self.names, name))
         for name in ("noise", "obs_noise"):
@@ -109,24 +127,35 @@ class GraphDynamicalSystem:
     @property
     def columns(self) -> dict[str, slice]:
         """Where each node's coordinates lie in the joint state."""
-        ends = np.cumsum([self.dim[name] for name in self.names])
-        return {name: slice(int(end) - self.dim[name], int(end)) for name, end in zip(self.names, ends)}
+        dims = cast(Mapping[str, int], self.dim)
+        ends = np.cumsum([dims[name] for name in self.names])
+        return {name: slice(int(end) - dims[name], int(end)) for name, end in zip(self.names, ends)}
 
-    def local_maps(self, state: np.ndarray) -> np.ndarray:
-        """Apply every f^i to the joint state at once: the global map f, or the joint velocity."""
-        at, result = self.columns, np.empty_like(state)
+    @property
+    def delays(self) -> Mapping[Link, int]:
+        """Lag of every link."""
+        return cast(Mapping[Link, int], self.lags)
+
+    def local_maps(self, state: np.ndarray, held: Mapping[Link, np.ndarray] | None = None) -> np.ndarray:
+        """Apply every f^i to the joint state at once: the global map f, or the joint velocity.
+
+        ``held`` has the parents' states of links that do not read them from ``state``.
+        """
+        at, result, held = self.columns, np.empty_like(state), held or {}
+        maps = cast(Mapping[str, LocalMap], self.maps)
         for name, parents in self.graph.items():
-            result[at[name]] = self.maps[name](state[at[name]], tuple(state[at[p]] for p in parents))
+            read = tuple(held[p, name] if (p, name) in held else state[at[p]] for p in parents)
+            result[at[name]] = maps[name](state[at[name]], read)
         return result
 
-    def step(self, state: np.ndarray) -> np.ndarray:
-        """Advance the joint state by one sample, without noise."""
+    def step(self, state: np.ndarray, held: Mapping[Link, np.ndarray] | None = None) -> np.ndarray:
+        """Advance the joint state by one sample, without noise; ``held`` as in `local_maps`."""
         if not self.continuous:
-            return self.local_maps(state)
+            return self.local_maps(state, held)
         from scipy.integrate import solve_ivp
 
         run = solve_ivp(
-            lambda _, x: self.local_maps(x), (0, self.dt), state, "DOP853", rtol=1e-11, atol=1e-11
+            lambda _, x: self.local_maps(x, held), (0, self.dt), state, "DOP853", rtol=1e-11, atol=1e-11
         )
         return run.y[:, -1] if run.success else np.full_like(state, np.nan)
 
@@ -135,19 +164,20 @@ class GraphDynamicalSystem:
         confine = self.confine or (lambda state: state)
         states = np.full((len(noise) + 1, len(start)), np.nan)
         states[0] = start
+        at, late = self.columns, {link: lag for link, lag in self.delays.items() if lag > 1}
         with np.errstate(over="ignore", invalid="ignore"):
             for n, kick in enumerate(noise):
-                states[n + 1] = confine(self.step(states[n]) + kick)
+                held = {link: states[max(0, n + 1 - lag), at[link[0]]] for link, lag in late.items()}
+                states[n + 1] = confine(self.step(states[n], held) + kick)
                 if not np.isfinite(states[n + 1]).all():
                     break
         return states
 
     def states(self, n: int, *, seed: int = 0, burn_in: int = 1000) -> np.ndarray:
         """Return the hidden states x, ``(n, sum of d)``, after ``burn_in`` samples are dropped."""
-        require_count("n", n, 3)
-        require_count("burn_in", burn_in, 0)
+        n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
         begin, dynamic, _ = _streams(seed)
-        size = sum(self.dim.values())
+        size = sum(cast(Mapping[str, int], self.dim).values())
         start = np.asarray(self.start(begin, size), dtype=float)
         noise = dynamic.standard_normal((burn_in + n - 1, size)) * self.noise
         states = (self.orbit or self.run)(start, noise)
@@ -155,25 +185,27 @@ class GraphDynamicalSystem:
         return states[burn_in:]
 
     def simulate(self, n: int, *, seed: int = 0, burn_in: int = 1000) -> Series:
-        """Return ``n`` observations of every node as a `Series` whose ``truth`` is the graph.
+        """Return ``n`` observations of every node as a `Series` whose ``truth`` is the graph, with ``truth_lags``.
 
         Start, dynamic noise and observation noise have random streams of their own: a longer run continues a
         shorter one, and observation noise leaves the hidden trajectory as it is.
         """
         states = self.states(n, seed=seed, burn_in=burn_in)
-        values = np.column_stack([self.observe[name](states[:, at]) for name, at in self.columns.items()])
+        observe = cast(Mapping[str, Observation], self.observe)
+        values = np.column_stack([observe[name](states[:, at]) for name, at in self.columns.items()])
         self._require_motion(values)
         values = values + self.obs_noise * _streams(seed)[2].standard_normal(values.shape)
-        return Series(values, self.names, self.dt, duplicates="allow", truth=self.graph)
+        truth: dict[str, Any] = {"truth": self.graph, "truth_lags": self.truth_lags}
+        return Series(values, self.names, self.dt, duplicates="allow", **truth)
 
-    def _require_finite(self, states):
+    def _require_finite(self, states: np.ndarray) -> None:
         lost = ~np.isfinite(states)
         if lost.any():
             step = int(lost.any(1).argmax())
             named = [name for name, at in self.columns.items() if lost[step, at].any()]
             raise InputError(f"the state of {', '.join(named)} diverged at step {step}; {self.advice}")
 
-    def _require_motion(self, values):
+    def _require_motion(self, values: np.ndarray) -> None:
         spread, size = np.ptp(values, axis=0), np.abs(values).max(axis=0)
         still = [name for name, resting in zip(self.names, spread <= AT_REST * size) if resting]
         if still and self.obs_noise == 0:
@@ -182,7 +214,7 @@ class GraphDynamicalSystem:
             )
 
 
-def _streams(seed):
+def _streams(seed: int) -> list[np.random.Generator]:
     """Return generators for start, dynamic noise and observation noise."""
-    require_count("seed", seed, 0)
-    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3)]
+    children = np.random.SeedSequence(whole("seed", seed, 0)).spawn(3)
+    return [np.random.default_rng(child) for child in children]

@@ -18,8 +18,13 @@ RUNGE = (
 class LocalPermute(Surrogate):
     """Shuffle the source among samples with similar z, which keeps its dependence on z (after Runge 2018).
 
-    Each sample swaps its vector with that of one of its ``neighbours`` nearest samples in z, in random order, twice
-    over. With discrete z the shuffle is among samples of the same state.
+    Each sample swaps its vector with that of one of its nearest samples in z, in random order, twice over. With
+    discrete z the shuffle is among samples of the same state.
+
+    Attributes
+    ----------
+    neighbours
+        Number of nearest samples in z to choose from.
     """
 
     cli_name = "local"

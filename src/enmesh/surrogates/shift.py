@@ -18,8 +18,12 @@ FEW = 256
 class CircularShift(Surrogate):
     """Shift the source in time, around the end of its trial: keeps its dynamics, cuts its tie to the target.
 
-    Shifts are at least ``min_shift``: by default the embedding's span plus the source's decorrelation time. Each trial
-    has its own shift; no shift of a trial is used twice before all were.
+    Each trial has its own shift; no shift of a trial is used twice before all were.
+
+    Attributes
+    ----------
+    min_shift
+        Smallest shift in samples; by default the embedding's span plus the source's decorrelation time.
     """
 
     cli_name = "shift"
