@@ -160,6 +160,15 @@ def kl_entropy(x, k):
     return digamma(len(x)) - digamma(k) + x.shape[1] * np.mean(np.log(2 * kth)) + np.log(scale).sum()
 
 
+def copula_entropy(x, k):
+    """Entropies of the columns by neighbours, less what a normal copula makes them share."""
+    from scipy.stats import norm, rankdata
+
+    scores = np.column_stack([norm.ppf((rankdata(column) - 0.5) / len(x)) for column in x.T])
+    correlation = np.corrcoef(scores.T).reshape((x.shape[1],) * 2)
+    return sum(kl_entropy(column[:, None], k) for column in x.T) + np.linalg.slogdet(correlation)[1] / 2
+
+
 def box_entropy(x, width):
     scale = x.std(0, ddof=1)
     inside = (block_distances((x - x.mean(0)) / scale) <= width).sum(1)
