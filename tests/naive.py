@@ -95,6 +95,38 @@ def discrete_local(x, y, z):
     return np.array([log(joint[r] * n_z[r[2]] / (n_xz[r[0], r[2]] * n_yz[r[1:]])) for r in rows])
 
 
+def logarithm(count, correction):
+    """What stands for ln n: n = 1, 2, 3 ... of Grassberger's G by its recursion."""
+    if correction == "miller-madow":
+        return log(count) - 1 / (2 * count)
+    if (
+        correction == "grassberger"
+    ):  # G(1) = -gamma - ln 2, G(2) = 2 + G(1), G(2n+1) = G(2n), G(2n+2) = G(2n) + 2/(2n+1)
+        value = -np.euler_gamma - log(2)
+        for even in range(2, count + 1, 2):
+            value += 2 / (even - 1)
+        return value
+    return log(count)
+
+
+def corrected_local(x, y, z, correction):
+    """Log ratio of counts with the correction's logarithms, counted in dictionaries."""
+    rows = [(tuple(a), tuple(b), tuple(c)) for a, b, c in zip(x.tolist(), y.tolist(), z.tolist())]
+    total = np.zeros(len(rows))
+    for part, sign in (((0, 1, 2), 1), ((2,), 1), ((0, 2), -1), ((1, 2), -1)):
+        states = [tuple(row[i] for i in part) for row in rows]
+        counts = Counter(states)
+        total += [sign * logarithm(counts[state], correction) for state in states]
+    return total
+
+
+def corrected_entropy(x, correction):
+    counts = Counter(map(tuple, x.tolist())).values()
+    if correction == "miller-madow":
+        return discrete_entropy(x) + (len(counts) - 1) / (2 * len(x))
+    return log(len(x)) - sum(c * logarithm(c, correction) for c in counts) / len(x)
+
+
 def kernel_local(x, y, z, width, times=None, theiler=0):
     n_xyz, n_xz, n_yz, n_z = box_counts(x, y, z, width, times, theiler)
     return np.array([log(a * d / (b * c)) if a else 0.0 for a, b, c, d in zip(n_xyz, n_xz, n_yz, n_z)])

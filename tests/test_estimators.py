@@ -26,6 +26,13 @@ BATTERY = {
     "gaussian": (em.Gaussian(), lambda e, x, y, z, t: naive.gaussian_local(x, y, z)),
     "gaussian-rank": (em.Gaussian(normalise="rank"), lambda e, x, y, z, t: naive.gaussian_local(x, y, z)),
     "discrete": (em.Discrete(), lambda e, x, y, z, t: naive.discrete_local(x, y, z)),
+    **{
+        f"discrete-{correction}": (
+            em.Discrete(correction=correction),
+            lambda e, x, y, z, t: naive.corrected_local(x, y, z, e.correction),
+        )
+        for correction in ("miller-madow", "grassberger")
+    },
     "kernel": (em.Kernel(width=0.7), lambda e, x, y, z, t: naive.kernel_local(x, y, z, 0.7)),
     "kernel-theiler": (
         em.Kernel(width=0.7, theiler=3),
@@ -156,6 +163,10 @@ ENTROPIES = {
     "gaussian": (em.Gaussian(), naive.gaussian_entropy),
     "gaussian-rank": (em.Gaussian(normalise="rank"), lambda x: naive.copula_entropy(x, 4)),
     "discrete": (em.Discrete(), naive.discrete_entropy),
+    **{
+        f"discrete-{c}": (em.Discrete(correction=c), lambda x, c=c: naive.corrected_entropy(x, c))
+        for c in ("miller-madow", "grassberger")
+    },
     "kernel": (em.Kernel(width=0.4), lambda x: naive.box_entropy(x, 0.4)),
     "ksg": (em.KSG(noise=0), lambda x: naive.kl_entropy(x, 4)),
 }
@@ -382,6 +393,41 @@ def test_counting_from_the_series_equals_counting_columns(monkeypatch):
     assert discrete_kernels.BLOCK < 3000
 
 
+@pytest.mark.parametrize("correction", ["miller-madow", "grassberger"])
+def test_corrections_remove_the_bias_of_few_samples(correction):
+    """Independent states, 4 x 4 given 3, 150 samples: the plug-in value is 27 / 300 too large."""
+    rng = np.random.default_rng(15)
+    values = []
+    for _ in range(200):
+        x, y, z = rng.integers(0, 4, 150), rng.integers(0, 4, 150), rng.integers(0, 3, 150)
+        values.append(
+            [em.cmi(x, y, z, estimator=e) for e in (em.Discrete(), em.Discrete(correction=correction))]
+        )
+    plain, corrected = np.mean(values, axis=0)
+    assert plain == pytest.approx(27 / 300, abs=0.02)
+    assert abs(corrected) < plain / 4
+
+
+def test_tests_take_the_plug_in_value():
+    corrected = em.Discrete(arity=3, correction="grassberger")
+    assert corrected.plug_in == em.Discrete(arity=3)
+    for estimator in (em.Discrete(), em.Gaussian(), em.KSG()):
+        assert estimator.plug_in is estimator
+
+
+@pytest.mark.parametrize("correction", ["none", "miller-madow", "grassberger"])
+def test_corrections_of_long_series_and_huge_state_spaces(correction, monkeypatch):
+    from enmesh.estimators import discrete
+
+    rng = np.random.default_rng(16)
+    series = em.Series(rng.integers(0, 3, (400, 2)).astype(float))
+    estimator = em.Discrete(correction=correction)
+    plain = em.transfer_entropy(series, "x0", "x1", estimator=estimator)
+    for name, limit in (("LONG_SERIES", 0), ("DENSE_STATES_PER_SAMPLE", 0)):
+        monkeypatch.setattr(discrete, name, limit)
+        assert em.transfer_entropy(series, "x0", "x1", estimator=estimator) == pytest.approx(plain, abs=1e-12)
+
+
 def test_degrees_of_freedom():
     assert em.Gaussian().dof((0,), (0, 0), (0, 0, 0)) == 2
     assert em.Gaussian().n_parameters((0,), (0, 0, 0)) == 5
@@ -410,6 +456,10 @@ def test_degrees_of_freedom():
         (
             lambda: em.Kernel(width=0),
             "width=0 is not possible; give a positive number of standard deviations",
+        ),
+        (
+            lambda: em.Discrete(correction="panzeri"),
+            "correction='panzeri' is not known; use 'none', 'miller-madow', 'grassberger'",
         ),
         (lambda: em.Discrete(arity=1), "arity=1 is not possible; give a whole number of at least 2, or None"),
         (

@@ -116,6 +116,11 @@ class Estimator(Method, ABC):
     """Whether the work is done in compiled code without the interpreter lock, so that threads run side by side."""
 
     @property
+    def plug_in(self) -> "Estimator":
+        """The same estimator without any correction of its bias: the null distribution is that of its values."""
+        return self
+
+    @property
     def at_once(self) -> int:
         """Questions that a worker should have under way at the same time: more than one on a GPU."""
         return 1
