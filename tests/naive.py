@@ -143,6 +143,31 @@ def ksg_local(x, y, z, k, algorithm=1, times=None, theiler=0):
     return digamma(k) - 2 / k + digamma(n_z) - digamma(n_xz) + 1 / n_xz - digamma(n_yz) + 1 / n_yz
 
 
+def tied_counts(x, y, z, k, far=np.inf):
+    """(n_xyz, n_xz, n_yz, n_z) within the distance of the k-th neighbour, ties counted; 0 where it is beyond far."""
+    n = len(x)
+    dx, dy, dz = block_distances(x), block_distances(y), block_distances(z)
+    counts = np.zeros((4, n), dtype=np.int64)
+    for i in range(n):
+        others = np.delete(np.arange(n), i)
+        a, b, c = dx[i, others], dy[i, others], dz[i, others]
+        reach = np.sort(np.maximum(np.maximum(a, b), c))[k - 1]
+        if reach <= far:
+            in_x, in_y, in_z = a <= reach, b <= reach, c <= reach
+            counts[:, i] = [both.sum() for both in (in_x & in_y & in_z, in_x & in_z, in_y & in_z, in_z)]
+    return counts
+
+
+def mixed_local(x, y, z, k):
+    from scipy.special import digamma
+
+    values = []
+    for n_xyz, n_xz, n_yz, n_z in tied_counts(x, y, z, k, far=2.0**39).T:
+        last = digamma(n_z) if z.shape[1] else digamma(len(x))
+        values.append(digamma(n_xyz) + last - digamma(n_xz) - digamma(n_yz) if n_xyz else 0.0)
+    return np.array(values)
+
+
 def residual(kind, z, x):
     """What a regression of each column of x on features of z leaves, over its standard deviation; z as it is if empty.
 

@@ -13,10 +13,18 @@ from enmesh.options import describe
 from tests import naive
 
 
+def of_kind(estimator, column, index):
+    """Every other column of a mixed block holds states."""
+    return column.round().astype(int) if isinstance(estimator, em.Mixed) and index % 2 else column
+
+
 def conditioned(estimator, *blocks):
     out, index = [], 0
     for block in blocks:
-        columns = [estimator.condition(c, index + i, "v") for i, c in enumerate(block.T)]
+        columns = [
+            estimator.condition(of_kind(estimator, c, index + i), index + i, "v")
+            for i, c in enumerate(block.T)
+        ]
         out.append(np.stack(columns, axis=1) if columns else np.empty((len(block), 0)))
         index += len(columns)
     return out
@@ -55,6 +63,7 @@ BATTERY = {
         )
         for kind in ("linear", "quadratic", "features")
     },
+    "mixed": (em.Mixed(k=3), lambda e, x, y, z, t: naive.mixed_local(x, y, z, 3)),
 }
 battery = pytest.mark.parametrize("name", BATTERY)
 
@@ -356,6 +365,145 @@ def test_residuals_of_what_the_condition_determines_are_not_blown_up():
     assert np.abs(Residuals("linear", z)(np.full((100, 1), 0.1))).max() < 1e-12
 
 
+# --- Mixed: states beside numbers --------------------------------------------------------------------------------
+
+
+def gao_mixture(rng, n):
+    """Half normal with correlation .9, half +-1 that agree with probability .9 (Gao et al., experiment I)."""
+    normal = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], n).T
+    sign = rng.choice([-1.0, 1.0], n)
+    states = np.stack([sign, np.where(rng.random(n) < 0.9, sign, -sign)])
+    x, y = np.where(rng.random(n) < 0.5, normal, states)
+    inside = (-np.log(1 - 0.81) / 2 + np.log(2) + 0.9 * np.log(0.9) + 0.1 * np.log(0.1)) / 2
+    return x, y, None, np.log(2) + inside
+
+
+def gao_uniform(rng, n):
+    """A state out of 5 and a number within 2 above it (experiment II)."""
+    x = rng.integers(0, 5, n)
+    return x, x + rng.uniform(0, 2, n), None, np.log(5) - 4 / 5 * np.log(2)
+
+
+def gao_counts(rng, n):
+    """Counts with a rate that is exponential, 15 % of them set to 0 (experiment IV)."""
+    x = rng.exponential(1, n)
+    y = np.where(rng.random(n) < 0.15, 0, rng.poisson(x))
+    k = np.arange(1, 60)
+    return x, y.astype(float), None, 0.85 * (2 * np.log(2) - np.euler_gamma - (np.log(k) / 2.0**k).sum())
+
+
+def mesner_uniform(rng, n):
+    """Experiment II of Gao et al. given a binomial number that says nothing (Mesner and Shalizi)."""
+    x, y, _, truth = gao_uniform(rng, n)
+    return x, y, rng.binomial(3, 0.5, n), truth
+
+
+def mesner_chain(rng, n):
+    """A rate, a count of it, and a binomial share of the count: nothing goes past the count (Mesner and Shalizi)."""
+    x = rng.exponential(10, n)
+    z = rng.poisson(x)
+    return x, rng.binomial(z, 0.5).astype(float), z.astype(float), 0.0
+
+
+def gao_formula(x, y, k):
+    """< psi(n_xy) + ln N - ln(n_x + 1) - ln(n_y + 1) >, as Gao et al. print it."""
+    from scipy.special import digamma
+
+    x, y = conditioned(em.KSG(noise=0), x[:, None], y[:, None])
+    n_xy, n_x, n_y, _ = naive.tied_counts(x, y, np.empty((len(x), 0)), k)
+    return np.mean(digamma(n_xy) + np.log(len(x)) - np.log(n_x + 1) - np.log(n_y + 1))
+
+
+@pytest.mark.parametrize(
+    ("example", "off"),
+    [
+        (gao_mixture, 0.25),  # atoms amid numbers: the published estimator is as far off with so few samples
+        (gao_uniform, 0.03),
+        (gao_counts, 0.05),
+        (mesner_uniform, 0.03),
+        (mesner_chain, 0.03),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+def test_mixed_gives_the_published_values(example, off):
+    rng = np.random.default_rng(17)
+    errors = []
+    for _ in range(10):
+        x, y, z, truth = example(rng, 1000)
+        published = gao_formula(x, y, 5) if z is None else np.nan
+        errors.append(np.array([em.cmi(x, y, z, estimator=em.Mixed(k=5)), published]) - truth)
+    ours, theirs = np.abs(np.mean(errors, axis=0))
+    assert ours < off
+    assert np.isnan(theirs) or ours < theirs + 0.005
+
+
+def test_mixed_of_states_alone_nears_counting_and_of_numbers_alone_ksg():
+    rng = np.random.default_rng(18)
+    x, z, flip = rng.integers(0, 2, 2000), rng.integers(0, 3, 2000), rng.random(2000) < 0.2
+    y = (x ^ flip) + 2 * z
+    assert em.cmi(x, y, z, estimator=em.Mixed()) == pytest.approx(
+        em.cmi(x, y, z, estimator=em.Discrete()), abs=0.005
+    )
+    x, y, z = draw_blocks(em.KSG(), (1, 1, 1), n=2000)
+    truth = -np.log(1 - (0.49 / 1.98) ** 2) / 2  # the correlation of x and y that z leaves
+    for estimator in (em.Mixed(), em.KSG()):
+        assert em.cmi(x, y, z, estimator=estimator) == pytest.approx(truth, abs=0.03)
+
+
+def test_mixed_takes_no_state_for_a_number():
+    rng = np.random.default_rng(19)
+    x, y, z = rng.integers(0, 3, 300), rng.normal(size=300), rng.integers(0, 2, 300)
+    y[x == 1] += 1
+    value = em.cmi(x, y, z, estimator=em.Mixed())
+    words = np.array(["no", "maybe", "yes"])
+    assert em.cmi(words[x], y, z, estimator=em.Mixed()) == value
+    assert em.cmi(np.array([700, 2, 50])[x], 9 * y - 3, 1 - z, estimator=em.Mixed()) == pytest.approx(
+        value, abs=1e-12
+    )
+    assert em.cmi(x.astype(float), y, z, estimator=em.Mixed()) != value
+
+
+def test_mixed_says_nothing_of_samples_that_are_alone():
+    rng = np.random.default_rng(20)
+    y, x = rng.normal(size=90), np.r_[np.zeros(45, int), np.ones(42, int), [2, 2, 2]]
+    local = em.cmi(x, y, estimator=em.Mixed(k=4), local=True)
+    assert (local[:87] != 0).all()
+    assert (local[87:] == 0).all()
+    with pytest.warns(em.HazardWarning, match=r"x\[0\] has 90 states in 90 samples: most samples are alone"):
+        assert em.cmi(np.arange(90), y, estimator=em.Mixed()) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.tuples(*[st.integers(0, 2)] * 3), st.integers(1, 6), st.sampled_from([1, 9]))
+def test_tied_counts_by_trees_and_by_walks_equal_the_naive_twin(seed, dims, k, b):
+    from enmesh.neighbours.tied import TiedNeighbours
+
+    rng = np.random.default_rng(seed)
+    n = 40
+    kinds = [lambda d: rng.normal(size=(n, d)), lambda d: rng.integers(0, 3, (n, d)) * 2.0**40]
+    kinds.append(lambda d: rng.normal(size=(n, d)).round(rng.integers(0, 2)))
+    y, z = (kinds[rng.integers(3)](d) for d in dims[1:])
+    x = np.stack([kinds[rng.integers(3)](dims[0]) for _ in range(b)])
+    far = rng.choice([np.inf, 2.0**39])
+    if not sum(dims):
+        return
+    neighbours = TiedNeighbours(y, z)
+    for one, got in zip(x, np.moveaxis(neighbours.counts(x, k, far), 1, 0)):
+        want = naive.tied_counts(one, y, z, k, far)
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(neighbours._by_trees(one, k, far), want)
+
+
+def test_many_samples_are_asked_of_trees(monkeypatch):
+    from enmesh.neighbours import tied
+
+    rng = np.random.default_rng(21)
+    x, y, z = rng.normal(size=(3, 1500)).round(1)
+    value = em.cmi(x, y, z, estimator=em.Mixed())
+    monkeypatch.setattr(tied, "SMALL", 10**6)
+    assert em.cmi(x, y, z, estimator=em.Mixed()) == pytest.approx(value, abs=1e-12)
+
+
 # --- Discrete: alphabets and degrees of freedom ----------------------------------------------------------
 
 
@@ -460,6 +608,15 @@ def test_degrees_of_freedom():
         (
             lambda: em.Discrete(correction="panzeri"),
             "correction='panzeri' is not known; use 'none', 'miller-madow', 'grassberger'",
+        ),
+        (lambda: em.Mixed(k=0), "k=0 is not possible; give a whole number of neighbours, 4 is usual"),
+        (
+            lambda: em.cmi([1, 1, 1], [1.0, 2.0, 3.0], estimator=em.Mixed()),
+            "too few samples: 3 for k=4; at least 6 are needed",
+        ),
+        (
+            lambda: em.Mixed().entropy(np.zeros(9)),
+            "numbers and states together have no entropy; use KSG for numbers, Discrete for states",
         ),
         (lambda: em.Discrete(arity=1), "arity=1 is not possible; give a whole number of at least 2, or None"),
         (

@@ -17,7 +17,7 @@ from enmesh.embedding.choose import (
     embedding_notes,
 )
 from enmesh.errors import HazardWarning, InputError
-from enmesh.estimators import KSG, Discrete, Gaussian, Kernel
+from enmesh.estimators import KSG, Discrete, Gaussian, Kernel, Mixed
 from enmesh.inference.diagnostics import diagnose
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
@@ -63,6 +63,7 @@ __all__ = [
     "InputError",
     "Kernel",
     "LocalPermute",
+    "Mixed",
     "Network",
     "Permute",
     "Ragwitz",
