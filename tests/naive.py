@@ -143,6 +143,20 @@ def ksg_local(x, y, z, k, algorithm=1, times=None, theiler=0):
     return digamma(k) - 2 / k + digamma(n_z) - digamma(n_xz) + 1 / n_xz - digamma(n_yz) + 1 / n_yz
 
 
+def order_patterns(values, order, delay):
+    """One number per sample: its place in the sorted list of all orders; -1 for the first samples."""
+    every = sorted(permutations(range(order)))
+    out = []
+    for t in range(len(values)):
+        if t < (order - 1) * delay:
+            out.append(-1)
+            continue
+        window = [values[t - (order - 1 - i) * delay] for i in range(order)]
+        by_size = sorted(range(order), key=lambda i: (window[i], i))  # of equals the earlier is the smaller
+        out.append(every.index(tuple(by_size.index(i) for i in range(order))))
+    return np.array(out)
+
+
 def tied_counts(x, y, z, k, far=np.inf):
     """(n_xyz, n_xz, n_yz, n_z) within the distance of the k-th neighbour, ties counted; 0 where it is beyond far."""
     n = len(x)

@@ -121,6 +121,11 @@ class Estimator(Method, ABC):
         return self
 
     @property
+    def reaches_back(self) -> int:
+        """Samples before a value that it is made from as well: 0 unless values are made from several (`Ordinal`)."""
+        return 0
+
+    @property
     def at_once(self) -> int:
         """Questions that a worker should have under way at the same time: more than one on a GPU."""
         return 1
