@@ -97,6 +97,38 @@ def discrete_local(x, y, z):
     return np.array([log(joint[r] * n_z[r[2]] / (n_xz[r[0], r[2]] * n_yz[r[1:]])) for r in rows])
 
 
+def logarithm(count, correction):
+    """What stands for ln n: n = 1, 2, 3 ... of Grassberger's G by its recursion."""
+    if correction == "miller-madow":
+        return log(count) - 1 / (2 * count)
+    if (
+        correction == "grassberger"
+    ):  # G(1) = -gamma - ln 2, G(2) = 2 + G(1), G(2n+1) = G(2n), G(2n+2) = G(2n) + 2/(2n+1)
+        value = -np.euler_gamma - log(2)
+        for even in range(2, count + 1, 2):
+            value += 2 / (even - 1)
+        return value
+    return log(count)
+
+
+def corrected_local(x, y, z, correction):
+    """Log ratio of counts with the correction's logarithms, counted in dictionaries."""
+    rows = [(tuple(a), tuple(b), tuple(c)) for a, b, c in zip(x.tolist(), y.tolist(), z.tolist())]
+    total = np.zeros(len(rows))
+    for part, sign in (((0, 1, 2), 1), ((2,), 1), ((0, 2), -1), ((1, 2), -1)):
+        states = [tuple(row[i] for i in part) for row in rows]
+        counts = Counter(states)
+        total += [sign * logarithm(counts[state], correction) for state in states]
+    return total
+
+
+def corrected_entropy(x, correction):
+    counts = Counter(map(tuple, x.tolist())).values()
+    if correction == "miller-madow":
+        return discrete_entropy(x) + (len(counts) - 1) / (2 * len(x))
+    return log(len(x)) - sum(c * logarithm(c, correction) for c in counts) / len(x)
+
+
 def kernel_local(x, y, z, width, times=None, theiler=0):
     n_xyz, n_xz, n_yz, n_z = box_counts(x, y, z, width, times, theiler)
     return np.array([log(a * d / (b * c)) if a else 0.0 for a, b, c, d in zip(n_xyz, n_xz, n_yz, n_z)])
@@ -111,6 +143,45 @@ def ksg_local(x, y, z, k, algorithm=1, times=None, theiler=0):
     if z.shape[1] == 0:
         return digamma(k) - 1 / k + digamma(n_z + 1) - digamma(n_xz) - digamma(n_yz)
     return digamma(k) - 2 / k + digamma(n_z) - digamma(n_xz) + 1 / n_xz - digamma(n_yz) + 1 / n_yz
+
+
+def order_patterns(values, order, delay):
+    """One number per sample: its place in the sorted list of all orders; -1 for the first samples."""
+    every = sorted(permutations(range(order)))
+    out = []
+    for t in range(len(values)):
+        if t < (order - 1) * delay:
+            out.append(-1)
+            continue
+        window = [values[t - (order - 1 - i) * delay] for i in range(order)]
+        by_size = sorted(range(order), key=lambda i: (window[i], i))  # of equals the earlier is the smaller
+        out.append(every.index(tuple(by_size.index(i) for i in range(order))))
+    return np.array(out)
+
+
+def tied_counts(x, y, z, k, far=np.inf):
+    """(n_xyz, n_xz, n_yz, n_z) within the distance of the k-th neighbour, ties counted; 0 where it is beyond far."""
+    n = len(x)
+    dx, dy, dz = block_distances(x), block_distances(y), block_distances(z)
+    counts = np.zeros((4, n), dtype=np.int64)
+    for i in range(n):
+        others = np.delete(np.arange(n), i)
+        a, b, c = dx[i, others], dy[i, others], dz[i, others]
+        reach = np.sort(np.maximum(np.maximum(a, b), c))[k - 1]
+        if reach <= far:
+            in_x, in_y, in_z = a <= reach, b <= reach, c <= reach
+            counts[:, i] = [both.sum() for both in (in_x & in_y & in_z, in_x & in_z, in_y & in_z, in_z)]
+    return counts
+
+
+def mixed_local(x, y, z, k):
+    from scipy.special import digamma
+
+    values = []
+    for n_xyz, n_xz, n_yz, n_z in tied_counts(x, y, z, k, far=2.0**39).T:
+        last = digamma(n_z) if z.shape[1] else digamma(len(x))
+        values.append(digamma(n_xyz) + last - digamma(n_xz) - digamma(n_yz) if n_xyz else 0.0)
+    return np.array(values)
 
 
 def residual(kind, z, x):
@@ -160,6 +231,15 @@ def kl_entropy(x, k):
     distances = block_distances((x - x.mean(0)) / scale)
     kth = np.sort(distances, axis=1)[:, k]
     return digamma(len(x)) - digamma(k) + x.shape[1] * np.mean(np.log(2 * kth)) + np.log(scale).sum()
+
+
+def copula_entropy(x, k):
+    """Entropies of the columns by neighbours, less what a normal copula makes them share."""
+    from scipy.stats import norm, rankdata
+
+    scores = np.column_stack([norm.ppf((rankdata(column) - 0.5) / len(x)) for column in x.T])
+    correlation = np.corrcoef(scores.T).reshape((x.shape[1],) * 2)
+    return sum(kl_entropy(column[:, None], k) for column in x.T) + np.linalg.slogdet(correlation)[1] / 2
 
 
 def box_entropy(x, width):

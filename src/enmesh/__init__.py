@@ -13,7 +13,7 @@ from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedd
 from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import HazardWarning, InputError
-from enmesh.estimators import KSG, Discrete, Gaussian, Kernel
+from enmesh.estimators import KSG, Discrete, Gaussian, Kernel, Mixed, Ordinal
 from enmesh.inference.diagnostics import diagnose
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
@@ -60,7 +60,9 @@ __all__ = [
     "Kernel",
     "Lags",
     "LocalPermute",
+    "Mixed",
     "Network",
+    "Ordinal",
     "Permute",
     "Ragwitz",
     "Series",

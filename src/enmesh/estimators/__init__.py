@@ -5,5 +5,7 @@ from enmesh.estimators.discrete import Discrete
 from enmesh.estimators.gaussian import Gaussian
 from enmesh.estimators.kernel import Kernel
 from enmesh.estimators.ksg import KSG
+from enmesh.estimators.mixed import Mixed
+from enmesh.estimators.ordinal import Ordinal
 
-__all__ = ["KSG", "Discrete", "Estimator", "Gaussian", "Kernel", "Prepared"]
+__all__ = ["KSG", "Discrete", "Estimator", "Gaussian", "Kernel", "Mixed", "Ordinal", "Prepared"]

@@ -148,6 +148,16 @@ class Estimator(Method, ABC):
     """Whether the work is done in compiled code without the interpreter lock, so that threads run side by side."""
 
     @property
+    def plug_in(self) -> "Estimator":
+        """The same estimator without any correction of its bias: the null distribution is that of its values."""
+        return self
+
+    @property
+    def reaches_back(self) -> int:
+        """Samples before a value that it is made from as well: 0 unless values are made from several (`Ordinal`)."""
+        return 0
+
+    @property
     def at_once(self) -> int:
         """Questions that a worker should have under way at the same time: more than one on a GPU."""
         return 1

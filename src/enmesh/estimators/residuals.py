@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.estimators.gaussian import SINGULAR
-
+# Less than this share of a column's spread is rounding error, not data.
+ROUNDING = 1e-6
 RESIDUALS = ("none", "linear", "quadratic", "features")
 
 # A feature for every so many samples at most: the regression then takes a tenth of the noise with it.
@@ -62,7 +62,7 @@ class Residuals:
         basis = self.basis if basis is None else basis
         left = x - basis @ (basis.T @ x)
         size, before = (xp.sqrt((part**2).mean(axis=-2, keepdims=True)) for part in (left, x))
-        lost = (size <= SINGULAR**0.5 * x.std(axis=-2, keepdims=True)) | (size <= SINGULAR * before)
+        lost = (size <= ROUNDING * x.std(axis=-2, keepdims=True)) | (size <= ROUNDING**2 * before)
         return left / xp.where(lost, xp.where(before > 0, before, 1), size)
 
     def on_device(self) -> Callable[[Any], Any]:
@@ -79,9 +79,7 @@ class Residuals:
         return residuals
 
 
-def _extended(
-    basis: np.ndarray, features: np.ndarray, limit: int, faint: float = SINGULAR**0.5
-) -> np.ndarray:
+def _extended(basis: np.ndarray, features: np.ndarray, limit: int, faint: float = ROUNDING) -> np.ndarray:
     """Add to an orthonormal basis what is new in features, in order of its variance, up to ``limit`` columns.
 
     Directions that hold less than a ``faint`` share of all that varies are left out.
