@@ -306,9 +306,9 @@ class Series:
         length = sum(self.lengths)
         chosen = np.zeros(length, bool)
         picked = rows if isinstance(rows, slice) else np.asarray(rows)
+        if isinstance(picked, np.ndarray) and not picked.size:
+            picked = picked.astype(np.int64)
         try:
-            if isinstance(picked, np.ndarray) and picked.dtype.kind not in "bi" and picked.size:
-                raise IndexError("they are no whole numbers")
             chosen[picked] = True
         except IndexError as error:
             raise InputError(f"cannot mask these rows of {length}: {error}") from None

@@ -150,7 +150,7 @@ class Network:
         """Return a networkx DiGraph; edges carry te, p_value, q_value and lag."""
         import networkx as nx
 
-        graph = nx.DiGraph()
+        graph: nx.DiGraph = nx.DiGraph()
         for name in self.names:
             graph.add_node(name, score=float(self.local[name]))
         for row in self.edges.itertuples():
@@ -167,7 +167,7 @@ class Network:
         """
         import networkx as nx
 
-        graph = nx.DiGraph()
+        graph: nx.DiGraph = nx.DiGraph()
         for name in self.names:
             for part in (0, 1):
                 graph.add_edge(("X", name, part), ("Y", name, part))
