@@ -121,3 +121,42 @@ def test_repr_tells_edges_score_and_proof(network):
     assert repr(network) == "Network(a->b, b->c; score 3.75, optimal)"
     open_ended = Network(names=("a",), parents={"a": ()}, local={"a": 0.0}, optimal=False, bound=1.0)
     assert repr(open_ended) == "Network(no edges; score 0, bound 1)"
+
+
+def test_a_network_is_a_container_of_edges(network):
+    assert len(network) == 2
+    assert list(network) == [("a", "b"), ("b", "c")]
+    assert ("a", "b") in network
+    assert ("b", "a") not in network
+    assert network["c"] == ("b",)
+    assert Network(names=("a",), parents={"a": ()}, local={"a": 0.0}, optimal=True, bound=0.0)
+    with pytest.raises(InputError, match="there is no node 'z'; the nodes are a, b, c"):
+        network["z"]
+    with pytest.raises(InputError, match="'a' is not an edge; ask for"):
+        assert "a" in network
+
+
+DAMAGE = {
+    "a parent that is no node": (
+        "parents",
+        {"a": [], "b": ["z"], "c": []},
+        "z drives or is driven but is not",
+    ),
+    "a node that drives itself": ("parents", {"a": ["a"], "b": [], "c": []}, "a drives itself"),
+    "parents of some": ("parents", {"a": []}, "its parents are not those of its names"),
+    "no parents": ("parents", 3, "damaged"),
+    "names twice": ("names", ["a", "a", "b"], "its names are no list of different texts"),
+    "scores of others": ("local", {"a": 1, "b": 2}, "its local are not those of its names"),
+    "scores that are none": ("local", {"a": "x", "b": 2, "c": 1}, "damaged"),
+    "a test of no node": ("removed", [["q", "a"]], "q drives or is driven"),
+    "a test without an end": ("candidates", [{"source": "a"}], "is missing"),
+    "what is not known": ("colour", "red", "damaged"),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_a_damaged_network_is_refused(network, case):
+    field, value, said = DAMAGE[case]
+    data = json.loads(network.to_json()) | {field: value}
+    with pytest.raises(InputError, match=said):
+        Network.from_json(json.dumps(data))

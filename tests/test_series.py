@@ -120,11 +120,11 @@ BAD = {
     ),
     "mixed": (
         dict(values=pd.DataFrame({"a": ["x", 1.0, "y", 2.0], "b": [1.0, 2.0, 3.0, 4.0]})),
-        "column a mixes text and numbers; make it one or the other",
+        "row 1, column a: 'x' is not a number",
     ),
     "dates": (
-        dict(values=pd.DataFrame({"t": pd.date_range("2020", periods=4), "b": [1.0, 2.0, 3.0, 4.0]})),
-        "column t holds times or complex numbers; leave it out",
+        dict(values=pd.DataFrame({name: pd.date_range("2020", periods=4) for name in ("t", "b")})),
+        "column b holds times; leave it out",
     ),
 }
 

@@ -1,13 +1,19 @@
 """Series to files. Each file is written beside its place and moved there when it is whole."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.data.text_tables import guarded
 from enmesh.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Path:
@@ -29,8 +35,9 @@ def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Pat
 def write_series(series: Series, path: str | os.PathLike) -> Path:
     """Write a series as csv, npz or parquet, by suffix, so that `enmesh.read` gives it back.
 
-    A sampling step other than 1 becomes a column ``time``, several trials a column ``trial``; npz holds
-    ``values (trial, time, node)``, ``names`` and ``dt``.
+    A sampling step other than 1 and a known start become a column ``time``, several trials a column ``trial``; npz
+    holds ``values (trial, time, node)``, ``names`` and ``dt``, and where there are several kinds of nodes ``kinds``
+    and ``labels``.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -41,32 +48,53 @@ def write_series(series: Series, path: str | os.PathLike) -> Path:
     return write_whole(path, lambda file: WRITERS[suffix](series, file))
 
 
-def series_table(series: Series):
+def series_table(series: Series) -> "pd.DataFrame":
     """Return a series as a DataFrame, with columns ``trial`` and ``time`` where they say something."""
     frame = series.to_dataframe()
-    if series.dt != 1:
-        time = np.concatenate([np.arange(length) * series.dt for length in series.lengths])
-        frame.insert(len(frame.columns) - series.n_nodes, "time", time.round(12))
+    name, times = _times(series)
+    if times is not None:
+        frame.insert(len(frame.columns) - series.n_nodes, name, times)
     return frame
 
 
-def _write_csv(series, file):
-    series_table(series).to_csv(file, index=False)
+def _times(series: Series) -> tuple[str, np.ndarray | None]:
+    """Return the name and the values of a column of times; None where the rows alone say it."""
+    elapsed = np.concatenate([np.arange(length) * series.dt for length in series.lengths])
+    axis = series.time
+    if axis is not None and isinstance(axis.start, str) and axis.unit == "s":
+        start = np.datetime64(axis.start.removesuffix("+00:00"), "us")
+        return "time", start + np.rint(elapsed * 1e6).astype("timedelta64[us]")
+    if axis is not None and not isinstance(axis.start, str):
+        return f"time ({axis.unit})" if axis.unit else "time", (axis.start + elapsed).round(12)
+    return "time", elapsed.round(12) if series.dt != 1 else None
 
 
-def _write_npz(series, file):
+def _write_csv(series: Series, file: Path) -> None:
+    frame = series_table(series)
+    frame.columns = [guarded(str(name)) for name in frame.columns]
+    frame.to_csv(file, index=False)
+
+
+def _write_npz(series: Series, file: Path) -> None:
     if len(set(series.lengths)) > 1:
         raise InputError("trials of different lengths do not fit into npz; write csv or parquet")
     values = np.stack(series.trials) if len(series.trials) > 1 else series.values
+    beside: dict[str, Any] = {"names": np.array(series.names), "dt": series.dt}
+    if len(set(series.kinds)) > 1 or series.labels:
+        beside |= {"kinds": np.array(series.kinds), "labels": json.dumps(series.labels)}
     with file.open("wb") as target:
-        np.savez_compressed(target, values=values, names=np.array(series.names), dt=series.dt)
+        np.savez_compressed(target, values=values, **beside)
 
 
-def _write_parquet(series, file):
+def _write_parquet(series: Series, file: Path) -> None:
     try:
         series_table(series).to_parquet(file, index=False, engine="pyarrow")
     except ImportError:
         raise InputError("writing parquet needs pyarrow; pip install 'enmesh[parquet]'") from None
 
 
-WRITERS = {".csv": _write_csv, ".npz": _write_npz, ".parquet": _write_parquet}
+WRITERS: dict[str, Callable[[Series, Path], None]] = {
+    ".csv": _write_csv,
+    ".npz": _write_npz,
+    ".parquet": _write_parquet,
+}

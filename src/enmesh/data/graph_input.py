@@ -1,14 +1,19 @@
 """Graphs as a user writes them: ``{target: parents}``, edges, text, a networkx DiGraph or a `Network`."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from enmesh.errors import InputError
 
+Edge = tuple[str, str]
+NodesAndEdges = tuple[list[str], list[Edge]]
 
-def parents_of(graph, names: Sequence[str] | None = None) -> dict[str, tuple[str, ...]]:
+
+def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tuple[str, ...]]:
     """Return ``{target: (parent, ...)}`` with every node as a key.
 
     Parameters
@@ -41,7 +46,7 @@ def parents_of(graph, names: Sequence[str] | None = None) -> dict[str, tuple[str
     return {target: tuple(s for s, t in edges if t == target) for target in order}
 
 
-def _nodes_and_edges(graph) -> tuple[list[str], list[tuple[str, str]]]:
+def _nodes_and_edges(graph: Any) -> NodesAndEdges:
     """Return the nodes the graph lists explicitly, and its edges (source, target)."""
     if isinstance(graph, str):
         return _read_text(graph)
@@ -57,8 +62,9 @@ def _nodes_and_edges(graph) -> tuple[list[str], list[tuple[str, str]]]:
     return [], _read_edges(graph)
 
 
-def _read_text(text):
-    nodes, edges = [], []
+def _read_text(text: str) -> NodesAndEdges:
+    nodes: list[str] = []
+    edges: list[Edge] = []
     for part in text.replace("->", ">").replace(";", ",").replace("\n", ",").split(","):
         chain = [name.strip() for name in part.split(">")]
         if chain == [""]:
@@ -70,8 +76,8 @@ def _read_text(text):
     return list(dict.fromkeys(nodes)), edges
 
 
-def _read_mapping(graph):
-    edges = []
+def _read_mapping(graph: Mapping[Any, Any]) -> NodesAndEdges:
+    edges: list[Edge] = []
     for target, parents in graph.items():
         if not isinstance(parents, Iterable):
             raise InputError(f"the parents of {target} are {parents!r}; give a list of names")
@@ -80,7 +86,7 @@ def _read_mapping(graph):
     return [str(target) for target in graph], edges
 
 
-def _read_edges(graph):
+def _read_edges(graph: Any) -> list[Edge]:
     try:
         edges = [(str(source), str(target)) for source, target in graph]
     except (TypeError, ValueError):
@@ -91,27 +97,28 @@ def _read_edges(graph):
     return edges
 
 
-def _refuse_bad_edges(edges):
+def _refuse_bad_edges(edges: Sequence[Edge]) -> None:
     for source, target in edges:
         if source == target:
             raise InputError(
                 f"{source} drives itself in the graph; leave it out, own pasts are always included"
             )
-    twice = next((edge for edge in edges if edges.count(edge) > 1), None)
+    twice = next((edge for edge, count in Counter(edges).items() if count > 1), None)
     if twice:
         raise InputError(f"the edge {twice[0]}>{twice[1]} is given twice; give each edge once")
 
 
-def _known(appeared, names):
+def _known(appeared: Sequence[str], names: Sequence[str]) -> list[str]:
     unknown = [node for node in appeared if node not in names]
     if unknown:
         raise InputError(f"the graph names {', '.join(unknown)}; the nodes are {', '.join(names)}")
     return list(names)
 
 
-def _drivers_first(nodes, edges) -> list[str]:
+def _drivers_first(nodes: Sequence[str], edges: Sequence[Edge]) -> list[str]:
     """Order nodes so that parents precede their targets; a cycle is entered at its first node."""
-    order, left = [], list(nodes)
+    order: list[str] = []
+    left = list(nodes)
     while left:
         ready = [node for node in left if not any(t == node and s in left for s, t in edges)]
         order.append((ready or left)[0])
@@ -119,7 +126,7 @@ def _drivers_first(nodes, edges) -> list[str]:
     return order
 
 
-def flat_parents(graph) -> tuple[np.ndarray, np.ndarray]:
+def flat_parents(graph: Mapping[str, Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
     """Return where each node's parents begin, ``(M + 1,)``, and the positions of all parents in one array."""
     position = {name: i for i, name in enumerate(graph)}
     drivers = [position[parent] for parents in graph.values() for parent in parents]

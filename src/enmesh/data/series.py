@@ -4,37 +4,76 @@ Everything downstream trusts a `Series`; whatever is wrong with the data is said
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from enmesh.data import prepare
+from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
+from enmesh.data.frames import TimeRule, rules_of
+from enmesh.data.objects import MOST_NODES, values_of
+from enmesh.data.table import listed, visible
+from enmesh.data.times import Time
 from enmesh.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A transition needs a past and a next value, and a constant cannot be told from so few.
 MIN_LENGTH = 3
+# Beyond these the squares of values overflow, or those of their differences vanish.
+LARGEST, SMALLEST = 1e150, 1e-150
 
 
 class Series:
-    """A multivariate time series: ``y[trial][time, node]``, names and sampling step.
+    """A multivariate time series: ``y[trial][time, node]``, names, kinds, sampling step and time axis.
 
     Parameters
     ----------
     values
         ``(time, node)``, ``(trial, time, node)``, a list of ``(time, node)`` trials of any lengths, a pandas
-        DataFrame, or any object with the dataframe interchange protocol (polars). Integers stay integers; text
-        becomes integer codes (see ``labels``).
+        DataFrame or a list of them (one per trial, columns matched by name), a mapping of columns, an xarray
+        DataArray or Dataset, or any object with the dataframe interchange protocol (polars). What is masked is
+        missing.
     names
         One name per node; by default the DataFrame's columns or ``x0, x1, ...``.
     dt
-        Sampling step, in the user's unit of time.
+        Sampling step, in the user's unit of time; by default that of the times of the rows, or 1.
     missing
-        ``"raise"`` refuses NaN; ``"drop"`` keeps it and every window that touches one is left out.
+        ``"raise"`` refuses NaN and gaps in time; ``"drop"`` keeps them and every window that touches one is left
+        out.
     duplicates
         ``"raise"`` refuses two identical columns; ``"allow"`` keeps them (synchronised simulations).
     truth
         The graph that generated the data, ``{target: parents}``, where it is known.
     truth_lags
         The lags at which its links act, ``{(source, target): lags}``, where they are known.
+    time
+        For what has columns: the column of times, by default one that is called so or holds dates, or else the
+        index. The times must rise by one even step. ``"sort"`` puts the rows in the order of time; ``"ignore"``
+        takes the rows as equally spaced (business days); both may stand beside a name, as in
+        ``("when", "sort")``. False takes every column for a node and looks at no index.
+    columns, trial
+        For what has columns: the nodes to keep, and the column that says the trial (by default ``trial``).
+    states
+        Columns whose values are names of states, whatever they look like.
+
+    Attributes
+    ----------
+    trials
+        The samples, one array ``(time, node)`` per trial: int64 if every node is integer or text and nothing is
+        missing, else float64. Text is held as codes.
+    kinds
+        Of each node: ``"float"`` (measurements), ``"integer"`` (whole numbers) or ``"text"`` (states with names).
+    labels
+        ``{name: (label of code 0, label of code 1, ...)}`` of the nodes that are text.
+    time
+        When the first sample was taken and in which unit, where it is known (`Time`).
+    prepared
+        What was done to the values, in words: ``("differenced",)``.
 
     Examples
     --------
@@ -44,33 +83,72 @@ class Series:
 
     def __init__(
         self,
-        values,
+        values: Any,
         names: Sequence[str] | None = None,
-        dt: float = 1.0,
+        dt: float | None = None,
         *,
         missing: str = "raise",
         duplicates: str = "raise",
         truth: Mapping[str, Sequence[str]] | None = None,
         truth_lags: Mapping[tuple[str, str], tuple[int, ...]] | None = None,
+        time: TimeRule = None,
+        columns: Sequence[str] | None = None,
+        trial: str | bool | None = None,
+        states: Sequence[str] | None = None,
     ):
-        if missing not in ("raise", "drop"):
-            raise InputError(f"missing={missing!r} is not an option; use 'raise' or 'drop'")
-        if duplicates not in ("raise", "allow"):
-            raise InputError(f"duplicates={duplicates!r} is not an option; use 'raise' or 'allow'")
-        if not (np.isscalar(dt) and np.isfinite(dt) and dt > 0):
-            raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
-        trials, found_names = _as_trials(values)
-        self.names: tuple[str, ...] = _check_names(
-            names if names is not None else found_names, trials[0].shape[1]
-        )
-        self.dt = float(dt)
-        self.trials, self.labels = _as_numbers(trials, self.names)
-        self.missing = _missing_mask(self.trials) if missing == "drop" else None
-        self._validate(missing, duplicates)
-        self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
+        rules = rules_of(time, columns, trial, missing, states, counters=names is not None)
+        self.time: Time | None
+        self.prepared: tuple[str, ...] = ()
+        known: tuple[str, ...] | None
+        step: float | None
+        if isinstance(values, Series):
+            if rules.modes or rules.states or (time, columns, trial) != (None, None, None):
+                raise InputError("a Series has its time, trials and nodes already; say them where it is made")
+            found, known, step, self.time = values._held, values.names, values.dt, values.time
+            self.prepared = values.prepared
+        else:
+            found, known, step, self.time = values_of(values, rules, dt)
+        chosen = _check_names(known if names is None else names, len(found.kinds))
+        if known is not None and chosen != known:
+            renamed = dict(zip(known, chosen))
+            found = replace(found, labels={renamed[name]: words for name, words in found.labels.items()})
+        self._fill(found, chosen, dt if dt is not None else 1.0 if step is None else step, truth)
         self.truth_lags = None if truth_lags is None else dict(truth_lags)
+        self._validate(missing, duplicates)
+
+    @classmethod
+    def of(
+        cls,
+        values: Values,
+        names: Sequence[str],
+        dt: float | None = None,
+        *,
+        missing: str = "raise",
+        time: Time | None = None,
+    ) -> "Series":
+        """Return a series of values whose kinds are known."""
+        made = object.__new__(cls)
+        made.time, made.prepared = time, ()
+        made._fill(values, _check_names(names, len(values.kinds)), 1.0 if dt is None else dt, None)
+        made.truth_lags = None
+        made._validate(missing, "raise")
+        return made
+
+    def _fill(self, found: Values, names: tuple[str, ...], dt: Any, truth: Any) -> None:
+        if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
+            raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
+        self._names, self.dt = names, float(dt)
+        self._held = found
+        self.trials, self.kinds, self.labels = found.trials, found.kinds, found.labels
+        self.missing = _missing_mask(self.trials)
+        self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         for trial in self.trials:
             trial.flags.writeable = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the nodes."""
+        return self._names
 
     @property
     def n_nodes(self) -> int:
@@ -83,31 +161,63 @@ class Series:
         return tuple(len(trial) for trial in self.trials)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples in all trials together, and of nodes."""
+        return sum(self.lengths), self.n_nodes
+
+    @property
     def is_integer(self) -> bool:
-        """Whether the values are integers (or codes of labels)."""
-        return self.trials[0].dtype.kind == "i"
+        """Whether every node is whole numbers or text, so that its values can be counted as states."""
+        return FLOAT not in self.kinds
 
     @property
     def values(self) -> np.ndarray:
-        """All trials, one below the other: ``(total time, node)``."""
+        """All trials, one below the other: ``(total time, node)``; text as codes."""
         return self.trials[0] if len(self.trials) == 1 else np.concatenate(self.trials)
+
+    def __len__(self) -> int:
+        """Return the number of samples in all trials together."""
+        return sum(self.lengths)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self.names
+
+    def __getitem__(self, nodes: Any) -> Any:
+        """Return the samples of one node, text as words; of a list of nodes their series."""
+        if isinstance(nodes, (list, tuple)):
+            return self.select(nodes)
+        i = self.index(nodes)
+        column = self.values[:, i]
+        absent = np.isnan(column)
+        if self.kinds[i] == FLOAT or (self.kinds[i] == INTEGER and absent.any()):
+            return column
+        if not absent.any():
+            return self._typed(i, column)
+        words = np.full(len(column), None, object)
+        words[~absent] = self._typed(i, column[~absent])
+        return words
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
 
     def index(self, node: str | int) -> int:
         """Return the position of a node given by name (or by position)."""
         if isinstance(node, (int, np.integer)) and not isinstance(node, bool) and 0 <= node < self.n_nodes:
             return int(node)
-        if node in self.names:
+        if isinstance(node, str) and node in self.names:
             return self.names.index(node)
-        raise InputError(f"there is no node {node!r}; the nodes are {', '.join(self.names)}")
+        raise InputError(f"there is no node {visible(repr(node))}; the nodes are {listed(self.names)}")
 
-    def indices(self, nodes) -> tuple[int, ...]:
+    def indices(self, nodes: Any) -> tuple[int, ...]:
         """Return the positions of one node or several, without repeats."""
         nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes)
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
-            raise InputError(
-                f"a node is named twice in {', '.join(self.names[i] for i in found)}; name each once"
-            )
+            named = listed(self.names[i] for i in found)
+            raise InputError(f"a node is named twice in {named}; name each once")
         return found
 
     def select(self, nodes: Sequence[str]) -> "Series":
@@ -115,78 +225,227 @@ class Series:
         keep = list(self.indices(nodes))
         chosen = [self.names[i] for i in keep]
         truth = self.truth and {
-            t: [p for p in ps if p in chosen] for t, ps in self.truth.items() if t in chosen
+            t: tuple(p for p in ps if p in chosen) for t, ps in self.truth.items() if t in chosen
         }
-        return self._derive([trial[:, keep] for trial in self.trials], chosen, truth)
+        kinds = tuple(self.kinds[i] for i in keep)
+        trials = [trial[:, keep] for trial in self.trials]
+        return self._derive(trials, kinds, names=tuple(chosen), truth=truth)
 
-    def discretise(self, levels: int = 3) -> "Series":
-        """Return the series with each node cut into ``levels`` equally filled bins, coded ``0 .. levels-1``."""
+    def discretise(self, levels: int = 3, nodes: Sequence[str] | None = None) -> "Series":
+        """Return the series with nodes cut into ``levels`` equally filled bins, coded ``0 .. levels-1``.
+
+        By default every node but text, which is states already, is cut.
+        """
         if levels < 2:
             raise InputError(f"levels={levels} is too few; give at least 2")
-
-        def cut(column, _index, _name):
-            return np.searchsorted(np.quantile(column, np.arange(1, levels) / levels), column, side="right")
-
         if self.missing is not None:
             raise InputError("cannot discretise a series with missing values; fill or cut them first")
-        coded = np.split(self.transform(cut).T, np.cumsum(self.lengths)[:-1])
-        return self._derive(coded, self.names, self.truth)
+        cut = self._numbers(nodes, "discretised", keep=(TEXT,))
+        pooled, kinds = self.values.copy(), list(self.kinds)
+        for i in cut:
+            column = self._typed(i, pooled[:, i])
+            edges = np.quantile(column, np.arange(1, levels) / levels)
+            pooled[:, i], kinds[i] = np.searchsorted(edges, column, side="right"), INTEGER
+        note = f"cut into {levels} equally filled bins"
+        return self._derive(self._split(pooled), tuple(kinds), note=self._noted(note, cut))
 
     def transform(self, condition: Callable[[np.ndarray, int, str], np.ndarray]) -> np.ndarray:
         """Apply ``condition(column, index, name)`` to each node, pooled over trials; return ``(node, total time)``.
 
-        Missing samples are not shown to ``condition`` and are 0 in the result; the embedding drops them.
+        ``condition`` sees each column in its own type: float64, int64, or words for text. Missing samples are not
+        shown to it and are 0 in the result; the embedding drops them.
         """
         pooled = self.values
         present = None if self.missing is None else ~np.concatenate(self.missing)
         columns = []
         for i, name in enumerate(self.names):
             if present is None:
-                columns.append(condition(pooled[:, i], i, name))
+                columns.append(condition(self._typed(i, pooled[:, i]), i, name))
             else:
-                known = condition(pooled[present[:, i], i], i, name)
+                known = condition(self._typed(i, pooled[present[:, i], i]), i, name)
                 columns.append(np.zeros(len(pooled), known.dtype))
                 columns[-1][present[:, i]] = known
         return np.stack(columns)
 
+    def _typed(self, i: int, column: np.ndarray) -> np.ndarray:
+        """Return samples of node i, none of them missing, in its own type."""
+        if self.kinds[i] == FLOAT:
+            return column
+        codes = column.astype(np.int64, copy=False)
+        return np.array(self.labels[self.names[i]])[codes] if self.kinds[i] == TEXT else codes
+
+    # --- preparing -----------------------------------------------------------------------------------------
+
+    def difference(self, nodes: Sequence[str] | None = None) -> "Series":
+        """Return the series of changes, ``x[t + 1] - x[t]`` in each trial, which is one sample shorter.
+
+        As in all preparing, measurements (float) are changed and states are not: integer nodes only if they are
+        named in ``nodes``, text never. Nodes that are not changed keep their values at t + 1.
+        """
+        changed = self._prepared(prepare.differenced, nodes, "differenced", shorter=1)
+        changed.time = None if self.time is None else self.time.later(self.dt)
+        return changed
+
+    def detrend(self, nodes: Sequence[str] | None = None) -> "Series":
+        """Return the series without the straight line that fits each node best in each trial."""
+        return self._prepared(prepare.detrended, nodes, "detrended")
+
+    def deseason(self, period: int, nodes: Sequence[str] | None = None) -> "Series":
+        """Return the series without its season: each sample less the mean of its phase in the trial.
+
+        ``period`` is the length of a season in samples.
+        """
+        length = prepare.checked_period(period, min(self.lengths))
+        what = f"freed from a season of {length} samples"
+        return self._prepared(lambda values: prepare.deseasoned(values, length), nodes, what)
+
+    def standardise(self, nodes: Sequence[str] | None = None) -> "Series":
+        """Return the series with mean 0 and standard deviation 1 of each node in each trial."""
+        return self._prepared(prepare.standardised, nodes, "standardised")
+
+    def mask(self, rows: Any) -> "Series":
+        """Return the series in which the given samples are missing; every window that touches one is left out.
+
+        ``rows`` are positions among the samples of all trials, a slice of them, or True for each sample to mask.
+        """
+        length = sum(self.lengths)
+        chosen = np.zeros(length, bool)
+        picked = rows if isinstance(rows, slice) else np.asarray(rows)
+        if isinstance(picked, np.ndarray) and not picked.size:
+            picked = picked.astype(np.int64)
+        try:
+            chosen[picked] = True
+        except IndexError as error:
+            raise InputError(f"cannot mask these rows of {length}: {error}") from None
+        if not chosen.any():
+            raise InputError("no row is masked; name at least one, or use the series as it is")
+        values = self.values.astype(np.float64)
+        values[chosen] = np.nan
+        note = f"{int(chosen.sum())} of {length} samples masked"
+        return self._derive(self._split(values), self.kinds, note=note)
+
+    def _prepared(
+        self,
+        change: Callable[[np.ndarray], np.ndarray],
+        nodes: Sequence[str] | None,
+        what: str,
+        shorter: int = 0,
+    ) -> "Series":
+        picked = self._numbers(nodes, what, keep=(TEXT, INTEGER))
+        changed = []
+        for trial in self.trials:
+            values = trial.astype(np.float64)[shorter:]
+            values[:, picked] = change(trial[:, picked].astype(np.float64))
+            changed.append(values)
+        names = [self.names[i] for i in picked]
+        after = np.concatenate(changed)[:, picked]
+        prepare.refuse_nothing_left(self.values[:, picked], after, names, what)
+        kinds = tuple(FLOAT if i in picked else kind for i, kind in enumerate(self.kinds))
+        return self._derive(changed, kinds, note=self._noted(what, picked))
+
+    def _numbers(self, nodes: Sequence[str] | None, what: str, keep: tuple[str, ...]) -> list[int]:
+        """Return the positions of the nodes to change: the named ones, or all but the kinds to keep."""
+        if nodes is None:
+            picked = [i for i, kind in enumerate(self.kinds) if kind not in keep]
+            if not picked:
+                held = "text" if keep == (TEXT,) else "whole numbers or text"
+                raise InputError(
+                    f"every node is {held}, which stands for states; name the nodes to be {what}"
+                )
+            return picked
+        picked = list(self.indices(nodes))
+        words = [self.names[i] for i in picked if self.kinds[i] == TEXT]
+        if words:
+            raise InputError(f"{listed(words)} is text and cannot be {what}; leave it out")
+        return picked
+
+    def _noted(self, what: str, picked: list[int]) -> str:
+        if len(picked) == self.n_nodes:
+            return what
+        return f"{what} ({', '.join(self.names[i] for i in picked)})"
+
+    def _split(self, pooled: np.ndarray) -> list[np.ndarray]:
+        return np.split(pooled, np.cumsum(self.lengths)[:-1])
+
+    # --- identity and other forms --------------------------------------------------------------------------
+
     @property
     def digest(self) -> str:
-        """SHA-256 of values, trial lengths, names and dt: the identity of the data."""
+        """SHA-256 of values, trial lengths, names, dt and kinds: the identity of the data."""
         digest = hashlib.sha256(repr((self.names, self.lengths, self.dt, self.trials[0].dtype.str)).encode())
         for trial in self.trials:
             digest.update(np.ascontiguousarray(trial).tobytes())
+        if len(set(self.kinds)) > 1 or self.labels:
+            digest.update(repr((self.kinds, sorted(self.labels.items()))).encode())
         return digest.hexdigest()
 
-    def to_dataframe(self):
+    def to_dataframe(self) -> "pd.DataFrame":
         """Return all trials as one pandas DataFrame; several trials get a first column ``trial``."""
         import pandas as pd
 
-        frame = pd.DataFrame(self.values, columns=list(self.names))
+        if set(self.kinds) == {FLOAT} or (self.is_integer and not self.labels and self.missing is None):
+            frame = pd.DataFrame(self.values, columns=list(self.names))
+        else:
+            frame = pd.DataFrame({name: self._as_pandas(i) for i, name in enumerate(self.names)})
         if len(self.trials) > 1:
             frame.insert(0, "trial", np.repeat(np.arange(len(self.trials)), self.lengths))
         return frame
 
-    def __repr__(self):
+    def _as_pandas(self, i: int) -> Any:
+        import pandas as pd
+
+        column = self[self.names[i]]
+        if self.kinds[i] == TEXT:
+            return pd.Categorical(column, categories=list(self.labels[self.names[i]]))
+        absent = self.kinds[i] == INTEGER and column.dtype.kind == "f"
+        return pd.array(column, dtype="Int64") if absent else column
+
+    def __repr__(self) -> str:
         lengths = sorted(set(self.lengths))
         samples = str(lengths[0]) if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
-        shown = ", ".join(self.names if self.n_nodes <= 8 else (*self.names[:6], "..."))
+        names = [visible(name) for name in self.names[:8]]
+        shown = ", ".join(names if self.n_nodes <= 8 else (*names[:6], "..."))
         trials = "1 trial" if len(self.trials) == 1 else f"{len(self.trials)} trials"
         return f"Series({self.n_nodes} nodes: {shown}; {trials} of {samples} samples; dt={self.dt:g})"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from enmesh.draw.report.notebook import series_html
 
         return series_html(self)
 
-    def _derive(self, trials, names, truth):
-        missing = "raise" if self.missing is None else "drop"
-        lags = self.truth_lags and {
-            link: at for link, at in self.truth_lags.items() if set(link) <= set(names)
+    def _derive(
+        self,
+        trials: Sequence[np.ndarray],
+        kinds: tuple[str, ...],
+        *,
+        names: tuple[str, ...] | None = None,
+        truth: Any = None,
+        note: str | None = None,
+    ) -> "Series":
+        """Return a series of other values that keeps what is known of this one."""
+        made = object.__new__(Series)
+        made.time = self.time
+        made.prepared = self.prepared if note is None else (*self.prepared, note)
+        names = self.names if names is None else names
+        whole = FLOAT not in kinds and not any(np.isnan(trial).any() for trial in trials)
+        arrays = tuple(np.array(trial, np.int64 if whole else np.float64) for trial in trials)
+        texts = {name for name, kind in zip(names, kinds) if kind == TEXT}
+        labels = {name: words for name, words in self.labels.items() if name in texts}
+        made._fill(Values(trials=arrays, kinds=kinds, labels=labels), names, self.dt, truth or self.truth)
+        made.truth_lags = self.truth_lags and {
+            link: lags for link, lags in self.truth_lags.items() if set(link) <= set(names)
         }
-        kept = {"truth": truth, "truth_lags": lags}
-        return Series(list(trials), names, self.dt, missing=missing, duplicates="allow", **kept)
+        made._validate("drop", "allow")
+        return made
 
-    def _validate(self, missing, duplicates):
+    # --- what is wrong -------------------------------------------------------------------------------------
+
+    def _validate(self, missing: str, duplicates: str) -> None:
+        if self.n_nodes >= MOST_NODES * len(self):
+            raise InputError(
+                f"{len(self)} samples of {self.n_nodes} nodes are too few to tell the nodes apart; rows are times: "
+                "transpose the values if they are not, or choose columns"
+            )
         short = min(self.lengths)
         if short < MIN_LENGTH:
             raise InputError(f"a trial has {short} samples; at least {MIN_LENGTH} are needed")
@@ -198,123 +457,65 @@ class Series:
                 self._refuse("missing (NaN)", nans.sum(0), "fill or cut them, or pass missing='drop'")
             empty = [name for name, gone in zip(self.names, nans.all(0)) if gone]
             if empty:
-                raise InputError(f"no value at all in column {', '.join(empty)}; leave it out")
+                raise InputError(f"no value at all in column {listed(empty)}; leave it out")
             low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
         else:
             low, high = pooled.min(0), pooled.max(0)
         constant = [name for name, same in zip(self.names, low == high) if same]
         if constant:
-            raise InputError(
-                f"constant column: {', '.join(constant)}; it carries no information, leave it out"
-            )
+            raise InputError(f"constant column: {listed(constant)}; it carries no information, leave it out")
+        if pooled.dtype.kind == "f":
+            self._refuse_extreme(low, high)
         if duplicates == "raise":
             self._refuse_identical(pooled)
 
-    def _refuse(self, what, counts, advice):
-        if counts.any():
-            listed = ", ".join(f"{name} ({count})" for name, count in zip(self.names, counts) if count)
-            raise InputError(f"{what} values in column {listed}; {advice}")
+    def _refuse_extreme(self, low: np.ndarray, high: np.ndarray) -> None:
+        """Refuse numbers whose squares are beyond what a computer can hold."""
+        for name, least, most in zip(self.names, low, high):
+            size = max(abs(least), abs(most))
+            if size > LARGEST:
+                raise InputError(
+                    f"values up to {size:.3g} in column {visible(name)} are too large to compute with "
+                    f"(over {LARGEST:g}); divide the column by a power of ten"
+                )
+            if most - least < SMALLEST:
+                raise InputError(
+                    f"values in column {visible(name)} differ by no more than {most - least:.3g}, too little to "
+                    "compute with; multiply the column by a power of ten"
+                )
 
-    def _refuse_identical(self, pooled):
+    def _refuse(self, what: str, counts: np.ndarray, advice: str) -> None:
+        if counts.any():
+            found = [f"{name} ({count})" for name, count in zip(self.names, counts) if count]
+            raise InputError(f"{what} values in column {listed(found)}; {advice}")
+
+    def _refuse_identical(self, pooled: np.ndarray) -> None:
         seen: dict[bytes, str] = {}
         for name, column in zip(self.names, np.ascontiguousarray(pooled.T)):
             first = seen.setdefault(hashlib.sha256(column.tobytes()).digest(), name)
             if first != name:
-                raise InputError(f"columns {first} and {name} are identical; leave one out")
+                raise InputError(f"columns {visible(first)} and {visible(name)} are identical; leave one out")
 
 
-def _as_trials(values) -> tuple[list[np.ndarray], list[str] | None]:
-    """Return the values as a list of (time, node) arrays, and the names a DataFrame brought."""
-    if isinstance(values, Series):
-        return list(values.trials), list(values.names)
-    if not hasattr(values, "columns") and hasattr(values, "__dataframe__"):
-        raise InputError(f"a {type(values).__name__} has no columns; give (time, node) values")
-    if hasattr(values, "columns"):
-        return [_frame_values(values)], [str(name) for name in values.columns]
-    if isinstance(values, (list, tuple)) and values and np.ndim(values[0]) == 2:
-        trials = [np.asarray(trial) for trial in values]
-    else:
-        try:
-            array = np.asarray(values)
-        except ValueError:
-            raise InputError(
-                "the rows differ in length; give (time, node) values or a list of such trials"
-            ) from None
-        trials = [array] if array.ndim == 2 else list(array) if array.ndim == 3 else []
-    if not trials or any(trial.ndim != 2 for trial in trials):
-        raise InputError(
-            f"values have shape {np.shape(values) if not trials else [t.shape for t in trials]}; "
-            "give (time, node), (trial, time, node) or a list of (time, node)"
-        )
-    widths = {trial.shape[1] for trial in trials}
-    if len(widths) > 1:
-        raise InputError(
-            f"the trials have different numbers of nodes ({', '.join(map(str, sorted(widths)))})"
-        )
-    if widths == {0}:
-        raise InputError("there is no column; give at least one node")
-    return trials, None
-
-
-def _frame_values(frame) -> np.ndarray:
-    """Return a DataFrame's values: numeric columns as one array, text columns as labels."""
-    if not hasattr(frame, "iloc"):
-        from pandas.api.interchange import from_dataframe
-
-        frame = from_dataframe(frame)
-    kinds = [getattr(frame[name].dtype, "kind", "O") for name in frame.columns]
-    odd = [str(name) for name, kind in zip(frame.columns, kinds) if kind in "Mmc"]
-    if odd:
-        raise InputError(f"column {', '.join(odd)} holds times or complex numbers; leave it out")
-    return frame.to_numpy(dtype=float, na_value=np.nan) if _nullable(frame, kinds) else frame.to_numpy()
-
-
-def _nullable(frame, kinds) -> bool:
-    return all(kind in "iufb" for kind in kinds) and frame.isna().to_numpy().any()
-
-
-def _check_names(names, n_nodes) -> tuple[str, ...]:
-    names = (
-        tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_nodes))
-    )
-    if len(names) != n_nodes:
-        raise InputError(f"{len(names)} names for {n_nodes} columns; give one name per column")
-    twice = sorted({name for name in names if names.count(name) > 1})
+def _check_names(names: Sequence[Any] | None, n_nodes: int) -> tuple[str, ...]:
+    chosen = tuple(f"x{i}" for i in range(n_nodes)) if names is None else tuple(str(name) for name in names)
+    if len(chosen) != n_nodes:
+        raise InputError(f"{len(chosen)} names for {n_nodes} columns; give one name per column")
+    twice = sorted(name for name, count in Counter(chosen).items() if count > 1)
     if twice:
-        raise InputError(f"duplicate name: {', '.join(twice)}; names must differ")
-    return names
+        raise InputError(f"duplicate name: {listed(twice)}; names must differ")
+    unseen = next((i for i, name in enumerate(chosen) if not _can_be_seen(name)), None)
+    if unseen is not None:
+        given = ascii(chosen[unseen])
+        raise InputError(f"the name of column {unseen + 1} cannot be seen ({given}); give it another")
+    return chosen
 
 
-def _as_numbers(trials, names):
-    """Return float64 or int64 trials, and ``{name: labels}`` for text columns that became codes."""
-    pooled = np.concatenate(trials)
-    if pooled.dtype.kind in "biu":
-        return tuple(trial.astype(np.int64) for trial in trials), {}
-    if pooled.dtype.kind == "f":
-        return tuple(trial.astype(np.float64) for trial in trials), {}
-    columns, labels = [], {}
-    for name, column in zip(names, pooled.T):
-        kind, codes = _column_numbers(name, column)
-        columns.append(codes)
-        if kind is not None:
-            labels[name] = kind
-    stacked = np.column_stack(columns)
-    return tuple(np.split(stacked, np.cumsum([len(t) for t in trials])[:-1])), labels
+def _can_be_seen(name: str) -> bool:
+    return any(not mark.isspace() and visible(mark) == mark for mark in name)
 
 
-def _column_numbers(name, column):
-    """Return (labels or None, numbers) of one column of objects or text."""
-    if all(isinstance(value, (int, np.integer, bool, np.bool_)) for value in column):
-        return None, column.astype(np.int64)
-    if all(isinstance(value, (int, float, np.number, bool, np.bool_)) or value is None for value in column):
-        return None, column.astype(np.float64)
-    if all(isinstance(value, str) for value in column):
-        found, codes = np.unique(column.astype(str), return_inverse=True)
-        return tuple(found.tolist()), codes.astype(np.int64)
-    raise InputError(f"column {name} mixes text and numbers; make it one or the other")
-
-
-def _missing_mask(trials):
+def _missing_mask(trials: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:
     masks = tuple(
         np.isnan(trial) if trial.dtype.kind == "f" else np.zeros(trial.shape, bool) for trial in trials
     )

@@ -1,145 +1,188 @@
-"""Files as tables: csv, tsv, txt, parquet, npy, npz and mat become columns with names and rows with numbers.
+"""Files as tables: csv, tsv, txt, xlsx, parquet, npy, npz and mat become columns with names and rows with numbers.
 
 Nothing in a file is ever executed: pickled objects are refused. Damage is said in one line, with the file.
 """
 
 import csv
 import io
+import json
+import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from enmesh.data.columns import INTEGER, MISSING, TEXT
+from enmesh.data.frames import TIME_NAME, TRIAL_NAME
+from enmesh.data.sources import Source, open_source
+from enmesh.data.table import Table, listed, shown
+from enmesh.data.times import looks_like_dates
 from enmesh.errors import HazardWarning, InputError
 
-# A column of one of these names, with a unit or without, holds times.
-TIME_NAME = re.compile(
-    r"(t|time|date|datetime|timestamp)(\s*[(\[][^)\]]*[)\]])?|time_(s|ms|us|sec|seconds|min|minutes|h|hours|days)",
-    re.IGNORECASE,
-)
-TRIAL_NAME = "trial"
 PICKLED = "holds pickled Python objects, which are never loaded; save plain arrays of numbers"
-MISSING = {"", "na", "n/a", "nan", "-nan", "null", "none", "<na>"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """The columns of one file as they stand.
-
-    ``numbers[i]`` is the 1-based line (text) or row (arrays) of row i, called ``unit`` in messages.
-    ``trials``, the trial of each row, and ``dt``, the sampling step, are there where the format says them.
-    """
-
-    file: str
-    frame: Any
-    numbers: Sequence[int]
-    unit: str = "row"
-    trials: np.ndarray | None = None
-    dt: float | None = None
-
-    def at(self, row: int, column) -> str:
-        """Say where a cell is: file, row and column."""
-        return f"{self.file}, {self.unit} {self.numbers[row]}, column {column}"
+# A spreadsheet takes a cell that begins with one of these for a formula; it is written with a quote in front.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What pandas calls a column without a name, when somebody wrote an index with it.
+UNNAMED = ("", "Unnamed: 0")
+WITH_VARIABLES = (".npz", ".mat", ".xlsx")
+Line = tuple[int, str]
 
 
 def read_table(
-    path: Path, header: bool | None = None, names: Sequence[str] | None = None, variable: str | None = None
+    path: str | os.PathLike,
+    header: bool | None = None,
+    names: Sequence[str] | None = None,
+    variable: str | None = None,
 ) -> Table:
     """Read one file as a table; the arguments are those of `enmesh.read`."""
-    suffix = path.suffix.lower()
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; name the files in it")
-    if not path.exists():
-        raise InputError(f"there is no file {path}")
-    if suffix not in READERS:
-        raise InputError(f"{path}: cannot read {suffix or 'a file without suffix'}; use {', '.join(READERS)}")
-    if path.is_file() and not path.stat().st_size:
-        raise InputError(f"{path} is empty")
-    if variable is not None and suffix not in (".npz", ".mat"):
-        raise InputError(f"{path} has no variables to choose from; that is for npz and mat files")
-    with _readable(path):
-        table = READERS[suffix](path, header=header, variable=variable)
+    source = open_source(path)
+    with source.file:
+        if source.suffix not in READERS:
+            raise InputError(
+                f"{source.name}: cannot read {source.suffix or 'a file without suffix'}; "
+                f"use {', '.join(READERS)}, or these with .gz, .xz or .zip"
+            )
+        if variable is not None and source.suffix not in WITH_VARIABLES:
+            raise InputError(
+                f"{source.name} has no variables to choose from; that is for npz, mat and xlsx files"
+            )
+        with _readable(source):
+            table = READERS[source.suffix](source, header, variable)
     if names is not None:
         if len(names) != table.frame.shape[1]:
-            raise InputError(f"{path} has {table.frame.shape[1]} columns but {len(names)} names are given")
+            raise InputError(
+                f"{source.name} has {table.frame.shape[1]} columns but {len(names)} names are given"
+            )
         table.frame.columns = [str(name) for name in names]
     return table
 
 
 @contextmanager
-def _readable(path) -> Iterator[None]:
+def _readable(source: Source) -> Iterator[None]:
     """Turn whatever a damaged file provokes in its reader, which may be anything, into one line."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", HazardWarning)
+            yield
     except InputError:
         raise
     except MemoryError:
-        raise InputError(f"{path} does not fit into memory") from None
+        raise InputError(f"{source.name} does not fit into memory") from None
     except Exception as error:
         reason = getattr(error, "strerror", None) or _one_line(error)
-        raise InputError(f"{path} cannot be read as {path.suffix.lower()[1:]}: {reason}") from None
+        raise InputError(f"{source.name} cannot be read as {source.suffix[1:]}: {reason}") from None
 
 
-def _read_text(path, header, variable) -> Table:
+# --- text --------------------------------------------------------------------------------------------------
+
+
+def _read_text(source: Source, header: bool | None, variable: str | None) -> Table:
     """Read delimited text; the delimiter, the header and a decimal comma are recognised."""
-    import pandas as pd
-
-    lines = _lines(path)
-    delimiter = _delimiter(path.suffix.lower(), lines[0][1])
+    comments, lines = _lines(source)
+    delimiter = _delimiter(source.suffix, lines[0][1])
     split = _splitter(delimiter, any('"' in line for _, line in lines))
     first = [cell.strip() for cell in split(lines[0][1])]
-    names = first if (_is_header(path, lines[0][0], first) if header is None else header) else None
+    if header is None:
+        names = first if _is_header(source.name, lines[0][0], first) else None
+    else:
+        names = first if header else None
     body = lines if names is None else lines[1:]
     if not body:
-        raise InputError(f"{path} has names but no rows of numbers")
-    _refuse_ragged(path, body, split, len(first))
+        raise InputError(f"{source.name} has names but no rows of numbers")
+    if names is None and header is None and comments:
+        names = _names_in_comment(comments[-1][1], len(first), split)
+    elif names is not None and len(split(body[0][1])) == len(names) + 1:
+        names = ["", *names]  # as R writes row names
+    width = len(first) if names is None else len(names)
+    _refuse_ragged(source.name, body, split, width)
+    frame = _parsed(body, delimiter, split, width)
+    frame.columns = _default_names(width) if names is None else [_unguarded(name) for name in names]
+    numbers = [number for number, _ in body]
+    return _with_unnamed_index(Table(file=source.name, frame=frame, numbers=numbers, unit="line"))
+
+
+def _parsed(body: list[Line], delimiter: str | None, split: Callable[[str], list[str]], width: int) -> Any:
+    import pandas as pd
+
     # From version 3 on pandas keeps every digit by default.
-    exact = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+    exact: dict[str, Any] = (
+        {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+    )
     frame = pd.read_csv(
         io.StringIO("\n".join(line for _, line in body)),
         sep=r"\s+" if delimiter is None else delimiter,
         header=None,
-        names=range(len(first)),
+        names=range(width),
         index_col=False,
         decimal="," if delimiter == ";" and any("," in line for _, line in body) else ".",
         skipinitialspace=True,
         **exact,
         low_memory=False,
     )
-    frame.columns = _default_names(len(first)) if names is None else names
-    return _without_unnamed(Table(file=str(path), frame=frame, numbers=[n for n, _ in body], unit="line"))
+    for position, column in enumerate(frame.columns):
+        holes = frame[column].dtype.kind == "f" and frame[column].isna().any()
+        if holes and _written_whole(split(line)[position] for _, line in body):
+            frame[column] = frame[column].astype("Int64")
+    return frame
 
 
-def _lines(path) -> list[tuple[int, str]]:
-    """Return numbered lines without blank ones and without comments (# or %) at the top."""
+def _written_whole(cells: Iterator[str]) -> bool:
+    """Say whether cells are whole numbers or missing: 2 is whole, 2.0 is not."""
+    known = [cell.strip() for cell in cells if cell.strip().lower() not in MISSING]
+    return bool(known) and all(cell.lstrip("+-").isdecimal() and len(cell) < 16 for cell in known)
+
+
+def _lines(source: Source) -> tuple[list[Line], list[Line]]:
+    """Return the comments (# or %) at the top, and the numbered lines after them without blank ones."""
+    data = source.file.read()
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}, line {line}: not text in UTF-8; save it as UTF-8") from None
+        raise InputError(f"{source.name}, line {line}: not text in UTF-8; save it as UTF-8") from None
     if "\0" in text:
-        raise InputError(f"{path} holds binary data, not text")
-    lines = [(number, line) for number, line in enumerate(re.split("\r\n|\n|\r", text), 1) if line.strip()]
+        raise InputError(f"{source.name} holds binary data, not text")
+    lines = _whole_lines(source.name, list(enumerate(re.split("\r\n|\n|\r", text), 1)))
+    lines = [(number, line) for number, line in lines if line.strip()]
     start = next((i for i, (_, line) in enumerate(lines) if line.lstrip()[0] not in "#%"), len(lines))
     if start == len(lines):
-        raise InputError(f"{path} is empty")
-    return lines[start:]
+        raise InputError(f"{source.name} is empty")
+    return lines[:start], lines[start:]
 
 
-def _delimiter(suffix, line) -> str | None:
+def _whole_lines(name: str, lines: list[Line]) -> list[Line]:
+    """Join lines that a quoted cell spreads over."""
+    joined: list[Line] = []
+    opened: Line | None = None
+    for number, line in lines:
+        if opened is not None:
+            line = f"{opened[1]}\n{line}"
+            number = opened[0]
+        if line.count('"') % 2 and re.search(r'(^|[,;\t ])\s*"', line) and line.lstrip()[0] not in "#%":
+            opened = (number, line)
+            continue
+        joined.append((number, line))
+        opened = None
+    if opened is not None:
+        raise InputError(f"{name}, line {opened[0]}: a quote is opened and never closed")
+    return joined
+
+
+def _delimiter(suffix: str, line: str) -> str | None:
     """Return the delimiter; None is any whitespace."""
     if suffix == ".tsv":
         return "\t"
+    bare = re.sub(r'"(?:[^"]|"")*"', "", line)
     whole = "," if suffix == ".csv" else None
-    return next((mark for mark in (";,\t" if whole else ";,") if mark in line), whole)
+    return next((mark for mark in (";,\t" if whole else ";,") if mark in bare), whole)
 
 
-def _splitter(delimiter, quoted) -> Callable[[str], list[str]]:
+def _splitter(delimiter: str | None, quoted: bool) -> Callable[[str], list[str]]:
     if delimiter is None:
         return str.split
     if quoted:
@@ -147,19 +190,32 @@ def _splitter(delimiter, quoted) -> Callable[[str], list[str]]:
     return lambda line: line.split(delimiter)
 
 
-def _is_header(path, number, cells) -> bool:
+def _is_header(file: str, number: int, cells: list[str]) -> bool:
     """Say whether the first line holds names. Text beside numbers is refused, unless it says time."""
     text = [cell for cell in cells if not _is_number(cell) and cell.lower() not in MISSING]
     some_numbers = any(_is_number(cell) for cell in cells)
     if some_numbers and not all(TIME_NAME.fullmatch(cell) or cell == TRIAL_NAME for cell in text):
         raise InputError(
-            f"{path}, line {number}, column {cells.index(text[0]) + 1}: {shown(text[0])} is not a number; "
+            f"{file}, line {number}, column {cells.index(text[0]) + 1}: {shown(text[0])} is not a number; "
             "if this line holds names, say so with header=True"
         )
     return bool(text)
 
 
-def _is_number(cell):
+def _names_in_comment(line: str, width: int, split: Callable[[str], list[str]]) -> list[str] | None:
+    """Return the names in a comment right above the numbers, if it has one for each column.
+
+    A mark that belongs to the first name stays: ``%CPU,%MEM``; one that makes the line a comment goes: ``# a,b``.
+    """
+    line = line.strip()
+    bare = line.lstrip("#%").strip()
+    own = line[0] == "%" and line[1:2].isalnum()
+    cells = [cell.strip() for cell in split(line if own else bare)]
+    names = len(cells) == width and all(cell and not _is_number(cell) for cell in cells)
+    return cells if names and len(set(cells)) == width else None
+
+
+def _is_number(cell: str) -> bool:
     try:
         float(cell.replace(",", "."))
     except ValueError:
@@ -167,92 +223,141 @@ def _is_number(cell):
     return cell.lower() not in MISSING
 
 
-def _refuse_ragged(path, body, split, width):
+def _refuse_ragged(file: str, body: list[Line], split: Callable[[str], list[str]], width: int) -> None:
     for number, line in body:
         count = len(split(line))
         if count != width:
             cells = "1 cell" if count == 1 else f"{count} cells"
-            raise InputError(f"{path}, line {number}, column {min(count, width) + 1}: {cells}, not {width}")
+            raise InputError(f"{file}, line {number}, column {min(count, width) + 1}: {cells}, not {width}")
 
 
-def _without_unnamed(table) -> Table:
-    """Drop an index that was written without a name, and the empty column after a trailing delimiter."""
+def _unguarded(name: str) -> str:
+    """Return a name without the quote that keeps a spreadsheet from taking it for a formula."""
+    return name[1:] if name.startswith("'") and name[1:].startswith(FORMULA) else name
+
+
+def guarded(name: str) -> str:
+    """Return a name that no spreadsheet takes for a formula."""
+    return f"'{name}" if name.startswith(FORMULA) else name
+
+
+def _with_unnamed_index(table: Table) -> Table:
+    """Make an index of a first column without a name, and drop the empty column after a trailing delimiter."""
     frame = table.frame
-    for position in (len(frame.columns) - 1, 0):
-        column = frame.iloc[:, position]
-        index = column.dtype.kind == "i" and (np.diff(column.to_numpy()) == 1).all()
-        if frame.columns[position] == "" and (index if position == 0 else column.isna().all()):
-            frame = frame.drop(columns="")
+    if frame.columns[-1] == "" and frame.iloc[:, -1].isna().all():
+        frame = frame.iloc[:, :-1]
+    if len(frame.columns) > 1 and frame.columns[0] in UNNAMED and _is_index(frame.iloc[:, 0]):
+        index = frame.iloc[:, 0].to_numpy()
+        frame = frame.iloc[:, 1:].set_axis(index, axis=0)
     if "" in frame.columns:
         raise InputError(f"{table.file}: column {list(frame.columns).index('') + 1} has no name; give it one")
     return replace(table, frame=frame)
 
 
-def _read_parquet(path, header, variable) -> Table:
+def _is_index(column: Any) -> bool:
+    """Say whether a column numbers, dates or names its rows."""
+    whole = column.dtype.kind == "i" and column.is_unique
+    steady = column.dtype.kind == "f" and (column.is_monotonic_increasing or column.is_monotonic_decreasing)
+    words = column.dtype.kind not in "biufc" and column.is_unique
+    return bool(whole or (steady and column.is_unique) or words or looks_like_dates(column))
+
+
+def _read_excel(source: Source, header: bool | None, variable: str | None) -> Table:
+    """Read one sheet: the first, or the one that is named."""
+    import pandas as pd
+
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise InputError(f"{source.name}: reading xlsx needs openpyxl; pip install 'enmesh[excel]'") from None
+    with pd.ExcelFile(source.file, engine="openpyxl") as book:
+        if variable is not None:
+            _refuse_unknown(source.name, variable, [str(sheet) for sheet in book.sheet_names])
+        raw = book.parse(variable if variable is not None else 0, header=None, dtype=object)
+    raw = raw.dropna(how="all").dropna(how="all", axis=1)
+    if not raw.size:
+        raise InputError(f"{source.name} is empty")
+    rows = (raw.index + 1).tolist()
+    first = ["" if pd.isna(cell) else str(cell).strip() for cell in raw.iloc[0]]
+    named = _is_header(source.name, rows[0], first) if header is None else header
+    frame = (raw.iloc[1:] if named else raw).reset_index(drop=True).infer_objects()
+    if not len(frame):
+        raise InputError(f"{source.name} has names but no rows of numbers")
+    frame.columns = [_unguarded(name) for name in first] if named else _default_names(len(first))
+    return _with_unnamed_index(Table(file=source.name, frame=frame, numbers=rows[1:] if named else rows))
+
+
+# --- arrays ------------------------------------------------------------------------------------------------
+
+
+def _read_parquet(source: Source, header: bool | None, variable: str | None) -> Table:
     import pandas as pd
 
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise InputError(f"{path}: reading parquet needs pyarrow; pip install 'enmesh[parquet]'") from None
-    frame = pd.read_parquet(path, engine="pyarrow")
-    if frame.index.name is not None or not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.reset_index()
+        raise InputError(
+            f"{source.name}: reading parquet needs pyarrow; pip install 'enmesh[parquet]'"
+        ) from None
+    frame = pd.read_parquet(source.file, engine="pyarrow")
+    if not frame.shape[1]:
+        raise InputError(f"{source.name} has no column")
     frame.columns = [str(name) for name in frame.columns]
-    return Table(file=str(path), frame=frame, numbers=range(1, len(frame) + 1))
+    return Table(file=source.name, frame=frame, numbers=range(1, len(frame) + 1))
 
 
-def _read_npy(path, header, variable) -> Table:
-    with path.open("rb") as file, _no_pickle(path):
-        return _array_table(path, np.lib.format.read_array(file, allow_pickle=False))
+def _read_npy(source: Source, header: bool | None, variable: str | None) -> Table:
+    with _no_pickle(source.name):
+        return _array_table(source.name, np.lib.format.read_array(source.file, allow_pickle=False))
 
 
-def _read_npz(path, header, variable) -> Table:
+def _read_npz(source: Source, header: bool | None, variable: str | None) -> Table:
     import zipfile
 
-    if not zipfile.is_zipfile(path):
-        raise InputError(f"{path} cannot be read as npz: it is not an archive of arrays")
+    name = source.name
+    if not zipfile.is_zipfile(source.file):
+        raise InputError(f"{name} cannot be read as npz: it is not an archive of arrays")
+    source.file.seek(0)
     arrays = {}
-    with np.load(path, allow_pickle=False) as archive:
+    with np.load(source.file, allow_pickle=False) as archive:
         files = archive.files
-        for name in files:
-            with _no_pickle(path, skip=True):
-                arrays[name] = archive[name]
+        for member in files:
+            with _no_pickle(name, skip=True):
+                arrays[member] = archive[member]
     if variable is not None:
-        _refuse_unknown(path, variable, files)
+        _refuse_unknown(name, variable, files)
     if variable not in {None, *arrays} or (files and not arrays):
-        raise InputError(f"{path} {PICKLED}")
-    chosen = _choose(
-        path, {name: (array.shape, array.dtype.kind) for name, array in arrays.items()}, variable
-    )
-    return _array_table(path, arrays[chosen], arrays.get("names"), arrays.get("dt"))
+        raise InputError(f"{name} {PICKLED}")
+    kinds = {
+        one: (array.shape, array.dtype.kind) for one, array in arrays.items() if isinstance(array, np.ndarray)
+    }
+    return _array_table(name, arrays[_choose(name, kinds, variable)], arrays)
 
 
-def _read_mat(path, header, variable) -> Table:
+def _read_mat(source: Source, header: bool | None, variable: str | None) -> Table:
     from scipy.io import loadmat, whosmat
 
-    with path.open("rb") as file:
-        try:
-            kinds = {name: (shape, _mat_kind(kind)) for name, shape, kind in whosmat(file)}
-            if variable is not None:
-                _refuse_unknown(path, variable, list(kinds))
-            chosen = _choose(path, kinds, variable)
-            file.seek(0)
-            return _array_table(path, loadmat(file, variable_names=[chosen])[chosen])
-        except NotImplementedError:
-            raise InputError(f"{path} is a MATLAB 7.3 file; save it again with -v7") from None
+    try:
+        kinds = {name: (shape, _mat_kind(kind)) for name, shape, kind in whosmat(source.file)}
+        if variable is not None:
+            _refuse_unknown(source.name, variable, list(kinds))
+        chosen = _choose(source.name, kinds, variable)
+        source.file.seek(0)
+        return _array_table(source.name, np.asarray(loadmat(source.file, variable_names=[chosen])[chosen]))
+    except NotImplementedError:
+        raise InputError(f"{source.name} is a MATLAB 7.3 file; save it again with -v7") from None
 
 
-def _mat_kind(kind):
+def _mat_kind(kind: str) -> str:
     return "f" if kind in ("double", "single", "logical") or kind.startswith(("int", "uint")) else "O"
 
 
-def _refuse_unknown(path, name, known):
+def _refuse_unknown(file: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        raise InputError(f"{path}: there is no variable {name}; it has {listed(known)}")
+        raise InputError(f"{file}: there is no variable {name}; it has {listed(known)}")
 
 
-def _choose(path, kinds, wanted) -> str:
+def _choose(file: str, kinds: Mapping[str, tuple[tuple[int, ...], str]], wanted: str | None) -> str:
     """Return the variable that was asked for, or the only one that can be a recording."""
     if wanted is not None:
         return wanted
@@ -262,12 +367,12 @@ def _choose(path, kinds, wanted) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise InputError(f"{path} holds the arrays {listed(found)}; say which with variable=")
-    raise InputError(f"{path} holds no array of numbers (time, node) or (trial, time, node)")
+        raise InputError(f"{file} holds the arrays {listed(found)}; say which with variable=")
+    raise InputError(f"{file} holds no array of numbers (time, node) or (trial, time, node)")
 
 
 @contextmanager
-def _no_pickle(path, skip=False) -> Iterator[None]:
+def _no_pickle(file: str, skip: bool = False) -> Iterator[None]:
     """Name pickled objects for what they are, or pass over them where another array may do."""
     try:
         yield
@@ -275,36 +380,64 @@ def _no_pickle(path, skip=False) -> Iterator[None]:
         if "allow_pickle" not in str(error):
             raise
         if not skip:
-            raise InputError(f"{path} {PICKLED}") from None
+            raise InputError(f"{file} {PICKLED}") from None
 
 
-def _array_table(path, values, names=None, dt=None) -> Table:
+def _array_table(file: str, values: np.ndarray, beside: Mapping[str, np.ndarray] | None = None) -> Table:
+    """Return an array as a table; ``beside`` it may stand names, dt, kinds and labels, as `write_series` puts them."""
     import pandas as pd
 
     if values.dtype.kind not in "biuf" or values.ndim not in (2, 3) or not values.size:
         raise InputError(
-            f"{path} holds an array of {values.dtype} with shape {values.shape}; "
+            f"{file} holds an array of {values.dtype} with shape {values.shape}; "
             "numbers as (time, node) or (trial, time, node) are needed"
         )
     *several, length, width = values.shape
     if length < width:
+        axes = "; (trial, channel, time) must be transposed to (trial, time, node)" if several else ""
         warnings.warn(
-            f"{path}: {length} samples of {width} nodes; rows are times, transpose the array if not",
+            f"{file}: {length} samples of {width} nodes; rows are times, transpose the array if not{axes}",
             HazardWarning,
             stacklevel=5,
         )
-    named = names is not None and names.shape == (width,) and names.dtype.kind in "US"
-    frame = pd.DataFrame(
-        values.reshape(-1, width), columns=names.astype(str) if named else _default_names(width)
-    )
+    names = _words_beside(beside, "names", width)
+    frame = pd.DataFrame(values.reshape(-1, width), columns=_default_names(width) if names is None else names)
+    kinds = _words_beside(beside, "kinds", width)
+    if beside is not None and kinds is not None:
+        frame = _with_kinds(frame, kinds, beside.get("labels"))
     count = several[0] if several else 1
     rows = np.tile(np.arange(1, length + 1), count)
     trials = np.repeat(np.arange(count), length) if several else None
+    dt = None if beside is None else beside.get("dt")
     step = float(dt) if dt is not None and dt.shape == () and dt.dtype.kind in "iuf" else None
-    return Table(file=str(path), frame=frame, numbers=rows, trials=trials, dt=step)
+    return Table(file=file, frame=frame, numbers=rows.tolist(), trials=trials, dt=step)
 
 
-READERS: dict[str, Callable[..., Table]] = {
+def _words_beside(beside: Mapping[str, np.ndarray] | None, name: str, width: int) -> list[str] | None:
+    found = None if beside is None else beside.get(name)
+    if found is None or found.shape != (width,) or found.dtype.kind not in "US":
+        return None
+    return [str(word) for word in found.astype(str)]
+
+
+def _with_kinds(frame: Any, kinds: list[str], labels: np.ndarray | None) -> Any:
+    """Return columns as they were before they became numbers."""
+    import pandas as pd
+
+    words = json.loads(str(labels)) if labels is not None else {}
+    columns = {}
+    for name, kind in zip(frame.columns, kinds):
+        column = frame[name]
+        if kind == TEXT:
+            codes = column.fillna(-1).astype(np.int64)
+            column = pd.Series(pd.Categorical.from_codes(codes, categories=words[name]))
+        elif kind == INTEGER:
+            column = column.astype("Int64")
+        columns[name] = column
+    return pd.DataFrame(columns)
+
+
+READERS: dict[str, Callable[[Source, bool | None, str | None], Table]] = {
     ".csv": _read_text,
     ".tsv": _read_text,
     ".txt": _read_text,
@@ -312,25 +445,14 @@ READERS: dict[str, Callable[..., Table]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
     ".mat": _read_mat,
+    ".xlsx": _read_excel,
 }
 
 
-def _default_names(width):
+def _default_names(width: int) -> list[str]:
     return [f"x{i}" for i in range(width)]
 
 
-def listed(names) -> str:
-    """Return names with commas; a long list is cut."""
-    names = [str(name) for name in names]
-    return ", ".join(names if len(names) <= 12 else [*names[:10], f"... ({len(names)} in all)"])
-
-
-def shown(cell) -> str:
-    """Return a cell in quotes on one line, cut to a readable length."""
-    text = repr(str(cell))
-    return text if len(text) <= 42 else f"{text[:38]}...'"
-
-
-def _one_line(error):
+def _one_line(error: Exception) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 160 else f"{text[:157]}..."

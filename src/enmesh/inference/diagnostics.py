@@ -239,7 +239,9 @@ def _largest(sizes, target, most):
 
 
 def _numbers(column, index, name):
-    return scaled(column, index, name) if column.dtype.kind == "f" else column
+    if column.dtype.kind == "f":
+        return scaled(column, index, name)
+    return np.unique(column, return_inverse=True)[1] if column.dtype.kind == "U" else column
 
 
 def _filled(series) -> np.ndarray:

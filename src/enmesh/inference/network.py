@@ -2,14 +2,19 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from enmesh.data.table import listed, visible
 from enmesh.errors import InputError
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
 
 FORMAT = "enmesh network 1"
 
@@ -90,13 +95,36 @@ class Network:
     preview: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     criteria: Mapping[str, Any] = field(default_factory=dict)
 
+    def __len__(self) -> int:
+        """Return the number of edges."""
+        return sum(len(sources) for sources in self.parents.values())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Go through the edges ``(source, target)``."""
+        return ((source, target) for target in self.names for source in self.parents[target])
+
+    def __contains__(self, edge: object) -> bool:
+        """Say whether ``(source, target)`` is an edge."""
+        if not isinstance(edge, (tuple, list)) or len(edge) != 2:
+            raise InputError(f"{edge!r} is not an edge; ask for (source, target), or for a node in .names")
+        return tuple(edge) in set(self)
+
+    def __getitem__(self, target: str) -> tuple[str, ...]:
+        """Return the parents of a node."""
+        if target not in self.parents:
+            raise InputError(f"there is no node {visible(repr(target))}; the nodes are {listed(self.names)}")
+        return self.parents[target]
+
     @property
     def score(self) -> float:
         """Total score: the sum of the local ones."""
         return math.fsum(self.local[name] for name in self.names)
 
     @property
-    def edges(self):
+    def edges(self) -> "pd.DataFrame":
         """DataFrame with a row per edge: source, target, te, p_value, q_value, lag; strongest first."""
         import pandas as pd
 
@@ -122,11 +150,11 @@ class Network:
                 matrix[position[source], position[target]] = True
         return matrix
 
-    def to_networkx(self):
+    def to_networkx(self) -> "nx.DiGraph":
         """Return a networkx DiGraph; edges carry te, p_value, q_value and lag."""
         import networkx as nx
 
-        graph = nx.DiGraph()
+        graph: nx.DiGraph = nx.DiGraph()
         for name in self.names:
             graph.add_node(name, score=float(self.local[name]))
         for row in self.edges.itertuples():
@@ -134,7 +162,7 @@ class Network:
             graph.add_edge(row.source, row.target, **{key: _plain(value) for key, value in values.items()})
         return graph
 
-    def to_dbn(self):
+    def to_dbn(self) -> "nx.DiGraph":
         """Return the paper's two-slice network (2TBN) as a networkx DiGraph.
 
         Nodes are ``("X" or "Y", name, slice)`` with slice 0 for n and 1 for n+1: states X and observations Y. Each
@@ -143,7 +171,7 @@ class Network:
         """
         import networkx as nx
 
-        graph = nx.DiGraph()
+        graph: nx.DiGraph = nx.DiGraph()
         for name in self.names:
             for part in (0, 1):
                 graph.add_edge(("X", name, part), ("Y", name, part))
@@ -162,31 +190,20 @@ class Network:
     @classmethod
     def from_json(cls, source: str | Path) -> "Network":
         """Return the network that `to_json` wrote; ``source`` is a path or the text itself."""
-        text = str(source)
-        if not text.lstrip().startswith("{"):
-            try:
-                text = Path(source).read_text()
-            except OSError as error:
-                raise InputError(f"cannot read {source}: {error.strerror}") from None
+        data = _loaded(source)
+        del data["format"]
+        data.pop("score", None)
         try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{_short(source)} is not JSON: {error}") from None
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise InputError(f"{_short(source)} is not a network of enmesh (no {FORMAT!r} in it)")
-        del data["format"], data["score"]
-        data["names"] = tuple(data["names"])
-        data["parents"] = {target: tuple(sources) for target, sources in data["parents"].items()}
-        data["removed"] = tuple(map(tuple, data["removed"]))
-        data["candidates"] = tuple(map(_candidate, data["candidates"]))
-        data["gap"] = math.nan if data["gap"] is None else data["gap"]
-        data["bound"] = math.inf if data["bound"] is None else data["bound"]
-        data["choices"] = tuple(map(tuple, data["choices"]))
-        data["warnings"] = tuple(data["warnings"])
-        data["preview"] = {name: tuple(map(_number, values)) for name, values in data["preview"].items()}
-        return cls(**data)
+            network = cls(**_revived(data))
+            _refuse_inconsistent(network)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
+            raise InputError(
+                f"{_short(source)} is a damaged network of enmesh: {visible(reason)[:160]}"
+            ) from None
+        return network
 
-    def plot(self, path: str | Path | None = None, *, kind: str = "graph", ax=None):
+    def plot(self, path: str | Path | None = None, *, kind: str = "graph", ax: Any = None) -> Any:
         """Draw the network (``kind="graph"``), or ``"matrix"``, ``"embedding"``, ``"nulls"``; see `draw.plot`."""
         from enmesh.draw import plot
 
@@ -198,27 +215,81 @@ class Network:
 
         return write(self, path)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from enmesh.draw.report.notebook import network_html
 
         return network_html(self)
 
-    def __repr__(self):
-        edges = ", ".join(f"{s}->{t}" for t in self.names for s in self.parents[t]) or "no edges"
+    def __repr__(self) -> str:
+        edges = ", ".join(f"{visible(s)}->{visible(t)}" for s, t in self) or "no edges"
         proof = "optimal" if self.optimal else f"bound {self.bound:.6g}"
         return f"Network({edges}; score {self.score:.6g}, {proof})"
 
 
-def _candidate(data):
-    numbers = {name: _number(data[name]) for name in ("te", "p_value", "q_value")}
-    return Candidate(**data | numbers | {"null": tuple(data["null"])})
+def _loaded(source: str | Path) -> dict[str, Any]:
+    """Return what the JSON of a network holds, or say why it is none."""
+    text = str(source)
+    try:
+        if not text.lstrip().startswith("{"):
+            text = Path(source).read_text(encoding="utf-8")
+        data = json.loads(text)
+    except OSError as error:
+        raise InputError(f"cannot read {_short(source)}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{_short(source)} is not JSON: {error}") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise InputError(f"{_short(source)} is not a network of enmesh (no {FORMAT!r} in it)")
+    return data
 
 
-def _number(value):
+def _revived(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a network with tuples and numbers where JSON has lists and null."""
+    data["names"] = tuple(data["names"])
+    data["parents"] = {target: tuple(sources) for target, sources in data["parents"].items()}
+    data["local"] = {name: float(_number(score)) for name, score in data["local"].items()}
+    data["optimal"] = bool(data["optimal"])
+    data["removed"] = tuple((source, target) for source, target in data["removed"])
+    data["candidates"] = tuple(map(_candidate, data["candidates"]))
+    data["gap"] = math.nan if data["gap"] is None else float(data["gap"])
+    data["bound"] = math.inf if data["bound"] is None else float(data["bound"])
+    data["choices"] = tuple(map(tuple, data["choices"]))
+    data["warnings"] = tuple(map(str, data["warnings"]))
+    data["preview"] = {
+        name: tuple(float(_number(value)) for value in values) for name, values in data["preview"].items()
+    }
+    return data
+
+
+def _refuse_inconsistent(network: Network) -> None:
+    """Refuse nodes that are named twice or not at all, and links of nodes that are not there."""
+    known = set(network.names)
+    if not network.names or len(known) < len(network.names) or not all(isinstance(one, str) for one in known):
+        raise ValueError("its names are no list of different texts")
+    for what, keys in (("parents", network.parents), ("local", network.local)):
+        if set(keys) != known:
+            raise ValueError(f"its {what} are not those of its names")
+    tested = [(one.source, one.target) for one in network.candidates]
+    for source, target in (*network, *network.removed, *tested):
+        if source not in known or target not in known:
+            odd = source if source not in known else target
+            raise ValueError(f"{odd} drives or is driven but is not among its names")
+        if source == target:
+            raise ValueError(f"{source} drives itself")
+    if len(set(network)) < len(network):
+        raise ValueError("a parent is named twice")
+
+
+def _candidate(data: Mapping[str, Any]) -> Candidate:
+    numbers = {name: float(_number(data[name])) for name in ("te", "p_value", "q_value")}
+    null = tuple(float(_number(value)) for value in data["null"])
+    return Candidate(**{**data, **numbers, "null": null})
+
+
+def _number(value: Any) -> Any:
     return math.nan if value is None else value
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """Return strict JSON types: NumPy scalars and tuples do not survive as themselves, nor what is not finite."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
@@ -228,5 +299,5 @@ def _plain(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _short(source):
-    return str(source) if len(str(source)) < 200 else "the text"
+def _short(source: str | Path) -> str:
+    return visible(source) if len(str(source)) < 200 else "the text"

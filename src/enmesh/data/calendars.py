@@ -1,0 +1,121 @@
+"""Columns that only count the rows or repeat the calendar: year, month, hour, row number. They are no nodes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from enmesh.data.table import Table
+from enmesh.data.times import Stamps
+from enmesh.errors import InputError
+
+# Lowest and highest value of each part of the calendar, by the name of its column without case, spaces and marks.
+PARTS = {
+    "year": (1000, 3000),
+    "yr": (1000, 3000),
+    "month": (1, 12),
+    "quarter": (1, 4),
+    "week": (0, 53),
+    "day": (1, 31),
+    "dayofyear": (1, 366),
+    "doy": (1, 366),
+    "weekday": (0, 7),
+    "dayofweek": (0, 7),
+    "hour": (0, 24),
+    "minute": (0, 59),
+    "second": (0, 60),
+}
+# Parts whose name is enough; the others must also move as a calendar does.
+PLAIN = ("year", "yr", "month", "quarter", "dayofyear", "doy", "dayofweek", "weekday")
+MOVES = 0.8
+COUNTERS = {"index", "id", "row", "rowid", "rownumber", "rownum", "rownr", "unnamed:0"}
+COUNTERS |= {"n", "no", "nr", "obs", "observation", "sample", "frame", "step"}
+# A column of any name that counts from 0 or 1 through at least this many rows is a counter.
+MANY = 20
+
+
+def plain_name(name: object) -> str:
+    """Return a name without case, spaces and marks."""
+    return "".join(mark for mark in str(name).lower() if mark not in " _-.")
+
+
+def counting_columns(frame: Any, groups: Sequence[np.ndarray], names: Sequence[Any]) -> list[Any]:
+    """Return those columns that only count or repeat the calendar."""
+    return [name for name in names if _is_part(frame[name], name) or is_counter(frame[name], name, groups)]
+
+
+def _whole_values(column: Any) -> np.ndarray | None:
+    kind = getattr(column.dtype, "kind", "O")
+    if kind not in "iuf" or column.isna().any() or not len(column):
+        return None
+    values = column.to_numpy(dtype=float)
+    return values if np.isfinite(values).all() and (values == np.rint(values)).all() else None
+
+
+def _is_part(column: Any, name: object) -> bool:
+    part = plain_name(name)
+    values = _whole_values(column) if part in PARTS else None
+    if values is None:
+        return False
+    low, high = PARTS[part]
+    if values.min() < low or values.max() > high:
+        return False
+    return part in PLAIN or bool(np.mean(np.abs(np.diff(values)) <= 1) >= MOVES)
+
+
+def is_counter(column: Any, name: object, groups: Sequence[np.ndarray]) -> bool:
+    """Say whether a column counts the rows, over all rows or within each trial.
+
+    A column whose name says so may also count down.
+    """
+    values = _whole_values(column)
+    if values is None:
+        return False
+    named = plain_name(name) in COUNTERS
+    if not named and (len(values) < MANY or values[0] not in (0, 1)):
+        return False
+    for runs in ([values], [values[rows] for rows in groups]):
+        steps = np.concatenate([np.diff(run) for run in runs])
+        if len(steps) and ((steps == 1).all() or (named and (steps == -1).all())):
+            return True
+    return False
+
+
+def calendar_stamps(
+    table: Table, groups: Sequence[np.ndarray], names: Sequence[Any]
+) -> tuple[Stamps | None, tuple[Any, ...]]:
+    """Return the times that the columns year, month, day, hour, minute and second tell together, and the columns.
+
+    Rows that fall from year to year are refused even where the columns are too coarse to tell every row's time.
+    """
+    found = {plain_name(name): name for name in names}
+    year = found.get("year", found.get("yr"))
+    if year is None:
+        return None, ()
+    parts = [year]
+    for part in ("month", "day", "hour", "minute", "second"):
+        if part not in found:
+            break
+        parts.append(found[part])
+    numbers = [table.frame[part].to_numpy(dtype=float) for part in parts]
+    stamps = _joined(str(parts[-1]), numbers)
+    steps = np.concatenate([np.diff(stamps.values[rows]) for rows in groups])
+    if all(len(np.unique(stamps.values[rows])) == len(rows) for rows in groups):
+        return stamps, tuple(parts)
+    if len(steps) and (steps <= 0).all() and (steps < 0).any():
+        at = table.at(0, parts[-1])
+        raise InputError(f"{at}: the times fall, the newest row is the first; sort the rows by time")
+    return None, ()
+
+
+def _joined(name: str, numbers: list[np.ndarray]) -> Stamps:
+    import pandas as pd
+
+    if len(numbers) == 1:
+        return Stamps(name=name, values=numbers[0], unit="year")
+    if len(numbers) == 2:
+        return Stamps(name=name, values=12 * numbers[0] + numbers[1] - 1, unit="month")
+    keys = ("year", "month", "day", "hour", "minute", "second")
+    dates = pd.to_datetime(pd.DataFrame(dict(zip(keys, numbers))), errors="coerce")
+    seconds = (dates - dates.min()).dt.total_seconds().to_numpy(dtype=float)
+    return Stamps(name=name, values=seconds, unit="s", dates=dates)

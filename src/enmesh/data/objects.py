@@ -1,0 +1,245 @@
+"""Objects as people have them (arrays, DataFrames, xarray, mappings, lists of trials) as recordings."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from enmesh.data.columns import FLOAT, INTEGER, Values, assemble, column_of, matched
+from enmesh.data.frames import Rules, pick
+from enmesh.data.table import Table
+from enmesh.data.times import JITTER, Time
+from enmesh.errors import HazardWarning, InputError
+
+# More nodes than this many times the samples: no estimate can tell them apart.
+MOST_NODES = 10
+SHAPES = "give (time, node), (trial, time, node) or a list of (time, node)"
+TIME_DIMS = ("time", "times", "t", "date", "datetime", "timestamp", "sample", "samples")
+TRIAL_DIMS = ("trial", "trials", "epoch", "epochs", "run", "runs", "realisation", "realization", "subject")
+
+Found = tuple[Values, tuple[str, ...] | None, float | None, Time | None]
+
+
+def values_of(values: Any, rules: Rules, dt: float | None) -> Found:
+    """Return values with kinds, and names, sampling step and time axis where the object knows them."""
+    tables = _tables(values)
+    if tables is None:
+        _refuse_table_rules(rules)
+        return _array_values(values, rules), None, None, None
+    recording = matched([pick(table, rules) for table in tables], dt, JITTER)
+    found = assemble(recording.trials, recording.names)
+    return found, recording.names, recording.dt, recording.time
+
+
+def _refuse_table_rules(rules: Rules) -> None:
+    """Refuse words that only an object with columns can follow."""
+    named = {"time": rules.time_name or None, "columns": rules.columns, "trial": rules.trial or None}
+    named |= {"states": rules.states or None, "time='sort'": "sort" in rules.modes or None}
+    asked = [word for word, given in named.items() if given is not None]
+    if asked:
+        raise InputError(f"{asked[0]} needs named columns, which an array has not; give a DataFrame")
+
+
+# --- what has columns --------------------------------------------------------------------------------------
+
+
+def _tables(values: Any) -> list[Table] | None:
+    """Return one table, or one for each trial, of what has named columns; None for plain arrays."""
+    if hasattr(values, "data_vars") and hasattr(values, "dims"):
+        return _dataset_tables(values)
+    if hasattr(values, "dims") and hasattr(values, "coords"):
+        return _labelled_tables(values)
+    if hasattr(values, "columns") or isinstance(values, Mapping) or _is_column(values):
+        return [_table(values)]
+    if hasattr(values, "__dataframe__"):
+        raise InputError(f"a {type(values).__name__} has no columns; give (time, node) values")
+    if isinstance(values, (list, tuple)) and values and any(hasattr(trial, "columns") for trial in values):
+        if not all(hasattr(trial, "columns") for trial in values):
+            raise InputError("some trials have named columns and others have not; give DataFrames or arrays")
+        return [_table(trial, f"trial {number}") for number, trial in enumerate(values, 1)]
+    return None
+
+
+def _is_column(values: Any) -> bool:
+    return hasattr(values, "to_frame") and hasattr(values, "index") and hasattr(values, "iloc")
+
+
+def _table(values: Any, file: str = "") -> Table:
+    import pandas as pd
+
+    if isinstance(values, Mapping):
+        try:
+            frame = pd.DataFrame(dict(values))
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"the columns do not fit together ({error}); give lists of equal length"
+            ) from None
+    elif hasattr(values, "columns") and not hasattr(values, "iloc"):
+        from pandas.api.interchange import from_dataframe
+
+        frame = from_dataframe(values)
+    else:
+        frame = values if hasattr(values, "columns") else values.to_frame()
+    if not frame.shape[1]:
+        raise InputError("there is no column; give at least one node")
+    return Table(file=file, frame=frame, numbers=range(1, len(frame) + 1))
+
+
+# --- xarray ------------------------------------------------------------------------------------------------
+
+
+def _labelled_tables(values: Any) -> list[Table]:
+    """Return a table for each trial of a DataArray; its dimensions are known by name."""
+    dims = [str(dim) for dim in values.dims]
+    time = _dim(dims, TIME_DIMS, "time")
+    trial = next((dim for dim in dims if dim.lower() in TRIAL_DIMS and dim != time), None)
+    rest = [dim for dim in dims if dim not in (time, trial)]
+    if len(rest) > 1:
+        raise InputError(
+            f"the dimensions are {', '.join(dims)}; besides {time}{f' and {trial}' if trial else ''} there may be "
+            f"one, the nodes, not {', '.join(rest)}: select or stack them"
+        )
+    order = [dims.index(dim) for dim in (trial, time, *rest) if dim is not None]
+    array = np.asarray(values.values).transpose(order)
+    array = array if trial else array[None]
+    array = array if rest else array[..., None]
+    names = _coordinate(values, rest[0]) if rest else [getattr(values, "name", None) or "x0"]
+    names = [f"x{i}" for i in range(array.shape[2])] if names is None else names
+    return _trial_tables(list(array), names, _coordinate(values, time), trial)
+
+
+def _dataset_tables(values: Any) -> list[Table]:
+    """Return a table for each trial of a Dataset; every variable is a node."""
+    variables = {str(name): variable for name, variable in values.data_vars.items()}
+    dims = [str(dim) for dim in values.dims]
+    time = _dim(dims, TIME_DIMS, "time")
+    trial = next((dim for dim in dims if dim.lower() in TRIAL_DIMS and dim != time), None)
+    wanted = [dim for dim in (trial, time) if dim is not None]
+    for name, variable in variables.items():
+        if sorted(map(str, variable.dims)) != sorted(wanted):
+            raise InputError(
+                f"the variable {name} has the dimensions {', '.join(map(str, variable.dims))}, not "
+                f"{', '.join(wanted)}; give that variable alone, as dataset[{name!r}], or drop it"
+            )
+    if not variables:
+        raise InputError("the dataset has no variable; give at least one node")
+    columns = []
+    for variable in variables.values():
+        order = [list(map(str, variable.dims)).index(dim) for dim in wanted]
+        block = np.asarray(variable.values).transpose(order)
+        columns.append(block if trial else block[None])
+    trials = [[column[number] for column in columns] for number in range(len(columns[0]))]
+    return _trial_tables(trials, list(variables), _coordinate(values, time), trial)
+
+
+def _dim(dims: list[str], known: Sequence[str], what: str) -> str:
+    found = [dim for dim in dims if dim.lower() in known]
+    if len(found) == 1:
+        return found[0]
+    raise InputError(f"the dimensions are {', '.join(dims)}; call one, and only one, of them {what}")
+
+
+def _coordinate(values: Any, dim: str) -> list[Any] | None:
+    return list(np.asarray(values.coords[dim].values)) if dim in values.coords else None
+
+
+def _trial_tables(
+    trials: Sequence[Any], names: Sequence[Any], times: list[Any] | None, trial: str | None
+) -> list[Table]:
+    import pandas as pd
+
+    tables = []
+    for number, columns in enumerate(trials, 1):
+        parts = columns if isinstance(columns, list) else list(np.asarray(columns).T)
+        frame = pd.DataFrame({str(name): column for name, column in zip(names, parts)})
+        if len(frame.columns) < len(names):
+            raise InputError("two nodes have the same name in the coordinates; names must differ")
+        if times is not None:
+            frame.index = pd.Index(times, name="time")
+        file = f"{trial} {number}" if trial else ""
+        tables.append(Table(file=file, frame=frame, numbers=range(1, len(frame) + 1)))
+    return tables
+
+
+# --- arrays ------------------------------------------------------------------------------------------------
+
+
+def _array_values(values: Any, rules: Rules) -> Values:
+    trials = [_unmasked(trial) for trial in _array_trials(values)]
+    kinds = {trial.dtype.kind for trial in trials}
+    names = [f"x{i}" for i in range(trials[0].shape[1])]
+    if "c" in kinds:
+        raise InputError("the values are complex; take their real part, absolute value or angle")
+    if kinds <= set("biu") and not any(trial.dtype == np.uint64 for trial in trials):
+        whole = tuple(trial.astype(np.int64) for trial in trials)
+        return Values(trials=whole, kinds=(INTEGER,) * len(names), labels={})
+    if kinds <= set("biuf"):
+        numbers = tuple(trial.astype(np.float64) for trial in trials)
+        return Values(trials=numbers, kinds=(FLOAT,) * len(names), labels={})
+    return _object_values(trials, names)
+
+
+def _object_values(trials: list[np.ndarray], names: list[str]) -> Values:
+    import pandas as pd
+
+    columns = []
+    for trial in trials:
+        frame = pd.DataFrame(trial, columns=names)
+        table = Table(file="", frame=frame, numbers=range(1, len(frame) + 1))
+        columns.append([column_of(table, name, frame[name]) for name in names])
+    return assemble(columns, names)
+
+
+def _unmasked(trial: np.ndarray) -> np.ndarray:
+    """Return a masked array as a plain one in which what is masked is missing."""
+    if not isinstance(trial, np.ma.MaskedArray):
+        return trial
+    mask, data = np.ma.getmaskarray(trial), np.asarray(trial.data)
+    if not mask.any():
+        return data
+    # Whole numbers of which some are missing stay whole: as objects.
+    data = data.astype(data.dtype if data.dtype.kind in "fc" else object)
+    data[mask] = np.nan if data.dtype.kind in "fc" else None
+    return data
+
+
+def _array_trials(values: Any) -> list[np.ndarray]:
+    """Return the values as a list of (time, node) arrays."""
+    if isinstance(values, (list, tuple)) and values and all(np.ndim(trial) == 2 for trial in values):
+        trials = [np.ma.asanyarray(t) if np.ma.isMaskedArray(t) else np.asarray(t) for t in values]
+    else:
+        try:
+            array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+        except ValueError:
+            raise InputError(
+                "the rows differ in length; give (time, node) values or a list of such trials"
+            ) from None
+        _refuse_time_last(array)
+        trials = [array] if array.ndim == 2 else list(array) if array.ndim == 3 else []
+    if not trials or any(trial.ndim != 2 for trial in trials):
+        raise InputError(
+            f"values have shape {np.shape(values) if not trials else [t.shape for t in trials]}; {SHAPES}"
+        )
+    widths = sorted({trial.shape[1] for trial in trials})
+    if len(widths) > 1:
+        raise InputError(f"the trials have different numbers of nodes ({', '.join(map(str, widths))})")
+    if widths == [0]:
+        raise InputError("there is no column; give at least one node")
+    return trials
+
+
+def _refuse_time_last(array: np.ndarray) -> None:
+    """Refuse (trial, channel, time), and say of (node, time) that rows are times."""
+    if array.ndim == 3 and array.shape[1] < array.shape[2]:
+        trials, length, width = array.shape
+        raise InputError(
+            f"shape {array.shape} would be {trials} trials of {length} samples of {width} nodes; if the axes are "
+            "(trial, channel, time), pass values.transpose(0, 2, 1); if not, pass list(values)"
+        )
+    if array.ndim == 2 and array.shape[0] < array.shape[1] < MOST_NODES * array.shape[0]:
+        warnings.warn(
+            f"{array.shape[0]} samples of {array.shape[1]} nodes; rows are times, transpose the array if not",
+            HazardWarning,
+            stacklevel=5,
+        )

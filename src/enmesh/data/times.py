@@ -1,0 +1,302 @@
+"""When the rows of a table were recorded: reading times and dates, their order, their step and their gaps.
+
+Time is never guessed. Rows that do not follow one another by one even step are refused, and the message says the word
+that helps: ``time="sort"``, ``time="ignore"`` or ``missing="drop"``.
+"""
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from enmesh.data.table import Table, shown
+from enmesh.errors import HazardWarning, InputError
+
+# Steps up to this many times the usual one are jitter (months differ by a tenth); longer ones are gaps.
+GAP = 1.5
+# Jitter beyond this share of the step is worth a word.
+JITTER = 0.01
+DAY = 86400.0
+SATURDAY = 5
+# A date that begins with day or month, in this or that order; the year has four digits.
+DAY_OR_MONTH_FIRST = r"\s*(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4})(.*)"
+ISO = r"\s*\d{4}-\d{1,2}(-\d{1,2}.*)?|\s*\d{4}/\d{1,2}/\d{1,2}.*"
+UNIT = re.compile(r".*[(\[]\s*([^)\]]*?)\s*[)\]]\s*|time_(\w+)", re.IGNORECASE)
+EVEN = "pass time='ignore' to take the rows as equally spaced"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Time:
+    """The axis of a recording: ``start``, when its first sample was taken, and the unit that it and ``dt`` are in.
+
+    For dates ``start`` is text in ISO form and the unit is ``"s"``; for numbers ``start`` is a number and the unit what
+    the name of the column says in brackets (empty where it says nothing).
+    """
+
+    start: str | float
+    unit: str
+
+    def later(self, by: float) -> "Time":
+        """Return the axis that begins ``by`` units later."""
+        if not isinstance(self.start, str):
+            return Time(start=self.start + by, unit=self.unit)
+        if self.unit == "month":
+            month = np.datetime64(self.start, "M") + np.timedelta64(round(by), "M")
+            return Time(start=str(month), unit=self.unit)
+        moved = np.datetime64(self.start.removesuffix("+00:00"), "us") + np.timedelta64(round(by * 1e6), "us")
+        zone = "+00:00" if self.start.endswith("+00:00") else ""
+        return Time(start=f"{moved.astype('datetime64[us]').item().isoformat()}{zone}", unit=self.unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stamps:
+    """The time of each row: ``values`` in ``unit``; dates also as pandas timestamps."""
+
+    name: str
+    values: np.ndarray
+    unit: str
+    dates: Any = None
+
+    def start(self, row: int) -> str | float:
+        """Say when a row was recorded."""
+        if self.unit == "month" and self.dates is None and np.isfinite(self.values[row]):
+            return str(np.datetime64("0000-01", "M") + np.timedelta64(int(self.values[row]), "M"))
+        return float(self.values[row]) if self.dates is None else self.dates.iloc[row].isoformat()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Rows of each trial in the order of time; where there are gaps, their places on an even grid; the step."""
+
+    groups: list[np.ndarray]
+    places: list[np.ndarray] | None = None
+    step: float | None = None
+    time: Time | None = None
+
+
+# --- reading -----------------------------------------------------------------------------------------------
+
+
+def read_stamps(
+    table: Table, name: str, column: Any, groups: Sequence[np.ndarray], strict: bool = True
+) -> Stamps:
+    """Return the times of a column: numbers as they are, dates as seconds since the earliest.
+
+    ``strict`` refuses a cell that is no time; without it the cell is NaN.
+    """
+    kind = getattr(column.dtype, "kind", "O")
+    unit = _unit(name)
+    dates = None
+    if kind in "iuf" and not _is_compact(name, column):
+        values = column.to_numpy(dtype=float, na_value=np.nan)
+    elif getattr(column.dtype, "name", "") == "period[M]":
+        values, unit = (12 * column.dt.year + column.dt.month - 1).to_numpy(dtype=float), "month"
+    elif kind == "m":
+        values, unit = column.dt.total_seconds().to_numpy(), "s"
+    else:
+        dates = _dates(table, name, column, groups)
+        values, unit = (dates - dates.min()).dt.total_seconds().to_numpy(dtype=float), "s"
+    bad = ~np.isfinite(values)
+    if strict and bad.any():
+        row = int(bad.argmax())
+        raise InputError(
+            f"{table.at(row, name)}: {shown(column.iloc[row])} is not a time or date; "
+            f"correct it or leave the row out, or {EVEN}"
+        )
+    return Stamps(name=name, values=values, unit=unit, dates=dates)
+
+
+def _unit(name: str) -> str:
+    found = UNIT.fullmatch(str(name))
+    return (found[1] or found[2] or "") if found else ""
+
+
+def _is_compact(name: str, column: Any) -> bool:
+    """Say whether whole numbers are dates such as 20200131."""
+    if column.dtype.kind not in "iu" or "date" not in str(name).lower():
+        return False
+    values = column.to_numpy()
+    return bool(len(values) and values.min() >= 10_000_101 and values.max() <= 29_991_231)
+
+
+def _dates(table: Table, name: str, column: Any, groups: Sequence[np.ndarray]) -> Any:
+    """Return pandas timestamps; NaT for what is no date."""
+    import pandas as pd
+
+    kind = getattr(column.dtype, "kind", "O")
+    if isinstance(column.dtype, pd.PeriodDtype):
+        return column.dt.to_timestamp()
+    if kind == "M":
+        return _without_zone(column)
+    if kind in "iu":
+        return pd.to_datetime(column.astype(str), format="%Y%m%d", errors="coerce")
+    text = column.astype(str).where(~column.isna())
+    known = text[~column.isna()]
+    fits = known.str.fullmatch(DAY_OR_MONTH_FIRST)
+    if len(known) and 2 * fits.sum() > len(known):
+        return _day_or_month_first(table, name, text, groups)
+    return _parsed(text)
+
+
+def _without_zone(column: Any) -> Any:
+    """Return times as the clock on the wall showed them if that makes even steps (days), else in UTC."""
+    if column.dt.tz is None:
+        return column
+    wall = column.dt.tz_localize(None)
+    return wall if wall.diff().nunique() == 1 else column.dt.tz_convert("UTC")
+
+
+def _parsed(text: Any) -> Any:
+    import pandas as pd
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a format that is not the same in all rows is read row by row
+        iso = pd.to_datetime(text, errors="coerce", utc=True, format="ISO8601")
+        other = pd.to_datetime(text, errors="coerce", utc=True, format="mixed")
+    # A cell that only the looser reader takes is a date in words; "7" or "noon" it takes too, and they are none.
+    written = text.astype(object).map(lambda cell: isinstance(cell, str) and bool(re.search(r"\d{4}", cell)))
+    return iso.where(iso.notna() | ~written.astype(bool), other)
+
+
+def _day_or_month_first(table: Table, name: str, text: Any, groups: Sequence[np.ndarray]) -> Any:
+    """Read 31/01/2020 or 01/31/2020: the order in which all dates exist, or else the one that makes even steps."""
+    import pandas as pd
+
+    parts = text.astype(object).str.extract(f"^{DAY_OR_MONTH_FIRST}$")
+    found = []
+    for day, month in ((0, 1), (1, 0)):
+        iso = parts[2] + "-" + parts[month].str.zfill(2) + "-" + parts[day].str.zfill(2) + parts[3].fillna("")
+        found.append(pd.to_datetime(iso, errors="coerce", utc=True, format="ISO8601"))
+    wrong = [int(dates.isna().sum()) for dates in found]
+    if wrong[0] != wrong[1]:
+        return found[int(np.argmin(wrong))]
+    even = [_is_even(dates, groups) for dates in found]
+    if even[0] == even[1] and not wrong[0]:
+        raise InputError(
+            f"{table.at(0, name)}: {shown(text.iloc[0])} may begin with the day or with the month; "
+            "write dates as 2020-01-31"
+        )
+    return found[0] if even[0] else found[1]
+
+
+def _is_even(dates: Any, groups: Sequence[np.ndarray]) -> bool:
+    seconds = (dates - dates.min()).dt.total_seconds().to_numpy(dtype=float)
+    steps = np.abs(np.concatenate([np.diff(np.sort(seconds[rows])) for rows in groups]))
+    return bool(len(steps) and steps.min() > 0 and steps.max() <= GAP * np.median(steps))
+
+
+def looks_like_dates(column: Any) -> bool:
+    """Say whether a column holds dates, or text most of which is written like dates."""
+    import pandas as pd
+
+    kind = getattr(column.dtype, "kind", "O")
+    if kind == "M" or isinstance(column.dtype, pd.PeriodDtype):
+        return True
+    if kind in "biufcm" or isinstance(column.dtype, pd.CategoricalDtype):
+        return False
+    known = [cell for cell in column if isinstance(cell, str)]
+    alike = sum(bool(re.fullmatch(f"{ISO}|{DAY_OR_MONTH_FIRST}", cell)) for cell in known)
+    return bool(known) and 2 * alike > len(column)
+
+
+# --- order, step and gaps ----------------------------------------------------------------------------------
+
+
+def on_grid(
+    table: Table, stamps: Stamps, groups: Sequence[np.ndarray], modes: frozenset[str], missing: str
+) -> Grid:
+    """Order the rows of each trial as asked, and find the step of the times and the places of gaps."""
+    rows = list(groups)
+    if "sort" in modes:
+        rows = [some[np.argsort(stamps.values[some], kind="stable")] for some in rows]
+    steps = [np.diff(stamps.values[some]) for some in rows]
+    pooled = np.concatenate(steps)
+    _refuse_newest_first(table, stamps, rows, pooled, modes)
+    if "ignore" in modes:
+        return Grid(groups=rows)
+    for some, step in zip(rows, steps):
+        _refuse_disorder(table, stamps, some, step)
+    time = Time(start=stamps.start(int(rows[0][0])), unit=stamps.unit)
+    if not len(pooled):
+        return Grid(groups=rows, time=time)
+    usual = float(f"{np.median(pooled):.9g}")
+    places = None
+    if pooled.max() > GAP * usual:
+        places = [_places(table, stamps, some, step / usual, missing) for some, step in zip(rows, steps)]
+    elif max(pooled.max() - usual, usual - pooled.min()) > JITTER * usual:
+        said = f"the times step by {pooled.min():g} to {pooled.max():g}; taken as even steps of {usual:g}"
+        warnings.warn(table.said(said), HazardWarning, stacklevel=6)
+    return Grid(groups=rows, places=places, step=usual, time=time)
+
+
+def _refuse_newest_first(
+    table: Table, stamps: Stamps, rows: list[np.ndarray], steps: np.ndarray, modes: frozenset[str]
+) -> None:
+    """Refuse times that fall: taken as they stand, every cause would follow its effect."""
+    known = steps[np.isfinite(steps)]
+    if not len(known) or (known >= 0).any():
+        return
+    help_word = "time=('sort', 'ignore')" if "ignore" in modes else "time='sort'"
+    raise InputError(
+        f"{table.at(rows[0][min(1, len(rows[0]) - 1)], stamps.name)}: the times fall, the newest row is the first; "
+        f"pass {help_word} to put the oldest first"
+    )
+
+
+def _refuse_disorder(table: Table, stamps: Stamps, rows: np.ndarray, steps: np.ndarray) -> None:
+    back = np.flatnonzero(~(steps > 0))
+    if not len(back):
+        return
+    at = table.at(int(rows[back[0] + 1]), stamps.name)
+    if (steps >= 0).all():
+        raise InputError(
+            f"{at}: the time does not increase, {_when(stamps, rows[back[0]])} comes twice; name the column of "
+            f"trials, keep one row of each time, or {EVEN}"
+        )
+    raise InputError(
+        f"{at}: the time does not increase; pass time='sort' to put the rows in order, "
+        "or name the column of trials"
+    )
+
+
+def _when(stamps: Stamps, row: int) -> str:
+    start = stamps.start(int(row))
+    return start if isinstance(start, str) else f"{start:g}"
+
+
+def _places(table: Table, stamps: Stamps, rows: np.ndarray, steps: np.ndarray, missing: str) -> np.ndarray:
+    """Return the place of each row on an even grid, if gaps are to be missing samples."""
+    wide = np.flatnonzero(steps > GAP)
+    if not len(wide):
+        return np.arange(len(rows))
+    at = table.at(int(rows[wide[0] + 1]), stamps.name)
+    jump = f"the time jumps by {steps[wide[0]]:g} steps"
+    if _is_business(stamps, rows):
+        business = f"{jump}, over a weekend: the rows are business days"
+        if missing == "raise":
+            raise InputError(f"{at}: {business}; {EVEN}")
+        warnings.warn(
+            f"{at}: {business}, so windows longer than a week are all left out; {EVEN}",
+            HazardWarning,
+            stacklevel=7,
+        )
+    elif missing == "raise":
+        raise InputError(
+            f"{at}: {jump}; resample, or pass missing='drop' to leave out what touches a gap, or {EVEN}"
+        )
+    whole = np.rint(steps)
+    if (np.abs(steps - whole) > 0.25).any():
+        raise InputError(f"{at}: the times follow no even grid; resample the recording first, or {EVEN}")
+    return np.concatenate([[0], np.cumsum(whole)]).astype(np.int64)
+
+
+def _is_business(stamps: Stamps, rows: np.ndarray) -> bool:
+    """Say whether the rows are days from Monday to Friday."""
+    if stamps.dates is None:
+        return False
+    steps = np.diff(stamps.values[rows])
+    days = stamps.dates.iloc[rows].dt.day_of_week.to_numpy()
+    return bool((days < SATURDAY).all() and np.median(steps) == DAY and (steps % DAY == 0).all())

@@ -1,0 +1,211 @@
+"""Objects as people have them: xarray, masked arrays, lists of DataFrames, text, states, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import enmesh as em
+from enmesh.data.export import write_series
+from enmesh.data.readers import read
+
+N = 40
+RNG = np.random.default_rng(5)
+VALUES = RNG.normal(size=(N, 2))
+FRAME = pd.DataFrame(VALUES, columns=["a", "b"])
+MIXED = FRAME.assign(k=RNG.integers(0, 4, N), s=np.where(VALUES[:, 0] > 0, "up", "down"))
+
+
+class Labelled:
+    """What a DataArray shows of itself."""
+
+    def __init__(self, values, dims, coords=None, name=None):
+        self.values, self.dims, self.name = np.asarray(values), tuple(dims), name
+        self.coords = {dim: Labelled(points, (dim,)) for dim, points in (coords or {}).items()}
+
+
+class Labelleds:
+    """What a Dataset shows of itself."""
+
+    def __init__(self, data_vars, coords=None):
+        self.data_vars = data_vars
+        self.dims = {dim: len(one.values) for one in data_vars.values() for dim in one.dims}
+        self.coords = {dim: Labelled(points, (dim,)) for dim, points in (coords or {}).items()}
+
+
+def labelled(real, *args, **more):
+    return pytest.importorskip("xarray").DataArray(*args, **more) if real else Labelled(*args, **more)
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["alike", "xarray"])
+def test_dimensions_of_xarray_are_known_by_name(real):
+    days = pd.date_range("2020", periods=N)
+    coords = {"channel": ["a", "b"], "time": days}
+    series = em.Series(labelled(real, VALUES.T, dims=("channel", "time"), coords=coords))
+    assert (series.names, series.dt) == (("a", "b"), 86400)
+    np.testing.assert_array_equal(series.values, VALUES)
+    cube = RNG.normal(size=(2, 3, N))
+    trials = em.Series(labelled(real, cube, dims=("channel", "epoch", "time")))
+    assert (trials.names, trials.lengths) == (("x0", "x1"), (N,) * 3)
+    np.testing.assert_array_equal(trials.trials[2], cube[:, 2].T)
+    alone = em.Series(labelled(real, VALUES[:, 0], dims=("time",), name="pressure"))
+    assert alone.names == ("pressure",)
+    with pytest.raises(em.InputError, match="the newest row is the first; pass time='sort'"):
+        em.Series(labelled(real, VALUES, dims=("time", "node"), coords={"time": days[::-1]}))
+    with pytest.raises(em.InputError, match="the dimensions are x, y; call one, and only one, of them time"):
+        em.Series(labelled(real, VALUES, dims=("x", "y")))
+    with pytest.raises(em.InputError, match="select or stack them"):
+        em.Series(labelled(real, RNG.normal(size=(4, 3, 2)), dims=("time", "lat", "lon")))
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["alike", "xarray"])
+def test_variables_of_a_dataset_are_nodes(real):
+    columns = {name: ("time", VALUES[:, i]) for i, name in enumerate("ab")}
+    if real:
+        data = pytest.importorskip("xarray").Dataset(columns)
+    else:
+        data = Labelleds({name: Labelled(values, (dim,)) for name, (dim, values) in columns.items()})
+    series = em.Series(data)
+    assert series.names == ("a", "b")
+    np.testing.assert_array_equal(series.values, VALUES)
+
+
+def test_trial_channel_time_is_recognised_by_its_shape():
+    cube = RNG.normal(size=(5, 3, 200))
+    with pytest.raises(
+        em.InputError, match=r"if the axes are \(trial, channel, time\), pass values.transpose"
+    ):
+        em.Series(cube)
+    assert em.Series(cube.transpose(0, 2, 1)).lengths == (200,) * 5
+    assert em.Series(list(cube[:, :, :20])).lengths == (3,) * 5
+
+
+def test_what_is_masked_is_missing():
+    masked = np.ma.masked_where(np.arange(2 * N).reshape(N, 2) == 8, VALUES)
+    with pytest.raises(em.InputError, match=r"missing \(NaN\) values in column x0 \(1\)"):
+        em.Series(masked)
+    series = em.Series([masked, VALUES], missing="drop")
+    assert np.argwhere(series.missing[0]).tolist() == [[4, 0]]
+    whole = np.ma.masked_equal(RNG.integers(0, 5, (N, 2)), 3)
+    series = em.Series(whole, missing="drop")
+    assert series.kinds == ("integer", "integer")
+    assert series.is_integer
+    assert np.array_equal(series.missing[0], whole.mask)
+
+
+def test_columns_of_several_dataframes_are_matched_by_name():
+    series = em.Series([FRAME[:20], FRAME[20:][["b", "a"]]])
+    np.testing.assert_array_equal(series.values, VALUES)
+    with pytest.raises(em.InputError, match="trial 2 has the columns a, c but trial 1 has a, b"):
+        em.Series([FRAME, FRAME.rename(columns={"b": "c"})])
+    with pytest.raises(em.InputError, match="some trials have named columns and others have not"):
+        em.Series([FRAME, VALUES])
+
+
+def test_numbers_written_as_text_are_numbers_if_all_are():
+    assert em.Series(FRAME.astype(str)).kinds == ("float", "float")
+    np.testing.assert_array_equal(em.Series(FRAME.astype(str)).values, VALUES)
+    assert em.Series(np.array([["1", "0"], ["2", "1"], ["2", "0"]])).kinds == ("integer", "integer")
+    wrong = FRAME.astype(str)
+    wrong.iloc[3, 1] = "oops"
+    with pytest.raises(em.InputError, match="row 4, column b: 'oops' is not a number"):
+        em.Series(wrong)
+
+
+def test_complex_numbers_are_refused():
+    for values in (VALUES * 1j, (FRAME * 1j).astype(object)):
+        with pytest.raises(em.InputError, match="complex"):
+            em.Series(values)
+    with pytest.raises(em.InputError, match="column b holds complex numbers; take their real part"):
+        em.Series(FRAME.assign(b=FRAME.b * 1j))
+
+
+def test_kinds_are_kept():
+    series = em.Series(MIXED)
+    assert series.kinds == ("float", "float", "integer", "text")
+    assert series.labels == {"s": ("down", "up")}
+    assert not series.is_integer
+    seen = {}
+    series.transform(lambda column, i, name: seen.setdefault(name, column) is None or np.zeros(len(column)))
+    assert [seen[name].dtype.kind for name in "abks"] == ["f", "f", "i", "U"]
+    assert seen["s"].tolist() == MIXED.s.tolist()
+    assert series.select(["s", "a"]).kinds == ("text", "float")
+    assert series.select(["s", "k"]).is_integer
+    assert series.select(["s", "k"]).trials[0].dtype == np.int64
+    assert series.select(["s", "a"]).labels == {"s": ("down", "up")}
+    coded = series.discretise(3)
+    assert coded.kinds == ("integer", "integer", "integer", "text")
+    assert coded.labels == series.labels
+    assert coded.prepared == ("cut into 3 equally filled bins (a, b, k)",)
+    assert series.discretise(3, ["b"]).kinds == ("float", "integer", "integer", "text")
+    assert em.Series(series.to_dataframe()).digest == series.digest
+    assert em.Series(MIXED.assign(s=series.values[:, 3].astype(int))).digest != series.digest
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+@pytest.mark.parametrize("holes", [False, True])
+def test_kinds_are_written_and_read_back(tmp_path, suffix, holes):
+    series = em.Series([MIXED[:20], MIXED[20:]])
+    series = series.mask([7]) if holes else series
+    again = read(write_series(series, tmp_path / f"x.{suffix}"), missing="drop")
+    assert (again.kinds, again.labels) == (series.kinds, series.labels)
+    np.testing.assert_array_equal(again.values, series.values)
+    assert again.digest == series.digest
+
+
+def test_no_estimator_takes_words_for_numbers():
+    series = em.Series(MIXED)
+    for estimator in (em.Gaussian(), em.KSG(), em.Kernel()):
+        with pytest.raises(em.InputError, match="s holds labels, not numbers"):
+            em.transfer_entropy(series, "a", "s", estimator=estimator)
+    states = em.Series(MIXED[["k", "s"]])
+    codes = em.Series(np.column_stack([MIXED.k, MIXED.s == "up"]), names=["k", "s"])
+    for source, target in (("k", "s"), ("s", "k")):
+        words = em.transfer_entropy(states, source, target, estimator=em.Discrete())
+        assert words == em.transfer_entropy(codes, source, target, estimator=em.Discrete())
+
+
+def test_words_that_are_no_states():
+    with pytest.raises(em.InputError, match="text is taken for states only where it repeats"):
+        em.Series(FRAME.assign(note=[f"note {i}" for i in range(N)]))
+    with pytest.raises(em.InputError, match=r"'1\.000,5' is not a number"):
+        em.Series(FRAME.assign(c=["1.000,5", "2.000,5"] * (N // 2)))
+    states = em.Series(FRAME.assign(c=["1", "2"] * (N // 2)), states=["c"])
+    assert (states.kinds[2], states.labels) == ("text", {"c": ("1", "2")})
+    category = em.Series(FRAME.assign(c=pd.Categorical([1, 2] * (N // 2))))
+    assert category.labels == {"c": ("1", "2")}
+
+
+def test_a_series_is_handy():
+    series = em.Series(MIXED)
+    assert series.shape == (N, 4)
+    assert len(series) == N
+    assert "a" in series
+    assert "z" not in series
+    assert list(series) == ["a", "b", "k", "s"]
+    np.testing.assert_array_equal(series["a"], VALUES[:, 0])
+    assert series["k"].dtype == np.int64
+    assert series["s"].tolist() == MIXED.s.tolist()
+    assert series[["b", "s"]].names == ("b", "s")
+    assert np.asarray(series).shape == (N, 4)
+    assert np.array(em.Series(VALUES), dtype=np.float32).dtype == np.float32
+    with pytest.raises(AttributeError):
+        series.names = ("p", "q", "r", "s")
+    with pytest.raises(em.InputError, match="there is no node 'z'; the nodes are a, b, k, s"):
+        series["z"]
+
+
+def test_mappings_and_columns_of_pandas():
+    assert em.Series({"a": VALUES[:, 0], "b": VALUES[:, 1]}).digest == em.Series(FRAME).digest
+    assert em.Series(FRAME["b"]).names == ("b",)
+    with pytest.raises(em.InputError, match="give lists of equal length"):
+        em.Series({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0]})
+
+
+def test_names_that_cannot_be_seen_are_refused_and_others_shown_escaped():
+    for name in ("\u200b", "", " ", "\x1b"):
+        with pytest.raises(em.InputError, match="the name of column 2 cannot be seen"):
+            em.Series(VALUES, names=["a", name])
+    series = em.Series(VALUES, names=["a", "b\x1b[31m\u200b\n"])
+    assert repr(series) == r"Series(2 nodes: a, b\x1b[31m\u200b\n; 1 trial of 40 samples; dt=1)"
+    with pytest.raises(em.InputError, match=r"the nodes are a, b\\x1b\[31m\\u200b\\n$"):
+        series.index("z")
