@@ -182,11 +182,16 @@ class Network:
         data["preview"] = {name: tuple(map(_number, values)) for name, values in data["preview"].items()}
         return cls(**data)
 
-    def plot(self, path: str | Path | None = None, *, kind: str = "graph", ax=None):
-        """Draw the network (``kind="graph"``), or ``"matrix"``, ``"embedding"``, ``"nulls"``; see `draw.plot`."""
+    def plot(self, path: str | Path | None = None, *, kind: str = "graph", ax=None, theme: str = "auto"):
+        """Draw the network, save the picture to ``path`` if one is given, and return the axes.
+
+        ``kind`` is ``"graph"``, ``"matrix"`` (ordered by blocks), ``"timegraph"`` (nodes and lags), ``"circle"``,
+        ``"embedding"`` or ``"nulls"``; ``theme`` is ``"light"``, ``"dark"``, ``"grey"`` or ``"auto"``; see
+        `draw.plot.draw`.
+        """
         from enmesh.draw import plot
 
-        return plot.draw(self, path, kind=kind, ax=ax)
+        return plot.draw(self, path, kind=kind, ax=ax, theme=theme)
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained HTML page and return its path."""
