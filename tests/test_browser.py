@@ -43,6 +43,7 @@ def show(chromium, tmp_path):
         page.on("request", lambda request: page.requests.append(request.url))
         page.address = network.report(tmp_path / f"{len(opened)}.html").as_uri()
         page.goto(page.address)
+        page.wait_for_selector("html[data-drawn=all]", state="attached")
         opened.append(page)
         return page
 
@@ -253,12 +254,11 @@ def test_zoom_pan_and_reset(show):
 def test_nulls_follow_the_links(show):
     network = networks.thirty()
     page = show(network)
-    tiles = page.locator("#null-tiles .tile")
-    assert tiles.count() == int(network.adjacency.sum())
-    assert page.locator("#null-tiles .measured").count() == tiles.count()
-    assert page.locator("#null-tiles .tile:visible").count() == 24
-    page.get_by_role("button", name=f"Show all {tiles.count()}").click()
-    assert page.locator("#null-tiles .tile:visible").count() == tiles.count()
+    tiles, links = page.locator("#null-tiles .tile"), int(network.adjacency.sum())
+    assert tiles.count() == 24
+    assert page.locator("#null-tiles .measured").count() == 24
+    page.locator("#nulls").get_by_role("button", name=f"Show all {links}").click()
+    assert page.locator("#null-tiles .tile:visible").count() == links
     page.locator("#q").focus()
     page.keyboard.press("Home")
     assert page.locator("#null-tiles .tile:visible").count() == 0
@@ -293,7 +293,7 @@ def test_labels_stay_within_their_pills(show, size):
 def test_paragraph_is_copied(show):
     page = show(networks.three(), permissions=["clipboard-read", "clipboard-write"])
     page.locator("#copy").click()
-    page.wait_for_function("document.getElementById('copied').textContent !== ''")
+    page.wait_for_selector("#copied:not(:empty)")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith(page.locator("#paragraph").inner_text())
     assert "Inferring Coupling of Distributed Dynamical Systems via Transfer Entropy" in copied

@@ -1,15 +1,21 @@
-"""Pictures: every kind at every size, in the axes given, the same every time, arrows off the labels."""
+"""Pictures: every kind at every size, in the axes given, the same every time, arrows and labels apart."""
 
+import dataclasses
 import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from enmesh.draw import plot
-from enmesh.draw.layout import arrange, curve, shorten
+from enmesh.draw.arrows import lag_tags, links_of
+from enmesh.draw.ink import INKS
+from enmesh.draw.labels import key, short, width, wrap
+from enmesh.draw.layout import arrange, crossed, tag_size
+from enmesh.draw.shapes import corners, sampled
 from enmesh.errors import InputError
 from tests import networks
 
@@ -35,16 +41,23 @@ def test_every_kind_draws_into_the_axes_given(maker, kind, tmp_path):
 @pytest.mark.parametrize("maker", MAKERS)
 def test_a_shaft_and_a_head_per_edge_and_a_pill_per_node(maker):
     network = getattr(networks, maker)()
-    ax = plot.graph(network, Figure().subplots())
-    kinds = [type(patch).__name__ for patch in ax.patches]
-    assert kinds.count("FancyBboxPatch") == len(network.names)
-    assert kinds.count("FancyArrowPatch") == 2 * network.adjacency.sum()
+    ax = plot.draw(network, ax=Figure().subplots())
+    named = [patch.get_gid() or "" for patch in ax.patches]
+    assert sum(name.startswith("node-") for name in named) == len(network.names)
+    assert {name for name in named if name.startswith("link-")} == {
+        f"link-{i}-{j}" for i, j in np.argwhere(network.adjacency)
+    }
+    assert sum(type(patch).__name__ == "Polygon" for patch in ax.patches) == network.adjacency.sum()
+
+
+def shafts_of(ax):
+    return {p.get_gid(): p for p in ax.patches if (p.get_gid() or "").startswith("link-")}
 
 
 def test_wider_is_stronger_and_dashed_is_doubtful():
     network = networks.thirty()
-    ax = plot.graph(network, Figure().subplots())
-    shafts = [p for p in ax.patches if type(p).__name__ == "FancyArrowPatch" and p.get_linewidth() > 0]
+    drawn = shafts_of(plot.draw(network, ax=Figure().subplots()))
+    shafts = [drawn[f"link-{i}-{j}"] for i, j in np.argwhere(network.adjacency)]
     tests = {(c.source, c.target): c for c in network.candidates}
     edges = [tests[network.names[i], network.names[j]] for i, j in np.argwhere(network.adjacency)]
     widths, te = [s.get_linewidth() for s in shafts], [t.te for t in edges]
@@ -54,8 +67,8 @@ def test_wider_is_stronger_and_dashed_is_doubtful():
 
 
 def test_untested_edges_are_drawn():
-    ax = plot.graph(networks.three(candidates=()), Figure().subplots())
-    assert sum(type(p).__name__ == "FancyArrowPatch" for p in ax.patches) == 4
+    ax = plot.draw(networks.three(candidates=()), ax=Figure().subplots())
+    assert set(shafts_of(ax)) == {"link-0-1", "link-1-2"}
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
@@ -67,19 +80,89 @@ def test_same_network_same_bytes(suffix, tmp_path):
 
 
 def test_matrix_shows_source_in_rows():
-    network = networks.three()
-    ax = plot.matrix(network, Figure().subplots())
+    network = networks.thirty()
+    ax = plot.draw(network, kind="matrix", ax=Figure().subplots())
     shown = ax.images[0].get_array()
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names == [tick.get_text() for tick in ax.get_xticklabels()]
     for tested in network.candidates:
-        place = network.names.index(tested.source), network.names.index(tested.target)
-        assert shown[place] == tested.te
-    frames = {(round(p.get_y() + 0.5), round(p.get_x() + 0.5)) for p in ax.patches}
-    assert frames == set(map(tuple, np.argwhere(network.adjacency).tolist()))
+        assert shown[names.index(tested.source), names.index(tested.target)] == tested.te
+    frames = {(names[round(p.get_y() + 0.5)], names[round(p.get_x() + 0.5)]) for p in ax.patches}
+    assert frames == {(s, t) for t in network.names for s in network.parents[t]}
+
+
+def test_matrix_is_ordered_by_blocks():
+    inside = [(i, j) for i in range(12) for j in range(12) if i != j and i % 3 == j % 3]
+    order, borders = plot.block_order(networks.make([f"n{i}" for i in range(12)], [*inside, (0, 1)]))
+    assert order == [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]
+    assert borders == [4, 8]
+
+
+@pytest.mark.parametrize("theme", INKS)
+def test_colours_stand_out_in_grey_too(theme):
+    ink = INKS[theme]
+
+    def light(colour):
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+        return float(np.dot(parts, [0.2126, 0.7152, 0.0722]))
+
+    def contrast(a, b):
+        low, high = sorted((light(a), light(b)))
+        return (high + 0.05) / (low + 0.05)
+
+    off_paper = [contrast(colour, ink.paper) for colour in ink.sure]
+    assert off_paper == sorted(off_paper, reverse=True)  # surer is always farther from the paper
+    assert min(off_paper) > 1.7
+    assert contrast(ink.text, ink.paper) > 7
+    assert contrast(ink.text, ink.box) > 7
+    assert contrast(ink.faint, ink.paper) > 4.5
+
+
+def test_theme_follows_the_figure():
+    dark = Figure(facecolor="black").subplots()
+    plot.draw(networks.three(), ax=dark)
+    boxes = [p for p in dark.patches if (p.get_gid() or "").startswith("node-")]
+    assert all(p.get_facecolor()[:3] == to_rgb(INKS["dark"].box) for p in boxes)
+    with pytest.raises(InputError, match="choose one of auto, light, dark, grey"):
+        plot.draw(networks.three(), theme="pink")
+
+
+def lagged(network, *lags):
+    """Return the network with the lags given, in turn, at its edges."""
+    tests, turn = [], 0
+    for test in network.candidates:
+        lag = lags[turn % len(lags)] if test.selected else 1
+        turn += test.selected
+        tests.append(dataclasses.replace(test, lag=lag))
+    return dataclasses.replace(network, candidates=tuple(tests))
+
+
+def test_timegraph_has_an_arrow_per_lag():
+    network = lagged(networks.three(), 1, 3)
+    ax = plot.draw(network, kind="timegraph", ax=Figure().subplots())
+    drawn = shafts_of(ax)
+    for back in range(3):
+        assert f"link-0-1-lag-1-{back}" in drawn
+    start, end = (drawn["link-1-2-lag-3-0"].get_path().vertices[at] for at in (0, -1))
+    times = ax.get_xticks()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["t − 3", "t − 2", "t − 1", "t"]
+    assert abs(start[0] - times[0]) < 1
+    assert abs(end[0] - times[-1]) < 1.5
+    rows = ax.get_yticks()
+    assert (np.argmin(np.abs(rows - start[1])), np.argmin(np.abs(rows - end[1]))) == (1, 2)
+    assert "link-1-2-lag-3-1" not in drawn
+
+
+def test_lags_are_written_where_one_is_not_one():
+    assert lag_tags(links_of(networks.three())) == {}
+    assert lag_tags(links_of(lagged(networks.three(), 1, 3))) == {(0, 1): "1", (1, 2): "3"}
+    ax = plot.draw(lagged(networks.three(), 1, 3), ax=Figure().subplots())
+    assert sum(p.get_gid() == "lag" for p in ax.patches) == 2
 
 
 def test_nulls_show_each_link_with_its_value():
     network = networks.five()
-    ax = plot.nulls(network, Figure().subplots())
+    ax = plot.draw(network, kind="nulls", ax=Figure().subplots())
     lines = sorted(panel.lines[0].get_xdata()[0] for panel in ax.child_axes)
     assert lines == sorted(c.te for c in network.candidates if c.selected)
     counts = [sum(patch.get_height() for patch in panel.patches) for panel in ax.child_axes]
@@ -88,13 +171,13 @@ def test_nulls_show_each_link_with_its_value():
 
 def test_nulls_without_a_link_show_the_nearest_pairs():
     network = networks.empty()
-    ax = plot.nulls(network, Figure().subplots())
+    ax = plot.draw(network, kind="nulls", ax=Figure().subplots())
     assert len(ax.child_axes) == 12
 
 
 def test_embedding_marks_the_choice():
     network = networks.three()
-    ax = plot.embedding(network, Figure().subplots())
+    ax = plot.draw(network, kind="embedding", ax=Figure().subplots())
     for panel, table in zip(ax.child_axes, network.criteria.values(), strict=True):
         (column,), (row,) = panel.lines[0].get_data()
         assert [table["dims"][row], table["delays"][column]] == table["best"]
@@ -106,7 +189,7 @@ def test_embedding_marks_the_choice():
         (networks.three(), "net.jpeg", "graph", "end the name in .png, .svg, .pdf"),
         (networks.three(), "net", "graph", "cannot tell the format"),
         (networks.three(), "absent/net.png", "graph", "there is no folder"),
-        (networks.three(), None, "pie", "choose one of graph, matrix, embedding, nulls"),
+        (networks.three(), None, "pie", "choose one of graph, matrix, timegraph, circle"),
         (networks.three(nulls=0), "net.png", "nulls", "no surrogate values"),
         (networks.three(criteria=False), "net.png", "embedding", "given, not chosen"),
     ],
@@ -139,59 +222,150 @@ def layout_of(network):
     return arrange(network.names, [tuple(edge) for edge in np.argwhere(network.adjacency).tolist()])
 
 
+def random_edges(size, count, seed, acyclic=False):
+    rng = np.random.default_rng(seed)
+    found = set()
+    while len(found) < count:
+        i, j = rng.choice(size, 2, replace=False).tolist()
+        found.add((min(i, j), max(i, j)) if acyclic else (i, j))
+    return sorted(found)
+
+
+def touching(first, second):
+    """Whether two convex shapes overlap: no side of either separates them."""
+    for shape in (first, second):
+        for a, b in zip(shape, np.roll(shape, -1, 0)):
+            normal = np.array([b[1] - a[1], a[0] - b[0]])
+            one, other = first @ normal, second @ normal
+            if one.max() <= other.min() + 1e-9 or other.max() <= one.min() + 1e-9:
+                return False
+    return True
+
+
+def overlaps(drawing, texts=()):
+    """Pairs among boxes and the words on arrows that overlap."""
+    centres = np.array([drawing.tags[edge] for edge in texts]).reshape(-1, 2)
+    sizes = np.array([tag_size(texts[edge]) for edge in texts]).reshape(-1, 2)
+    shapes = [
+        *corners(drawing.centres, drawing.sizes, drawing.turns),
+        *corners(centres, sizes, np.zeros(len(centres))),
+    ]
+    return [(a, b) for a in range(len(shapes)) for b in range(a) if touching(shapes[a], shapes[b])]
+
+
+@pytest.mark.parametrize("acyclic", [True, False])
+@pytest.mark.parametrize("seed", range(10))
+def test_forty_nodes_keep_labels_and_arrows_apart(seed, acyclic):
+    """No label overlaps a node or another label; no arrow passes through a third node's box."""
+    edges = random_edges(40, 60, seed, acyclic)
+    texts = {edge: ("3", "1, 4", "12")[at % 3] for at, edge in enumerate(edges)}
+    for tall in (False, True):
+        drawing = arrange([f"channel {i:02d}" for i in range(40)], edges, tall=tall, tags=texts)
+        assert set(drawing.paths) == set(edges)
+        assert crossed(drawing, range(40)) == []
+        assert overlaps(drawing, texts) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_hundred_nodes_go_on_a_circle_with_the_arrows_inside(seed):
+    edges = random_edges(100, 300, seed)
+    drawing = arrange([f"region of interest {i:02d}" for i in range(100)], edges)
+    assert crossed(drawing, range(100)) == []
+    assert overlaps(drawing) == []
+    assert len(set(drawing.turns.tolist())) == 100
+
+
 @pytest.mark.parametrize("maker", MAKERS)
-def test_pills_never_overlap(maker):
+def test_made_networks_keep_apart(maker):
+    network = getattr(networks, maker)()
+    edges = [(i, j) for i, j in np.argwhere(network.adjacency).tolist()]
+    texts = dict.fromkeys(edges, "2")
+    for tall in (False, True):
+        drawing = arrange(network.names, edges, tall=tall, tags=texts)
+        assert crossed(drawing, range(len(drawing.labels))) == []
+        assert overlaps(drawing, texts) == []
+
+
+def test_the_measures_of_overlap_can_fail():
+    drawing = layout_of(networks.three())
+    moved = dataclasses.replace(drawing, centres=drawing.centres[[0, 1, 1]])
+    assert overlaps(moved) == [(2, 1)]
+    through = {(0, 2): np.linspace(drawing.centres[0], drawing.centres[2], 4)}
+    assert crossed(dataclasses.replace(drawing, paths=through), range(3)) == [((0, 2), 1)]
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_arrows_go_from_the_source_to_the_target(maker):
     drawing = layout_of(getattr(networks, maker)())
-    for a in range(len(drawing.labels)):
-        for b in range(a):
-            dx, dy = np.abs(drawing.centres[a] - drawing.centres[b])
-            assert dx >= (drawing.widths[a] + drawing.widths[b]) / 2 or dy >= 1
+    for (i, j), path in drawing.paths.items():
+        for node, end in ((i, path[0]), (j, path[-1])):
+            turn = np.exp(-1j * drawing.turns[node]) * complex(*(end - drawing.centres[node]))
+            away = np.abs([turn.real, turn.imag]) - drawing.sizes[node] / 2
+            assert np.hypot(*np.clip(away, 0, None)) < 0.2
 
 
 @pytest.mark.parametrize("maker", ["three", "five", "thirty", "odd"])
 def test_acyclic_arrows_point_right(maker):
     drawing = layout_of(getattr(networks, maker)())
-    assert all(drawing.centres[i, 0] < drawing.centres[j, 0] for i, j in drawing.bends)
+    assert all(drawing.centres[i, 0] < drawing.centres[j, 0] for i, j in drawing.paths)
 
 
-@pytest.mark.parametrize(
-    ("maker", "allowed"), [("three", 0), ("five", 0), ("ring", 0), ("thirty", 2), ("tangle", 2)]
-)
-def test_arrows_keep_off_other_labels(maker, allowed):
-    drawing = layout_of(getattr(networks, maker)())
-    hit = 0
-    for (i, j), bend in drawing.bends.items():
-        points = curve(drawing.centres[i], drawing.centres[j], bend)
-        for n in set(range(len(drawing.labels))) - {i, j}:
-            away = np.abs(points - drawing.centres[n]) / [drawing.widths[n] / 2, 0.5]
-            hit += bool((away.max(1) < 1).any())
-    assert hit <= allowed
-
-
-def test_opposite_arrows_lie_apart():
-    drawing = layout_of(networks.ring())
-    there, back = (
-        curve(drawing.centres[i], drawing.centres[j], drawing.bends[i, j]) for i, j in [(0, 1), (1, 0)]
-    )
-    assert np.linalg.norm(there[24] - back[24]) > 0.3
+@pytest.mark.parametrize("circle", [True, False])
+@pytest.mark.parametrize("size", [3, 6, 20])
+def test_opposite_arrows_lie_apart(size, circle):
+    edges = [*((i, (i + 1) % size) for i in range(size)), (1, 0)]
+    drawing = arrange([f"x{i}" for i in range(size)], edges, circle=circle)
+    there, back = (sampled(drawing.paths[edge]) for edge in [(0, 1), (1, 0)])
+    assert np.hypot(*(there[:, None] - back[None]).T).min() > 0.1
 
 
 @settings(max_examples=30, deadline=None)
 @given(
     st.integers(1, 14).flatmap(
         lambda n: st.tuples(st.just(n), st.sets(st.tuples(*[st.integers(0, n - 1)] * 2)))
-    )
+    ),
+    st.booleans(),
 )
-def test_any_graph_has_a_drawing(case):
+def test_any_graph_has_a_drawing(case, circle):
     size, pairs = case
-    drawing = arrange([f"n{i}" for i in range(size)], [(i, j) for i, j in pairs if i != j])
+    edges = [(i, j) for i, j in pairs if i != j]
+    drawing = arrange([f"n{i}" for i in range(size)], edges, circle=circle)
     assert np.isfinite(drawing.centres).all()
-    gaps = np.abs(drawing.centres[:, None] - drawing.centres[None])
-    apart = (gaps[..., 0] >= 1.6) | (gaps[..., 1] >= 0.999)
-    assert (apart | np.eye(size, dtype=bool)).all()
+    assert overlaps(drawing) == []
+    assert crossed(drawing, range(size)) == []
 
 
-def test_labels_are_short_and_on_one_line():
-    assert shorten("a\nb") == "a b"
-    assert shorten(" ") == "·"
-    assert len(shorten("x" * 99)) == 18
+def test_long_names_that_differ_at_the_end_stay_apart():
+    names = [f"temperature of the north riser, sensor {i:02d}" for i in range(12)]
+    drawing = arrange(names, random_edges(12, 16, 3))
+    assert drawing.labels == tuple(names)
+    assert [" ".join(lines) for lines in drawing.lines] == names
+    assert all(width(line) <= 24 for lines in drawing.lines for line in lines)
+    assert crossed(drawing, range(12)) == []
+
+
+def test_labels_are_never_two_of_the_same():
+    assert short(["a\nb", " "]) == ("a b", "·")
+    same = ["x" * 60 + "a" + "x" * 60, "x" * 60 + "b" + "x" * 60, "y"]
+    labels = short(same)
+    assert len(set(labels)) == 3
+    assert max(map(len, labels)) <= 80
+    assert [line.split(" = ") for line in key(same, labels)] == [[a, b] for a, b in zip(labels[:2], same[:2])]
+    ax = plot.draw(networks.make(tuple(same), [(0, 1)]), ax=Figure().subplots())
+    assert any(same[0] in text.get_text() for text in ax.texts)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(min_size=1, max_size=60), min_size=2, max_size=6), st.integers(12, 40))
+def test_labels_differ_where_names_do(names, longest):
+    names = [" ".join(name.split()) or "·" for name in names]
+    labels = short(names, longest)
+    for a, one in zip(names, labels):
+        for b, other in zip(names, labels):
+            assert (a == b) or (one != other)
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "P", "Zs"]), max_size=90))
+def test_wrapping_loses_nothing(text):
+    flat = " ".join(text.split()) or "·"
+    assert "".join("".join(wrap(flat)).split()) == "".join(flat.split())

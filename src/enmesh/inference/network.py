@@ -203,11 +203,18 @@ class Network:
             ) from None
         return network
 
-    def plot(self, path: str | Path | None = None, *, kind: str = "graph", ax: Any = None) -> Any:
-        """Draw the network (``kind="graph"``), or ``"matrix"``, ``"embedding"``, ``"nulls"``; see `draw.plot`."""
+    def plot(
+        self, path: str | Path | None = None, *, kind: str = "graph", ax: Any = None, theme: str = "auto"
+    ) -> Any:
+        """Draw the network, save the picture to ``path`` if one is given, and return the axes.
+
+        ``kind`` is ``"graph"``, ``"matrix"`` (ordered by blocks), ``"timegraph"`` (nodes and lags), ``"circle"``,
+        ``"embedding"`` or ``"nulls"``; ``theme`` is ``"light"``, ``"dark"``, ``"grey"`` or ``"auto"``; see
+        `draw.plot.draw`.
+        """
         from enmesh.draw import plot
 
-        return plot.draw(self, path, kind=kind, ax=ax)
+        return plot.draw(self, path, kind=kind, ax=ax, theme=theme)
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained HTML page and return its path."""

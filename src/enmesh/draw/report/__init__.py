@@ -2,24 +2,28 @@
 
 Sentences and tables are written here and stand in the file as text. Pictures are drawn in the browser from
 the data block, by a few hundred lines of plain JavaScript without a library, so that the page stays small:
-about 50 kB for five nodes. A content security policy forbids it to fetch anything.
+about 60 kB for five nodes. A content security policy forbids it to fetch anything.
 """
 
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING
 
 from enmesh.draw.report import sections
 from enmesh.draw.report.contents import contents, embed
-from enmesh.draw.report.words import headline, standing
+from enmesh.draw.report.words import headline, past, recording, standing
 from enmesh.errors import InputError
+
+if TYPE_CHECKING:
+    from enmesh.inference.network import Network
 
 __all__ = ["page", "write"]
 
-SCRIPTS = ("base.js", "graph.js", "table.js", "charts.js")
+SCRIPTS = ("base.js", "graph.js", "table.js", "export.js", "charts.js")
 
 
-def write(network, path: str | Path) -> Path:
+def write(network: "Network", path: str | Path) -> Path:
     """Write the page of a network and return its path."""
     path = Path(path)
     if not path.parent.is_dir():
@@ -31,10 +35,13 @@ def write(network, path: str | Path) -> Path:
     return path
 
 
-def page(network) -> str:
+def page(network: "Network") -> str:
     """Return the page as HTML; the same network gives the same text."""
     return Template(_asset("page.html")).substitute(
-        title=sections.text(headline(network)),
+        title=sections.text(": ".join(filter(None, [recording(network), headline(network)]))),
+        recording=sections.recorded(network),
+        recordings=sections.recordings(network),
+        past=sections.text(past(network)),
         headline=sections.text(headline(network)),
         standing=sections.text(standing(network)),
         facts=sections.facts(network),
@@ -49,5 +56,5 @@ def page(network) -> str:
     )
 
 
-def _asset(name):
+def _asset(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")

@@ -2,10 +2,10 @@
 // The page's data, the ways to write a number, and the one filter and one tooltip that all pictures share.
 
 const data = JSON.parse(document.getElementById('data').textContent);
-const LEVEL = 0.05;
-const links = data.links.map(([source, target, te, p, q, lag, selected, null_]) =>
-  ({ source, target, te, p, q, lag, selected: selected === 1, hist: null_ }));
+const links = data.links.map(([source, target, te, p, q, lags, selected, null_]) =>
+  ({ source, target, te, p, q, lags, selected: selected === 1, hist: null_ }));
 const found = links.filter((link) => link.selected);
+const lowered = data.names.map((name) => name.toLowerCase());
 const strongest = Math.max(...found.map((link) => link.te ?? 0), 1e-12);
 
 function byId(id) { return document.getElementById(id); }
@@ -29,7 +29,7 @@ function number(value, digits = 3) {
 
 function arrowName(link) { return `${data.names[link.source]} → ${data.names[link.target]}`; }
 
-function isSure(link) { return link.q !== null && link.q <= LEVEL; }
+function isSure(link) { return link.q !== null && link.q <= data.level; }
 
 // Colour of a q-value on a logarithmic scale from 0.001 to 1, mixed by the browser so that it follows light and dark.
 function colour(q) {
@@ -39,26 +39,43 @@ function colour(q) {
   return `color-mix(in oklab, var(--q${low + 1}) ${Math.round((place - low) * 100)}%, var(--q${low}))`;
 }
 
-// --- the filter by q-value ---------------------------------------------------------------------------------------
+// --- the filters: q-value, strength, lag, name -----------------------------------------------------------------
 
 const STOPS = [1e-6, 1e-4, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
-const view = { q: 1, everything: false };
+const STEPS = 40;
+const view = { q: 1, te: 0, lag: null, name: '', everything: false };
 const followers = [];
 
-function passes(link) { return view.q >= 1 || (link.q !== null && link.q <= view.q); }
+function passes(link) {
+  return (view.q >= 1 || (link.q !== null && link.q <= view.q)) && (view.te <= 0 || (link.te ?? 0) >= view.te)
+    && (view.lag === null || link.lags.includes(view.lag)) && (!view.name || isNamed(link.source) || isNamed(link.target));
+}
+
+function isNamed(node) { return lowered[node].includes(view.name); }
 
 function follow(update) { followers.push(update); update(); }
 
 function refresh() { for (const update of followers) update(); }
 
+function lagText(link) { return link.lags.length ? link.lags.join(', ') : '–'; }
+
 function startFilter() {
-  const slider = byId('q');
-  slider.max = STOPS.length - 1;
-  slider.value = STOPS.length - 1;
-  slider.addEventListener('input', () => { view.q = STOPS[slider.value]; refresh(); });
+  const q = byId('q'), te = byId('te'), lag = byId('lag'), name = byId('name');
+  q.max = q.value = STOPS.length - 1;
+  te.max = STEPS;
+  te.value = 0;
+  const lags = [...new Set(found.flatMap((link) => link.lags))].sort((a, b) => a - b);
+  lag.append(make('option', { value: '' }, 'any'), ...lags.map((value) => make('option', { value }, String(value))));
+  byId('lag-label').hidden = lags.length < 2;
+  q.addEventListener('input', () => { view.q = STOPS[q.value]; refresh(); });
+  te.addEventListener('input', () => { view.te = strongest * te.value / STEPS; refresh(); });
+  lag.addEventListener('change', () => { view.lag = lag.value === '' ? null : Number(lag.value); refresh(); });
+  name.addEventListener('input', () => { view.name = name.value.trim().toLowerCase(); refresh(); });
   follow(() => {
     byId('q-value').textContent = number(view.q);
-    slider.setAttribute('aria-valuetext', `q up to ${number(view.q)}`);
+    q.setAttribute('aria-valuetext', `q up to ${number(view.q)}`);
+    byId('te-value').textContent = number(view.te, 2);
+    te.setAttribute('aria-valuetext', `transfer entropy from ${number(view.te, 2)} nats`);
     const shown = found.filter(passes).length;
     byId('shown').textContent = `${shown} of ${found.length} ${found.length === 1 ? 'link' : 'links'} shown`;
   });
@@ -73,7 +90,7 @@ function rows(pairs) {
 function linkTip(link) {
   const parts = [make('b', {}, arrowName(link))];
   parts.push(rows([['TE', `${number(link.te, 4)} nats`], ['p', number(link.p)], ['q', number(link.q)],
-    ['lag', number(link.lag)], ['in the network', link.selected ? 'yes' : 'no']]));
+    [link.lags.length > 1 ? 'lags' : 'lag', lagText(link)], ['in the network', link.selected ? 'yes' : 'no']]));
   if (link.hist) parts.push(histogram(link, 200, 54));
   return parts;
 }
@@ -90,7 +107,17 @@ function showTip(parts, x, y) {
 
 function hideTip() { byId('tip').hidden = true; }
 
-// Tell about an element while a mouse is over it; after a touch, until the next one.
+// Tell about an element while a mouse is over it; after a touch, until the next one. One listener serves a whole
+// table or matrix: `which` gives the link of the element that the pointer is over.
+function pointedInside(box, which) {
+  const say = (event) => {
+    const link = which(event.target);
+    if (link) showTip(linkTip(link), event.clientX, event.clientY); else hideTip();
+  };
+  for (const kind of ['pointermove', 'pointerdown']) box.addEventListener(kind, say);
+  box.addEventListener('pointerleave', (event) => { if (event.pointerType !== 'touch') hideTip(); });
+}
+
 function pointed(element, say, done = hideTip) {
   for (const kind of ['pointerenter', 'pointermove', 'pointerdown']) element.addEventListener(kind, say);
   element.addEventListener('pointerleave', (event) => { if (event.pointerType !== 'touch') done(); });

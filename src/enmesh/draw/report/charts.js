@@ -21,50 +21,60 @@ function tile(title, below, ...drawn) {
   return make('div', { class: 'tile' }, make('b', { title }, title), ...drawn, make('small', {}, below));
 }
 
-// Many tiles make a long page: the first ones are shown, the rest on request.
-function fold(box, most = 24) {
-  if (box.children.length <= most + 6) return;
-  box.classList.add('folded');
-  const button = make('button', { type: 'button' }, `Show all ${box.children.length}`);
-  button.addEventListener('click', () => { box.classList.remove('folded'); button.remove(); });
+// Many tiles make a long page and a slow one: the first are built, the rest on request.
+const MOST_TILES = 24;
+
+function tiles(box, items, build, isShown = () => true) {
+  const built = new Map(), button = make('button', { type: 'button' });
+  let open = items.length <= MOST_TILES + 6;
   box.after(button);
+  const update = () => {
+    const able = items.filter(isShown), shown = open ? able : able.slice(0, MOST_TILES);
+    for (const item of shown) if (!built.has(item)) built.set(item, build(item));
+    box.replaceChildren(...shown.map((item) => built.get(item)));
+    button.hidden = shown.length === able.length;
+    button.textContent = `Show all ${able.length}`;
+  };
+  button.addEventListener('click', () => { open = true; update(); });
+  return update;
 }
 
 function startNulls() {
   const able = found.filter((link) => link.hist).sort((a, b) => b.te - a.te);
-  const tiles = able.map((link) => tile(arrowName(link), `TE ${number(link.te)}, p ${number(link.p)}, q ${number(link.q)}`, histogram(link, 220, 92)));
-  byId('null-tiles').append(...tiles);
-  fold(byId('null-tiles'));
   if (!found.length) byId('nulls-say').textContent = 'No link was found. Point at a cell of the matrix below to see any pair against its surrogates.';
   else if (!able.length) byId('nulls-say').textContent = 'The links were tested against a known distribution (a formula), not against surrogates, so there are no bars to draw. The p-values are in the table above.';
-  else follow(() => tiles.forEach((element, i) => element.classList.toggle('off', !passes(able[i]))));
+  follow(tiles(byId('null-tiles'), able, (link) => tile(arrowName(link), `TE ${number(link.te)}, p ${number(link.p)}, q ${number(link.q)}`, histogram(link, 220, 92)), passes));
 }
 
 function startMatrix() {
   const count = data.names.length, cell = Math.max(13, Math.min(46, 760 / count)), font = Math.min(13, 0.72 * cell + 2);
-  const longest = Math.min(11, Math.max(...data.labels.map((label) => label.length)));
-  const margin = longest * font * 0.66 + 16, upright = longest * font * 0.7 < cell;
-  const side = margin + count * cell + 2;
+  const longest = Math.max(...data.labels.map((label) => label.length));
+  const margin = longest * font * 0.62 + 16, upright = longest * font * 0.7 < cell;
+  const side = margin + count * cell + 2, rank = [];
+  data.order.forEach((node, at) => { rank[node] = at; });
   const drawing = make('svg', { width: side, height: side, viewBox: `0 0 ${side} ${side}`, role: 'img', 'aria-label': 'Transfer entropy from each row to each column' });
   data.labels.forEach((label, i) => {
-    const middle = margin + (i + 0.5) * cell, short = label.length > 11 ? label.slice(0, 10) + '…' : label;
+    const start = margin + rank[i] * cell, middle = start + cell / 2;
     drawing.append(
-      make('text', { x: margin - 6, y: middle + 0.35 * font, 'text-anchor': 'end', 'font-size': font }, short, make('title', {}, data.names[i])),
-      make('text', { transform: `translate(${middle + (upright ? 0 : 0.35 * font)} ${margin - 6}) rotate(${upright ? 0 : -90})`, 'text-anchor': upright ? 'middle' : 'start', 'font-size': font }, short, make('title', {}, data.names[i])),
-      make('rect', { class: 'cell self', x: margin + i * cell, y: margin + i * cell, width: cell, height: cell, rx: 2 }));
+      make('text', { x: margin - 6, y: middle + 0.35 * font, 'text-anchor': 'end', 'font-size': font }, label, make('title', {}, data.names[i])),
+      make('text', { transform: `translate(${middle + (upright ? 0 : 0.35 * font)} ${margin - 6}) rotate(${upright ? 0 : -90})`, 'text-anchor': upright ? 'middle' : 'start', 'font-size': font }, label, make('title', {}, data.names[i])),
+      make('rect', { class: 'cell self', x: start, y: start, width: cell, height: cell, rx: 2 }));
   });
-  const most = Math.max(...links.map((link) => link.te ?? 0), 1e-12);
-  for (const link of links) drawing.append(...matrixCell(link, margin, cell, most, count));
-  for (const link of found) drawing.append(make('rect', { class: 'frame', x: margin + link.target * cell + 0.5, y: margin + link.source * cell + 0.5, width: cell - 1, height: cell - 1, rx: 2 }));
+  const most = Math.max(...links.map((link) => link.te ?? 0), 1e-12), cells = new Map();
+  for (const link of links) {
+    const [box, ...text] = matrixCell(link, margin + rank[link.target] * cell, margin + rank[link.source] * cell, cell, most, count);
+    cells.set(box, link);
+    drawing.append(box, ...text);
+  }
+  for (const link of found) drawing.append(make('rect', { class: 'frame', x: margin + rank[link.target] * cell + 0.5, y: margin + rank[link.source] * cell + 0.5, width: cell - 1, height: cell - 1, rx: 2 }));
+  pointedInside(drawing, (element) => cells.get(element));
   byId('matrix-box').append(drawing);
 }
 
-function matrixCell(link, margin, cell, most, count) {
-  const [x, y] = [margin + link.target * cell, margin + link.source * cell];
+function matrixCell(link, x, y, cell, most, count) {
   const share = Math.max(link.te ?? 0, 0) / most;
   const box = make('rect', { class: 'cell', x, y, width: cell, height: cell, rx: 2, 'data-link': `${link.source} ${link.target}` });
   box.style.fill = link.te === null ? 'var(--line)' : `color-mix(in oklab, var(--heat) ${Math.round(5 + 95 * share)}%, var(--paper))`;
-  pointed(box, (event) => showTip(linkTip(link), event.clientX, event.clientY));
   if (count > 12 || link.te === null) return [box];
   const text = make('text', { x: x + cell / 2, y: y + cell / 2 + 4, 'text-anchor': 'middle', 'font-size': 11, 'pointer-events': 'none' }, link.te.toFixed(2).replace('-', '−').replace('−0.00', '0.00'));
   if (share > 0.58) text.style.fill = 'var(--paper)';
@@ -72,30 +82,36 @@ function matrixCell(link, margin, cell, most, count) {
 }
 
 function startSeries() {
-  data.preview.forEach((values, i) => {
-    const known = values.filter((value) => value !== null);
-    if (!known.length) return;
-    const low = Math.min(...known), high = Math.max(...known), range = high - low || 1;
-    let pen = 'M';
-    const path = values.map((value, t) => {
-      if (value === null) { pen = 'M'; return ''; }
-      const step = `${pen}${(t / Math.max(values.length - 1, 1) * 200).toFixed(1)} ${(38 - 36 * (value - low) / range).toFixed(1)}`;
-      pen = 'L';
-      return step;
-    }).join('');
-    const drawing = make('svg', { class: 'series', viewBox: '0 0 200 40', preserveAspectRatio: 'none', role: 'img', 'aria-label': `Series ${data.names[i]}` }, make('path', { class: 'spark', d: path }));
-    byId('series-tiles').append(tile(data.names[i], `${number(low)} to ${number(high)}`, drawing));
-  });
-  fold(byId('series-tiles'));
-  if (!byId('series-tiles').children.length) byId('series').hidden = true;
+  const known = data.names.map((_, i) => i).filter((i) => data.preview[i].some((value) => value !== null));
+  byId('series').hidden = !known.length;
+  tiles(byId('series-tiles'), known, (i) => {
+    const values = data.preview[i].filter((value) => value !== null), [low, high] = [Math.min(...values), Math.max(...values)];
+    return tile(data.names[i], `${number(low)} to ${number(high)}`, spark(data.preview[i], low, high, data.names[i]), ...timeAxis());
+  })();
+}
+
+function spark(values, low, high, name) {
+  const range = high - low || 1;
+  let pen = 'M';
+  const path = values.map((value, t) => {
+    if (value === null) { pen = 'M'; return ''; }
+    const step = `${pen}${(t / Math.max(values.length - 1, 1) * 200).toFixed(1)} ${(38 - 36 * (value - low) / range).toFixed(1)}`;
+    pen = 'L';
+    return step;
+  }).join('');
+  return make('svg', { class: 'series', viewBox: '0 0 200 40', preserveAspectRatio: 'none', role: 'img', 'aria-label': `Series ${name}` }, make('path', { class: 'spark', d: path }));
+}
+
+function timeAxis() {
+  if (!data.span) return [];
+  const [until, unit] = data.span;
+  const marks = [0, until / 2, until].map((value) => make('span', {}, number(value, 4)));
+  return [make('div', { class: 'time', title: unit }, ...marks)];
 }
 
 function startEmbedding() {
-  data.criteria.forEach((table, i) => {
-    if (table) byId('embedding-tiles').append(tile(data.names[i], `dimension ${table.best[0]}, delay ${table.best[1]}`, criterion(table)));
-  });
-  fold(byId('embedding-tiles'));
-  if (!byId('embedding-tiles').children.length) byId('embedding-say').textContent = 'The embedding was given, not chosen from the data; see the methods below for its numbers.';
+  const chosen = data.names.map((_, i) => i).filter((i) => data.criteria[i]);
+  tiles(byId('embedding-tiles'), chosen, (i) => tile(data.names[i], `dimension ${data.criteria[i].best[0]}, delay ${data.criteria[i].best[1]}`, criterion(data.criteria[i])))();
 }
 
 function criterion({ dims, delays, values, best }) {
@@ -134,4 +150,12 @@ function startCopy() {
   });
 }
 
-for (const start of [startFilter, startGraph, startTable, startNulls, startMatrix, startSeries, startEmbedding, startCopy]) start();
+// The network and its table come first; what is farther down the page is drawn after the first picture is on the screen.
+for (const start of [startFilter, startGraph, startTable, startExport, startCopy]) start();
+
+function later([start, ...rest]) {
+  if (!start) { document.documentElement.dataset.drawn = 'all'; return; }
+  start();
+  setTimeout(later, 0, rest);
+}
+requestAnimationFrame(() => setTimeout(later, 0, [startNulls, startMatrix, startSeries, startEmbedding]));

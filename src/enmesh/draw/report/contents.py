@@ -2,11 +2,21 @@
 
 import json
 import math
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.draw.layout import arrange
+from enmesh.draw.arrows import lag_tags, lags_of, links_of
+from enmesh.draw.ink import LEVEL
+from enmesh.draw.labels import short
+from enmesh.draw.layout import Layout, arrange
+from enmesh.draw.plot import block_order
+from enmesh.draw.report.words import recording
+from enmesh.draw.shapes import Edge
+
+if TYPE_CHECKING:
+    from enmesh.inference.network import Candidate, Network
 
 MOST_BINS = 24
 MOST_POINTS = 360  # of a preview
@@ -14,22 +24,27 @@ DIGITS = 5  # of places and shapes
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 
 
-def contents(network) -> dict[str, Any]:
+def contents(network: "Network") -> dict[str, Any]:
     """Return the page's data as plain lists and numbers.
 
-    ``links`` has a row per tested pair or edge: source, target, te, p, q, lag, 1 for an edge, histogram.
+    ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram.
     The histogram ``[low, high, counts]`` stands for the surrogate values, so that the page stays small with
     thousands of pairs and a thousand surrogates each.
     """
-    edges = [tuple(edge) for edge in np.argwhere(network.adjacency).tolist()]
-    wide, tall = (arrange(network.names, edges, tall=tall) for tall in (False, True))
+    edges = [(i, j) for i, j in np.argwhere(network.adjacency).tolist()]
+    tags = lag_tags(links_of(network))
+    drawn = [arrange(network.names, edges, tall=tall, tags=tags) for tall in (False, True)]
     return {
         "names": list(network.names),
-        "labels": list(wide.labels),
-        "width": _rounded(wide.widths),
-        "layouts": [_layout(wide), _layout(tall)],
+        "labels": list(short(network.names, 24)),
+        "level": LEVEL,
+        "recording": recording(network),
+        "layouts": [_layout(drawing) for drawing in drawn],
+        "tags": [[*edge, text] for edge, text in sorted(tags.items())],
+        "order": block_order(network)[0],
         "links": _links(network, set(edges)),
         "preview": [_thinned(network.preview.get(name, ())) for name in network.names],
+        "span": _span(network),
         "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
     }
 
@@ -44,7 +59,7 @@ def embed(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def histogram(values) -> list | None:
+def histogram(values: Iterable[float]) -> list[Any] | None:
     """Return ``[low, high, counts]`` of surrogate values; None without any."""
     finite = np.array([value for value in values if math.isfinite(value)])
     if not len(finite):
@@ -53,43 +68,66 @@ def histogram(values) -> list | None:
     return [_round(borders[0]), _round(borders[-1]), counts.tolist()]
 
 
-def _layout(drawing):
-    """Return places with y downward, as in SVG, and the bend of each edge."""
-    x, y = drawing.centres.T
-    bends = [[i, j, bend] for (i, j), bend in sorted(drawing.bends.items())]
-    return {"x": _rounded(x), "y": _rounded(-y), "bends": bends}
+def _layout(drawing: Layout) -> dict[str, Any]:
+    """Return boxes, paths and places of lags, with y downward as in SVG."""
+    down = np.array([1.0, -1.0])
+    return {
+        "x": _rounded(drawing.centres[:, 0]),
+        "y": _rounded(-drawing.centres[:, 1]),
+        "width": _rounded(drawing.sizes[:, 0]),
+        "height": _rounded(drawing.sizes[:, 1]),
+        "turn": _rounded(-np.degrees(drawing.turns)),
+        "lines": [list(lines) for lines in drawing.lines],
+        "paths": [
+            [i, j, _rounded((path * down).ravel(), 4)] for (i, j), path in sorted(drawing.paths.items())
+        ],
+        "tags": [[i, j, *_rounded((x, -y), 4)] for (i, j), (x, y) in sorted(drawing.tags.items())],
+    }
 
 
-def _links(network, edges):
+def _links(network: "Network", edges: set[Edge]) -> list[list[Any]]:
     place = {name: i for i, name in enumerate(network.names)}
     tests = {(place[c.source], place[c.target]): c for c in network.candidates}
     return [_link(pair, tests.get(pair), pair in edges) for pair in sorted(edges | tests.keys())]
 
 
-def _link(pair, test, selected):
+def _link(pair: Edge, test: "Candidate | None", selected: bool) -> list[Any]:
     if test is None:
-        return [*pair, None, None, None, None, int(selected), None]
+        return [*pair, None, None, None, [], int(selected), None]
     numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
-    return [*pair, *numbers, int(test.lag), int(selected), histogram(test.null)]
+    return [*pair, *numbers, list(lags_of(test)), int(selected), histogram(test.null)]
 
 
-def _thinned(values):
+def _span(network: "Network") -> list[Any] | None:
+    """Return the time that the previews cover and its unit; None where the first trial's length is not known."""
+    known = network.provenance
+    lengths = known.get("lengths") or ([known.get("samples")] if known.get("trials", 1) == 1 else [])
+    points = max(map(len, network.preview.values()), default=0)
+    if not points or not lengths or not isinstance(lengths[0], int):
+        return None
+    step, stride = max(1, lengths[0] // points), math.ceil(points / MOST_POINTS)
+    dt = known.get("dt", 1)
+    covered = (points - 1) // stride * stride * step
+    return [covered, "samples"] if dt in (None, 1) else [_round(covered * dt), f"units of time, dt = {dt:g}"]
+
+
+def _thinned(values: Sequence[float]) -> list[float | None]:
     step = math.ceil(len(values) / MOST_POINTS) or 1
     return _rounded(values[::step], 4)
 
 
-def _criterion(table):
-    """Return ``{dims, delays, best, values}``; None where the embedding was given."""
-    if not table:
+def _criterion(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return ``{dims, delays, best, values}``; None where dimension and delay were not chosen."""
+    if not table or not {"dims", "delays", "best", "values"} <= set(table):
         return None
     shown = {key: table[key] for key in ("dims", "delays", "best")}
     return shown | {"values": [_rounded(row) for row in table["values"]]}
 
 
-def _rounded(values, digits=DIGITS):
+def _rounded(values: Iterable[float], digits: int = DIGITS) -> list[float | None]:
     return [_round(value, digits) for value in values]
 
 
-def _round(value, digits=DIGITS):
+def _round(value: float, digits: int = DIGITS) -> float | None:
     """Return a float of a few digits; None for what JSON has no number for."""
     return float(f"{value:.{digits}g}") if math.isfinite(value) else None

@@ -1,17 +1,24 @@
-// The network: pills and arrows in units of a pill's height. Nodes are dragged, the view is zoomed and panned.
+// The network: boxes and arrows in units of the height of a line's box. Nodes are dragged, the view zoomed and panned.
 
-const nodes = data.names.map((name, i) => ({ name, label: data.labels[i], x: 0, y: 0, width: data.width[i], edges: [] }));
-const bends = new Map();
-let svg, home, frame, layout, touched = false;
+const nodes = data.names.map((name) => ({ name, x: 0, y: 0, edges: [] }));
+const words = new Map(data.tags.map(([i, j, text]) => [`${i} ${j}`, text]));
+let svg, home, frame, layout, routes, touched = false;
 
 function startGraph() {
   svg = make('svg', { role: 'group', 'aria-label': `Network of ${nodes.length} nodes and ${found.length} links` });
   byId('graph').append(svg);
   const edges = [...found].sort((a, b) => (b.te ?? 0) - (a.te ?? 0)).map(edge);
-  svg.append(...edges.map((e) => e.group), ...nodes.map(pill));
+  svg.append(...edges.map((e) => e.group), ...nodes.map(pill), ...edges.filter((e) => e.tag).map((e) => e.tag));
   fit();
   addEventListener('resize', fit);
-  follow(() => edges.forEach((e) => e.group.classList.toggle('off', !passes(e.link))));
+  follow(() => {
+    edges.forEach((e) => {
+      const off = !passes(e.link);
+      e.group.classList.toggle('off', off);
+      e.tag?.classList.toggle('off', off);
+    });
+    nodes.forEach((node, i) => node.group.classList.toggle('named', view.name !== '' && isNamed(i)));
+  });
   addEventListener('pointerdown', calm, { capture: true });
   svg.addEventListener('pointerdown', pan);
   svg.addEventListener('wheel', (event) => {
@@ -27,76 +34,77 @@ function startGraph() {
 // --- arrows ---------------------------------------------------------------------------------------------------------
 
 function edge(link) {
-  const width = 0.055 + 0.2 * Math.max(link.te ?? 0, 0) / strongest;
+  const thick = Math.min(0.24, Math.max(0.09, 0.24 * Math.sqrt(60 / found.length)));
+  const width = 0.055 + (thick - 0.055) * Math.max(link.te ?? 0, 0) / strongest;
   const shaft = make('path', { class: 'shaft', 'stroke-width': width });
   if (!isSure(link)) shaft.setAttribute('stroke-dasharray', `${0.2 + 1.4 * width} ${0.12 + 0.7 * width}`);
-  const head = make('path', {}), hit = make('path', { class: 'hit' });
+  const head = make('path', { class: 'head' }), hit = make('path', { class: 'hit' });
   shaft.style.stroke = colour(link.q);
   head.style.fill = colour(link.q);
-  const group = make('g', { class: 'edge', 'data-link': `${link.source} ${link.target}` }, shaft, head, hit);
-  const made = { link, width, shaft, head, hit, group, from: nodes[link.source], to: nodes[link.target] };
+  const key = `${link.source} ${link.target}`;
+  const group = make('g', { class: 'edge', 'data-link': key }, shaft, head, hit);
+  const made = { link, key, width, shaft, head, hit, group, from: nodes[link.source], to: nodes[link.target] };
+  if (words.has(key)) made.tag = tagged(words.get(key));
   made.from.edges.push(made);
   made.to.edges.push(made);
   pointed(hit, (event) => { light([made], [made.from, made.to]); showTip(linkTip(link), event.clientX, event.clientY); }, calm);
   return made;
 }
 
-function place({ link, width, shaft, head, hit, from, to }) {
-  const bend = bends.get(`${link.source} ${link.target}`) ?? 0;
-  const dx = to.x - from.x, dy = to.y - from.y;
-  const middle = [(from.x + to.x) / 2 - bend * dy, (from.y + to.y) / 2 + bend * dx];
-  const curve = [[from.x, from.y], middle, [to.x, to.y]];
-  const leave = border(curve, 0, from), arrive = border(curve, 1, to);
-  const tip = at(curve, arrive), long = 0.26 + 1.9 * width, wide = 0.14 + 1.05 * width;
-  let neck = arrive;
-  while (neck > leave && distance(at(curve, neck), tip) < long) neck -= 0.01;
-  const base = at(curve, neck), size = distance(base, tip) || 1;
+function tagged(text) {
+  const width = 0.3 + 0.33 * text.length;
+  return make('g', { class: 'tag' }, make('rect', { x: -width / 2, y: -0.31, width, height: 0.62, rx: 0.2 }), make('text', { y: 0.18 }, text));
+}
+
+// The arrow runs along its route. Where a node was dragged, the route follows: fully at that end, less towards the other.
+function place({ link, key, width, shaft, head, hit, tag, from, to }) {
+  const moved = [[from.x - layout.x[link.source], from.y - layout.y[link.source]], [to.x - layout.x[link.target], to.y - layout.y[link.target]]];
+  const route = routes.get(key), last = route.path.length - 1;
+  const way = sampled(route.path.map((p, k) => [0, 1].map((a) => p[a] + moved[0][a] * (1 - k / last) + moved[1][a] * k / last)));
+  const walked = [0];
+  for (let k = 1; k < way.length; k++) walked.push(walked[k - 1] + distance(way[k - 1], way[k]));
+  const total = walked.at(-1), long = Math.min(0.3 + 1.9 * width, 0.6 * total), wide = 0.13 + 0.95 * width;
+  const tip = way.at(-1), base = at(way, walked, total - long), inner = at(way, walked, total - 0.72 * long), size = distance(base, tip) || 1;
   const [ux, uy] = [(tip[0] - base[0]) / size, (tip[1] - base[1]) / size];
-  const inner = at(curve, Math.min(neck + 0.3 * (arrive - neck), 1));
-  shaft.setAttribute('d', part(curve, leave, Math.max(neck + 0.3 * (arrive - neck), leave)));
-  hit.setAttribute('d', part(curve, leave, arrive));
-  head.setAttribute('d', `M${tip} L${[base[0] - wide * uy, base[1] + wide * ux]} L${inner} L${[base[0] + wide * uy, base[1] - wide * ux]}Z`);
+  shaft.setAttribute('d', drawn([...way.filter((_, k) => walked[k] < total - 0.72 * long), inner]));
+  hit.setAttribute('d', drawn(way));
+  head.setAttribute('d', `${drawn([tip, [base[0] - wide * uy, base[1] + wide * ux], inner, [base[0] + wide * uy, base[1] - wide * ux]])}Z`);
+  if (tag) tag.setAttribute('transform', `translate(${route.tag.map((value, a) => value + (moved[0][a] + moved[1][a]) / 2)})`);
 }
 
-function at([a, b, c], t) {
-  return [0, 1].map((k) => (1 - t) ** 2 * a[k] + 2 * t * (1 - t) * b[k] + t * t * c[k]);
+// Points along a chain of cubic Bézier curves; a straight piece needs only its ends.
+function sampled(path) {
+  const way = [path[0]];
+  for (let k = 0; k + 3 < path.length; k += 3) {
+    const [a, b, c, d] = path.slice(k, k + 4), steps = straight(a, b, d) && straight(a, c, d) ? 1 : 16;
+    for (let s = 1; s <= steps; s++) {
+      const t = s / steps, u = 1 - t;
+      way.push([0, 1].map((x) => u ** 3 * a[x] + 3 * t * u * u * b[x] + 3 * t * t * u * c[x] + t ** 3 * d[x]));
+    }
+  }
+  return way;
 }
 
-function part([a, b, c], from, to) {
-  const blend = [0, 1].map((k) => (1 - from) * (1 - to) * a[k] + (from * (1 - to) + to * (1 - from)) * b[k] + from * to * c[k]);
-  return `M${at([a, b, c], from)} Q${blend} ${at([a, b, c], to)}`;
+function straight(a, b, c) { return Math.abs((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])) < 1e-3; }
+
+function at(way, walked, along) {
+  const k = Math.max(1, walked.findIndex((value) => value >= along));
+  const share = (along - walked[k - 1]) / (walked[k] - walked[k - 1] || 1);
+  return [0, 1].map((x) => way[k - 1][x] + share * (way[k][x] - way[k - 1][x]));
 }
+
+function drawn(points) { return `M${points.map((point) => point.map((value) => value.toFixed(3))).join('L')}`; }
 
 function distance(a, b) { return Math.hypot(a[0] - b[0], a[1] - b[1]); }
-
-// Where the curve crosses the pill at its end (0 or 1), by bisection; a small gap keeps arrow and pill apart.
-function border(curve, end, node) {
-  const inside = ([x, y]) => {
-    const reach = Math.max(node.width / 2 - 0.5, 0);
-    return Math.hypot(Math.max(Math.abs(x - node.x) - reach, 0), y - node.y) < 0.56;
-  };
-  let [within, without] = [end, 0.5];
-  for (let step = 0; step < 24; step++) {
-    const t = (within + without) / 2;
-    if (inside(at(curve, t))) within = t; else without = t;
-  }
-  return without;
-}
 
 // --- nodes ----------------------------------------------------------------------------------------------------------
 
 function pill(node) {
-  const text = make('text', { y: 0.19 }, node.label);
-  node.group = make('g', { class: 'node', tabindex: 0, role: 'button' },
-    make('rect', { x: -node.width / 2, y: -0.5, width: node.width, height: 1, rx: 0.5 }), text);
+  node.group = make('g', { class: 'node', tabindex: 0, role: 'button' });
   const { into, out } = neighbours(node);
   node.group.setAttribute('aria-label', `${node.name}. Driven by ${into.join(', ') || 'none'}. Drives ${out.join(', ') || 'none'}.`);
-  requestAnimationFrame(() => {
-    const room = node.width - 0.5, taken = text.getComputedTextLength();
-    if (taken > room) text.style.fontSize = `${0.54 * room / taken}px`;
-  });
   pointed(node.group, (event) => about(node, event), calm);
-  node.group.addEventListener('focus', () => light(node.edges, around(node)));
+  node.group.addEventListener('focus', () => lightAround(node));
   node.group.addEventListener('blur', calm);
   node.group.addEventListener('pointerdown', (event) => drag(node, event));
   node.group.addEventListener('keydown', (event) => {
@@ -108,6 +116,17 @@ function pill(node) {
   return node.group;
 }
 
+// The box and its lines as the layout has them, then text that is wider in this browser's font is made to fit.
+function dress(node, i) {
+  const [width, height, lines] = [layout.width[i], layout.height[i], layout.lines[i]];
+  const texts = lines.map((line, k) => make('text', { y: 0.19 + 0.62 * (k - (lines.length - 1) / 2) }, line));
+  node.group.replaceChildren(make('rect', { x: -width / 2, y: -height / 2, width, height, rx: 0.5 }), ...texts);
+  return () => {
+    const taken = Math.max(...texts.map((text) => text.getComputedTextLength())), room = width - 0.5;
+    return () => { if (taken > room) for (const text of texts) text.style.fontSize = `${0.54 * room / taken}px`; };
+  };
+}
+
 function neighbours(node) {
   return {
     into: node.edges.filter((e) => e.to === node).map((e) => e.from.name),
@@ -115,28 +134,34 @@ function neighbours(node) {
   };
 }
 
-function around(node) { return [node, ...node.edges.flatMap((e) => [e.from, e.to])]; }
+function lightAround(node) {
+  const edges = node.edges.filter((e) => passes(e.link));
+  light(edges, [node, ...edges.flatMap((e) => [e.from, e.to])]);
+  for (const e of edges) {
+    if (e.to === node) e.from.group.classList.add('parent'); else e.to.group.classList.add('child');
+  }
+}
 
 function about(node, event) {
   const { into, out } = neighbours(node);
-  light(node.edges, around(node));
+  lightAround(node);
   showTip([make('b', {}, node.name), rows([['driven by', into.join(', ') || 'none'], ['drives', out.join(', ') || 'none']])], event.clientX, event.clientY);
 }
 
 function light(edges, lit) {
   calm();
   svg.classList.add('focused');
-  edges.forEach((e) => e.group.classList.add('lit'));
+  edges.forEach((e) => { e.group.classList.add('lit'); e.tag?.classList.add('lit'); });
   lit.forEach((node) => node.group.classList.add('lit'));
 }
 
 function calm() {
   hideTip();
   svg.classList.remove('focused');
-  svg.querySelectorAll('.lit').forEach((element) => element.classList.remove('lit'));
+  svg.querySelectorAll('.lit').forEach((element) => element.classList.remove('lit', 'parent', 'child'));
 }
 
-function settle(node) { node.group.setAttribute('transform', `translate(${node.x} ${node.y})`); }
+function settle(node, i = nodes.indexOf(node)) { node.group.setAttribute('transform', `translate(${node.x} ${node.y}) rotate(${layout.turn[i]})`); }
 
 function move(node, x, y) {
   touched = true;
@@ -158,15 +183,26 @@ function drag(node, event) {
 function choose(across) {
   if (touched) return;
   const [wide, tall] = data.layouts.map((choice) => {
-    const reach = choice.x.map((x, i) => [x - data.width[i] / 2, x + data.width[i] / 2]).flat();
-    return Math.min(across / (spread(reach) + 2), tallest(across) / (spread(choice.y) + 2.6), 44);
+    const reach = choice.width.map((width, i) => (choice.turn[i] ? width : width / 2));
+    const left = Math.min(...choice.x.map((x, i) => x - reach[i])), right = Math.max(...choice.x.map((x, i) => x + reach[i]));
+    return Math.min(across / (right - left + 2), tallest(across) / (spread(choice.y) + 2.6), 44);
   });
   const chosen = data.layouts[tall > 1.25 * wide ? 1 : 0];
   if (chosen === layout) return;
   layout = chosen;
-  layout.bends.forEach(([i, j, bend]) => bends.set(`${i} ${j}`, bend));
-  nodes.forEach((node, i) => { node.x = layout.x[i]; node.y = layout.y[i]; settle(node); });
-  nodes.forEach((node) => node.edges.forEach(place));
+  const spots = new Map(layout.tags.map(([i, j, x, y]) => [`${i} ${j}`, [x, y]]));
+  routes = new Map(layout.paths.map(([i, j, flat]) => {
+    const path = [];
+    for (let k = 0; k < flat.length; k += 2) path.push([flat[k], flat[k + 1]]);
+    return [`${i} ${j}`, { path, tag: spots.get(`${i} ${j}`) }];
+  }));
+  const fits = nodes.map((node, i) => {
+    [node.x, node.y] = [layout.x[i], layout.y[i]];
+    settle(node, i);
+    return dress(node, i);
+  });
+  new Set(nodes.flatMap((node) => node.edges)).forEach(place);
+  requestAnimationFrame(() => fits.map((measure) => measure()).forEach((shrink) => shrink()));
 }
 
 function spread(values) { return Math.max(...values) - Math.min(...values); }

@@ -3,20 +3,58 @@
 import json
 from collections.abc import Iterable
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 from enmesh.draw.report import words
 from enmesh.draw.report.methods import paragraph, references
 
+if TYPE_CHECKING:
+    from enmesh.inference.network import Network
 
-def text(value) -> str:
+# How the page calls what a result knows of its origin; other keys are shown as they are.
+KNOWN = {
+    "file": "file",
+    "date": "date",
+    "command": "command",
+    "data": "digest of the data",
+    "nodes": "nodes",
+    "trials": "trials",
+    "samples": "samples",
+    "dt": "sampling step (dt)",
+    "enmesh": "enmesh version",
+    "python": "Python version",
+    "numpy": "NumPy version",
+}
+
+
+def text(value: Any) -> str:
     """Return a value as text that HTML cannot read as markup."""
     return escape(str(value))
 
 
-def facts(network) -> str:
+def recorded(network: "Network") -> str:
+    """Return the line over the headline that names the recording and the date."""
+    known = network.provenance
+    name, date = words.recording(network), known.get("date") or known.get("time")
+    parts = [f"<b>{text(name)}</b>"] if name else []
+    parts += [text(date)] if date else []
+    return f'<p class="recording">{" · ".join(parts)}</p>' if parts else ""
+
+
+def recordings(network: "Network") -> str:
+    """Return how to read the small pictures of the recordings."""
+    dt, trials = network.provenance.get("dt"), network.provenance.get("trials", 1)
+    first = " of the first trial" if isinstance(trials, int) and trials > 1 else ""
+    unit = f"in units of time (a sample every {dt:g})" if dt not in (None, 1) else "in samples"
+    return text(
+        f"A thinned view{first} of each series, each on its own scale, over time {unit}. Gaps are missing values."
+    )
+
+
+def facts(network: "Network") -> str:
     """Return the handful of numbers under the headline."""
     known = network.provenance
-    rows = [("nodes", len(network.names))]
+    rows: list[tuple[str, Any]] = [("nodes", len(network.names))]
     rows += [(key, f"{known[key]:,}") for key in ("samples", "trials") if isinstance(known.get(key), int)]
     rows += [("links with q ≤ 0.05", words.sure_links(network))] if network.candidates else []
     score = network.options.get("score") or {}
@@ -26,7 +64,7 @@ def facts(network) -> str:
     return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in rows)
 
 
-def warnings(network) -> str:
+def warnings(network: "Network") -> str:
     """Return the hazards as a list; nothing when there were none."""
     if not network.warnings:
         return ""
@@ -34,13 +72,13 @@ def warnings(network) -> str:
     return f'<section id="warnings" class="note"><h2>{title}</h2>{_list(network.warnings)}</section>'
 
 
-def meaning(network) -> str:
+def meaning(network: "Network") -> str:
     """Return what an arrow means and what it does not."""
     yes, no = _list(words.MEANS), _list(words.notes(network))
     return f"<div><h3>An arrow means</h3>{yes}</div><div><h3>It does not mean</h3>{no}</div>"
 
 
-def choices(network) -> str:
+def choices(network: "Network") -> str:
     """Return what was chosen for the user, and why."""
     if not network.choices:
         return "<p>Every option was given; nothing was chosen automatically.</p>"
@@ -54,16 +92,18 @@ def choices(network) -> str:
     )
 
 
-def methods(network) -> str:
+def methods(network: "Network") -> str:
     """Return the paragraph for a paper, and its references."""
     cited = "".join(f"<li>{text(work)}</li>" for work in references(network))
     return f'<p id="paragraph">{text(paragraph(network))}</p><ol class="works">{cited}</ol>'
 
 
-def provenance(network) -> str:
+def provenance(network: "Network") -> str:
     """Return where the result comes from, and all options as they were."""
+    known = network.provenance
+    keys = [*(key for key in KNOWN if key in known), *(key for key in known if key not in KNOWN)]
     rows = "".join(
-        f"<div><dt>{text(k)}</dt><dd>{text(_flat(v))}</dd></div>" for k, v in network.provenance.items()
+        f"<div><dt>{text(KNOWN.get(key, key))}</dt><dd>{text(_flat(known[key]))}</dd></div>" for key in keys
     )
     options = text(json.dumps(network.options, indent=2, ensure_ascii=False, default=str))
     return f"<dl class=rows>{rows}</dl><details><summary>All options</summary><pre>{options}</pre></details>"
@@ -73,5 +113,5 @@ def _list(items: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{text(item)}</li>" for item in items) + "</ul>"
 
 
-def _flat(value):
+def _flat(value: Any) -> Any:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value

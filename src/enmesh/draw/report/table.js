@@ -6,9 +6,10 @@ const COLUMNS = [
   { title: 'TE (nats)', value: (link) => link.te, number: true },
   { title: 'p', value: (link) => link.p, number: true },
   { title: 'q', value: (link) => link.q, number: true },
-  { title: 'Lag', value: (link) => link.lag, number: true },
+  { title: 'Lag', value: (link) => link.lags[0] ?? null, text: lagText, number: true },
 ];
 const order = { column: 2, down: true };
+const MOST_ROWS = 400; // more rows are in the CSV file
 
 function startTable() {
   const head = byId('link-table').tHead.rows[0];
@@ -23,15 +24,22 @@ function startTable() {
   });
   byId('all').addEventListener('change', (event) => { view.everything = event.target.checked; fill(); });
   byId('all').parentElement.append(` (${links.length})`);
+  pointedInside(byId('link-table').tBodies[0], (element) => lines.get(element.closest('tr')));
   follow(fill);
 }
 
+function listed() { return (view.everything ? links : found).filter(passes).sort(compare); }
+
+const lines = new WeakMap();
+
 function fill() {
-  const shown = (view.everything ? links : found).filter(passes).sort(compare);
+  const every = listed(), shown = every.slice(0, MOST_ROWS);
   [...byId('link-table').tHead.rows[0].cells].forEach((cell, at) =>
     cell.setAttribute('aria-sort', at === order.column ? (order.down ? 'descending' : 'ascending') : 'none'));
   byId('link-table').tBodies[0].replaceChildren(...shown.map(row));
   byId('links-empty').hidden = shown.length > 0;
+  byId('links-more').hidden = every.length <= MOST_ROWS;
+  byId('links-more').textContent = `The first ${MOST_ROWS} of ${every.length}; the CSV file has all of them.`;
 }
 
 function compare(a, b) {
@@ -45,7 +53,7 @@ function compare(a, b) {
 function row(link) {
   const cells = COLUMNS.map((column) => {
     const value = column.value(link);
-    return make('td', { class: column.number ? 'number' : '' }, column.number ? number(value) : value);
+    return make('td', { class: column.number ? 'number' : '' }, column.text ? column.text(link) : column.number ? number(value) : value);
   });
   const size = make('span', { class: 'size' }), dot = make('span', { class: isSure(link) ? 'dot sure' : 'dot' });
   size.style.width = `${4 * Math.max(link.te ?? 0, 0) / strongest}rem`;
@@ -54,6 +62,6 @@ function row(link) {
   cells[2].prepend(size);
   cells[4].prepend(dot);
   const line = make('tr', { class: link.selected ? '' : 'unselected', 'data-link': `${link.source} ${link.target}` }, ...cells);
-  pointed(line, (event) => showTip(linkTip(link), event.clientX, event.clientY));
+  lines.set(line, link);
   return line;
 }

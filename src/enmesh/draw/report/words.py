@@ -1,8 +1,13 @@
 """What the page says of a result, in plain words: the finding, how sure it is, what an arrow means."""
 
 import math
+from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-LEVEL = 0.05
+from enmesh.draw.ink import LEVEL
+
+if TYPE_CHECKING:
+    from enmesh.inference.network import Network
 
 MEANS = (
     "An arrow from a to b: the past of a helps to predict the next value of b, beyond what the past of b "
@@ -31,7 +36,33 @@ NEGATIVE = (
 )
 
 
-def headline(network) -> str:
+GRID = (
+    "How much of its own past each node needs: dimension upward, delay to the right, darker is better. The dot is "
+    "the choice. It is often not on the darkest cell: of the dimensions that predict as well as the best one, as "
+    "far as the recording can tell, the smallest is taken, because a longer past can hide who drives the node."
+)
+
+
+def recording(network: "Network") -> str:
+    """Return the name of the recording: its file, else the beginning of its digest, else nothing."""
+    known = network.provenance
+    if known.get("file"):
+        return PurePath(str(known["file"]).replace("\\", "/")).name
+    return f"data {str(known['data'])[:8]}" if known.get("data") else ""
+
+
+def past(network: "Network") -> str:
+    """Return how the past of each node was chosen, in a sentence or two."""
+    if any({"dims", "delays"} <= set(table) for table in network.criteria.values()):
+        return GRID
+    lags = sorted({lag for c in network.candidates for lag in getattr(c, "lags", None) or (c.lag,)})
+    if network.criteria:
+        return f"Lags were chosen from the data, pair by pair; those in use: {', '.join(map(str, lags))} samples."
+    given = "The embedding was given, not chosen from the data; its numbers are in the methods below."
+    return given if lags in ([], [1]) else f"{given} Lags tested: {', '.join(map(str, lags))} samples."
+
+
+def headline(network: "Network") -> str:
     """Return the finding in one sentence."""
     found, possible = _counts(network)
     if not possible:
@@ -41,29 +72,29 @@ def headline(network) -> str:
     return f"{found} of {possible} possible links found."
 
 
-def standing(network) -> str:
+def standing(network: "Network") -> str:
     """Return how good the network is among all that were allowed, and how many of its links are sure."""
     return " ".join(filter(None, [_proof(network), _sureness(network), _acyclicity(network)]))
 
 
-def notes(network) -> tuple[str, ...]:
+def notes(network: "Network") -> tuple[str, ...]:
     """Return what an arrow does not mean in this network in particular."""
     acyclic = network.options.get("acyclic", False)
     negative = any(c.te < 0 for c in network.candidates)
     return (*MEANS_NOT, *[NO_FEEDBACK] * bool(acyclic), *[NEGATIVE] * negative)
 
 
-def sure_links(network) -> int:
+def sure_links(network: "Network") -> int:
     """Return the number of links with a q-value up to 0.05."""
     return sum(c.selected and c.q_value <= LEVEL for c in network.candidates)
 
 
-def _counts(network):
+def _counts(network: "Network") -> tuple[int, int]:
     size = len(network.names)
     return sum(len(parents) for parents in network.parents.values()), size * (size - 1)
 
 
-def _proof(network):
+def _proof(network: "Network") -> str:
     if network.optimal:
         return "Proven optimal: no allowed network has a higher score."
     if math.isfinite(network.bound):
@@ -72,7 +103,7 @@ def _proof(network):
     return "The best network found; a better one may exist."
 
 
-def _sureness(network):
+def _sureness(network: "Network") -> str:
     found, _ = _counts(network)
     if not found or not network.candidates:
         return ""
@@ -82,7 +113,7 @@ def _sureness(network):
     return f"{sure} of the {found} {'has' if sure == 1 else 'have'} q ≤ 0.05; doubtful links are dashed."
 
 
-def _acyclicity(network):
+def _acyclicity(network: "Network") -> str:
     if not network.removed:
         return ""
     listed = ", ".join(f"{source} → {target}" for source, target in network.removed[:6])

@@ -1,0 +1,181 @@
+"""Nodes and arrows of a `Layout` in Matplotlib axes: boxes with their text, arrows with their lags."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from enmesh.draw.ink import LEVEL, Ink, q_scale
+from enmesh.draw.labels import key
+from enmesh.draw.layout import Layout, tag_size
+from enmesh.draw.shapes import CORNER, Edge, sampled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.transforms import Affine2D
+
+    from enmesh.inference.network import Candidate, Network
+
+TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
+THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
+INCH = 0.26  # of a new figure, per unit
+
+
+def links_of(network: "Network") -> "dict[Edge, Candidate | None]":
+    """Return ``{(i, j): its test}`` for the edges; None where an edge was not tested."""
+    tested = {(c.source, c.target): c for c in network.candidates}
+    edges = np.argwhere(network.adjacency).tolist()
+    return {(i, j): tested.get((network.names[i], network.names[j])) for i, j in edges}
+
+
+def lags_of(link: "Candidate | None") -> tuple[int, ...]:
+    """Return the lags of a link in samples; one sample where it was not tested."""
+    return (1,) if link is None else tuple(int(lag) for lag in getattr(link, "lags", None) or (link.lag,))
+
+
+def lag_tags(links: "Mapping[Edge, Candidate | None]") -> dict[Edge, str]:
+    """Return the lags to write on the arrows; nothing when every lag is one sample."""
+    lags = {edge: lags_of(link) for edge, link in links.items()}
+    if all(found == (1,) for found in lags.values()):
+        return {}
+    return {edge: ", ".join(map(str, found)) for edge, found in lags.items()}
+
+
+def size_of(drawing: Layout) -> tuple[float, float]:
+    """Return the figure size in inches at which a drawing's text is readable."""
+    left, right, bottom, top = drawing.extent
+    return max(5.0, INCH * (right - left) + 2.2), max(2.4, INCH * (top - bottom) + 1.2)
+
+
+def show(
+    ax: "Axes", drawing: Layout, links: "Mapping[Edge, Candidate | None]", names: tuple[str, ...], ink: Ink
+) -> None:
+    """Draw a whole network: boxes, arrows, lags, and the key of names that were shortened."""
+    left, right, bottom, top = drawing.extent
+    ax.set(xlim=(left - 0.6, right + 0.6), ylim=(bottom - 0.6, top + 0.6), aspect="equal")
+    ax.set_axis_off()
+    points = _points_per_unit(ax)
+    strongest, thick = strongest_of(links), thickest(len(links), bool(drawing.turns.any()))
+    for edge, link in sorted(links.items()):
+        gid = f"link-{edge[0]}-{edge[1]}"
+        arrow(ax, drawing.paths[edge], link, ink, points, strongest=strongest, thick=thick, gid=gid)
+    boxes(ax, drawing, ink)
+    texts = lag_tags(links)
+    for edge, (x, y) in drawing.tags.items():
+        _tag(ax, texts[edge], x, y, ink)
+    said = key(names, drawing.labels)
+    if said:
+        ax.text(
+            0, -0.02, "\n".join(said), transform=ax.transAxes, va="top", fontsize=7, color=ink.faint,
+            parse_math=False,
+        )  # fmt: skip
+
+
+def strongest_of(links: "Mapping[Edge, Candidate | None]") -> float:
+    """Return the largest transfer entropy among the links, 1 where none is over 0."""
+    return max((link.te for link in links.values() if link and link.te > 0), default=1.0)
+
+
+def thickest(count: int, circle: bool) -> float:
+    """Return the width of the strongest of so many arrows: many, or on a circle, are drawn thinner."""
+    most = 0.65 * THICK if circle else THICK
+    return float(np.clip(THICK * np.sqrt(60 / max(count, 1)), 1.6 * THIN, most))
+
+
+def boxes(ax: "Axes", drawing: Layout, ink: Ink) -> None:
+    """Draw the nodes."""
+    from matplotlib.patches import FancyBboxPatch
+    from matplotlib.transforms import Affine2D
+
+    for at, ((x, y), (width, height), turn) in enumerate(zip(drawing.centres, drawing.sizes, drawing.turns)):
+        place = Affine2D().rotate(turn).translate(x, y)
+        box = FancyBboxPatch(
+            (-width / 2, -height / 2), width, height, boxstyle=f"round,pad=0,rounding_size={CORNER}",
+            fc=ink.box, ec=ink.border, lw=0.8, zorder=3, gid=f"node-{at}", transform=place + ax.transData,
+        )  # fmt: skip
+        ax.add_artist(box)
+        lines = drawing.lines[at]
+        for k, words in enumerate(lines):
+            _words(ax, words, place, PITCH * ((len(lines) - 1) / 2 - k), width - 0.5, ink.text)
+
+
+def _words(
+    ax: "Axes", words: str, place: "Affine2D", height: float, room: float, colour: str, zorder: int = 4
+) -> None:
+    """Write a line as outlines in data units: it keeps to its box however the axes are resized."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.textpath import TextPath
+    from matplotlib.transforms import Affine2D
+
+    text = TextPath((0, 0), words.replace("$", r"\$"), size=1.0)
+    left, right = (text.vertices[:, 0].min(), text.vertices[:, 0].max()) if len(text.vertices) else (0.0, 1.0)
+    scale = min(TEXT, room / max(right - left, 1e-9))
+    inside = Affine2D().translate(-(left + right) / 2, -0.36).scale(scale).translate(0, height)
+    ax.add_artist(PathPatch(text.transformed(inside + place), fc=colour, ec="none", zorder=zorder))
+
+
+def _tag(ax: "Axes", words: str, x: float, y: float, ink: Ink) -> None:
+    from matplotlib.patches import FancyBboxPatch
+    from matplotlib.transforms import Affine2D
+
+    width, height = tag_size(words)
+    shape = f"round,pad=0,rounding_size={height / 3}"
+    ax.add_artist(
+        FancyBboxPatch(
+            (x - width / 2, y - height / 2), width, height, boxstyle=shape, fc=ink.paper, ec="none", zorder=5,
+            alpha=0.9, gid="lag",
+        )
+    )  # fmt: skip
+    _words(ax, words, Affine2D().translate(x, y), 0.0, width - 0.15, ink.text, zorder=6)
+
+
+def arrow(
+    ax: "Axes", path: np.ndarray, link: "Candidate | None", ink: Ink, points: float,
+    *, strongest: float, thick: float = THICK, gid: str = "", alpha: float = 1.0,
+) -> None:  # fmt: skip
+    """Draw one arrow: a shaft, dashed when in doubt, and a head that is never dashed."""
+    from matplotlib.patches import PathPatch, Polygon
+    from matplotlib.path import Path
+
+    width = THIN
+    if link is not None and math.isfinite(link.te):
+        width += (thick - THIN) * min(max(link.te, 0) / strongest, 1)
+    known = link is not None and math.isfinite(link.q_value)
+    norm, colours = q_scale(ink)
+    colour = colours(norm(link.q_value)) if link is not None and known else ink.faint
+    sure = link is not None and known and link.q_value <= LEVEL
+    way = sampled(path)
+    shaft, head = _headed(way, 0.3 + 1.9 * width, 0.13 + 0.95 * width)
+    style = "-" if sure else (0, (3, 1.4))
+    # As artists, not patches: all lie within the limits of the axes, and measuring them again only costs time.
+    ax.add_artist(
+        PathPatch(
+            Path(shaft), fc="none", ec=colour, lw=width * points, ls=style, capstyle="butt", joinstyle="round",
+            zorder=2, gid=gid, in_layout=False, alpha=alpha,
+        )
+    )  # fmt: skip
+    ax.add_artist(Polygon(head, fc=colour, ec="none", zorder=2, in_layout=False, alpha=alpha))
+
+
+def _headed(way: np.ndarray, length: float, half: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of the shaft and of the head at its end; a short arrow gets a short head."""
+    walked = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(way, axis=0).T))])
+    length = min(length, 0.6 * walked[-1])
+
+    def at(distance: float) -> np.ndarray:
+        return np.array([np.interp(distance, walked, way[:, axis]) for axis in (0, 1)])
+
+    tip, base = way[-1], at(walked[-1] - length)
+    along = (tip - base) / max(float(np.hypot(*(tip - base))), 1e-9)
+    aside = np.array([-along[1], along[0]])
+    inner = at(walked[-1] - 0.72 * length)
+    shaft = np.vstack([way[walked < walked[-1] - 0.72 * length], inner])
+    return shaft, np.array([tip, base + half * aside, inner, base - half * aside])
+
+
+def _points_per_unit(ax: "Axes") -> float:
+    """Return how many points wide a unit of the drawing is, before the figure's layout is done."""
+    width, height = ax.bbox.width * 72 / ax.figure.dpi, ax.bbox.height * 72 / ax.figure.dpi
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    return max(min(width / (right - left), height / (top - bottom)), 1.0)

@@ -1,0 +1,193 @@
+"""Nodes around a circle, arrows inside it: what stays readable with a hundred nodes.
+
+Nodes that are linked among each other (blocks of high modularity: Clauset, Newman and Moore 2004) stand side by
+side. Labels point outward, so that an arrow, which stays inside the circle, meets the box of no other node.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from enmesh.draw.shapes import APART, Edge, Placed, inset
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+ROOM = 1.3  # along the circle, per node
+BLOCK_GAP = 0.9  # between blocks
+SMALLEST = 4.0  # radius
+SWEEPS = 12
+PORT = 0.3  # wished distance of two arrows' ends at one node
+
+
+def blocks(graph: "nx.DiGraph[int]") -> list[list[int]]:
+    """Return the nodes in blocks, linked blocks and linked nodes near each other; lone nodes come last."""
+    import networkx as nx
+
+    plain = graph.to_undirected()
+    linked = sorted(node for node in plain if plain.degree(node))
+    lone = sorted(set(plain) - set(linked))
+    if not linked:
+        return [lone]
+    inside = nx.Graph()  # rebuilt in order, so that ties fall the same way every time
+    inside.add_nodes_from(linked)
+    inside.add_edges_from(sorted(tuple(sorted(edge)) for edge in plain.edges))
+    found = nx.community.greedy_modularity_communities(inside)
+    groups = sorted((sorted(group) for group in found), key=lambda group: (-len(group), group))
+    return _near_each_other(groups, inside) + ([lone] if lone else [])
+
+
+def on_circle(
+    graph: "nx.DiGraph[int]", nodes: Sequence[int], sizes: np.ndarray, spread: float = 1.0
+) -> Placed:
+    """Return the nodes around a circle, by blocks, labels outward; ``spread`` times the least radius."""
+    groups = blocks(graph)
+    gap = BLOCK_GAP if len(groups) > 1 else 0.0
+    around = ROOM * len(nodes) + gap * len(groups)
+    radius = spread * max(around / (2 * np.pi), SMALLEST)
+    angle, at = {}, 0.0
+    for group in groups:
+        for node in group:
+            angle[node] = np.pi / 2 - 2 * np.pi * (at + ROOM / 2) / around
+            at += ROOM
+        at += gap
+    turned = np.array([angle[node] for node in nodes])
+    outward = np.column_stack([np.cos(turned), np.sin(turned)])
+    left = np.cos(turned) < -1e-9  # here text is turned by half a circle, so that it is never upside down
+    return Placed(
+        centres=outward * (radius + sizes[:, :1] / 2),
+        sizes=sizes,
+        turns=np.where(left, turned + np.pi, turned),
+        paths=_chords(graph, angle, radius, dict(zip(nodes, sizes[:, 1].tolist()))),
+    )
+
+
+def ring(
+    graph: "nx.DiGraph[int]", nodes: Sequence[int], sizes: np.ndarray, tall: bool, spread: float = 1.0
+) -> Placed:
+    """Return a few nodes on an ellipse, labels upright, arrows straight or, for feedback, in two arcs."""
+    angle = np.pi / 2 - 2 * np.pi * np.arange(len(nodes)) / len(nodes)
+    around = np.column_stack([(0.9 if tall else 1.3) * np.cos(angle), np.sin(angle)])
+    centres = spread * around * _least_scale(around, sizes)
+    place = {node: at for at, node in enumerate(nodes)}
+    paths = {}
+    for i, j in sorted(graph.edges):
+        a, b = place[i], place[j]
+        bend = 0.16 if graph.has_edge(j, i) else 0.0
+        along = centres[b] - centres[a]
+        control = (centres[a] + centres[b]) / 2 + bend * np.array([along[1], -along[0]])
+        whole = np.array(
+            [centres[a], (centres[a] + 2 * control) / 3, (centres[b] + 2 * control) / 3, centres[b]]
+        )
+        leave, arrive = _leaves(whole, centres[a], sizes[a]), 1 - _leaves(whole[::-1], centres[b], sizes[b])
+        paths[i, j] = _between(whole, leave, arrive)
+    return Placed(centres=centres, sizes=sizes, turns=np.zeros(len(nodes)), paths=paths)
+
+
+def _near_each_other(groups: list[list[int]], graph: "nx.Graph[int]") -> list[list[int]]:
+    """Return blocks and their nodes in an order in which links are short, measured around the circle."""
+    best, shortest = groups, _length(groups, graph)
+    for _ in range(SWEEPS):
+        order = [node for group in groups for node in group]
+        turn = {node: np.exp(2j * np.pi * at / len(order)) for at, node in enumerate(order)}
+        pull = {node: sum(turn[other] for other in graph[node]) + turn[node] / 2 for node in order}
+
+        def place(pulls: list[complex], own: complex) -> float:
+            return float(np.angle(sum(pulls) / own))  # how far the links pull it onward from where it is
+
+        middle = [sum(turn[node] for node in group) for group in groups]
+        shift = {
+            node: place([pull[node]], turn[node]) + 2 * np.pi * at / len(order)
+            for at, node in enumerate(order)
+        }
+        onward = [
+            float(np.angle(m)) % (2 * np.pi) + 0.5 * place([pull[node] for node in group], m)
+            for group, m in zip(groups, middle)
+        ]
+        groups = [sorted(group, key=lambda node: (shift[node], node)) for group in groups]
+        groups = [group for _, group in sorted(zip(onward, groups))]
+        length = _length(groups, graph)
+        if length < shortest:
+            best, shortest = groups, length
+    return best
+
+
+def _length(groups: list[list[int]], graph: "nx.Graph[int]") -> int:
+    place = {node: at for at, node in enumerate(node for group in groups for node in group)}
+    apart = [abs(place[i] - place[j]) for i, j in graph.edges]
+    return sum(min(steps, len(place) - steps) for steps in apart)
+
+
+def _chords(
+    graph: "nx.DiGraph[int]", angle: dict[int, float], radius: float, breadth: dict[int, float]
+) -> dict[Edge, np.ndarray]:
+    """Return the arrows: curves inside the circle, the deeper the farther they go."""
+    ports = _ports(graph, angle)
+    paths = {}
+    for i, j in sorted(graph.edges):
+        ends = []
+        for node, port in ((i, ports[i, j, i]), (j, ports[i, j, j])):
+            outward, aside = _axes(angle[node])
+            ends.append((radius + inset(port, breadth[node]) - APART) * outward + port * aside)
+        turned = np.arctan2(*np.array(ends).T[::-1])
+        apart = abs(np.angle(np.exp(1j * (turned[0] - turned[1])))) / np.pi
+        depth = min(0.06 + 1.3 * apart, 0.6 + 0.28 * apart)  # steep for near ones: a pair lies apart
+        paths[i, j] = np.array([ends[0], ends[0] * (1 - depth), ends[1] * (1 - depth), ends[1]])
+    return paths
+
+
+def _ports(graph: "nx.DiGraph[int]", angle: dict[int, float]) -> dict[tuple[int, int, int], float]:
+    """Return ``{(i, j, end): offset}``: where on its node an arrow ends, in the order of the other ends."""
+    ports = {}
+    for node in graph:
+        ends = sorted([*graph.in_edges(node), *graph.out_edges(node)])
+        other = {(i, j): (angle[j if node == i else i] - angle[node]) % (2 * np.pi) for i, j in ends}
+        # Seen from the middle, the nearest to the left ends leftmost; of a pair the arrow out is first at one
+        # end and last at the other, so that the two do not cross.
+        ends.sort(key=lambda edge: (-other[edge], edge[0] != node))
+        step = min(PORT, 0.72 / max(len(ends) - 1, 1))
+        for k, edge in enumerate(ends):
+            ports[(*edge, node)] = step * ((len(ends) - 1) / 2 - k)
+    return ports
+
+
+def _axes(angle: float) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+
+
+def _least_scale(spread: np.ndarray, sizes: np.ndarray) -> float:
+    """Return the least magnification at which boxes stand apart by the room an arrow needs."""
+    scale = 1e-9
+    for a in range(len(spread)):
+        for b in range(a):
+            reach = (sizes[a] + sizes[b]) / 2 + 1.8
+            scale = max(scale, float(np.min(reach / (np.abs(spread[a] - spread[b]) + 1e-9))))
+    return scale
+
+
+def _leaves(path: np.ndarray, centre: np.ndarray, size: np.ndarray) -> float:
+    """Return the parameter at which a curve from a box's centre leaves it, by bisection."""
+
+    def inside(t: float) -> bool:
+        x, y = np.abs(_split(path, t)[0][3] - centre)
+        reach = np.maximum(size / 2 - 0.5, 0)
+        return bool(np.hypot(max(x - reach[0], 0), max(y - reach[1], 0)) < 0.5 + APART)
+
+    within, without = 0.0, 0.5
+    for _ in range(30):
+        middle = (within + without) / 2
+        within, without = (middle, without) if inside(middle) else (within, middle)
+    return without
+
+
+def _split(path: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return a cubic curve up to ``t`` and from there on (de Casteljau)."""
+    a = path[:-1] + t * np.diff(path, axis=0)
+    b = a[:-1] + t * np.diff(a, axis=0)
+    c = b[0] + t * (b[1] - b[0])
+    return np.array([path[0], a[0], b[0], c]), np.array([c, b[1], a[2], path[3]])
+
+
+def _between(path: np.ndarray, start: float, end: float) -> np.ndarray:
+    return _split(_split(path, start)[1], (end - start) / (1 - start))[0]

@@ -1,0 +1,77 @@
+"""Boxes and curves of a drawing: what a layout is made of and how it is measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+SAMPLES = 24  # points of a curve at which it is measured
+CORNER = 0.5  # radius of a box's corners
+APART = 0.08  # between an arrow's end and the box
+
+Edge = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """One component: boxes in the order of its nodes, and the paths of its edges (see `layout.Layout`)."""
+
+    centres: np.ndarray
+    sizes: np.ndarray
+    turns: np.ndarray
+    paths: Mapping[Edge, np.ndarray]
+
+    @property
+    def low(self) -> np.ndarray:
+        """Lower left corner of boxes and arrows."""
+        return self._points().min(0)
+
+    @property
+    def high(self) -> np.ndarray:
+        """Upper right corner of boxes and arrows."""
+        return self._points().max(0)
+
+    def _points(self) -> np.ndarray:
+        boxes = corners(self.centres, self.sizes, self.turns).reshape(-1, 2)
+        return np.concatenate([boxes, *(sampled(path) for path in self.paths.values())])
+
+
+def corners(centres: np.ndarray, sizes: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """Return the four corners of each box, ``(M, 4, 2)``."""
+    half = sizes[:, None] / 2 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+    cos, sin = np.cos(turns)[:, None], np.sin(turns)[:, None]
+    turned = np.stack([cos * half[..., 0] - sin * half[..., 1], sin * half[..., 0] + cos * half[..., 1]], -1)
+    return centres[:, None] + turned
+
+
+def sampled(path: np.ndarray, samples: int = SAMPLES) -> np.ndarray:
+    """Return points along a chain of cubic Bézier curves, ``(k (samples - 1) + 1, 2)``."""
+    t = np.linspace(0, 1, samples)[1:, None]
+    weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+    parts = [
+        sum(weight * path[at + k] for k, weight in enumerate(weights)) for at in range(0, len(path) - 1, 3)
+    ]
+    return np.concatenate([path[:1], *parts])
+
+
+def line(points: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a broken line as a chain of cubic curves."""
+    corners_ = np.asarray(points)
+    steps = [corners_[:1]]
+    for a, b in zip(corners_, corners_[1:]):
+        steps.append(np.array([a + (b - a) / 3, a + 2 * (b - a) / 3, b]))
+    return np.concatenate(steps)
+
+
+def passes(path: np.ndarray, centre: np.ndarray, size: np.ndarray, turn: float) -> bool:
+    """Return whether a path runs through a box."""
+    away = sampled(path) - centre
+    cos, sin = np.cos(turn), np.sin(turn)
+    inside = np.column_stack([cos * away[:, 0] + sin * away[:, 1], cos * away[:, 1] - sin * away[:, 0]])
+    return bool((np.abs(inside) < size / 2).all(1).any())
+
+
+def inset(offset: float, breadth: float) -> float:
+    """Return how far a box's rounded side stands back at ``offset`` from the middle of a side ``breadth`` long."""
+    beyond = abs(offset) - (breadth / 2 - CORNER)
+    return CORNER - float(np.sqrt(max(CORNER**2 - beyond**2, 0.0))) if beyond > 0 else 0.0
