@@ -10,6 +10,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lags
 from enmesh.embedding.cao import Cao
 from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedding_notes
+from enmesh.embedding.nonuniform import NonUniform
 from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import HazardWarning, InputError
@@ -62,6 +63,7 @@ __all__ = [
     "LocalPermute",
     "Mixed",
     "Network",
+    "NonUniform",
     "Ordinal",
     "Permute",
     "Ragwitz",

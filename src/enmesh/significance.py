@@ -15,6 +15,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lagged, Lags, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator
+from enmesh.estimators.base import Surrogates
 from enmesh.measures import Node, Transfers, link
 from enmesh.options import whole
 from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
@@ -118,12 +119,21 @@ def by_surrogates(
     surrogates = transfers.prepared(y, z).surrogates(
         transfers.blocks.take(resampled), draw, stream, choose=len(x) if searched else 0
     )
-    count = _distinct(draw, sampling.count)
+    value = None if transfers.joint is None and not searched else transfers.cmi(x, y, z)
+    return (yield from sampled(surrogates, draw, sampling.count, value, level))
+
+
+def sampled(
+    surrogates: Surrogates, draw: Draw, count: int, value: float | None = None, level: float | None = None
+) -> Task[Significance]:
+    """Compare a value with surrogates; None takes that of the source itself, in one batch with the first ones.
+
+    With a ``level`` no more surrogates are drawn than it takes to see that the p-value cannot be at most that.
+    """
+    count = _distinct(draw, count)
     allowed = count if level is None else math.floor(round(level * (1 + count), 9)) - 1
     first = _next_look(0, count, allowed)
-    together = transfers.joint is None and not searched
-    value = None if together else transfers.cmi(x, y, z)
-    answers = surrogates.ask(0, first, itself=together)
+    answers = surrogates.ask(0, first, itself=value is None)
     yield
     null = answers()
     if value is None:

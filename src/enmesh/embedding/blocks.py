@@ -81,6 +81,10 @@ class Blocks:
         """Return all lagged variables of all pasts, each once, in order."""
         return sorted({Lagged(j, lag) for (j, _), lags in self._table.items() for lag in lags})
 
+    def askable(self) -> list[Lagged]:
+        """Return all lagged variables of all pasts, and those among which lags are chosen."""
+        return sorted({*self.everything(), *(v for i in range(self.n_nodes) for v in self.choices(i))})
+
     def raw_next(self, i: int) -> np.ndarray:
         """Y^i_{n+1} in the data's own units, as entropies need it, ``(n, 1)``."""
         return self._series.values[self.rows, i][:, None]
@@ -108,8 +112,7 @@ class Blocks:
 
     def _without_missing(self, times: list[np.ndarray]) -> list[np.ndarray]:
         """Leave out every window that touches a missing value."""
-        needed = {Lagged(i, 0) for i in range(self.n_nodes)} | set(self.everything())
-        needed |= {variable for i in range(self.n_nodes) for variable in self.choices(i)}
+        needed = {Lagged(i, 0) for i in range(self.n_nodes)} | set(self.askable())
         kept = []
         for t, mask in zip(times, self._series.missing or ()):
             bad = np.zeros(len(t), bool)

@@ -80,7 +80,7 @@ class Gaussian(Estimator):
 
     def joint(self, blocks: "Blocks") -> "_JointGaussian | None":
         """One covariance of all lagged variables, from which every family is a Cholesky factor away."""
-        columns = [*((i, 0) for i in range(blocks.n_nodes)), *blocks.everything()]
+        columns = [*((i, 0) for i in range(blocks.n_nodes)), *blocks.askable()]
         return None if blocks.n * len(columns) > JOINT_VALUES else _JointGaussian(blocks, columns)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:

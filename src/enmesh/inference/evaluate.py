@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.inference.progress import reporter
 from enmesh.inference.work import Payload, Question, fingerprint, plain, scorer_pool, single_thread
 from enmesh.inference.workers import Workers
@@ -54,7 +55,7 @@ class Evaluator:
 
     def __init__(
         self,
-        score: Score,
+        score: Score | NonUniform,
         series: Series,
         *,
         n_jobs: int | None = None,
@@ -62,7 +63,8 @@ class Evaluator:
         progress: Any = None,
         memory: int | None = None,
     ):
-        self.score, self.series = score.with_embedding(series), series
+        self.score: Any = score.with_embedding(series) if isinstance(score, Score) else score
+        self.series = series
         description = describe_run(self.score, series)
         self._payload = Payload(series, self.score, run_key(description))
         with single_thread():  # binding may form sums that threads would round otherwise
@@ -76,6 +78,7 @@ class Evaluator:
         self._progress = reporter(progress)
         self._scores: dict[Family, float] = {}
         self._tests: dict[Question, Significance] = {}
+        self._pasts: dict[int, Past] = {}
         self._asked: set[Family] = set()
         self._best: dict[int, float] = {}
 
@@ -104,6 +107,15 @@ class Evaluator:
         fails, and its first `significance.FIRST_LOOK` null values.
         """
         return self._tested([Question.test(Link(s, t, tuple(sorted(g))), level) for s, t, g in links])
+
+    def pasts(self, targets: Iterable[int]) -> list[Past]:
+        """Return the lagged variables that a race finds for each target (`NonUniform`)."""
+        targets = list(targets)
+        if self._store is not None:
+            found = self._store.read(Question.past(target) for target in targets)
+            self._pasts |= {question.args[0]: past for question, past in found.items()}
+        self._compute([Question.past(t) for t in targets if t not in self._pasts], "targets")
+        return [self._pasts[target] for target in targets]
 
     @property
     def evaluated(self) -> int:
@@ -168,6 +180,8 @@ class Evaluator:
         for question, found in (answers | full).items():
             if question.kind == "family":
                 self._scores[question.args] = found
+            elif question.kind == "past":
+                self._pasts[question.args[0]] = found
             else:
                 self._tests[question] = found
         if self._store is not None:
@@ -187,7 +201,7 @@ class Evaluator:
                 self._progress(done, total, best=best, what=what)
 
 
-def describe_run(score: Score, series: Series) -> dict[str, Any]:
+def describe_run(score: Score | NonUniform, series: Series) -> dict[str, Any]:
     """Return what a run's values depend on, as plain data."""
     from enmesh import __version__
 

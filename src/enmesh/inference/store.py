@@ -19,12 +19,13 @@ from urllib.parse import quote
 
 import numpy as np
 
+from enmesh.embedding.nonuniform import Past
 from enmesh.errors import InputError
 from enmesh.inference.work import Question
 from enmesh.significance import Significance
 
 # "enms" in the file's header, at byte 68, says whose file it is before SQLite opens it.
-APPLICATION, LAYOUT = 0x656E6D73, 1
+APPLICATION, LAYOUT = 0x656E6D73, 2
 # Seconds to wait for another process that is writing.
 WAIT = 10.0
 
@@ -38,6 +39,8 @@ CREATE TABLE families (run INTEGER NOT NULL, target INTEGER NOT NULL, parents TE
 CREATE TABLE tests (run INTEGER NOT NULL, source INTEGER NOT NULL, target INTEGER NOT NULL,
     given TEXT NOT NULL, level REAL NOT NULL, te REAL, p_value REAL, null_mean REAL, nulls BLOB,
     computed INTEGER NOT NULL DEFAULT 1, UNIQUE (run, source, target, given, level));
+CREATE TABLE pasts (run INTEGER NOT NULL, target INTEGER NOT NULL, past TEXT NOT NULL,
+    computed INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (run, target)) WITHOUT ROWID;
 """
 READ_FAMILY = "SELECT score FROM families WHERE run=? AND target=? AND parents=?"
 READ_TEST = """SELECT te, p_value, nulls, null_mean FROM tests
@@ -46,6 +49,9 @@ WRITE_FAMILY = """INSERT INTO families (run, target, parents, score) VALUES (?, 
     ON CONFLICT DO UPDATE SET computed = computed + 1"""
 WRITE_TEST = """INSERT INTO tests (run, source, target, given, level, te, p_value, nulls, null_mean)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET computed = computed + 1"""
+READ_PAST = "SELECT past FROM pasts WHERE run=? AND target=?"
+WRITE_PAST = """INSERT INTO pasts (run, target, past) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET computed = computed + 1"""
 # A test that was not stopped early holds at any level.
 FULL = -1.0
 
@@ -86,9 +92,11 @@ class Store:
 
     def write(self, answers: Mapping[Question, float | Significance]) -> None:
         """Keep answers; when this returns, a kill of the process cannot lose them."""
-        families, tests = [], []
+        families, tests, pasts = [], [], []
         for question, answer in answers.items():
-            if question.kind == "family":
+            if question.kind == "past":
+                pasts.append((self._run, question.args[0], json.dumps(answer)))
+            elif question.kind == "family":
                 families.append((self._run, *_family(question), float(answer)))
             else:
                 null = np.asarray(answer.null, np.float64).tobytes()
@@ -98,6 +106,7 @@ class Store:
         with _explained(self.path), self._transaction():
             self._db.executemany(WRITE_FAMILY, families)
             self._db.executemany(WRITE_TEST, tests)
+            self._db.executemany(WRITE_PAST, pasts)
 
     def close(self, status: str = "finished") -> None:
         """Note how the session ended and close the file."""
@@ -108,6 +117,9 @@ class Store:
         self._db.close()
 
     def _read_one(self, question):
+        if question.kind == "past":
+            row = self._db.execute(READ_PAST, (self._run, *question.args)).fetchone()
+            return row and _past(row[0])
         if question.kind == "family":
             row = self._db.execute(READ_FAMILY, (self._run, *_family(question))).fetchone()
             return row and _number(row[0])
@@ -210,6 +222,11 @@ def _summary(db, run, key, data, names, score, code):
 def _family(question):
     target, parents = question.args
     return int(target), " ".join(map(str, parents))
+
+
+def _past(text: str) -> Past:
+    own, lags, sources = json.loads(text)
+    return Past(tuple(own), tuple(map(tuple, lags)), tuple(sources))
 
 
 def _link(question):

@@ -21,19 +21,23 @@ from itertools import count, takewhile
 from typing import Any, NamedTuple
 
 from enmesh.data.series import Series
+from enmesh.embedding.nonuniform import Past
 from enmesh.errors import HazardWarning
-from enmesh.scores.base import Link, Score, Scorer
+from enmesh.scores.base import Link, Score
 from enmesh.significance import Significance
 from enmesh.tasks import Task, interleave
 
-Answer = float | Significance
+Answer = float | Significance | Past
 
 # Data sets a process keeps scorers for.
 KEPT = 2
 
 
 class Question(NamedTuple):
-    """What a `Scorer` is asked: the score of a ``family``, or a ``test`` of an edge, if wanted up to a level."""
+    """What is asked: the score of a ``family``, a ``test`` of an edge, if wanted up to a level, or a target's ``past``.
+
+    A scorer answers the first two, a race of lagged variables (`embedding.nonuniform`) the last.
+    """
 
     kind: str
     args: tuple[Any, ...]
@@ -49,9 +53,16 @@ class Question(NamedTuple):
         """Ask for the test of an edge; with a level it may stop once its verdict is certain."""
         return cls("test", link, level)
 
+    @classmethod
+    def past(cls, target: int) -> "Question":
+        """Ask for the lagged variables of a target."""
+        return cls("past", (target,))
+
     @property
     def shares(self) -> tuple[Any, ...]:
         """What is prepared for it: questions with the same target and condition are best put together."""
+        if self.kind == "past":
+            return self.args
         if self.kind == "family":
             target, parents = self.args
             return target, (), len(parents), parents
@@ -117,7 +128,7 @@ def work(
 
 
 def answer(
-    scorer: Scorer[Any], questions: Sequence[Question], seconds: float, stop: threading.Event | None = None
+    scorer: Any, questions: Sequence[Question], seconds: float, stop: threading.Event | None = None
 ) -> Reply:
     """Answer until time is up, ``stop`` is set or a question fails."""
     began = time.perf_counter()
@@ -139,7 +150,9 @@ def answer(
     return Reply(first, time.perf_counter() - began, error)
 
 
-def _task(scorer: Scorer[Any], question: Question) -> Task[Answer]:
+def _task(scorer: Any, question: Question) -> Task[Answer]:
+    if question.kind == "past":
+        return (yield from scorer.find(*question.args))
     if question.kind == "family":
         return scorer.combine(*question.args, {})
     return (yield from scorer.test(Link(*question.args), question.level))
@@ -149,10 +162,10 @@ def plain(answer: Any) -> Any:
     """Return an answer with 0.0 for -0.0, which a store cannot tell apart."""
     if isinstance(answer, Significance):
         return replace(answer, value=answer.value + 0.0, null_mean=answer.null_mean + 0.0)
-    return float(answer) + 0.0
+    return answer if isinstance(answer, Past) else float(answer) + 0.0
 
 
-def _in_a_worker(scorer: Scorer[Any], questions: Sequence[Question], seconds: float) -> Reply:
+def _in_a_worker(scorer: Any, questions: Sequence[Question], seconds: float) -> Reply:
     """Answer in another process than the one that asks; hazards are sent home where they can be."""
     if threading.current_thread() is not threading.main_thread():
         return answer(scorer, questions, seconds)  # recording warnings is not safe beside other threads
@@ -182,10 +195,10 @@ class _ScorerPool:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._first: OrderedDict[str, Scorer[Any]] = OrderedDict()
-        self._idle: dict[str, list[Scorer[Any]]] = {}
+        self._first: OrderedDict[str, Any] = OrderedDict()
+        self._idle: dict[str, list[Any]] = {}
 
-    def take(self, key: str, payload: Payload | None) -> Scorer[Any] | None:
+    def take(self, key: str, payload: Payload | None) -> Any:
         """Return a scorer for the caller alone, or None if the payload is needed to build it."""
         with self._lock:
             if key not in self._first:
@@ -198,7 +211,7 @@ class _ScorerPool:
             self._first.move_to_end(key)
             return self._idle[key].pop() if self._idle[key] else self._first[key].twin()
 
-    def put_back(self, key: str, scorer: Scorer[Any]) -> None:
+    def put_back(self, key: str, scorer: Any) -> None:
         """Let others have the scorer."""
         with self._lock:
             if key in self._idle:

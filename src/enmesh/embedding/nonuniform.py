@@ -1,0 +1,236 @@
+"""Non-uniform embedding: the lagged variables of a target and of its sources, chosen from the data one after the other.
+
+For a target the candidates are every node at every lag from 1 to L, the target's own lags among them. Starting from the
+own value one sample before, the candidate that says most of the next value, given those chosen already, is tested,
+and chosen if it passes. The test compares the best lag of a source with the best lag of a shifted source, one shift for
+all lags, so that it holds for what was chosen. A node whose best candidate fails takes no further part. In the end each
+chosen source is tested with all its lags together, given the rest, and the weakest that fails is dropped, until none
+fails. (Own lags compete with those of sources: a long own past that is chosen first would explain the target by what
+its drivers left in it, and hide them.)
+
+After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011), and Wollstadt et al., J. Open Source Softw. 4, 1081 (2019).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+from itertools import groupby
+from math import comb
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.embedding.base import EmbeddingMethod
+from enmesh.embedding.lagged import Lagged, Lags
+from enmesh.errors import InputError
+from enmesh.estimators import KSG, Estimator
+from enmesh.measures import Transfers
+from enmesh.options import option, whole_fields
+from enmesh.significance import Sampling, Significance, analytic, least_surrogates, sampled
+from enmesh.surrogates import CircularShift, Surrogate, stream_of
+from enmesh.tasks import Task, ready, run
+
+
+class Past(NamedTuple):
+    """What was found for one target: its own lags, lags of every source, and the sources that were chosen."""
+
+    own: tuple[int, ...]
+    lags: tuple[tuple[int, ...], ...]
+    sources: tuple[int, ...]
+
+
+@option
+class NonUniform(EmbeddingMethod):
+    """Lags of own pasts and of sources, chosen from the data for each target; gives `Lags`.
+
+    Parameters
+    ----------
+    max_lag
+        Largest lag that is tried.
+    estimator
+        Any; with the one used for transfer entropy the choice suits it.
+    alpha
+        Confidence level of the tests.
+    surrogate, n_surrogates, seed
+        How the null distribution is sampled. None takes the analytic one where the estimator has it, else 199.
+    """
+
+    cli_name = "nonuniform"
+    cli_options = ("max_lag",)
+    summary = "lags of own past and of every source, found together; tested as they were found"
+    references = (
+        "Faes, L., Nollo, G. and Porta, A. (2011). Information-Based Detection of Nonlinear Granger Causality in "
+        "Multivariate Processes via a Nonuniform Embedding Technique. Physical Review E 83, 051112.",
+    )
+    FORMAT: ClassVar[int] = 1
+
+    max_lag: int = 5
+    estimator: Estimator = field(default_factory=KSG)
+    alpha: float = 0.99
+    surrogate: Surrogate = field(default_factory=CircularShift)
+    n_surrogates: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole_fields(self, max_lag=1, seed=0)
+        if not isinstance(self.estimator, Estimator):
+            raise InputError(f"estimator={self.estimator!r} is not an estimator; give Gaussian(), KSG() ...")
+        if not 0.5 <= self.alpha < 1:
+            raise InputError(f"alpha={self.alpha!r} is not possible; give a confidence level such as 0.99")
+        count, least = self.count, least_surrogates(self.alpha)
+        if (count or not self.estimator.analytic) and count < least:
+            raise InputError(
+                f"{count} surrogates are too few for alpha={self.alpha:g}; at least {least} are needed"
+            )
+
+    @property
+    def count(self) -> int:
+        """Number of surrogates of a test; 0 for the analytic null distribution."""
+        if self.n_surrogates is not None:
+            return self.n_surrogates
+        return 0 if self.estimator.analytic else max(199, least_surrogates(self.alpha))
+
+    def sentence(self) -> str:
+        """Name the procedure."""
+        return f"a non-uniform embedding (Faes et al. 2011) with lags up to {self.max_lag}"
+
+    def choose(self, series: Series) -> Lags:
+        """Return the lags of every pair."""
+        race = self.bind(series)
+        return self.lags([race.past(target) for target in range(series.n_nodes)], series.names)
+
+    def lags(self, pasts: Sequence[Past], names: Sequence[str]) -> Lags:
+        """Return what was found for each target as lags of pairs."""
+        found = {(names[i], names[i]): past.own for i, past in enumerate(pasts)}
+        found |= {
+            (names[j], names[i]): past.lags[j]
+            for i, past in enumerate(pasts)
+            for j in range(len(names))
+            if i != j
+        }
+        return Lags(found, searched=self.max_lag)
+
+    def bind(self, series: Series) -> "Race":
+        """Return the race of lagged variables on a series."""
+        return Race(self, series)
+
+
+class Race:
+    """The race of lagged variables for the targets of one series."""
+
+    def __init__(self, method: NonUniform, series: Series):
+        self.score = method
+        self.transfers = Transfers(series, method.estimator, Lags(searched=method.max_lag))
+        blocks = self.transfers.blocks
+        states = [arity for arity in blocks.arity if arity] or [0]
+        self._most = 1 + method.estimator.bearable_parents(blocks.n, [1], states)[0]
+        self._sampling = Sampling(method.surrogate, method.count, method.seed)
+        self._level = 1 - method.alpha
+
+    def past(self, target: int) -> Past:
+        """Choose the lagged variables of one target."""
+        return run(self.find(target))
+
+    def find(self, target: int) -> Task[Past]:
+        """Choose the lagged variables of one target; a task that waits while a test is computed."""
+        y, chosen = Lagged(target, 0), [Lagged(target, 1)]
+        racing = list(range(self.transfers.blocks.n_nodes))
+        best = dict.fromkeys(racing, 1)
+        while racing and len(chosen) < self._most:
+            leader, values = self._leader(y, chosen, racing, best)
+            if leader is None:
+                break
+            test = yield from self._test(leader.node, y, chosen, values)
+            if test.p_value <= self._level:
+                chosen.append(leader)
+            else:
+                racing.remove(leader.node)
+        chosen = yield from self._pruned(y, chosen)
+        return self._past(target, chosen, best)
+
+    def twin(self) -> "Race":
+        """Return a race for another thread: the same data, prepared objects of its own."""
+        import copy
+
+        twin = copy.copy(self)
+        twin.transfers = self.transfers.twin()
+        return twin
+
+    def _leader(
+        self, y: Lagged, chosen: Sequence[Lagged], racing: Sequence[int], best: dict[int, int]
+    ) -> tuple[Lagged | None, dict[Lagged, float]]:
+        """Return the candidate that says most given those chosen, and what each candidate of its node says.
+
+        ``best`` is brought up to date with the best lag of every node that was never chosen.
+        """
+        candidates = [v for j in racing for v in self.transfers.blocks.choices(j) if v not in chosen]
+        if not candidates:
+            return None, {}
+        values = dict(zip(candidates, self._values(candidates, y, chosen)))
+        leaders = {
+            node: max(group, key=lambda v: (values[v], -v.lag))
+            for node, group in ((n, list(g)) for n, g in groupby(candidates, key=lambda v: v.node))
+        }
+        taken = {variable.node for variable in chosen}
+        best |= {node: leader.lag for node, leader in leaders.items() if node not in taken}
+        leader = max(leaders.values(), key=lambda v: (values[v], -v.node))
+        return leader, {v: value for v, value in values.items() if v.node == leader.node}
+
+    def _values(self, candidates: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> np.ndarray:
+        """Return I(x ; y | z) of every candidate x: one batch on one prepared (y, z)."""
+        if self.transfers.joint is not None:
+            return np.array([self.transfers.cmi([x], y, z) for x in candidates])
+        return self.transfers.prepared(y, z).cmi(self.transfers.blocks.take(candidates).T[:, :, None])
+
+    def _test(
+        self, node: int, y: Lagged, z: Sequence[Lagged], values: dict[Lagged, float]
+    ) -> Task[Significance]:
+        """Test the best lag of a node given z; each surrogate takes its own best lag."""
+        free, value = list(values), max(values.values())
+        if not self._sampling.count:
+            leader = max(free, key=lambda v: values[v])
+            return (yield from ready(analytic(self.transfers, [leader], y, z, len(free))))
+        return (yield from self._sampled(node, y, z, free, 1, value))
+
+    def _sampled(
+        self, node: int, y: Lagged, z: Sequence[Lagged], free: Sequence[Lagged], choose: int, value: float
+    ) -> Task[Significance]:
+        transfers = self.transfers
+        draw = transfers.draw(self._sampling.surrogate, free, y, z)
+        stream = stream_of(self._sampling.seed, y.node, (node,))
+        surrogates = transfers.prepared(y, z).surrogates(
+            transfers.blocks.take(free), draw, stream, choose=choose
+        )
+        return (yield from sampled(surrogates, draw, self._sampling.count, value, self._level))
+
+    def _pruned(self, y: Lagged, chosen: list[Lagged]) -> Iterator[Any]:
+        """Drop the weakest source that fails a test of all its lags given the rest, until none fails."""
+        while True:
+            sources = sorted({variable.node for variable in chosen} - {y.node})
+            tests = {}
+            for j in sources:
+                tests[j] = yield from self._together(j, y, chosen)
+            failed = [j for j in sources if tests[j].p_value > self._level]
+            if not failed:
+                return chosen
+            weakest = min(failed, key=lambda j: (tests[j].value, j))
+            chosen = [variable for variable in chosen if variable.node != weakest]
+
+    def _together(self, source: int, y: Lagged, chosen: Sequence[Lagged]) -> Task[Significance]:
+        """Test all chosen lags of a source together, given the other lagged variables."""
+        x = [variable for variable in chosen if variable.node == source]
+        z = [variable for variable in chosen if variable.node != source]
+        choices = self.transfers.blocks.choices(source)
+        if not self._sampling.count:
+            tried = comb(len(choices), len(x))
+            return (yield from ready(analytic(self.transfers, x, y, z, tried)))
+        value = self.transfers.cmi(x, y, z)
+        return (yield from self._sampled(source, y, z, choices, len(x), value))
+
+    def _past(self, target: int, chosen: Sequence[Lagged], best: dict[int, int]) -> Past:
+        def lags(node: int) -> tuple[int, ...]:
+            return tuple(sorted(variable.lag for variable in chosen if variable.node == node))
+
+        nodes = range(self.transfers.blocks.n_nodes)
+        sources = tuple(j for j in nodes if j != target and lags(j))
+        return Past(lags(target), tuple(lags(j) or (best[j],) for j in nodes), sources)
