@@ -28,7 +28,7 @@ from enmesh.measures import (
     stochastic_interaction,
     transfer_entropy,
 )
-from enmesh.scores import MIT, TE, TEA, TEE, Criterion
+from enmesh.scores import MIT, TE, TEA, TEE, Criterion, PerTarget
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
 from enmesh.significance import significance, te_matrix
@@ -65,6 +65,7 @@ __all__ = [
     "Network",
     "NonUniform",
     "Ordinal",
+    "PerTarget",
     "Permute",
     "Ragwitz",
     "Series",

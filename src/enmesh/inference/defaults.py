@@ -1,31 +1,46 @@
-"""What `infer` chooses where the user leaves a choice open, from the data and with its reason."""
+"""What `infer` chooses where the user leaves a choice open, from the data and with its reason.
 
+The estimator and its null distribution follow from what the data show (`evidence`): states are counted, columns of
+several kinds are measured together, and numbers are asked by a linear test, by nearest neighbours, or by both,
+target by target. The lags of sources are found from the data too; what was chosen is tested as it was chosen.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Pasts, reach
+from enmesh.embedding import Embedding, Lagged, Lags, Pasts, reach
 from enmesh.embedding.base import chosen_embedding
 from enmesh.embedding.choose import embedding_method
-from enmesh.estimators import KSG, Discrete, Estimator, Gaussian
+from enmesh.embedding.nonuniform import NonUniform, Past
+from enmesh.errors import InputError, hazard
+from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed
+from enmesh.inference import evidence
+from enmesh.inference.evaluate import Evaluator
 from enmesh.options import brief, whole
-from enmesh.scores import TEA, TEE, Score
+from enmesh.scores import TEA, TEE, PerTarget, Score
 from enmesh.search import Exact, Independent
-from enmesh.search.base import Search
+from enmesh.search.base import Problem, Search
 from enmesh.significance import least_surrogates
 
 # A column with at most this many different integers is taken for states, one with more for measurements.
 MOST_STATES = 10
-# Nearest neighbours are the default up to this many samples x pairs of nodes; beyond, the linear model.
-KSG_WORK = 150_000
+# Nearest neighbours are asked up to this many samples x pairs of nodes; beyond, the linear test alone.
+NEIGHBOUR_WORK = 150_000
 # Confidence level of the default score; raised with the number of pairs, so that about one false link is let in.
 ALPHA = 0.99
-# Excess kurtosis beyond which single samples dominate a z-score, and normal scores are used instead.
-HEAVY_TAILS = 10.0
-# Parents of a node that are usual.
+# Share of the variance that the own past leaves: below, the series is smooth, and its residuals are mostly noise.
+SMOOTH = 0.1
+# Parents of a node that are usual; more are tried where the data call for them.
 FEW_PARENTS = 3
+# Surrogates of a test by default.
+SURROGATES = 199
+
+Evaluators = Callable[[Any], Evaluator]
+"""Makes an evaluator of a score, or of a race of lagged variables, for the series at hand."""
 
 
 @dataclass
@@ -41,67 +56,323 @@ class Choices:
         return value
 
 
+class Plan(NamedTuple):
+    """What is to be searched: a score with its pasts, the sources each target may have, and the embedding criteria."""
+
+    score: Score
+    candidates: tuple[tuple[int, ...], ...] | None = None
+    criteria: Mapping[str, Any] = {}
+
+
+# --- estimator and score ------------------------------------------------------------------------------------------
+
+
 def default_estimator(series: Series, choices: Choices, *, analytic: bool = False) -> Estimator:
-    """Choose how densities are estimated, from the kind and the amount of data alone.
+    """Choose one estimator for all targets, from the kind and the amount of data.
 
     ``analytic`` asks for an estimator with a known null distribution, as TEA and the criteria need.
     """
-    if series.is_integer and max(len(np.unique(c)) for c in series.values.T) <= MOST_STATES:
-        return choices.add("estimator", Discrete(), f"integers with at most {MOST_STATES} states")
+    kinds = _by_kind(series)
+    if isinstance(kinds, Discrete):
+        return choices.add(
+            "estimator", kinds, f"states: at most {MOST_STATES} different values in each column"
+        )
     if analytic:
         return choices.add(
-            "estimator", Gaussian(), "continuous, and the score needs a known null distribution"
+            "estimator", Gaussian(normalise="rank"), "numbers, and the score needs a known null distribution"
         )
-    work = sum(series.lengths) * series.n_nodes * (series.n_nodes - 1)
-    if work > KSG_WORK:
-        reason = f"samples x pairs = {work:,} is over {KSG_WORK:,}, where nearest neighbours get slow"
-        return choices.add("estimator", Gaussian(), reason)
-    tails = _excess_kurtosis(series)
-    if tails > HEAVY_TAILS:
-        return choices.add(
-            "estimator", KSG(normalise="rank"), f"continuous with heavy tails (excess kurtosis {tails:.0f})"
-        )
-    return choices.add("estimator", KSG(), "continuous; no assumption on its distribution")
+    if kinds is not None:
+        return choices.add("estimator", kinds, "columns of numbers and of states together")
+    if _work(series) > NEIGHBOUR_WORK:
+        reason = f"samples x pairs = {_work(series):,} is over {NEIGHBOUR_WORK:,}, where nearest neighbours get slow"
+        return choices.add("estimator", Gaussian(normalise="rank"), reason)
+    return choices.add("estimator", *_neighbours(series))
 
 
-def default_score(series: Series, seed: int, choices: Choices, estimator: Estimator | None = None) -> Score:
-    """Choose the score that suits the estimator, and its alpha by the number of pairs."""
+def default_score(
+    series: Series,
+    seed: int,
+    choices: Choices,
+    estimator: Estimator | None = None,
+    alpha: float | None = None,
+) -> Score:
+    """Choose the score that suits an estimator, and its alpha by the number of pairs; the embedding is left open."""
     estimator = estimator or default_estimator(series, choices)
     pairs = max(1, series.n_nodes * (series.n_nodes - 1))
-    alpha = max(ALPHA, round(1 - 1 / pairs, 6))
+    level = _alpha(series) if alpha is None else alpha
+    score: Score
     if estimator.analytic:
-        score, reason = TEA(estimator=estimator, alpha=alpha), "its null distribution is known"
+        null = "chi2" if estimator.discrete else "shift"
+        score = TEA(estimator=estimator, alpha=level, null=null)
+        reason = "its null distribution is known" + (
+            ", widened for memory and changes of variance" if null != "chi2" else ""
+        )
     else:
-        count = max(199, least_surrogates(alpha))
-        score = TEE(estimator=estimator, alpha=alpha, n_surrogates=count, seed=seed)
+        count = max(SURROGATES, least_surrogates(level))
+        score = TEE(estimator=estimator, alpha=level, n_surrogates=count, seed=seed)
         reason = f"{type(estimator).__name__} has no known null: {count} surrogates"
-    if alpha > ALPHA:
+    if level > ALPHA and alpha is None:
         reason += f"; about one false link is to be expected among {pairs} pairs"
-    choices.add("score", f"{type(score).__name__}, alpha {alpha:g}", reason)
+    choices.add("score", f"{type(score).__name__}, alpha {level:g}", reason)
     return score
 
 
-def default_search(acyclic: bool, choices: Choices) -> Search:
-    """Choose the search that proves its optimum."""
-    search: Search = Exact() if acyclic else Independent()
-    choices.add("search", type(search).__name__, "finds the best graph and proves it")
-    return search
+def _alpha(series: Series) -> float:
+    pairs = max(1, series.n_nodes * (series.n_nodes - 1))
+    return max(ALPHA, round(1 - 1 / pairs, 6))
 
 
-def embedded(series: Series, score: Score, choices: Choices) -> tuple[Score, dict[str, Any]]:
-    """Return the score with its embedding, and the criterion it was chosen by."""
+def _by_kind(series: Series) -> Estimator | None:
+    """Return the estimator that the kinds of columns call for; None for numbers alone."""
+    states = [
+        kind == "text" or (kind == "integer" and len(np.unique(column[np.isfinite(column)])) <= MOST_STATES)
+        for kind, column in zip(series.kinds, series.values.T.astype(float))
+    ]
+    if all(states):
+        return Discrete()
+    return Mixed() if any(states) else None
+
+
+def _work(series: Series) -> int:
+    return sum(series.lengths) * series.n_nodes * (series.n_nodes - 1)
+
+
+def _neighbours(series: Series) -> tuple[KSG, str]:
+    """Return nearest neighbours on normal scores, with residuals unless the own past explains nearly all."""
+    left = float(np.median(evidence.unexplained_by_own_past(series, evidence.own_memory(series))))
+    if left < SMOOTH:
+        return KSG(
+            normalise="rank"
+        ), f"numbers; smooth: the own past leaves {left:.1%} of the variance unexplained"
+    reason = (
+        f"numbers; the own past leaves {left:.0%} of the variance unexplained, neighbours look at residuals"
+    )
+    return KSG(normalise="rank", residual="quadratic"), reason
+
+
+# --- pasts ----------------------------------------------------------------------------------------------------------
+
+
+def chosen_max_lag(series: Series, given: int | None, choices: Choices) -> int:
+    """Return the largest lag of sources: as given, or from the reach of dependence in the data."""
+    most = max(1, min(max(series.lengths) - 2, sum(series.lengths) // 4))
+    if given is not None:
+        return min(whole("max_lag", given, 1), most)
+    if _by_kind(series) is not None:
+        lag = min(evidence.USUAL_LAG, evidence.largest_lag(series))
+        return choices.add("max_lag", lag, "usual for states; --max-lag searches further")
+    memory = evidence.own_memory(series)
+    seen, bearable = evidence.reach_of_dependence(series, memory), evidence.largest_lag(series)
+    lag = min(max(seen, evidence.USUAL_LAG), bearable)
+    reason = (
+        f"dependence between nodes is seen up to lag {seen}"
+        if seen >= lag and seen > 1
+        else f"no dependence is seen beyond lag {seen}; {sum(series.lengths)} samples bear {bearable}"
+    )
+    return choices.add("max_lag", lag, reason)
+
+
+def joint_lags(series: Series, max_lag: int) -> Lags:
+    """Return all lags up to ``max_lag`` of every source together, and own pasts as long as each node's memory."""
+    memory = evidence.own_memory(series)
+    return Lags(
+        {
+            (source, target): tuple(range(1, (max(memory[i], max_lag) if source == target else max_lag) + 1))
+            for i, target in enumerate(series.names)
+            for source in series.names
+        }
+    )
+
+
+def planned(
+    series: Series, score: Score, max_lag: int | None, evaluators: Evaluators, choices: Choices
+) -> Plan:
+    """Return a score that was given with its pasts, found from the data where they are left open."""
     if score.embedding is not None:
-        return score, {}
+        if max_lag is not None:
+            raise InputError("max_lag and an embedding are both given; leave one of them out")
+        return Plan(score)
+    if max_lag == 1:
+        return _self_predicted(series, score, choices)
+    lag = chosen_max_lag(series, max_lag, choices)
+    if isinstance(score.estimator, Gaussian):
+        choices.add("lags", f"1 to {lag} of every source together", "a linear test bears all lags at once")
+        return Plan(score.embedded(joint_lags(series, lag)))
+    lags, pasts = _raced(series, _race(score, lag), evaluators)
+    choices.add(
+        "lags", _in_words(pasts, series.names), "found by a race of lagged variables, tested as found"
+    )
+    return Plan(score.embedded(lags), tuple(past.sources for past in pasts))
+
+
+def by_evidence(
+    series: Series, seed: int, max_lag: int | None, evaluators: Evaluators, choices: Choices
+) -> Plan:
+    """Choose estimator, null distribution and pasts from the data."""
+    numbers = _by_kind(series) is None
+    both = numbers and _work(series) <= NEIGHBOUR_WORK and max_lag != 1
+    if both:
+        estimator, _ = _neighbours(series)
+        if estimator.residual != "none":
+            return _two_tests(series, estimator, seed, max_lag, evaluators, choices)
+    score = default_score(series, seed, choices)
+    if numbers and not both and max_lag != 1:
+        _warn_if_not_linear(series)
+    return planned(series, score, max_lag, evaluators, choices)
+
+
+def _two_tests(
+    series: Series, neighbours: KSG, seed: int, max_lag: int | None, evaluators: Evaluators, choices: Choices
+) -> Plan:
+    """Ask every target by the linear test and by neighbours, each at half the level; take what finds more.
+
+    If the sources of one contain those of the other, the larger set is taken, and the linear test where they are
+    equal. Otherwise the one whose variables predict the target better out of sample is taken.
+    """
+    level = 1 - (1 - _alpha(series)) / 2
+    lag = chosen_max_lag(series, max_lag, choices)
+    linear = TEA(
+        estimator=Gaussian(normalise="rank"), embedding=joint_lags(series, lag), alpha=level, null="shift"
+    )
+    count = max(SURROGATES, 2 * least_surrogates(level) + 1)
+    free = TEE(estimator=neighbours, alpha=level, n_surrogates=count, seed=seed)
+    lags, pasts = _raced(series, _race(free, lag), evaluators)
+    free = TEE(estimator=neighbours, embedding=lags, alpha=level, n_surrogates=count, seed=seed)
+    found = _best_sources(series, linear, evaluators)
+    takes = [_prefers_linear(series, lag, i, set(found[i]), past) for i, past in enumerate(pasts)]
+    names = {
+        True: [n for n, t in zip(series.names, takes) if t],
+        False: [n for n, t in zip(series.names, takes) if not t],
+    }
+    for straight, how in ((True, linear.estimator), (False, free.estimator)):
+        if names[straight]:
+            who = "all targets" if len(names[straight]) == series.n_nodes else ", ".join(names[straight])
+            why = "finds as much or more" if straight else "finds what the linear test does not"
+            choices.add(
+                "estimator",
+                f"{brief(how)} for {who}",
+                f"both tests were made at half the level; this one {why}",
+            )
+    choices.add(
+        "score",
+        f"{_score_words(takes)}, alpha {level:g}",
+        "two tests share the level of " + f"{1 - _alpha(series):.2g}",
+    )
+    raced = [past for past, straight in zip(pasts, takes) if not straight]
+    if raced:
+        choices.add(
+            "lags",
+            _in_words(pasts, series.names, takes),
+            "found by a race of lagged variables, tested as found",
+        )
+    everyone = range(series.n_nodes)
+    candidates = tuple(
+        tuple(j for j in everyone if j != i) if takes[i] else pasts[i].sources for i in everyone
+    )
+    score = PerTarget({name: linear if straight else free for name, straight in zip(series.names, takes)})
+    return Plan(score, candidates)
+
+
+def _score_words(takes: list[bool]) -> str:
+    if all(takes):
+        return "TEA"
+    return "TEA and TEE" if any(takes) else "TEE"
+
+
+def _best_sources(series: Series, score: TEA, evaluators: Evaluators) -> tuple[tuple[int, ...], ...]:
+    """Return each target's best sources by a score, cycles allowed."""
+    limit = min(series.n_nodes - 1, FEW_PARENTS)
+    with evaluators(score) as evaluate:
+        nodes = range(series.n_nodes)
+        everyone = tuple(tuple(j for j in nodes if j != i) for i in nodes)
+        problem = Problem(
+            n_nodes=series.n_nodes, max_parents=limit, acyclic=False, bounds=evaluate.scorer.bounds(everyone)
+        )
+        return Independent().run(evaluate, problem).parents
+
+
+def _prefers_linear(series: Series, lag: int, target: int, linear: set[int], past: Past) -> bool:
+    free = set(past.sources)
+    if linear >= free:
+        return True
+    if free > linear:
+        return False
+    trials = evidence.scored(series)
+    after, before = evidence.lagged_rows(trials, max(lag, max(past.own)))
+    y = after[:, target]
+    straight = np.concatenate([before[:, :lag, j] for j in (target, *sorted(linear))], axis=1)
+    chosen = [Lagged(target, at) for at in past.own] + [
+        Lagged(j, at) for j in past.sources for at in past.lags[j]
+    ]
+    columns = np.column_stack([before[:, v.lag - 1, v.node] for v in chosen])
+    products = [columns[:, a] * columns[:, b] for a in range(columns.shape[1]) for b in range(a + 1)]
+    bent = np.column_stack([columns, *products, np.abs(columns)])
+    return evidence.prediction_error(straight, y) <= evidence.prediction_error(bent, y)
+
+
+def _warn_if_not_linear(series: Series) -> None:
+    """Say where a target's next value follows better from squares and products of its own past than from a line."""
+    memory = evidence.own_memory(series)
+    after, before = evidence.lagged_rows(evidence.scored(series), max(memory))
+    step = max(1, len(after) // 5000)
+    gains = {}
+    for i, order in enumerate(memory):
+        y, own = after[::step, i], before[::step, :order, i]
+        bent = np.column_stack([own, own**2, np.abs(own)])
+        gains[series.names[i]] = 1 - evidence.prediction_error(bent, y) / evidence.prediction_error(own, y)
+    bent_nodes = [name for name, gain in gains.items() if gain > 0.05]
+    if bent_nodes:
+        listed = ", ".join(bent_nodes[:5]) + (
+            f" and {len(bent_nodes) - 5} more" if len(bent_nodes) > 5 else ""
+        )
+        hazard(
+            f"the dynamics of {listed} are not linear (up to {max(gains.values()):.0%} less error of prediction), but "
+            "the data are too large for nearest neighbours by default; name the estimator ksg to find nonlinear links"
+        )
+
+
+def _self_predicted(series: Series, score: Score, choices: Choices) -> Plan:
+    """Return the paper's procedure: kappa and tau of each node from its own series, sources at lag 1."""
     method = embedding_method(score.estimator)
     tables = method.tables(series)
     embedding = chosen_embedding(tables)
-    choices.add(
-        "embedding", _in_words(embedding, series.names), f"{type(method).__name__}, from each node's own past"
-    )
-    return score.embedded(embedding), {name: table.to_dict() for name, table in tables.items()}
+    words = _embedding_words(embedding, series.names)
+    choices.add("embedding", words, f"{type(method).__name__}, from each node's own past")
+    return Plan(score.embedded(embedding), None, {name: table.to_dict() for name, table in tables.items()})
 
 
-def _in_words(embedding: Embedding, names: tuple[str, ...]) -> str:
+def _race(score: Score, max_lag: int) -> NonUniform:
+    sampling = {name: getattr(score, name) for name in ("surrogate", "seed") if hasattr(score, name)}
+    alpha = getattr(score, "alpha", ALPHA)
+    if not score.estimator.analytic:
+        sampling["n_surrogates"] = max(SURROGATES, least_surrogates(alpha))
+    return NonUniform(max_lag=max_lag, estimator=score.estimator, alpha=max(alpha, 0.5), **sampling)
+
+
+def _raced(series: Series, method: NonUniform, evaluators: Evaluators) -> tuple[Lags, list[Past]]:
+    with evaluators(method) as evaluate:
+        pasts = evaluate.pasts(range(series.n_nodes))
+    return method.lags(pasts, series.names), pasts
+
+
+def _in_words(pasts: list[Past], names: tuple[str, ...], skipped: list[bool] | None = None) -> str:
+    """Return the chosen lags of a few targets one by one, of many as a range."""
+    shown = [i for i in range(len(names)) if skipped is None or not skipped[i]]
+    if len(names) <= 6:
+        return "; ".join(
+            f"{names[i]}: own {_numbers(pasts[i].own)}"
+            + "".join(f", {names[j]} {_numbers(pasts[i].lags[j])}" for j in pasts[i].sources)
+            for i in shown
+        )
+    lags = sorted({lag for i in shown for j in pasts[i].sources for lag in pasts[i].lags[j]})
+    return f"sources at lags {lags[0]} to {lags[-1]}" if lags else "no source was chosen"
+
+
+def _numbers(lags: tuple[int, ...]) -> str:
+    return ", ".join(map(str, lags))
+
+
+def _embedding_words(embedding: Embedding, names: tuple[str, ...]) -> str:
     """Return dims and delays of a few nodes one by one, of many as ranges."""
     per = embedding.per_node(names)
     if len(names) <= 6:
@@ -112,23 +383,25 @@ def _in_words(embedding: Embedding, names: tuple[str, ...]) -> str:
     )
 
 
-def parent_limit(series: Series, score: Score, given: int | None, choices: Choices) -> int:
-    """Return the largest number of parents of a node: as given, or what the samples bear."""
-    others = series.n_nodes - 1
-    if given is not None:
-        return min(whole("max_parents", given), others)
-    pasts: Pasts = score.embedding or Embedding()
-    n = sum(length - reach(pasts, series.names) for length in series.lengths)
-    widths = [max(map(len, pasts.table(series.names).values()))]
-    states = [len(np.unique(column)) for column in series.values.T] if score.estimator.discrete else []
-    bearable, reason = score.estimator.bearable_parents(n, widths, states)
-    limit = min(others, bearable, FEW_PARENTS)
-    return choices.add(
-        "max_parents", limit, reason if limit == bearable else "few drivers per node are usual"
-    )
+# --- search -----------------------------------------------------------------------------------------------------------
 
 
-def _excess_kurtosis(series: Series) -> float:
-    values = series.values[np.isfinite(series.values).all(1)] if not series.is_integer else series.values
-    centred = values - values.mean(0)
-    return float(((centred**4).mean(0) / (centred**2).mean(0) ** 2 - 3).max())
+def default_search(acyclic: bool, choices: Choices) -> Search:
+    """Choose the search that proves its optimum."""
+    search: Search = Exact() if acyclic else Independent()
+    choices.add("search", type(search).__name__, "finds the best graph and proves it")
+    return search
+
+
+def bearable_parents(series: Series, score: Score) -> tuple[int, str]:
+    """Return how many parents of a node the samples bear, and why."""
+    parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
+    found = []
+    for part in dict.fromkeys(parts):
+        pasts: Pasts = part.embedding or Embedding()
+        n = sum(max(0, length - reach(pasts, series.names)) for length in series.lengths)
+        table = pasts.table(series.names)
+        widths = [max(len(lags) for pair, lags in table.items() if pair[0] != pair[1])]
+        states = [len(np.unique(column)) for column in series.values.T] if part.estimator.discrete else []
+        found.append(part.estimator.bearable_parents(n, widths, states))
+    return min(found)

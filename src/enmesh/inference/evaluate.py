@@ -96,9 +96,9 @@ class Evaluator:
         self._best.update((t, max(s, self._best.get(t, s))) for (t, _), s in zip(families, scores))
         return np.array(scores, dtype=float)
 
-    def edges(self, links: Iterable[Link]) -> list[Significance]:
-        """Return the test of each edge ``(source, target, given)``, in the order given."""
-        return self._tested([Question.test(Link(s, t, tuple(sorted(g)))) for s, t, g in links])
+    def edges(self, links: Iterable[Link], count: int | None = None) -> list[Significance]:
+        """Return the test of each edge ``(source, target, given)``, in the order given, with so many surrogates."""
+        return self._tested([Question.test(Link(s, t, tuple(sorted(g))), None, count) for s, t, g in links])
 
     def verdicts(self, links: Iterable[Link], level: float) -> list[Significance]:
         """Return tests of edges; those whose p cannot be at most ``level`` any more may have stopped early.

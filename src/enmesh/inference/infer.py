@@ -1,35 +1,52 @@
 """infer: from a series to a network, with a reported default for every choice.
 
-The steps are those of the paper: embed each node, score families (target, parents), search for the graph with the best
-total, then test every candidate edge given the target's other parents.
+The steps are those of the paper: fix the pasts of each node, score families (target, parents), search for the graph
+with the best total, then test every candidate edge given the target's other parents.
 """
 
 import logging
+import platform
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import comb
+from dataclasses import dataclass
+from math import ceil, comb
+from typing import Any
 
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.embedding import Lagged, Pasts
 from enmesh.errors import HazardWarning, InputError, hazard
-from enmesh.inference.defaults import Choices, default_score, default_search, embedded, parent_limit
+from enmesh.estimators import Estimator, Gaussian
+from enmesh.inference.defaults import (
+    FEW_PARENTS,
+    Choices,
+    Plan,
+    bearable_parents,
+    by_evidence,
+    default_score,
+    default_search,
+    planned,
+)
 from enmesh.inference.evaluate import Evaluator
-from enmesh.inference.network import Candidate, Network
+from enmesh.inference.network import LEVEL, Candidate, Network
 from enmesh.inference.screen import screen as preselect
-from enmesh.options import describe
+from enmesh.methods import from_name, resolve
+from enmesh.options import describe, whole
 from enmesh.scores import Link, Score
-from enmesh.search.base import Problem
-from enmesh.significance import q_values, warn_if_too_few
+from enmesh.search.base import Found, Problem, Search
+from enmesh.significance import Significance, analytic, q_values
 
 log = logging.getLogger("enmesh")
 
 # Minutes beyond which a job is announced.
 LONG = 1.0
-# False discovery rate that q-values are usually held against; edges that too few surrogates keep above are warned of.
-LEVEL = 0.05
+# A link that is not in the network is tested no further than it takes to see that its p-value is over this.
+DOUBTFUL = 0.1
+# Pairs of nodes up to which links that were screened out are tested too, for the page.
+MOST_PAIRS = 400
 # Samples of the series kept for pictures.
 PREVIEW = 400
 
@@ -37,18 +54,22 @@ Edges = Iterable[tuple[str, str]]
 
 
 def infer(
-    series: Series,
+    series: Any,
     *,
-    score: Score | None = None,
-    search=None,
+    score: Score | str | None = None,
+    estimator: Estimator | str | None = None,
+    search: Search | str | None = None,
+    max_lag: int | None = None,
     max_parents: int | None = None,
     acyclic: bool = True,
     required: Edges = (),
     forbidden: Edges = (),
+    tiers: Sequence[Sequence[str]] | None = None,
+    candidates: Mapping[str, Sequence[str]] | None = None,
     screen: bool | int | None = None,
     n_jobs: int | None = None,
-    store=None,
-    progress=False,
+    store: Any = None,
+    progress: Any = False,
     memory: int | None = None,
     seed: int = 0,
 ) -> Network:
@@ -59,16 +80,26 @@ def infer(
     series
         The data: a `Series`, or anything `Series` takes.
     score
-        Such as ``TEE(estimator=KSG(), alpha=0.99)``. By default TEE with KSG for small continuous data, TEA with
-        Gaussian for large, TEA with Discrete for states. An embedding that is not given is chosen from the data.
+        Such as ``TEE(estimator=KSG(), alpha=0.99)``, or a name as on the command line. By default chosen from the data:
+        counting for states, a linear test and nearest neighbours for numbers. An embedding that is not given is
+        found from the data.
+    estimator
+        Such as ``KSG()``, or its name; the score that suits it is taken. Not together with a ``score`` that has one.
     search
-        ``Exact()`` by default, which proves its optimum; ``Independent()`` when cycles are allowed.
+        ``Exact()`` by default, which proves its optimum; ``Independent()`` when cycles are allowed; or a name.
+    max_lag
+        Largest lag at which sources are looked for; by default chosen from the data. 1 is the paper's procedure: each
+        node's embedding from its own series, sources at lag 1.
     max_parents
-        Largest number of parents of a node; by default what the sample size bears.
+        Largest number of parents of a node; by default 3, and more where the data call for them and bear them.
     acyclic
         Whether the graph must have no cycles (the paper's class). The score lost to this is `Network.gap`.
     required, forbidden
         Edges ``(source, target)`` the graph must have, or must not have.
+    tiers
+        Groups of nodes in order, such as ``[["a"], ["b", "c"]]``: no edge goes from a later group to an earlier one.
+    candidates
+        ``{target: sources}``: the only sources that a target may have; targets that are not named may have any.
     screen
         Preselect candidate parents by pairwise and conditional tests: None when the number of families calls for it,
         True always, False never, a number for that many candidates per node.
@@ -92,66 +123,323 @@ def infer(
     series = series if isinstance(series, Series) else Series(series)
     if series.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; the series has 1")
-    required, forbidden = list(required), list(forbidden)
-    choices, hazards = Choices(), []
-    with _hazards(hazards):
-        score = score or default_score(series, seed, choices)
-        score, criteria = embedded(series, score, choices)
-        search = search or default_search(acyclic, choices)
-        limit = parent_limit(series, score, max_parents, choices)
-        _diagnose(series, score, limit)
-    with _hazards(hazards):
-        wanted, unwanted = _edges(series, required), _edges(series, forbidden)
-        with Evaluator(
-            score, series, n_jobs=n_jobs, store=store, progress=progress, memory=memory
-        ) as evaluator:
-            allowed, screening = preselect(
-                evaluator,
-                _allowed(series, unwanted),
-                required=wanted,
-                max_parents=limit,
-                wanted=screen,
-                choices=choices,
-            )
-            problem = Problem(
-                n_nodes=series.n_nodes,
-                max_parents=limit,
-                acyclic=acyclic,
-                required=wanted,
-                forbidden=unwanted,
-                candidates=allowed,
-                bounds=evaluator.scorer.bounds(allowed),
-                seed=seed,
-                names=series.names,
-            )
-            _announce(evaluator, allowed, limit)
-            found = search.run(evaluator, problem)
-            tests = _edge_tests(series, evaluator, found.parents, allowed)
+    run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
+    rules = Rules.of(series, required, forbidden, tiers, candidates)
+    with run.noting_hazards():
+        plan = run.plan(_given_score(score, estimator, series, seed, run.choices), max_lag)
+        chosen = resolve(Search, search) if search is not None else default_search(acyclic, run.choices)
+        _diagnose(series, plan.score, FEW_PARENTS if max_parents is None else max_parents)
+    with run.noting_hazards(), run.evaluator(plan.score) as evaluator:
+        allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
+        limit, found, tests = run.searched(evaluator, chosen, rules, allowed, max_parents)
+        instantaneous = _instantaneous(evaluator, found.parents)
+        _warn_of_loops(series, found, tests)
     options = {
-        "score": describe(score),
-        "search": describe(search),
+        "score": describe(plan.score),
+        "search": describe(chosen),
         "max_parents": limit,
         "acyclic": acyclic,
-        "required": sorted(map(list, required)),
-        "forbidden": sorted(map(list, forbidden)),
+        "required": sorted(map(list, rules.named(rules.required))),
+        "forbidden": sorted(map(list, rules.named(rules.forbidden))),
+        "candidates": {series.names[i]: [series.names[j] for j in some] for i, some in enumerate(allowed)},
         "screening": screening,
         "seed": seed,
     }
-    return _network(
-        series, found, candidates=tests, options=options, choices=choices, hazards=hazards, criteria=criteria
-    )
+    return run.network(found, tests, options, plan.criteria, instantaneous)
+
+
+def _given_score(score: Any, estimator: Any, series: Series, seed: int, choices: Choices) -> Score | None:
+    """Return the score that was given, by itself, by its name or by its estimator; None leaves it to the data."""
+    chosen = resolve(Estimator, estimator) if estimator is not None else None
+    if score is None:
+        return default_score(series, seed, choices, chosen) if chosen is not None else None
+    if isinstance(score, str):
+        return from_name(Score, score, **({"estimator": chosen} if chosen is not None else {}))
+    if chosen is not None:
+        raise InputError(
+            "a score has its estimator already; give estimator= or a score, or the score by its name"
+        )
+    return resolve(Score, score)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Edges that must be, that must not be, and the sources each target may have, by position."""
+
+    names: tuple[str, ...]
+    required: frozenset[tuple[int, int]]
+    forbidden: frozenset[tuple[int, int]]
+    allowed: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(
+        cls,
+        series: Series,
+        required: Edges,
+        forbidden: Edges,
+        tiers: Sequence[Sequence[str]] | None,
+        candidates: Mapping[str, Sequence[str]] | None,
+    ) -> "Rules":
+        """Read the rules as a user writes them."""
+        must, never = _edges(series, required), _edges(series, forbidden) | _against(series, tiers)
+        both = sorted(must & never)
+        if both and tiers is not None:
+            names = [series.names[node] for node in both[0]]
+            raise InputError(
+                f"edge {names[0]} -> {names[1]} is required and forbidden at once; drop it from one of them"
+            )
+        given = {
+            series.index(target): set(series.indices(some)) for target, some in (candidates or {}).items()
+        }
+        nodes = range(series.n_nodes)
+        allowed = tuple(
+            tuple(j for j in nodes if j != i and (j, i) not in never and j in given.get(i, nodes))
+            for i in nodes
+        )
+        return cls(series.names, must, never, allowed)
+
+    def named(self, edges: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
+        """Return edges by name."""
+        return [(self.names[source], self.names[target]) for source, target in edges]
+
+
+def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset[tuple[int, int]]:
+    """Return the edges from a later tier to an earlier one."""
+    if tiers is None:
+        return frozenset()
+    place: dict[int, int] = {}
+    for position, group in enumerate(tiers):
+        for name in [group] if isinstance(group, str) else group:
+            node = series.index(name)
+            if node in place:
+                raise InputError(f"{series.names[node]} stands in two tiers; name each node once")
+            place[node] = position
+    return frozenset((j, i) for j in place for i in place if place[j] > place[i])
+
+
+class Run:
+    """One inference: what it chose, which hazards it met, and who computes for it."""
+
+    def __init__(
+        self,
+        series: Series,
+        seed: int,
+        acyclic: bool,
+        n_jobs: int | None,
+        store: Any,
+        progress: Any,
+        memory: int | None,
+    ):
+        self.series, self.seed, self.acyclic = series, seed, acyclic
+        self._compute = {"n_jobs": n_jobs, "store": store, "progress": progress, "memory": memory}
+        self.choices, self.hazards = Choices(), list[str]()
+
+    def evaluator(self, score: Any) -> Evaluator:
+        """Return an evaluator of a score, or of a race of lagged variables, with the workers of this run."""
+        return Evaluator(score, self.series, **self._compute)
+
+    def plan(self, score: Score | None, max_lag: int | None) -> Plan:
+        """Return what is to be searched: given, or chosen from the data."""
+        if score is None:
+            return by_evidence(self.series, self.seed, max_lag, self.evaluator, self.choices)
+        return planned(self.series, score, max_lag, self.evaluator, self.choices)
+
+    def preselected(
+        self,
+        evaluator: Evaluator,
+        plan: Plan,
+        rules: Rules,
+        screen: bool | int | None,
+        max_parents: int | None,
+    ) -> tuple[tuple[tuple[int, ...], ...], dict[str, Any]]:
+        """Return the sources each target may have after the race of lags, or after screening."""
+        allowed = rules.allowed
+        raced = plan.candidates is not None and screen is not False
+        if raced and plan.candidates is not None:
+            kept = [set(some) for some in plan.candidates]
+            allowed = tuple(
+                tuple(j for j in some if j in kept[i] or (j, i) in rules.required)
+                for i, some in enumerate(allowed)
+            )
+        limit = FEW_PARENTS if max_parents is None else whole("max_parents", max_parents)
+        found, report = preselect(
+            evaluator,
+            allowed,
+            required=rules.required,
+            max_parents=min(limit, self.series.n_nodes - 1),
+            wanted=None if raced and screen is True else screen,
+            choices=self.choices,
+        )
+        return found, report | ({"raced": [len(some) for some in allowed]} if raced else {})
+
+    def searched(
+        self,
+        evaluator: Evaluator,
+        search: Search,
+        rules: Rules,
+        allowed: tuple[tuple[int, ...], ...],
+        max_parents: int | None,
+    ) -> tuple[int, Found, tuple[Candidate, ...]]:
+        """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
+        others = self.series.n_nodes - 1
+        bearable, reason = bearable_parents(self.series, evaluator.score)
+        given = max_parents is not None
+        most = min(others, whole("max_parents", max_parents) if given else bearable)
+        limit = most if given else min(FEW_PARENTS, most)
+        while True:
+            problem = self._problem(evaluator, rules, allowed, limit)
+            _announce(evaluator, allowed, limit)
+            found = search.run(evaluator, problem)
+            tests = self._edge_tests(evaluator, found.parents, allowed, rules.allowed)
+            left_out = self._left_out(evaluator, found.parents, tests, limit)
+            if not left_out or limit >= most:
+                break
+            limit += 1
+        if left_out:
+            hazard(
+                f"at most {limit} parents per node were allowed, but {_listed(left_out)} "
+                f"{'is' if len(left_out) == 1 else 'are'} significant beyond them; raise max_parents"
+            )
+        if not given:
+            more = limit > min(FEW_PARENTS, most)
+            why = "sources beyond fewer parents are significant" if more else "no source is left out by it"
+            self.choices.add("max_parents", limit, why if limit < most or more or most == others else reason)
+        return limit, found, tests
+
+    def _problem(
+        self, evaluator: Evaluator, rules: Rules, allowed: tuple[tuple[int, ...], ...], limit: int
+    ) -> Problem:
+        return Problem(
+            n_nodes=self.series.n_nodes,
+            max_parents=limit,
+            acyclic=self.acyclic,
+            required=rules.required,
+            forbidden=rules.forbidden,
+            candidates=allowed,
+            bounds=evaluator.scorer.bounds(allowed),
+            seed=self.seed,
+            names=self.series.names,
+        )
+
+    def _left_out(
+        self, evaluator: Evaluator, parents: Any, tests: tuple[Candidate, ...], limit: int
+    ) -> list[tuple[str, str]]:
+        """Return links to full targets that are significant given the parents kept."""
+        names, level = self.series.names, 1 - getattr(evaluator.score, "alpha", 0.99)
+        full = {names[i] for i, some in enumerate(parents) if len(some) >= limit > 0}
+        removed_by_cycle = self.acyclic
+        return [
+            (c.source, c.target)
+            for c in tests
+            if not c.selected
+            and c.target in full
+            and c.p_value <= level
+            and not (removed_by_cycle and _reaches(parents, names.index(c.target), names.index(c.source)))
+        ]
+
+    def _edge_tests(
+        self,
+        evaluator: Evaluator,
+        parents: Any,
+        allowed: tuple[tuple[int, ...], ...],
+        possible: tuple[tuple[int, ...], ...],
+    ) -> tuple[Candidate, ...]:
+        """Test every candidate edge given the target's other parents; q-values count all pairs as tests.
+
+        Edges of the network get as many surrogates as their q-values need; others are tested until they are doubtful.
+        """
+        size = self.series.n_nodes
+        pairs = size * (size - 1)
+        asked = possible if pairs <= MOST_PAIRS else allowed
+        links = [
+            Link(j, i, tuple(p for p in parents[i] if p != j)) for i, some in enumerate(asked) for j in some
+        ]
+        chosen = [link for link in links if link.source in parents[link.target]]
+        tests = dict(zip(chosen, evaluator.edges(chosen, self._surrogates(evaluator, len(chosen), pairs))))
+        rest = [link for link in links if link not in tests]
+        tests |= zip(rest, evaluator.verdicts(rest, DOUBTFUL))
+        q = q_values(np.array([tests[link].p_value for link in links] + [1.0] * (pairs - len(links))))
+        return tuple(
+            self._candidate(evaluator, link, tests[link], float(q[row]), link in chosen)
+            for row, link in enumerate(links)
+        )
+
+    def _surrogates(self, evaluator: Evaluator, found: int, pairs: int) -> int | None:
+        """Return how many surrogates let the found links reach a q-value of 0.05 among all pairs."""
+        usual = getattr(evaluator.score, "n_surrogates", 0)
+        if not usual or not found:
+            return None
+        needed = ceil(2 * pairs / (LEVEL * found)) - 1
+        return needed if needed > usual else None
+
+    def _candidate(
+        self, evaluator: Evaluator, link: Link, test: Significance, q: float, selected: bool
+    ) -> Candidate:
+        names = self.series.names
+        strongest, lags = _lags(evaluator, link, selected)
+        return Candidate(
+            source=names[link.source],
+            target=names[link.target],
+            te=float(test.value),
+            p_value=float(test.p_value),
+            q_value=q,
+            lag=strongest,
+            lags=lags,
+            selected=selected,
+            null=tuple(map(float, test.null)),
+        )
+
+    @contextmanager
+    def noting_hazards(self) -> Iterator[None]:
+        """Keep the messages of hazards; each is shown once, at the end of the block, if the user's filters let it."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            finally:
+                pending = list(caught)
+        for one in pending:
+            message = str(one.message)
+            if not issubclass(one.category, HazardWarning):
+                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+            elif message not in self.hazards:
+                self.hazards.append(message)
+                hazard(message)
+
+    def network(
+        self,
+        found: Found,
+        tests: tuple[Candidate, ...],
+        options: Mapping[str, Any],
+        criteria: Mapping[str, Any],
+        instantaneous: tuple[tuple[str, str, float, float, float], ...],
+    ) -> Network:
+        """Return the network with everything that is needed to repeat it."""
+        names = self.series.names
+        return Network(
+            names=names,
+            parents={names[i]: tuple(names[j] for j in some) for i, some in enumerate(found.parents)},
+            local=dict(zip(names, found.local)),
+            optimal=found.optimal,
+            bound=found.bound,
+            gap=found.gap,
+            removed=tuple((names[source], names[target]) for source, target in found.removed),
+            evaluated=found.evaluated,
+            candidates=tests,
+            options=options,
+            provenance=_provenance(self.series),
+            choices=tuple(self.choices.entries),
+            warnings=tuple(self.hazards),
+            preview=_preview(self.series),
+            criteria=criteria,
+            together=instantaneous,
+        )
 
 
 # --- search ----------------------------------------------------------------------------------------------------------
 
 
-def _allowed(series, forbidden) -> tuple[tuple[int, ...], ...]:
-    """Return for each target the sources it may have."""
-    nodes = range(series.n_nodes)
-    return tuple(tuple(j for j in nodes if j != i and (j, i) not in forbidden) for i in nodes)
-
-
-def _announce(evaluator, allowed, limit):
+def _announce(evaluator: Evaluator, allowed: Sequence[Sequence[int]], limit: int) -> None:
     """Say beforehand that a job will take long: the questions there are times the cost of a few, measured."""
     target = max(range(len(allowed)), key=lambda i: len(allowed[i]))
     sample = [(target, (j,)) for j in allowed[target][:20]]
@@ -170,57 +458,97 @@ def _announce(evaluator, allowed, limit):
         log.warning("up to %d tests to make: about %.0f minutes on one core", questions, minutes)
 
 
-def _edge_tests(series, evaluator, parents, allowed) -> tuple[Candidate, ...]:
-    """Test every candidate edge given the target's other parents; q-values count the screened-out ones as tests."""
-    links = [
-        Link(j, i, tuple(p for p in parents[i] if p != j)) for i, some in enumerate(allowed) for j in some
-    ]
-    tests = evaluator.edges(links)
-    dropped = series.n_nodes * (series.n_nodes - 1) - len(links)
-    q = q_values(np.array([test.p_value for test in tests] + [1.0] * dropped))
-    chosen = [row for row, (j, i, _) in enumerate(links) if j in parents[i]]
-    count = max((len(tests[row].null) for row in chosen), default=0)
-    at_floor = [row for row in chosen if count and tests[row].p_value * (1 + count) <= 1 and q[row] > LEVEL]
-    if at_floor:
-        warn_if_too_few(count, len(q), LEVEL)
+def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[int, ...]]:
+    """Return the strongest lag of a link and the lags it acts at.
+
+    Of lags that are asked together, those of a chosen link count that say something given the others.
+    """
+    scorer = evaluator.scorer.of_target(link.target)
+    lags = scorer.lags(link.source, link.target)
+    if len(lags) == 1:
+        return lags[0], lags
+    transfers = scorer.transfers
+    x, y, z = transfers.variables([link.source], link.target, link.given)
+    values = {v.lag: transfers.cmi([v], y, [*z, *(w for w in x if w != v)]) for v in x}
+    strongest = max(values, key=lambda lag: (values[lag], -lag))
+    if not (selected and transfers.estimator.analytic):
+        return strongest, lags
+    level = (1 - getattr(scorer.score, "alpha", 0.99)) / len(lags)
+    alone = {v.lag: analytic(transfers, [v], y, [*z, *(w for w in x if w != v)]).p_value for v in x}
+    return strongest, tuple(lag for lag in lags if alone[lag] <= level or lag == strongest)
+
+
+def _reaches(parents: Sequence[Sequence[int]], start: int, end: int) -> bool:
+    """Whether a path of arrows leads from ``start`` to ``end``."""
+    above, seen = [end], set[int]()
+    while above:
+        node = above.pop()
+        if node == start:
+            return True
+        if node not in seen:
+            seen.add(node)
+            above.extend(parents[node])
+    return False
+
+
+def _listed(links: Sequence[tuple[str, str]]) -> str:
+    shown = ", ".join(f"{source} -> {target}" for source, target in links[:5])
+    return shown + (f" and {len(links) - 5} more" if len(links) > 5 else "")
+
+
+def _instantaneous(
+    evaluator: Evaluator, parents: Sequence[Sequence[int]]
+) -> tuple[tuple[str, str, float, float, float], ...]:
+    """Test which pairs depend on each other within one sample, given the pasts of both and of their parents.
+
+    By the linear test on normal scores: value in nats, p-value and q-value of every pair.
+    """
+    from enmesh.measures import Transfers
+
+    series, found = evaluator.series, []
+    if set(series.kinds) != {"float"}:
+        return ()
+    scorers = [evaluator.scorer.of_target(i) for i in range(series.n_nodes)]
+    pasts: Pasts = scorers[0].score.embedding
+    transfers = Transfers(series, Gaussian(normalise="rank"), pasts)
+    pairs = [(i, j) for i in range(series.n_nodes) for j in range(i)]
+    if len(pairs) > MOST_PAIRS:
+        return ()
+    for i, j in pairs:
+        known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
+        test = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
+        found.append((test.value, test.p_value))
+    q = q_values(np.array([p for _, p in found]))
     return tuple(
-        Candidate(
-            source=series.names[j],
-            target=series.names[i],
-            te=float(test.value),
-            p_value=float(test.p_value),
-            q_value=float(q[row]),
-            lag=evaluator.scorer.lags(j, i)[0],
-            lags=evaluator.scorer.lags(j, i),
-            selected=j in parents[i],
-            null=tuple(map(float, test.null)),
-        )
-        for row, ((j, i, _), test) in enumerate(zip(links, tests))
+        (series.names[j], series.names[i], float(value), float(p), float(q[row]))
+        for row, ((i, j), (value, p)) in enumerate(zip(pairs, found))
     )
+
+
+def _warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
+    """Say that both directions of a link are significant where acyclicity left one of them out."""
+    p_values = {(c.source, c.target): c.p_value for c in tests}
+    for source, target in found.removed:
+        ends = series.names[source], series.names[target]
+        back = ends[::-1]
+        if source in found.parents[target] or p_values.get(ends, 1.0) > LEVEL:
+            continue
+        if target in found.parents[source]:
+            hazard(
+                f"both ways significant; feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was "
+                f"left out for {back[0]} -> {back[1]} (p = {p_values.get(back, 1.0):.2g}); allow cycles to keep both"
+            )
+        else:
+            hazard(
+                f"feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was left out because it "
+                "closes a loop; allow cycles to keep it"
+            )
 
 
 # --- bookkeeping -----------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _hazards(kept: list[str]):
-    """Keep the messages of hazards; each is shown once, at the end of the block, if the user's filters let it."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            yield
-        finally:
-            pending = list(caught)
-    for one in pending:
-        message = str(one.message)
-        if not issubclass(one.category, HazardWarning):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-        elif message not in kept:
-            kept.append(message)
-            hazard(message)
-
-
-def _diagnose(series, score, max_parents):
+def _diagnose(series: Series, score: Score, max_parents: int) -> None:
     """Warn of the hazards in the data; a joint space that is too wide troubles neighbours and kernels alone."""
     from enmesh.inference.diagnostics import diagnose
 
@@ -229,7 +557,7 @@ def _diagnose(series, score, max_parents):
             hazard(finding.message)
 
 
-def _edges(series, edges: Edges) -> frozenset[tuple[int, int]]:
+def _edges(series: Series, edges: Edges) -> frozenset[tuple[int, int]]:
     found = set()
     for edge in edges:
         if isinstance(edge, str) or len(edge) != 2:
@@ -238,41 +566,24 @@ def _edges(series, edges: Edges) -> frozenset[tuple[int, int]]:
     return frozenset(found)
 
 
-def _network(series, found, *, candidates, options, choices, hazards, criteria) -> Network:
-    names = series.names
-    return Network(
-        names=names,
-        parents={names[i]: tuple(names[j] for j in some) for i, some in enumerate(found.parents)},
-        local=dict(zip(names, found.local)),
-        optimal=found.optimal,
-        bound=found.bound,
-        gap=found.gap,
-        removed=tuple((names[source], names[target]) for source, target in found.removed),
-        evaluated=found.evaluated,
-        candidates=candidates,
-        options=options,
-        provenance=_provenance(series),
-        choices=tuple(choices.entries),
-        warnings=tuple(hazards),
-        preview=_preview(series),
-        criteria=criteria,
-    )
-
-
-def _provenance(series):
+def _provenance(series: Series) -> dict[str, Any]:
     from enmesh import __version__
 
     return {
         "enmesh": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "date": time.strftime("%Y-%m-%d"),
         "data": series.digest,
         "nodes": series.n_nodes,
         "trials": len(series.lengths),
         "samples": int(sum(series.lengths)),
         "dt": series.dt,
+        "prepared": list(series.prepared),
     }
 
 
-def _preview(series):
+def _preview(series: Series) -> dict[str, tuple[float, ...]]:
     trial = series.trials[0]
     step = max(1, len(trial) // PREVIEW)
     return {name: tuple(map(float, column[::step][:PREVIEW])) for name, column in zip(series.names, trial.T)}

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = "enmesh network 1"
+# False discovery rate that q-values are held against.
+LEVEL = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +79,10 @@ class Network:
         A thinned copy of the series for pictures, ``{name: (value, ...)}``.
     criteria
         Per node the table of the embedding criterion, where the embedding was chosen from the data.
+    together
+        Pairs that were tested for dependence within one sample: two names, value, p-value, q-value.
+    stability
+        ``{"a>b": share}`` of bootstrap networks that have an edge, where a bootstrap was made.
     """
 
     names: tuple[str, ...]
@@ -94,6 +100,8 @@ class Network:
     warnings: tuple[str, ...] = ()
     preview: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     criteria: Mapping[str, Any] = field(default_factory=dict)
+    together: tuple[tuple[str, str, float, float, float], ...] = ()
+    stability: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of edges."""
@@ -125,10 +133,14 @@ class Network:
 
     @property
     def edges(self) -> "pd.DataFrame":
-        """DataFrame with a row per edge: source, target, te, p_value, q_value, lag; strongest first."""
+        """DataFrame with a row per edge, strongest first.
+
+        Columns: source, target, te, p_value, q_value, lag (the strongest), lags (all), significant (q at most 0.05), and
+        stability (share of bootstrap networks with the edge; NaN without a bootstrap).
+        """
         import pandas as pd
 
-        columns = ["source", "target", "te", "p_value", "q_value", "lag", "lags"]
+        columns = ["source", "target", "te", "p_value", "q_value", "lag", "lags", "significant", "stability"]
         tested = {(c.source, c.target): c for c in self.candidates}
         rows = []
         for target in self.names:
@@ -136,9 +148,22 @@ class Network:
                 test = tested.get((source, target))
                 nothing = (float("nan"),) * 3 + (1, (1,))
                 rest = (test.te, test.p_value, test.q_value, test.lag, test.lags) if test else nothing
-                rows.append((source, target, *rest))
+                stability = self.stability.get(f"{source}>{target}", math.nan)
+                rows.append((source, target, *rest, bool(rest[2] <= LEVEL), stability))
         frame = pd.DataFrame(rows, columns=columns)
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
+
+    @property
+    def instantaneous(self) -> "pd.DataFrame":
+        """DataFrame of pairs that depend on each other within one sample, given all pasts: those with q at most 0.05.
+
+        Such a pair is sampled too coarsely to see which one is first, or shares a driver that was not recorded.
+        """
+        import pandas as pd
+
+        rows = [row for row in self.together if row[4] <= LEVEL]
+        frame = pd.DataFrame(rows, columns=["first", "second", "value", "p_value", "q_value"])
+        return frame.sort_values(["value", "first"], ascending=[False, True], ignore_index=True)
 
     @property
     def adjacency(self) -> np.ndarray:
@@ -159,6 +184,7 @@ class Network:
             graph.add_node(name, score=float(self.local[name]))
         for row in self.edges.itertuples():
             values = {"te": row.te, "p_value": row.p_value, "q_value": row.q_value, "lag": row.lag}
+            values["lags"] = " ".join(map(str, row.lags))
             graph.add_edge(row.source, row.target, **{key: _plain(value) for key, value in values.items()})
         return graph
 
@@ -261,6 +287,7 @@ def _revived(data: dict[str, Any]) -> dict[str, Any]:
     data["bound"] = math.inf if data["bound"] is None else float(data["bound"])
     data["choices"] = tuple(map(tuple, data["choices"]))
     data["warnings"] = tuple(map(str, data["warnings"]))
+    data["together"] = tuple((a, b, *map(float, rest)) for a, b, *rest in data.get("together", ()))
     data["preview"] = {
         name: tuple(float(_number(value)) for value in values) for name, values in data["preview"].items()
     }
@@ -289,7 +316,7 @@ def _refuse_inconsistent(network: Network) -> None:
 def _candidate(data: Mapping[str, Any]) -> Candidate:
     numbers = {name: float(_number(data[name])) for name in ("te", "p_value", "q_value")}
     null = tuple(float(_number(value)) for value in data["null"])
-    return Candidate(**{**data, **numbers, "null": null})
+    return Candidate(**{**data, **numbers, "null": null, "lags": tuple(data.get("lags", ()))})
 
 
 def _number(value: Any) -> Any:

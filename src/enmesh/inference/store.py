@@ -37,18 +37,19 @@ CREATE TABLE sessions (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, host TEXT, 
 CREATE TABLE families (run INTEGER NOT NULL, target INTEGER NOT NULL, parents TEXT NOT NULL, score REAL,
     computed INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (run, target, parents)) WITHOUT ROWID;
 CREATE TABLE tests (run INTEGER NOT NULL, source INTEGER NOT NULL, target INTEGER NOT NULL,
-    given TEXT NOT NULL, level REAL NOT NULL, te REAL, p_value REAL, null_mean REAL, nulls BLOB,
-    computed INTEGER NOT NULL DEFAULT 1, UNIQUE (run, source, target, given, level));
+    given TEXT NOT NULL, level REAL NOT NULL, surrogates INTEGER NOT NULL, te REAL,
+    p_value REAL, null_mean REAL, nulls BLOB,
+    computed INTEGER NOT NULL DEFAULT 1, UNIQUE (run, source, target, given, level, surrogates));
 CREATE TABLE pasts (run INTEGER NOT NULL, target INTEGER NOT NULL, past TEXT NOT NULL,
     computed INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (run, target)) WITHOUT ROWID;
 """
 READ_FAMILY = "SELECT score FROM families WHERE run=? AND target=? AND parents=?"
 READ_TEST = """SELECT te, p_value, nulls, null_mean FROM tests
-    WHERE run=? AND source=? AND target=? AND given=? AND level=?"""
+    WHERE run=? AND source=? AND target=? AND given=? AND level=? AND surrogates=?"""
 WRITE_FAMILY = """INSERT INTO families (run, target, parents, score) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET computed = computed + 1"""
-WRITE_TEST = """INSERT INTO tests (run, source, target, given, level, te, p_value, nulls, null_mean)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET computed = computed + 1"""
+WRITE_TEST = """INSERT INTO tests (run, source, target, given, level, surrogates, te, p_value, nulls, null_mean)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET computed = computed + 1"""
 READ_PAST = "SELECT past FROM pasts WHERE run=? AND target=?"
 WRITE_PAST = """INSERT INTO pasts (run, target, past) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET computed = computed + 1"""
@@ -123,8 +124,9 @@ class Store:
         if question.kind == "family":
             row = self._db.execute(READ_FAMILY, (self._run, *_family(question))).fetchone()
             return row and _number(row[0])
-        for level in {_link(question)[-1], FULL}:
-            row = self._db.execute(READ_TEST, (self._run, *_link(question)[:-1], level)).fetchone()
+        *link, asked, surrogates = _link(question)
+        for level in {asked, FULL}:
+            row = self._db.execute(READ_TEST, (self._run, *link, level, surrogates)).fetchone()
             if row:
                 value, p_value, null, mean = row
                 return Significance(_number(value), _number(p_value), np.frombuffer(null), _number(mean))
@@ -232,7 +234,7 @@ def _past(text: str) -> Past:
 def _link(question):
     source, target, given = question.args
     level = FULL if question.level is None else question.level
-    return int(source), int(target), " ".join(map(str, given)), level
+    return int(source), int(target), " ".join(map(str, given)), level, question.count or 0
 
 
 def _number(value):

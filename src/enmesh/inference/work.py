@@ -42,6 +42,7 @@ class Question(NamedTuple):
     kind: str
     args: tuple[Any, ...]
     level: float | None = None
+    count: int | None = None
 
     @classmethod
     def family(cls, target: int, parents: tuple[int, ...]) -> "Question":
@@ -49,9 +50,9 @@ class Question(NamedTuple):
         return cls("family", (target, parents))
 
     @classmethod
-    def test(cls, link: Link, level: float | None = None) -> "Question":
+    def test(cls, link: Link, level: float | None = None, count: int | None = None) -> "Question":
         """Ask for the test of an edge; with a level it may stop once its verdict is certain."""
-        return cls("test", link, level)
+        return cls("test", link, level, count)
 
     @classmethod
     def past(cls, target: int) -> "Question":
@@ -155,7 +156,7 @@ def _task(scorer: Any, question: Question) -> Task[Answer]:
         return (yield from scorer.find(*question.args))
     if question.kind == "family":
         return scorer.combine(*question.args, {})
-    return (yield from scorer.test(Link(*question.args), question.level))
+    return (yield from scorer.test(Link(*question.args), question.level, question.count))
 
 
 def plain(answer: Any) -> Any:

@@ -87,10 +87,11 @@ class Scorer(ABC, Generic[AnyScore]):
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         """Return the score of a family from the results of its tests; higher is better."""
 
-    def test(self, link: Link, level: float | None = None) -> Task[Significance]:
+    def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge given the target's other parents.
 
-        With a ``level`` the test goes no further than it takes to know whether its p-value is at most that.
+        With a ``level`` the test goes no further than it takes to know whether its p-value is at most that; ``count``
+        is the number of surrogates, by default that of the score.
         """
         x, y, z = self.transfers.variables([link.source], link.target, link.given)
         return ready(analytic(self.transfers, x, y, z, self.lag_choices(link.source, link.target)))
@@ -108,6 +109,10 @@ class Scorer(ABC, Generic[AnyScore]):
         """Return among how many sets of lags those of a source were chosen from the data; 1 if they were given."""
         searched = self.transfers.blocks.searched
         return comb(searched, len(self.lags(source, target))) if searched else 1
+
+    def of_target(self, target: int) -> "Scorer[Any]":
+        """Return the scorer that a target's tests are made by: this one, unless targets have their own."""
+        return self
 
     def bounds(self, candidates: Sequence[Parents]) -> "FitBounds | None":
         """Return what the score can be at most with the given candidates per target, where that is known."""

@@ -96,7 +96,7 @@ class _MITScorer(PenalisedScorer[MIT]):
             alpha,
         )
 
-    def test(self, link: Link, level: float | None = None) -> Task[Significance]:
+    def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         y, z = Lagged(link.target, 0), self._past(link.given)
         value = self.transfers.prepared(y, z).cmi(self.transfers.blocks.take(self._past([link.source])))
         dof, n = self._dof(link.target, link.source, link.given), self.transfers.blocks.n

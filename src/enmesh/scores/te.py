@@ -42,9 +42,9 @@ class _TEScorer(Scorer[TE]):
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         return self.transfers.value(parents, target)
 
-    def test(self, link: Link, level: float | None = None) -> Task[Significance]:
+    def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         score = self.score
         if score.estimator.analytic:
-            return super().test(link, level)
-        sampling = Sampling(score.surrogate, score.n_surrogates, score.seed)
+            return super().test(link, level, count)
+        sampling = Sampling(score.surrogate, count or score.n_surrogates, score.seed)
         return by_surrogates(self.transfers, (link.source,), link.target, link.given, sampling, level)

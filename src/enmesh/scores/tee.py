@@ -15,7 +15,7 @@ Collective is the paper's literal form, T - T_alpha of all parents shuffled toge
 strong one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from enmesh.data.series import Series
@@ -129,9 +129,10 @@ class _TEEScorer(Scorer[TEE]):
             penalty = max(penalty, self._largest_cost(target, tuple(parents)))
         return sum(step.value for step in steps) - penalty
 
-    def test(self, link: Link, level: float | None = None) -> Task[Significance]:
+    def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by surrogates."""
-        return by_surrogates(self.transfers, (link.source,), link.target, link.given, self._sampling, level)
+        sampling = self._sampling if count is None else replace(self._sampling, count=count)
+        return by_surrogates(self.transfers, (link.source,), link.target, link.given, sampling, level)
 
     @property
     def _is_one_piece(self) -> bool:

@@ -1,0 +1,125 @@
+"""A score of its own for each target, all on the scale of T, so that they add up to one score of a graph.
+
+Where one target is driven linearly and another is not, the test with the most power differs from target to target. The
+score of a graph is still a sum over targets, so that every search keeps its meaning; scores on the scale of 2 N T are
+divided by 2 N.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from enmesh.data.series import Series
+from enmesh.embedding import Pasts
+from enmesh.errors import InputError
+from enmesh.estimators import Estimator
+from enmesh.options import option
+from enmesh.scores.base import FitBounds, Link, Parents, Score, Scorer, Tests
+from enmesh.scores.tea import TEA
+from enmesh.scores.tee import TEE
+from enmesh.significance import Significance
+from enmesh.tasks import Task
+
+
+@option
+class PerTarget(Score):
+    """A score for each target by name: ``PerTarget({"a": TEA(...), "b": TEE(...)})``, on the scale of T, in nats.
+
+    Parameters
+    ----------
+    scores
+        ``{target: score}`` for every node; TEA and TEE, each with its embedding.
+    """
+
+    scores: Any = ()
+
+    def __init__(self, scores: Any = ()) -> None:
+        pairs = scores.items() if isinstance(scores, Mapping) else scores
+        made = tuple(sorted(((str(name), score) for name, score in pairs), key=lambda pair: pair[0]))
+        for name, score in made:
+            if not isinstance(score, (TEA, TEE)):
+                raise InputError(f"the score of {name} is {score!r}; PerTarget takes TEA and TEE")
+            if score.embedding is None:
+                raise InputError(f"the score of {name} has no embedding; give each score its own")
+        if not made:
+            raise InputError("PerTarget has no scores; give one for each node")
+        object.__setattr__(self, "scores", made)
+
+    @property
+    def estimator(self) -> Estimator:  # type: ignore[override]
+        """The estimator that costs most: one without a known null distribution, if any target has one."""
+        found = [score.estimator for _, score in self.scores]
+        return next((one for one in found if not one.analytic), found[0])
+
+    @property
+    def embedding(self) -> Pasts:  # type: ignore[override]
+        """The embedding of the first target's score; each target has its own."""
+        return self.scores[0][1].embedding
+
+    @property
+    def alpha(self) -> float:
+        """The largest confidence level of any target."""
+        return max(score.alpha for _, score in self.scores)
+
+    @property
+    def n_surrogates(self) -> int:
+        """The largest number of surrogates of any target."""
+        return max(getattr(score, "n_surrogates", 0) for _, score in self.scores)
+
+    def sentence(self) -> str:
+        """Say the score of every target, those with the same score together."""
+        groups: dict[str, list[str]] = {}
+        for name, score in self.scores:
+            how = f"{score.sentence()}, estimated with {score.estimator.sentence()}"
+            groups.setdefault(how, []).append(name)
+        said = [f"{', '.join(names)} by {how}" for how, names in groups.items()]
+        return "the score that suits it: " + "; ".join(said)
+
+    def embedded(self, pasts: Pasts) -> "PerTarget":
+        """Return the score itself: its parts have their embeddings."""
+        return self
+
+    def _scorer(self, series: Series) -> "Scorer[PerTarget]":
+        return _PerTargetScorer(self, series)
+
+
+class _PerTargetScorer(Scorer[PerTarget]):
+    def __init__(self, score: PerTarget, series: Series):
+        by_name = dict(score.scores)
+        absent = [name for name in series.names if name not in by_name]
+        if absent:
+            raise InputError(f"PerTarget lacks a score of {', '.join(absent)}; give one for each node")
+        self.score = score
+        bound = {part: part.bind(series) for part in dict.fromkeys(by_name.values())}
+        self._parts: list[Scorer[Any]] = [bound[by_name[name]] for name in series.names]
+        costly = [part for part in self._parts if not part.score.estimator.analytic]
+        self.transfers = (costly or self._parts)[0].transfers
+
+    def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
+        return self._parts[target].tests(target, parents)
+
+    def combine(self, target: int, parents: Parents, tests: Tests) -> float:
+        part = self._parts[target]
+        scale = 2 * part.transfers.blocks.n if isinstance(part.score, TEA) else 1
+        return part.combine(target, parents, tests) / scale
+
+    def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
+        return self._parts[link.target].test(link, level, count)
+
+    def lags(self, source: int, target: int) -> tuple[int, ...]:
+        return self._parts[target].lags(source, target)
+
+    def lag_choices(self, source: int, target: int) -> int:
+        return self._parts[target].lag_choices(source, target)
+
+    def of_target(self, target: int) -> Scorer[Any]:
+        return self._parts[target]
+
+    def bounds(self, candidates: Sequence[Parents]) -> FitBounds | None:
+        return None
+
+    def twin(self) -> "_PerTargetScorer":
+        twin = super().twin()
+        assert isinstance(twin, _PerTargetScorer)
+        made = {id(part): part.twin() for part in self._parts}
+        twin._parts = [made[id(part)] for part in self._parts]
+        return twin
