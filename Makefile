@@ -26,6 +26,7 @@ test-browser: .venv/ready
 lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv

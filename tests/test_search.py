@@ -137,7 +137,8 @@ def test_the_order_of_evaluation_leaves_no_trace(search):
         values = {family: table([family])[0] for family in reversed(families)}
         return np.array([values[family] for family in families])
 
-    assert search.run(table, problem) == search.run(one_by_one_backwards, problem)
+    one, other = search.run(table, problem), search.run(one_by_one_backwards, problem)
+    assert repr(one) == repr(other)  # every digit, and NaN is NaN
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=repr)
@@ -205,7 +206,7 @@ def test_the_seed_alone_decides_the_random_starts():
     runs = [
         HillClimb(restarts=3).run(table, Problem(n_nodes=9, max_parents=3, seed=s)) for s in (0, 0, 1, 2, 3)
     ]
-    assert runs[0] == runs[1]
+    assert repr(runs[0]) == repr(runs[1])
     assert len({run.evaluated for run in runs}) > 1
 
 

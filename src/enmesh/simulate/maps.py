@@ -58,6 +58,8 @@ def coupled_map(
         about 0.5 on, and then neither tells anything about the other.
     lags
         Lag l of the links, in samples: one number for all, or some of them by ``(source, target)``; the rest is 1.
+        A source without parents and noise has g(x_{n+1-l}) = x_{n+2-l}: then lag l - 1 tells as much as lag l, and no
+        estimator can separate them. Dynamic noise does.
     noise, obs_noise
         Standard deviations of the Gaussian noise on state and observation, by default 0. Logistic and tent states
         that noise pushes out of [0, 1] are reflected at its ends.
