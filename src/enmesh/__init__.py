@@ -17,7 +17,7 @@ from enmesh.embedding.choose import (
     embedding_notes,
 )
 from enmesh.errors import HazardWarning, InputError
-from enmesh.estimators import KSG, Discrete, Gaussian, Kernel, Mixed, Ordinal
+from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal
 from enmesh.inference.diagnostics import diagnose
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
@@ -51,6 +51,7 @@ __all__ = [
     "Bootstrap",
     "Cao",
     "CircularShift",
+    "Combined",
     "Criterion",
     "Discrete",
     "Embedding",
