@@ -152,17 +152,19 @@ class _PreparedCombined(Prepared):
     def _local(self, x: np.ndarray) -> np.ndarray:
         return self.members[0]._local(x)
 
-    def surrogates(self, x: np.ndarray, draw: Draw, stream: int) -> Surrogates:
-        return _CombinedSurrogates(self, x, draw, stream)
+    def surrogates(self, x: np.ndarray, draw: Draw, stream: int, choose: int = 0) -> Surrogates:
+        """Return the surrogates as all members see them; with ``choose`` each member chooses columns of its own."""
+        return _CombinedSurrogates(self, x, draw, stream, choose)
 
 
 class _CombinedSurrogates(Surrogates):
     """Answers are those of the combined test, which needs all surrogates at once."""
 
-    def __init__(self, prepared: _PreparedCombined, x: np.ndarray, draw: Draw, stream: int):
+    def __init__(self, prepared: _PreparedCombined, x: np.ndarray, draw: Draw, stream: int, choose: int):
         super().__init__(prepared, x, draw, stream)
         self._level = prepared.level
-        self._members = [member.surrogates(x, draw, stream) for member in prepared.members]
+        how = {"choose": choose} if choose else {}
+        self._members = [member.surrogates(x, draw, stream, **how) for member in prepared.members]
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         """Ask all members about x and ``count`` surrogates; waiting combines what they say."""
