@@ -563,7 +563,7 @@ def test_patterns_keep_the_level_of_the_chi_square_test():
     from scipy.stats import chi2
 
     rng = np.random.default_rng(22)
-    estimator, draws, n = em.Ordinal(), 300, 1000
+    estimator, draws, n = em.Ordinal(), 300, 5000
     limit = chi2.ppf(0.95, estimator.dof((6,), (6,), (6,)))
     found = 0
     for _ in range(draws):
