@@ -1,16 +1,18 @@
 """One battery over all estimators: naive equality, closed forms, batches, symmetry; then each one's own."""
 
+from math import factorial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import enmesh as em
-from enmesh.estimators import Estimator
+from enmesh.estimators import Estimator, combine
 from enmesh.estimators.ordinal import patterns
 from enmesh.estimators.residuals import Residuals
 from enmesh.methods import defaults_of, help_of, members
-from enmesh.options import describe
+from enmesh.options import brief, describe, restore
 from tests import naive
 
 
@@ -31,46 +33,43 @@ def conditioned(estimator, *blocks):
     return [block[estimator.reaches_back :] for block in out]
 
 
-BATTERY = {
-    "gaussian": (em.Gaussian(), lambda e, x, y, z, t: naive.gaussian_local(x, y, z)),
-    "gaussian-rank": (em.Gaussian(normalise="rank"), lambda e, x, y, z, t: naive.gaussian_local(x, y, z)),
-    "discrete": (em.Discrete(), lambda e, x, y, z, t: naive.discrete_local(x, y, z)),
-    **{
-        f"discrete-{correction}": (
-            em.Discrete(correction=correction),
-            lambda e, x, y, z, t: naive.corrected_local(x, y, z, e.correction),
-        )
-        for correction in ("miller-madow", "grassberger")
-    },
-    "kernel": (em.Kernel(width=0.7), lambda e, x, y, z, t: naive.kernel_local(x, y, z, 0.7)),
-    "kernel-theiler": (
-        em.Kernel(width=0.7, theiler=3),
-        lambda e, x, y, z, t: naive.kernel_local(x, y, z, 0.7, t, 3),
+# One line per estimator: its values, sample by sample, from the definition.
+TWINS = {
+    em.Gaussian: lambda e, x, y, z, t: naive.gaussian_local(x, y, z),
+    em.Discrete: lambda e, x, y, z, t: naive.corrected_local(x, y, z, e.correction),
+    em.Kernel: lambda e, x, y, z, t: naive.kernel_local(x, y, z, e.width, t, e.theiler),
+    em.KSG: lambda e, x, y, z, t: naive.ksg_local(
+        *(naive.residual(e.residual, z, block) for block in (x, y)), z, e.k, e.algorithm, t, e.theiler
     ),
-    "ksg1": (em.KSG(k=4), lambda e, x, y, z, t: naive.ksg_local(x, y, z, 4)),
-    "ksg2": (em.KSG(k=3, algorithm=2), lambda e, x, y, z, t: naive.ksg_local(x, y, z, 3, 2)),
-    "ksg1-theiler": (em.KSG(k=2, theiler=4), lambda e, x, y, z, t: naive.ksg_local(x, y, z, 2, 1, t, 4)),
-    "ksg2-theiler": (
-        em.KSG(algorithm=2, theiler=2),
-        lambda e, x, y, z, t: naive.ksg_local(x, y, z, 4, 2, t, 2),
-    ),
-    "ksg-rank": (em.KSG(normalise="rank"), lambda e, x, y, z, t: naive.ksg_local(x, y, z, 4)),
-    **{
-        f"ksg-{kind}": (
-            em.KSG(residual=kind),
-            lambda e, x, y, z, t: naive.ksg_local(
-                naive.residual(e.residual, z, x), naive.residual(e.residual, z, y), z, 4
-            ),
-        )
-        for kind in ("linear", "quadratic", "features")
-    },
-    "ordinal": (
-        em.Ordinal(),
-        lambda e, x, y, z, t: naive.discrete_local(x, y, z),
-    ),
-    "mixed": (em.Mixed(k=3), lambda e, x, y, z, t: naive.mixed_local(x, y, z, 3)),
+    em.Mixed: lambda e, x, y, z, t: naive.mixed_local(x, y, z, e.k),
+    em.Ordinal: lambda e, x, y, z, t: naive.discrete_local(x, y, z),
 }
+VARIANTS = [
+    em.Gaussian(),
+    em.Gaussian(normalise="rank"),
+    em.Discrete(),
+    em.Discrete(correction="miller-madow"),
+    em.Discrete(correction="grassberger"),
+    em.Kernel(width=0.7),
+    em.Kernel(width=0.7, theiler=3),
+    em.KSG(),
+    em.KSG(k=3, algorithm=2),
+    em.KSG(k=2, theiler=4),
+    em.KSG(algorithm=2, theiler=2),
+    em.KSG(normalise="rank"),
+    em.KSG(residual="linear"),
+    em.KSG(residual="quadratic"),
+    em.KSG(residual="features"),
+    em.Mixed(k=3),
+    em.Ordinal(),
+    em.Ordinal(order=2, delay=2),
+]
+BATTERY = {brief(estimator): (estimator, TWINS[type(estimator)]) for estimator in VARIANTS}
 battery = pytest.mark.parametrize("name", BATTERY)
+
+
+def test_every_estimator_has_a_naive_twin_and_joins_the_battery():
+    assert set(TWINS) == {type(estimator) for estimator in VARIANTS} == set(members(Estimator).values())
 
 
 def draw_blocks(estimator, dims, n=90, seed=0, ties=False):
@@ -149,7 +148,7 @@ def test_near_zero_for_independent_data_and_near_the_truth_for_dependent(name):
     n = 2000
     if isinstance(estimator, em.Ordinal):
         x, free = rng.normal(size=(2, n))
-        y, truth = np.exp(x), np.log(6)
+        y, truth = np.exp(x), np.log(factorial(estimator.order))
     elif estimator.discrete:
         x, noise = rng.integers(0, 2, n), rng.random(n) < 0.1
         y, truth = x ^ noise, np.log(2) + 0.1 * np.log(0.1) + 0.9 * np.log(0.9)
@@ -564,7 +563,7 @@ def test_patterns_keep_the_level_of_the_chi_square_test():
     from scipy.stats import chi2
 
     rng = np.random.default_rng(22)
-    estimator, draws, n = em.Ordinal(), 300, 1000
+    estimator, draws, n = em.Ordinal(), 300, 5000
     limit = chi2.ppf(0.95, estimator.dof((6,), (6,), (6,)))
     found = 0
     for _ in range(draws):
@@ -581,6 +580,116 @@ def test_a_source_without_patterns_is_refused():
         em.Ordinal().prepare(y).cmi(x)
     assert em.Ordinal(order=4, delay=2).reaches_back == 6
     assert em.KSG().reaches_back == 0
+
+
+# --- Combined: several tests at one level ------------------------------------------------------------------------
+
+
+def p_of(value, null):
+    return (1 + (null >= value).sum()) / (1 + len(null))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 30), st.integers(0, 29))
+def test_a_combined_test_treats_the_source_as_any_of_its_surrogates(seed, members, count, which):
+    """The level is exact because of this: exchange the source and a surrogate, and their values are exchanged."""
+    pooled = np.random.default_rng(seed).normal(size=(members, 1 + count))
+    which = 1 + which % count
+    exchanged = np.arange(1 + count)
+    exchanged[[0, which]] = which, 0
+    before, after = (np.r_[combine(p[:, 0], p[:, 1:], 0.9)] for p in (pooled, pooled[:, exchanged]))
+    np.testing.assert_allclose(after, before[exchanged], atol=1e-12)
+
+
+def test_combining_one_or_the_same_test_twice_changes_nothing():
+    rng = np.random.default_rng(24)
+    value, null = 0.8, rng.exponential(size=99)
+    for times in (1, 3):
+        joined = combine(np.full(times, value), np.tile(null, (times, 1)), 0.95)
+        np.testing.assert_allclose(joined[0], value)
+        np.testing.assert_allclose(joined[1], null)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.7])
+def test_combined_tests_of_unlike_nulls_keep_their_level(correlation):
+    """A chi-square and a normal statistic, 99 surrogates, 4,000 draws."""
+    rng = np.random.default_rng(25)
+    a, b = rng.normal(size=(2, 4000, 100))
+    b = correlation * a + np.sqrt(1 - correlation**2) * b
+    pooled = np.stack([a**2, b], axis=1)
+    for level in (0.95, 0.9):
+        found = np.mean([p_of(*combine(p[:, 0], p[:, 1:], 0.95)) <= 1 - level + 1e-12 for p in pooled])
+        assert abs(found - (1 - level)) < 3 * np.sqrt(level * (1 - level) / len(pooled))
+
+
+def one_link(kind, rng, n):
+    """A source, a target and its past: no link, a line, a parabola."""
+    x, z, e = rng.normal(size=(3, n))
+    return x, 0.8 * z + {"none": 0 * x, "line": 0.2 * x, "parabola": 0.35 * (x**2 - 1)}[kind] + e, z
+
+
+def shares_found(kind, draws, n=200, count=99, level=0.95):
+    """How often each member of the default, and both combined, find the link."""
+    estimator, rng = em.Combined(level=level), np.random.default_rng(26)
+    found = np.zeros(3)
+    for draw in range(draws):
+        blocks = one_link(kind, rng, n)
+        x, y, z = conditioned(estimator, *(block[:, None] for block in blocks))
+        plan = em.Permute().plan(x, z, starts=np.array([0, n]), span=1)
+        together = estimator.prepare(y, z)
+        for which, prepared in enumerate((*together.members, together)):
+            value, *null = prepared.surrogates(x, plan, draw).ask(0, count, itself=True)()
+            found[which] += p_of(value, np.array(null)) <= 1 - level + 1e-12
+    return found / draws
+
+
+@pytest.mark.slow
+def test_combined_keeps_its_level_and_is_near_the_better_member():
+    neighbours, line, both = shares_found("none", 500)
+    assert abs(both - 0.05) < 2 * np.sqrt(0.05 * 0.95 / 500)
+    neighbours, line, both = shares_found("line", 150)
+    assert neighbours < 0.4 < both
+    assert both > line - 0.15
+    neighbours, line, both = shares_found("parabola", 150)
+    assert line < 0.4 < both
+    assert both > neighbours - 0.15
+
+
+def test_combined_estimates_as_its_first_member_and_tests_with_all():
+    rng = np.random.default_rng(27)
+    values = rng.normal(size=(300, 2))
+    values[1:, 1] += 0.3 * values[:-1, 0]
+    series = em.Series(values)
+    combined = em.Combined(members=(em.KSG(), em.Gaussian()), level=0.95)
+    value = em.transfer_entropy(series, "x0", "x1", estimator=combined)
+    assert value == em.transfer_entropy(series, "x0", "x1")
+    asked = {"n_surrogates": 99, "seed": 1}
+    test = em.significance(series, "x0", "x1", estimator=combined, **asked)
+    alone = [em.significance(series, "x0", "x1", estimator=member, **asked) for member in combined.members]
+    expected, null = combine(np.array([t.value for t in alone]), np.stack([t.null for t in alone]), 0.95)
+    assert test.value == pytest.approx(expected, abs=1e-9)
+    np.testing.assert_allclose(test.null, null, atol=1e-9)
+    assert restore(describe(combined)) == combined
+    assert "a linear-Gaussian model at one level" in combined.sentence()
+    assert combined.references == em.KSG.references
+
+
+def test_a_linear_member_is_given_the_features_of_the_condition():
+    """y is driven by the square of z, and so is x: a line given z alone would take that for a link."""
+    rng = np.random.default_rng(28)
+    z, a, b = rng.normal(size=(3, 1000, 1))
+    x, y = z**2 + a, z**2 + b
+    fooled = em.Gaussian().prepare(y, z).cmi(x)
+    given_features = em.Combined().prepare(y, z).members[1].cmi(x)
+    assert fooled > 0.1
+    assert given_features < 0.01
+
+
+def test_a_combined_test_in_pieces_is_refused():
+    x, y, z = draw_blocks(em.KSG(), (1, 1, 1))
+    plan = em.Permute().plan(x, z, starts=np.array([0, 90]), span=1)
+    with pytest.raises(em.InputError, match="needs the source and all its surrogates in one question"):
+        em.Combined().prepare(y, z).surrogates(x, plan, 1).ask(0, 31)
 
 
 # --- Discrete: alphabets and degrees of freedom ----------------------------------------------------------
@@ -706,6 +815,18 @@ def test_degrees_of_freedom():
         (
             lambda: em.cmi(list("abc"), [1, 2, 3], estimator=em.Ordinal()),
             "x[0] holds labels, not numbers; Ordinal cannot use it, Discrete can",
+        ),
+        (
+            lambda: em.Combined(members=(em.KSG(), em.Discrete())),
+            "members must be two or more estimators of numbers, such as KSG() and Gaussian()",
+        ),
+        (
+            lambda: em.Combined(members=(em.KSG(), em.Gaussian(normalise="rank"))),
+            "members differ in normalise='rank'; give it to all members or to none",
+        ),
+        (
+            lambda: em.Combined(level=1),
+            "level=1 is not possible; give a number between 0 and 1, such as 0.99",
         ),
         (lambda: em.Discrete(arity=1), "arity=1 is not possible; give a whole number of at least 2, or None"),
         (

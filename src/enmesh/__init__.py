@@ -14,7 +14,7 @@ from enmesh.embedding.nonuniform import NonUniform
 from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import HazardWarning, InputError
-from enmesh.estimators import KSG, Discrete, Gaussian, Kernel, Mixed, Ordinal
+from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal
 from enmesh.inference.diagnostics import diagnose
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
@@ -48,6 +48,7 @@ __all__ = [
     "Bootstrap",
     "Cao",
     "CircularShift",
+    "Combined",
     "Criterion",
     "Discrete",
     "Embedding",

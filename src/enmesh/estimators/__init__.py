@@ -1,6 +1,7 @@
 """Estimators of conditional mutual information; each stands in a file of its own."""
 
 from enmesh.estimators.base import Estimator, Prepared
+from enmesh.estimators.combined import Combined, combine
 from enmesh.estimators.discrete import Discrete
 from enmesh.estimators.gaussian import Gaussian
 from enmesh.estimators.kernel import Kernel
@@ -8,4 +9,15 @@ from enmesh.estimators.ksg import KSG
 from enmesh.estimators.mixed import Mixed
 from enmesh.estimators.ordinal import Ordinal
 
-__all__ = ["KSG", "Discrete", "Estimator", "Gaussian", "Kernel", "Mixed", "Ordinal", "Prepared"]
+__all__ = [
+    "KSG",
+    "Combined",
+    "Discrete",
+    "Estimator",
+    "Gaussian",
+    "Kernel",
+    "Mixed",
+    "Ordinal",
+    "Prepared",
+    "combine",
+]

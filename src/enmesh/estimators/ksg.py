@@ -179,6 +179,11 @@ class _PreparedKSG(Prepared):
     def _engine(self, estimator: KSG) -> Any:
         return engine(estimator.device, estimator.precision, estimator.threads)
 
+    @property
+    def features(self) -> np.ndarray:
+        """What regressions on z use of it: columns beside a constant, z itself if there are none."""
+        return self.z if self._residuals is None else self._residuals.basis[:, 1:]
+
     def _seen(self, x: np.ndarray) -> np.ndarray:
         """Return x as its neighbours are to see it."""
         return x if self._residuals is None else self._residuals(x)

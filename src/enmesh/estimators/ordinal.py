@@ -37,7 +37,9 @@ class Ordinal(Estimator):
     The null is chi-square, as for `Discrete`. With ``delay=1`` a pattern shares all values but one with the pattern
     before it, so that only ``order`` patterns can follow, which `dof` takes into account. It supposes that the
     target's own past is part of the condition and that each node is told by one pattern (dimension 1: a pattern spans
-    ``order`` samples as it is); with more per node the test is conservative.
+    ``order`` samples as it is); with more per node the test is conservative. With few samples per joint pattern
+    chi-square is too small: at order 3 a test at .05 errs in .15 of cases with 500 samples, .08 with 1,200, .06 with
+    5,000. Ask by surrogates then.
 
     >>> import numpy as np
     >>> Ordinal(order=3).condition(np.array([4, 7, 9, 10, 6, 11, 3]), 0, "x")

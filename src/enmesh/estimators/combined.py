@@ -1,0 +1,180 @@
+"""Several tests of one link at one level: it passes when any of them stands out among its own surrogates.
+
+A linear test finds weak linear links that neighbours miss, neighbours find what no line shows. To ask both, each at
+half the level, is safe and wasteful: what the two see overlaps. Here the surrogates themselves say what both together
+may cost.
+
+1. Every member m measures the source as it is and each of the s surrogates: T_m(0), T_m(1) ... T_m(s). All members
+   see the same surrogates.
+2. A member's values are put on a scale of its own chance: the median of all its 1 + s values becomes 0, their quantile
+   at 1 - (1 - level) / (number of members) becomes 1. More than 1 is "passes at its share of the level".
+3. Of each of the 1 + s columns the largest over the members counts: max_m.
+
+If the source says nothing of the target, the source as it is cannot be told from its surrogates (which is what a
+surrogate test supposes): the 1 + s columns may come in any order. Steps 2 and 3 treat all columns alike, so the 1 + s
+maxima may come in any order too, and p = (1 + #{max(s) >= max(0)}) / (1 + s) has exactly the level it says, however
+the members hang together. Nothing is halved: where members agree, the quantile of the maxima falls back to that of one.
+
+To be read in nats, maxima are written on the scale of the first member: where it is the one that stands out, its
+value is the value.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from enmesh.errors import InputError
+from enmesh.estimators.base import Estimator, Prepared, Surrogates
+from enmesh.estimators.gaussian import Gaussian
+from enmesh.estimators.ksg import KSG
+from enmesh.options import option
+from enmesh.surrogates import Draw
+
+
+def combine(values: np.ndarray, nulls: np.ndarray, level: float = 0.99) -> tuple[float, np.ndarray]:
+    """Make one test of several that saw the same surrogates.
+
+    Parameters
+    ----------
+    values : (m,) array
+        What each member measures.
+    nulls : (m, s) array
+        What it measures of each surrogate, surrogates in the same order for all members.
+    level : float
+        Confidence level at which members are put on one scale: best the one that is tested at. Any gives a test of
+        the right size.
+
+    Returns
+    -------
+    value : float
+    null : (s,) array
+        To be compared as those of a single test, on the scale of the first member.
+
+    >>> import numpy as np
+    >>> value, null = combine(np.array([0.1, 9.0]), np.array([[0.0, 0.1, 0.2], [1.0, 2.0, 3.0]]))
+    >>> bool(value > null.max())  # the second member stands out
+    True
+    """
+    pooled = np.column_stack([values, nulls])
+    members, count = pooled.shape
+    ranked = np.sort(pooled, axis=1)
+    place = math.ceil(round((1 - (1 - level) / members) * count, 9))
+    place = max(1, min(place, count - 1))  # the largest would make all members' largest the same
+    middle, high = np.median(ranked, axis=1), ranked[:, place - 1]
+    spread = np.where(high > middle, high - middle, 1.0)
+    largest = ((pooled - middle[:, None]) / spread[:, None]).max(axis=0)
+    scaled = middle[0] + largest * spread[0]
+    return float(scaled[0]), scaled[1:]
+
+
+@option
+class Combined(Estimator):
+    """Several estimators whose tests are made one: a link passes when any member finds it, at one level.
+
+    As an estimate the first member speaks: `cmi` is its value. The others join in tests by surrogates. Columns are
+    scaled as the first member asks; if it takes residuals (``KSG(residual="quadratic")``), a linear member is given
+    the same features of the condition, so that what they explain does not fool it.
+
+    Parameters
+    ----------
+    members
+        Two or more estimators of numbers, the one that estimates first.
+    level
+        Confidence level at which members are put on one scale; best the score's alpha.
+    """
+
+    summary = "links that may be linear or not: neighbours and a line at one level"
+
+    members: tuple[Estimator, ...] = (KSG(residual="quadratic"), Gaussian())
+    level: float = 0.99
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "members", tuple(self.members))
+        if len(self.members) < 2 or any(m.discrete or isinstance(m, Combined) for m in self.members):
+            raise InputError(
+                "members must be two or more estimators of numbers, such as KSG() and Gaussian()"
+            )
+        if not 0 < self.level < 1:
+            raise InputError(
+                f"level={self.level!r} is not possible; give a number between 0 and 1, such as 0.99"
+            )
+        scalings = {getattr(member, "normalise", "none") == "rank" for member in self.members}
+        if len(scalings) > 1:
+            raise InputError("members differ in normalise='rank'; give it to all members or to none")
+        references = dict.fromkeys(work for member in self.members for work in member.references)
+        object.__setattr__(self, "references", tuple(references))
+
+    @property
+    def releases_gil(self) -> bool:  # type: ignore[override]
+        """Whether the first member, which takes longest, does."""
+        return self.members[0].releases_gil
+
+    @property
+    def at_once(self) -> int:
+        """As the first member."""
+        return self.members[0].at_once
+
+    def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
+        """Scale as the first member asks."""
+        return self.members[0].condition(column, index, name)
+
+    def sentence(self) -> str:
+        """Say all members."""
+        first, *others = (member.sentence() for member in self.members)
+        return f"{first}; links were tested by this and by {' and by '.join(others)} at one level"
+
+    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
+        first = self.members[0].prepare(y, z, times=times)
+        explained = getattr(first, "features", z)
+        others = [
+            member.prepare(y, explained if isinstance(member, Gaussian) else z, times=times)
+            for member in self.members[1:]
+        ]
+        return _PreparedCombined([first, *others], self.level)
+
+    def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
+        """Return the first member's."""
+        return self.members[0].entropy(x, local=local)
+
+
+class _PreparedCombined(Prepared):
+    in_one_piece: ClassVar[bool] = True
+
+    def __init__(self, members: list[Prepared], level: float):
+        super().__init__(members[0].y, members[0].z)
+        self.members, self.level = members, level
+
+    def _cmi(self, x: np.ndarray) -> np.ndarray:
+        return self.members[0]._cmi(x)
+
+    def _local(self, x: np.ndarray) -> np.ndarray:
+        return self.members[0]._local(x)
+
+    def surrogates(self, x: np.ndarray, draw: Draw, stream: int, choose: int = 0) -> Surrogates:
+        """Return the surrogates as all members see them; with ``choose`` each member chooses columns of its own."""
+        return _CombinedSurrogates(self, x, draw, stream, choose)
+
+
+class _CombinedSurrogates(Surrogates):
+    """Answers are those of the combined test, which needs all surrogates at once."""
+
+    def __init__(self, prepared: _PreparedCombined, x: np.ndarray, draw: Draw, stream: int, choose: int):
+        super().__init__(prepared, x, draw, stream)
+        self._level = prepared.level
+        how = {"choose": choose} if choose else {}
+        self._members = [member.surrogates(x, draw, stream, **how) for member in prepared.members]
+
+    def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
+        """Ask all members about x and ``count`` surrogates; waiting combines what they say."""
+        if first or not itself:
+            raise InputError("a combined test needs the source and all its surrogates in one question")
+        asked = [member.ask(first, count, itself) for member in self._members]
+
+        def answers() -> np.ndarray:
+            said = np.stack([answer() for answer in asked])
+            value, null = combine(said[:, 0], said[:, 1:], self._level)
+            return np.concatenate([[value], null])
+
+        return answers
