@@ -1,12 +1,13 @@
 """Compiled counting of joint states."""
 
 import numpy as np
-from numba import njit
+
+from enmesh.compiled import allocating_kernel
 
 BLOCK = 2048
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def count_states(values, rows, nodes, lags, arities):
     """Count the joint states, mixed radix, of ``values[nodes, rows - lags]``; ``values (node, time)`` are codes.
 

@@ -4,13 +4,14 @@ Parents come as flat positions: those of node i are ``drivers[offsets[i]:offsets
 """
 
 import numpy as np
-from numba import njit
+
+from enmesh.compiled import allocating_kernel
 
 MAX_STATE = 1e6
 MAX_STEPS = 100_000
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _reflected(x):
     if 0.0 <= x <= 1.0:
         return x
@@ -18,12 +19,12 @@ def _reflected(x):
     return min(folded, 2.0 - folded)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _unit_map(x, tent, r):
     return r * min(x, 1.0 - x) if tent else r * x * (1.0 - x)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def unit_map_orbit(start, noise, tent, r, coupling, offsets, drivers):
     """Return the orbit of coupled logistic or tent maps, kept in [0, 1]; ``r`` is the slope of a tent."""
     states = np.empty((len(noise) + 1, len(start)))
@@ -42,7 +43,7 @@ def unit_map_orbit(start, noise, tent, r, coupling, offsets, drivers):
     return states
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def henon_orbit(start, noise, a, b, coupling, offsets, drivers):
     """Return the orbit of coupled Henon maps, coordinates ``(x_0, y_0, x_1, y_1, ...)``."""
     states = np.empty((len(noise) + 1, len(start)))
@@ -65,7 +66,7 @@ def henon_orbit(start, noise, a, b, coupling, offsets, drivers):
     return states
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def linear_orbit(start, noise, matrix):
     """Return the orbit of x' = matrix x + noise."""
     states = np.empty((len(noise) + 1, len(start)))
@@ -79,7 +80,7 @@ def linear_orbit(start, noise, matrix):
     return states
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def table_orbit(start, uniforms, tables, origins, widths, arity, own, offsets, drivers):
     """Return the orbit of finite-state nodes that draw from conditional probability tables.
 
@@ -102,7 +103,7 @@ def table_orbit(start, uniforms, tables, origins, widths, arity, own, offsets, d
     return states
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _velocity(x, rossler, parameters, coupling, offsets, drivers, out):
     """Write the velocities of diffusively coupled Lorenz and Rossler systems into ``out``, ``(M, 3)``."""
     for i in range(len(x)):
@@ -132,7 +133,7 @@ STAGES = np.array(
 ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, drivers):
     """Write the state one step of length ``h`` after ``x`` into ``new``; return its error in tolerances.
 
@@ -157,7 +158,7 @@ def _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, dr
     return np.sqrt(total / (3 * m))
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offsets, drivers):
     """Return samples of coupled flows every ``dt``, integrated with steps of adaptive length.
 
