@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import enmesh
 from enmesh import compiled
+from enmesh.cli import warm
 
 COUNT = """
 import numpy as np
@@ -62,3 +64,35 @@ def test_functions_of_others_are_not_reported(caplog):
         assert njit(lambda a: a + 1)(np.int64(1)) == 2
     assert compiled.notice.compiled == before
     assert not caplog.records
+
+
+@pytest.mark.parametrize("name", warm.KERNELS)
+def test_warming_does_what_needs_its_kernels(name, monkeypatch):
+    """Every piece of work reaches compiled code, which is there afterwards."""
+    monkeypatch.setattr(compiled.notice, "quiet", False)
+    warm._warmed(name)
+    again = warm._warmed(name)
+    assert again.name == name
+    assert again.compiled == 0
+    assert again.kept
+
+
+def test_warm_says_where_kernels_cannot_be_kept(monkeypatch):
+    monkeypatch.setattr(compiled.notice, "unkept", True)
+    monkeypatch.setattr(warm, "_warmed", lambda name: warm.Warmed(name, 1.0, 1, False))
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", _Here)
+    with pytest.raises(enmesh.InputError, match="set NUMBA_CACHE_DIR"):
+        warm.warm()
+
+
+class _Here:
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        pass
+
+    map = staticmethod(map)

@@ -3,9 +3,12 @@
 import os
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from enmesh.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Warmed(NamedTuple):
@@ -53,7 +56,7 @@ def _warmed(name: str) -> Warmed:
     return Warmed(name, time.perf_counter() - start, len(notice.compiled) - before, not notice.unkept)
 
 
-def _blocks():
+def _blocks() -> tuple["np.ndarray", ...]:
     import numpy as np
 
     x, y, z = np.random.default_rng(0).normal(size=(3, 1000, 1))
@@ -82,23 +85,30 @@ def _kernel() -> None:
 
 
 def _local_permutation() -> None:
-    from enmesh import LocalPermute, significance
+    from enmesh import Gaussian, LocalPermute, Series, significance
 
-    significance(_systems(), "a", "b", surrogate=LocalPermute(), n_surrogates=1)
+    x, y, _, _ = _blocks()
+    pair = Series([*zip(x[:, 0], y[:, 0])])
+    significance(pair, 0, 1, estimator=Gaussian(), surrogate=LocalPermute(), n_surrogates=1)
 
 
 def _discrete() -> None:
+    import numpy as np
+
     from enmesh import Discrete, Series, transfer_entropy
 
-    transfer_entropy(Series((_systems().values > 0.5).astype(int)), 0, 1, estimator=Discrete())
+    states = np.random.default_rng(0).integers(0, 2, size=(1000, 2))
+    transfer_entropy(Series(states), 0, 1, estimator=Discrete())
 
 
-def _systems():
+def _systems() -> None:
     from enmesh import simulate
 
-    simulate.var({"b": ["a"]}, n=50)
-    simulate.coupled_flow({"b": ["a"]}, n=50, system="lorenz")
-    return simulate.coupled_map({"b": ["a"]}, n=200)
+    graph = {"b": ["a"]}
+    simulate.var(graph, n=50)
+    simulate.coupled_flow(graph, n=50, system="lorenz")
+    simulate.coupled_map(graph, n=50)
+    simulate.coupled_map(graph, n=50, map="henon", coupling=0.05)
 
 
 # The longest first, so that two processes are done at about the same time.

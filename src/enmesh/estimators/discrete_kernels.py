@@ -26,7 +26,8 @@ def count_states(values, rows, nodes, lags, arities):
         while rows[stop - 1] - rows[start] != stop - 1 - start:  # a trial or a gap ends in this block
             stop = start + (stop - start) // 2
         width = stop - start
-        codes[:width] = 0
+        for k in range(width):
+            codes[k] = 0
         for c in range(len(nodes)):
             first = rows[start] - lags[c]
             column = values[nodes[c], first : first + width]

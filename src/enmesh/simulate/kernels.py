@@ -5,13 +5,20 @@ Parents come as flat positions: those of node i are ``drivers[offsets[i]:offsets
 
 import numpy as np
 
-from enmesh.compiled import allocating_kernel
+from enmesh.compiled import allocating_kernel, part
 
 MAX_STATE = 1e6
 MAX_STEPS = 100_000
 
 
-@allocating_kernel
+@part
+def _copy(values, row):
+    """Write ``values`` into a row; as an assignment it would take seconds to compile, for the sake of its error."""
+    for i in range(len(values)):
+        row[i] = values[i]
+
+
+@part
 def _reflected(x):
     if 0.0 <= x <= 1.0:
         return x
@@ -19,7 +26,7 @@ def _reflected(x):
     return min(folded, 2.0 - folded)
 
 
-@allocating_kernel
+@part
 def _unit_map(x, tent, r):
     return r * min(x, 1.0 - x) if tent else r * x * (1.0 - x)
 
@@ -28,7 +35,7 @@ def _unit_map(x, tent, r):
 def unit_map_orbit(start, noise, tent, r, coupling, offsets, drivers):
     """Return the orbit of coupled logistic or tent maps, kept in [0, 1]; ``r`` is the slope of a tent."""
     states = np.empty((len(noise) + 1, len(start)))
-    states[0] = start
+    _copy(start, states[0])
     for n in range(len(noise)):
         x = states[n]
         for i in range(len(start)):
@@ -47,7 +54,7 @@ def unit_map_orbit(start, noise, tent, r, coupling, offsets, drivers):
 def henon_orbit(start, noise, a, b, coupling, offsets, drivers):
     """Return the orbit of coupled Henon maps, coordinates ``(x_0, y_0, x_1, y_1, ...)``."""
     states = np.empty((len(noise) + 1, len(start)))
-    states[0] = start
+    _copy(start, states[0])
     for n in range(len(noise)):
         x = states[n]
         for i in range(len(a)):
@@ -70,7 +77,7 @@ def henon_orbit(start, noise, a, b, coupling, offsets, drivers):
 def linear_orbit(start, noise, matrix):
     """Return the orbit of x' = matrix x + noise."""
     states = np.empty((len(noise) + 1, len(start)))
-    states[0] = start
+    _copy(start, states[0])
     for n in range(len(noise)):
         for i in range(len(start)):
             total = noise[n, i]
@@ -88,7 +95,7 @@ def table_orbit(start, uniforms, tables, origins, widths, arity, own, offsets, d
     digits own state (if ``own``), then the parents' states.
     """
     states = np.empty((len(uniforms) + 1, len(start)), np.int64)
-    states[0] = start
+    _copy(start, states[0])
     for n in range(len(uniforms)):
         x = states[n]
         for i in range(len(start)):
@@ -103,7 +110,7 @@ def table_orbit(start, uniforms, tables, origins, widths, arity, own, offsets, d
     return states
 
 
-@allocating_kernel
+@part
 def _velocity(x, rossler, parameters, coupling, offsets, drivers, out):
     """Write the velocities of diffusively coupled Lorenz and Rossler systems into ``out``, ``(M, 3)``."""
     for i in range(len(x)):
@@ -133,7 +140,7 @@ STAGES = np.array(
 ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 
 
-@allocating_kernel
+@part
 def _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, drivers):
     """Write the state one step of length ``h`` after ``x`` into ``new``; return its error in tolerances.
 
@@ -167,7 +174,7 @@ def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offse
     """
     m = len(rossler)
     states = np.full((len(noise) + 1, 3 * m), np.nan)
-    states[0] = start
+    _copy(start, states[0])
     x, new, k = start.copy().reshape(m, 3), np.empty((m, 3)), np.empty((7, m, 3))
     usual = dt / 8
     for n in range(len(noise)):
@@ -181,16 +188,30 @@ def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offse
                 longer = h * min(5.0, 0.9 * max(error, 1e-10) ** -0.2)
                 usual = max(usual, longer) if last else longer
                 done = dt if last else done + h
-                x[:] = new
-                k[0] = k[6]
+                for i in range(m):
+                    _copy(new[i], x[i])
+                    _copy(k[6, i], k[0, i])
             else:  # an error that is not finite comes here too
                 usual = h * (max(0.2, 0.9 * error**-0.2) if error < np.inf else 0.2)
             steps += 1
-            if np.abs(x).max() > MAX_STATE:  # the nodes that did run away are the ones without a value
-                states[n + 1] = np.where(np.abs(x) > MAX_STATE, np.nan, x).reshape(3 * m)
+            if _ran_away(x, states[n + 1]) or steps > MAX_STEPS:
                 return states
-            if steps > MAX_STEPS:
-                return states
-        x += noise[n].reshape(m, 3)
-        states[n + 1] = x.reshape(3 * m)
+        for i in range(m):
+            for c in range(3):
+                x[i, c] += noise[n, 3 * i + c]
+            _copy(x[i], states[n + 1, 3 * i : 3 * i + 3])
     return states
+
+
+@part
+def _ran_away(x, row):
+    """Whether the state has run away; if so it goes into ``row``, where the nodes that did have no value."""
+    away = False
+    for i in range(len(x)):
+        for c in range(3):
+            away |= abs(x[i, c]) > MAX_STATE
+    if away:
+        for i in range(len(x)):
+            for c in range(3):
+                row[3 * i + c] = np.nan if abs(x[i, c]) > MAX_STATE else x[i, c]
+    return away
