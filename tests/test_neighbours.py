@@ -194,3 +194,13 @@ def test_a_batch_that_no_list_has_room_for_is_asked_of_trees(monkeypatch):
     monkeypatch.setattr(cpu, "MEMORY", 1)
     monkeypatch.setattr(model, "for_lists", lambda problem, b: pytest.fail("there is no room for lists"))
     np.testing.assert_array_equal(whole, cpu.Neighbours(y, z).ksg(x, 4))
+
+
+@pytest.mark.parametrize("b", [1, 4, 31, 33, 70])
+def test_a_mixture_of_unlike_questions_is_answered_as_one_by_one(strategy, b):
+    """Lags and surrogates of several sources come in one batch."""
+    x, y, z = sample(12, 120, 1, 1, 2, b=b)
+    x *= np.logspace(-3, 3, b)[:, None, None]
+    whole = cpu.Neighbours(y, z).ksg(x, 4)
+    each = [cpu.Neighbours(y, z).ksg(x[s : s + 1], 4) for s in range(b)]
+    np.testing.assert_array_equal(whole, np.concatenate(each, axis=1))

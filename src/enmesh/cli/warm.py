@@ -97,7 +97,7 @@ def _discrete() -> None:
 
     from enmesh import Discrete, Series, transfer_entropy
 
-    states = np.random.default_rng(0).integers(0, 2, size=(1000, 2))
+    states = np.random.default_rng(0).integers(0, 2, size=(100_001, 2))  # a long series
     transfer_entropy(Series(states), 0, 1, estimator=Discrete())
 
 

@@ -10,19 +10,27 @@ Two strategies give the same counts:
 Which of them answers is decided by a model of what they cost (`model`). Only the speed depends on it.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.neighbours import model, tree
 
+if TYPE_CHECKING:
+    from enmesh.neighbours.lists import Points
+
 MEMORY = 320 << 20  # bytes of x that are kept in walking order at once
 _PER_NUMBER = 10  # bytes of a number of x in walking order: exact and rounded
 
 Grown = tuple[np.ndarray, tree.Tree] | None
+Ask = Callable[[np.ndarray, np.ndarray], None]  # one x (n, d), where its counts (kinds, n) go
+Walk = Callable[
+    [Any, np.ndarray, int, int], None
+]  # codes of a batch, where its counts go, from and to which point
 
 
 class Neighbours:
@@ -117,7 +125,7 @@ class Neighbours:
         n_xyz, n_xz = self._answer(x, 2, ask, walk, problem)
         return n_xyz, n_xz, np.tile(n_yz, (len(x), 1)), np.tile(n_z, (len(x), 1))
 
-    def _answer(self, x: np.ndarray, kinds: int, ask, walk, problem: model.Problem) -> np.ndarray:
+    def _answer(self, x: np.ndarray, kinds: int, ask: Ask, walk: Walk, problem: model.Problem) -> np.ndarray:
         """Return (kinds, b, n) counts by ``ask(x[s], out)`` and ``walk(codes, out, lo, hi)``, as the model says."""
         x = np.ascontiguousarray(x, dtype=np.float64)
         b, n, width = x.shape
@@ -130,7 +138,7 @@ class Neighbours:
             ask(x[s], out[:, s])
         return out
 
-    def _walk(self, x: np.ndarray, out: np.ndarray, most: int, walk) -> None:
+    def _walk(self, x: np.ndarray, out: np.ndarray, most: int, walk: Walk) -> None:
         """Fill ``out[:, : len(x)]`` by lists, for at most so many questions at a time as memory allows."""
         from enmesh.neighbours import lists
 
@@ -144,10 +152,12 @@ class Neighbours:
                 out[:, s : s + len(some)] = counts
 
     @cached_property
-    def _listed(self):
+    def _listed(self) -> "Points":
         """What lists are made from: the tree over z, y and z in its order, and what is not to be compared."""
         from enmesh.neighbours import lists
 
+        if self._z_tree is None:
+            raise ValueError("lists are made around a condition z, and there is none")
         z, index = self._z_tree
         y, widths = self.y[index.order], (self.y.shape[1], z.shape[1])
         return lists.Points(index, y, z[index.order], *widths, self.times, self.theiler)
@@ -174,7 +184,7 @@ class Neighbours:
         _, start, stop = self._windows
         return bool((stop - start == 1).all())
 
-    def _grow(self, *blocks: np.ndarray) -> list[Grown]:
+    def _grow(self, *blocks: np.ndarray) -> list[Any]:
         """Pair each block of points with a tree over it; one without axes is None."""
 
         def plant(points: np.ndarray) -> Grown:
@@ -185,7 +195,7 @@ class Neighbours:
         with ThreadPoolExecutor(self.threads) as pool:
             return list(pool.map(plant, blocks))
 
-    def _share(self, work, *args) -> None:
+    def _share(self, work: Callable[..., None], *args: Any) -> None:
         """Run ``work(*args, lo, hi)`` over all points, in pieces when there are threads to share them."""
         n = len(self.y)
         if self.threads == 1:

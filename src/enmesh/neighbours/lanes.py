@@ -16,7 +16,7 @@ FLOATS = 8  # float64 numbers in a vector
 SHORTS = 32  # int16 numbers in a vector
 
 
-def aligned(size, dtype):
+def aligned(size: int, dtype: type) -> np.ndarray:
     """Uninitialised flat array that starts on a cache line, so that no vector straddles two."""
     line = 64
     room = np.empty(size * np.dtype(dtype).itemsize + line, np.uint8)

@@ -129,7 +129,7 @@ class Room(NamedTuple):
     floats: np.ndarray
 
 
-def encode(x, order):
+def encode(x: np.ndarray, order: np.ndarray) -> Codes:
     """Codes of x (b, n, d) for a tree with this ``order``.
 
     The unit is set by the spread of all but the most extreme thousandth of the values, which are clipped.
@@ -382,9 +382,10 @@ def _kth(codes, here, base, dims, near, q, k, best, seen):
 
 
 @part
-def _refine(points, x, here, base, p, near, seen, total, k, algorithm, lanes):
+def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
     """Exact k nearest joint neighbours of each lane, among the entries seen."""
     exact, codes, best, who, order = x.exact, x.codes, lanes.best, lanes.who, points.tree.order
+    near, seen = block.near, block.seen
     y, z, dy, dz, row, dims = points.y, points.z, points.dy, points.dz, near.row, x.dims
     for h in range(SHORTS * k):
         best[h], who[h] = np.inf, -1
@@ -581,7 +582,7 @@ def _settle(points, x, g, q, k, algorithm, block, lanes):
         return takes
     if x.bound == EDGE:
         total = _unclip(x, here, after(lanes.codes, (k - 1) * SHORTS), near, q, seen, total)
-    _refine(points, x, here, base, p, near, seen, total, k, algorithm, lanes)
+    _refine(points, x, here, base, p, block, total, k, algorithm, lanes)
     most = _radii(points, x, here, base, p, near, k, algorithm, lanes)
     if x.bound == EDGE and max(takes, most) > reach:
         return max(takes, most)
