@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enmesh.neighbours import cpu, engine
+from enmesh.neighbours import cpu, engine, model
 from tests import naive
 
 
@@ -38,11 +38,11 @@ def test_box_counts_equal_naive(device, b, dims, theiler):
         np.testing.assert_array_equal([g[s] for g in got], naive.box_counts(x[s], y, z, 0.5, theiler=theiler))
 
 
-@pytest.fixture(params=["trees", "lists", "race"])
+@pytest.fixture(params=["trees", "lists", "both"])
 def strategy(request, monkeypatch):
-    """Each way of counting on the CPU, whatever the size of the problem."""
-    monkeypatch.setattr(cpu, "FEW", 10**9 if request.param == "trees" else 1)
-    monkeypatch.setattr(cpu, "SMALL", 10 if request.param == "race" else 10**9)
+    """Each way of counting on the CPU, whatever the model says."""
+    share = {"trees": 0, "lists": 1, "both": 0.5}[request.param]
+    monkeypatch.setattr(model, "for_lists", lambda problem, b: int(share * b))
 
 
 def drawn(kind, shape, rng):
@@ -116,7 +116,7 @@ def test_threads_and_batches_change_nothing(strategy):
 def test_batches_larger_than_memory_allows_are_split(strategy, monkeypatch):
     x, y, z = sample(8, 100, 2, 1, 2, b=70)
     whole = cpu.Neighbours(y, z).ksg(x, 4), cpu.Neighbours(y, z).within(x, 1.0)
-    monkeypatch.setattr(cpu, "_CODES", 1)
+    monkeypatch.setattr(cpu, "MEMORY", 100 * 2 * 32 * 10)  # one group of questions
     np.testing.assert_array_equal(whole[0], cpu.Neighbours(y, z).ksg(x, 4))
     np.testing.assert_array_equal(whole[1], cpu.Neighbours(y, z).within(x, 1.0))
 
@@ -154,3 +154,53 @@ def test_large_trees_against_an_independent_search():
     for counts, block in ((n_xz, np.hstack([x[0], z])), (n_yz, np.hstack([y, z])), (n_z, z)):
         want = cKDTree(block).query_ball_point(block, eps, p=np.inf, return_length=True) - 1
         np.testing.assert_array_equal(counts[0], want)
+
+
+def test_the_model_chooses_lists_for_many_questions_and_trees_for_few():
+    for dx in (1, 3, 6):
+        for n in (1_000, 10_000):
+            problem = model.Problem(n, dx, 1, 3, k=4)
+            assert model.for_lists(problem, 1) == 0
+            assert model.for_lists(problem, 192) == 192
+    assert model.for_lists(model.Problem(1_000_000, 1, 1, 1, k=4), 400) == 0
+
+
+@given(
+    n=st.integers(2, 10**6),
+    dims=st.tuples(st.integers(1, 8), st.integers(1, 3), st.integers(1, 12)),
+    b=st.integers(model.FEW, 2000),
+    k=st.integers(1, 30),
+)
+def test_the_model_never_expects_more_than_the_better_strategy_alone(n, dims, b, k):
+    problem = model.Problem(n, *dims, k=k)
+    spent, listed = model.cost(problem), model.for_lists(problem, b)
+    assert listed in (0, b, b - b % model.GROUP)
+    assert model._mixed(spent, listed, b) <= min(b * spent.question, model._mixed(spent, b, b))
+    assert listed == model.for_lists(problem, b)
+
+
+def test_the_choice_can_be_seen(caplog):
+    x, y, z = sample(10, 400, 1, 1, 2, b=40)
+    with caplog.at_level("DEBUG", logger="enmesh.neighbours"):
+        cpu.Neighbours(y, z).ksg(x, 4)
+    (record,) = caplog.records
+    assert "n=400, dx=1, dy=1, dz=2, k=4" in record.message
+    assert "40 questions" in record.message
+
+
+def test_a_batch_that_no_list_has_room_for_is_asked_of_trees(monkeypatch):
+    x, y, z = sample(11, 80, 2, 1, 1, b=33)
+    whole = cpu.Neighbours(y, z).ksg(x, 4)
+    monkeypatch.setattr(cpu, "MEMORY", 1)
+    monkeypatch.setattr(model, "for_lists", lambda problem, b: pytest.fail("there is no room for lists"))
+    np.testing.assert_array_equal(whole, cpu.Neighbours(y, z).ksg(x, 4))
+
+
+@pytest.mark.parametrize("b", [1, 4, 31, 33, 70])
+def test_a_mixture_of_unlike_questions_is_answered_as_one_by_one(strategy, b):
+    """Lags and surrogates of several sources come in one batch."""
+    x, y, z = sample(12, 120, 1, 1, 2, b=b)
+    x *= np.logspace(-3, 3, b)[:, None, None]
+    whole = cpu.Neighbours(y, z).ksg(x, 4)
+    each = [cpu.Neighbours(y, z).ksg(x[s : s + 1], 4) for s in range(b)]
+    np.testing.assert_array_equal(whole, np.concatenate(each, axis=1))

@@ -1,12 +1,13 @@
 """Compiled counting of joint states."""
 
 import numpy as np
-from numba import njit
+
+from enmesh.compiled import allocating_kernel
 
 BLOCK = 2048
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def count_states(
     values: np.ndarray, rows: np.ndarray, nodes: np.ndarray, lags: np.ndarray, arities: np.ndarray
 ) -> np.ndarray:
@@ -27,7 +28,8 @@ def count_states(
         while rows[stop - 1] - rows[start] != stop - 1 - start:  # a trial or a gap ends in this block
             stop = start + (stop - start) // 2
         width = stop - start
-        codes[:width] = 0
+        for k in range(width):
+            codes[k] = 0
         for c in range(len(nodes)):
             first = rows[start] - lags[c]
             column = values[nodes[c], first : first + width]

@@ -6,6 +6,8 @@ return counts for a batch of x. See `enmesh.neighbours.cpu` and `enmesh.neighbou
 
 import functools
 import logging
+from collections.abc import Callable
+from typing import Any
 
 from enmesh.errors import InputError
 
@@ -28,18 +30,18 @@ def check_threads(threads: int) -> None:
         raise InputError(f"threads={threads!r} is not possible; give a whole number of at least 1")
 
 
-def engine(device: str, precision: str = "double", threads: int = 1):
+def engine(device: str, precision: str = "double", threads: int = 1) -> Callable[..., Any]:
     """Return the ``Neighbours`` of a device; imported here so that only its users pay for it.
 
     ``precision`` is that of distances on a GPU, the CPU's are always double; ``threads`` are the CPU's.
     """
     if chosen(device) == "cpu":
-        from enmesh.neighbours.cpu import Neighbours
+        from enmesh.neighbours import cpu
 
-        return functools.partial(Neighbours, threads=threads)
-    from enmesh.neighbours.cuda import Neighbours
+        return functools.partial(cpu.Neighbours, threads=threads)
+    from enmesh.neighbours import cuda
 
-    return functools.partial(Neighbours, precision=precision)
+    return functools.partial(cuda.Neighbours, precision=precision)
 
 
 def at_once(device: str) -> int:

@@ -5,16 +5,18 @@ counts). Here the vectors are explicit: a variable holds `FLOATS` float64 or `SH
 and every function below is one or two instructions on all of them. None of them rounds but `subtract` and `gap`.
 """
 
+import operator
+
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 FLOATS = 8  # float64 numbers in a vector
 SHORTS = 32  # int16 numbers in a vector
 
 
-def aligned(size, dtype):
+def aligned(size: int, dtype: type) -> np.ndarray:
     """Uninitialised flat array that starts on a cache line, so that no vector straddles two."""
     line = 64
     room = np.empty(size * np.dtype(dtype).itemsize + line, np.uint8)
@@ -66,33 +68,88 @@ def _compare(builder, sign, kind, a, b):
     return builder.fcmp_ordered(sign, a, b) if _is_float(kind) else builder.icmp_signed(sign, a, b)
 
 
+class _Flat(types.Type):
+    def __init__(self, dtype):
+        self.dtype = dtype
+        super().__init__(name=f"Flat({dtype})")
+
+
+@register_model(_Flat)
+class _FlatModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+
+
+@intrinsic
+def flat(typingctx, array):
+    """The memory of a contiguous array, read and written by one index.
+
+    It has neither a length nor a count of its users, and no index is negative: a fraction of the code to compile.
+    """
+
+    def generate(context, builder, signature, args):
+        return context.make_array(signature.args[0])(context, builder, args[0]).data
+
+    return (_Flat(array.dtype)(array), generate) if array.layout == "C" else None
+
+
+@intrinsic
+def after(typingctx, memory, offset):
+    """Flat memory from ``offset`` on."""
+    return memory(memory, offset), _element
+
+
+@type_callable(operator.getitem)
+def _type_read(context):
+    return lambda memory, index: memory.dtype if isinstance(memory, _Flat) else None
+
+
+@type_callable(operator.setitem)
+def _type_write(context):
+    return lambda memory, index, value: types.void if isinstance(memory, _Flat) else None
+
+
+@lower_builtin(operator.getitem, _Flat, types.Integer)
+def _read(context, builder, signature, args):
+    return builder.load(_element(context, builder, signature, args))
+
+
+@lower_builtin(operator.setitem, _Flat, types.Integer, types.Any)
+def _write(context, builder, signature, args):
+    value = context.cast(builder, args[2], signature.args[2], signature.args[0].dtype)
+    builder.store(value, _element(context, builder, signature, args))
+    return context.get_dummy_value()
+
+
+def _element(context, builder, signature, args):
+    return builder.gep(args[0], [context.cast(builder, args[1], signature.args[1], types.intp)])
+
+
 def _pointer(context, builder, signature, args):
-    """Address of ``array[offset]`` as a pointer to a vector."""
-    array_type, array, offset = signature.args[0], args[0], args[1]
-    data = context.make_array(array_type)(context, builder, array).data
-    position = context.cast(builder, offset, signature.args[1], types.intp)
-    return builder.bitcast(builder.gep(data, [position]), _KINDS[array_type.dtype].vector.as_pointer())
+    """Address of ``memory[offset]`` as a pointer to a vector."""
+    vector = _KINDS[signature.args[0].dtype].vector
+    return builder.bitcast(_element(context, builder, signature, args), vector.as_pointer())
 
 
 @intrinsic
-def load(typingctx, array, offset):
-    """Consecutive numbers of a flat contiguous array from ``offset`` on."""
+def load(typingctx, memory, offset):
+    """Consecutive numbers from ``offset`` on."""
 
     def generate(context, builder, signature, args):
-        return builder.load(_pointer(context, builder, signature, args), align=array.dtype.bitwidth // 8)
+        return builder.load(_pointer(context, builder, signature, args), align=memory.dtype.bitwidth // 8)
 
-    return _KINDS[array.dtype](array, offset), generate
+    return _KINDS[memory.dtype](memory, offset), generate
 
 
 @intrinsic
-def store(typingctx, array, offset, value):
-    """Write the vector to a flat contiguous array from ``offset`` on."""
+def store(typingctx, memory, offset, value):
+    """Write the vector from ``offset`` on."""
 
     def generate(context, builder, signature, args):
-        builder.store(args[2], _pointer(context, builder, signature, args), align=array.dtype.bitwidth // 8)
+        builder.store(args[2], _pointer(context, builder, signature, args), align=memory.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
-    return types.void(array, offset, value), generate
+    return types.void(memory, offset, value), generate
 
 
 @intrinsic
@@ -219,6 +276,16 @@ def smallest(typingctx, a):
         return _call(builder, f"llvm.vector.reduce.{name}.{_suffix(a)}", a.vector.element, [args[0]])
 
     return a.element(a), generate
+
+
+@intrinsic
+def pick(typingctx, a, lane):
+    """The number in one lane."""
+
+    def generate(context, builder, signature, args):
+        return builder.extract_element(*args)
+
+    return a.element(a, lane), generate
 
 
 @intrinsic

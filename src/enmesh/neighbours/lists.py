@@ -12,21 +12,24 @@ Lists live for one block of neighbouring points at a time; one that proves too s
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from enmesh.compiled import inlined, kernel, part
 from enmesh.neighbours.lanes import (
     FLOATS,
     SHORTS,
+    after,
     aligned,
     at_most,
     bits,
     both,
     either,
     first,
+    flat,
     gap,
     larger,
     largest,
     load,
+    pick,
     smaller,
     splat,
     store,
@@ -34,6 +37,7 @@ from enmesh.neighbours.lanes import (
     tally,
     unlike,
 )  # fmt: skip
+from enmesh.neighbours.tree import STACK, Tree, flat_tree
 
 TOP = 32767  # the largest code of a distance; stands for itself and everything above
 EDGE = 16383  # codes of x lie between -EDGE and EDGE
@@ -44,6 +48,7 @@ _SLACK = 2  # codes by which a distance no larger than another may seem larger
 _BLOCK = 16  # points whose lists are alive at once
 _GROWTH = 2.0  # at most, of a list radius that proved too short
 _MEMORY = 16  # points over which the list radius is learnt
+_MARGIN = 1.1  # times which it is taken
 
 
 class Codes(NamedTuple):
@@ -52,24 +57,79 @@ class Codes(NamedTuple):
     exact: np.ndarray  # flat (group, n, SHORTS, d) float64, points in tree order
     codes: np.ndarray  # flat (group, n, d, SHORTS) int16, points in tree order
     scale: float  # codes per unit of distance
-    shape: tuple  # (b, n, d)
+    b: int  # questions
+    n: int  # points
+    dims: int
     bound: int  # codes at or beyond it may have been clipped
+
+
+class Points(NamedTuple):
+    """What lists are made from, in the order of the tree over z."""
+
+    tree: Tree  # over z
+    y: np.ndarray  # (n, dy)
+    z: np.ndarray  # (n, dz)
+    dy: int
+    dz: int
+    times: np.ndarray  # (n,) in the original order
+    theiler: int  # pairs no farther apart in time are left out
 
 
 class List(NamedTuple):
     """Neighbour lists of a block of points, one after the other, each roughly from near to far."""
 
-    y: np.ndarray  # distance in y, exact
-    z: np.ndarray  # distance in z, exact
-    y_code: np.ndarray  # the same, rounded
-    z_code: np.ndarray
+    y: np.ndarray  # rounded distance in y
+    z: np.ndarray  # rounded distance in z
     row: np.ndarray  # tree position of the neighbour
-    low: np.ndarray  # smallest max(y_code, z_code) from each chunk on
+    low: np.ndarray  # smallest max(y, z) from each chunk on
     at: np.ndarray  # start of each point's list
     size: np.ndarray  # and its length
 
 
-def encode(x, order):
+class Lanes(NamedTuple):
+    """Working memory of one walk: one column or stretch for each question of a group."""
+
+    codes: np.ndarray  # (k, SHORTS) the k smallest rounded distances
+    best: np.ndarray  # (SHORTS, k) and exact
+    who: np.ndarray  # (SHORTS, k) entries of the list they belong to
+    radius: np.ndarray  # (3, SHORTS) inclusive, in x, y, z
+    sure: np.ndarray  # (3, SHORTS) codes that are surely within it
+    possible: np.ndarray  # (3, SHORTS) and possibly
+    counts: np.ndarray  # (3, SHORTS)
+    held: np.ndarray  # (SHORTS,)
+
+
+class Block(NamedTuple):
+    """Working memory of a block of points whose lists are alive."""
+
+    near: List  # in (y, z)
+    far: List  # in z
+    found: np.ndarray  # (n,) positions
+    away: np.ndarray  # (n,) their distances in z
+    y: np.ndarray  # (n,) codes of their distances
+    z: np.ndarray
+    heads: np.ndarray  # (n + 2,) where buckets start
+    seen: np.ndarray  # (n,) entries that may be among the k nearest
+    stack: np.ndarray  # nodes of the tree to visit
+    ends: np.ndarray  # (2,) of the lists so far, near and far
+    who: np.ndarray  # (_BLOCK,) tree positions of the points
+    pending: np.ndarray  # (_BLOCK, groups) 1 where a group of questions waits for longer lists
+    reach: np.ndarray  # (_BLOCK,) radius of the lists
+    takes: np.ndarray  # (_BLOCK,) radius that the questions take
+    capacity: int  # entries that the lists of a block may have
+    groups: int
+
+
+class Room(NamedTuple):
+    """What working memory is cut from."""
+
+    shorts: np.ndarray
+    ints: np.ndarray
+    longs: np.ndarray
+    floats: np.ndarray
+
+
+def encode(x: np.ndarray, order: np.ndarray) -> Codes:
     """Codes of x (b, n, d) for a tree with this ``order``.
 
     The unit is set by the spread of all but the most extreme thousandth of the values, which are clipped.
@@ -77,7 +137,8 @@ def encode(x, order):
     b, n, dims = x.shape
     sample = x[0] if b * n < 10_000 else x[:: max(1, b // 8)].reshape(-1, dims)[:: max(1, n // 1000)]
     tails = np.quantile(sample, [0.001, 0.5, 0.999], axis=0)
-    least, most = _bounds(x)
+    least, most = np.full(dims, np.inf), np.full(dims, -np.inf)
+    _bounds(x, least, most)
     low = np.maximum(least, tails[1] - 4 * (tails[1] - tails[0]))
     high = np.minimum(most, tails[1] + 4 * (tails[2] - tails[1]))
     span = float((high - low).max())
@@ -86,51 +147,104 @@ def encode(x, order):
     codes = aligned(-(-b // SHORTS) * n * dims * SHORTS, np.int16)
     exact = aligned(codes.size, np.float64)
     _interleave(x, order, 0.5 * (low + high), scale, exact, codes)
-    return Codes(exact, codes, scale, x.shape, EDGE if clipped else TOP + EDGE)
+    return Codes(exact, codes, scale, b, n, dims, EDGE if clipped else TOP + EDGE)
 
 
-@njit(cache=True, nogil=True)
-def _bounds(x):
+@kernel
+def _bounds(x, least, most):
     """Smallest and largest value along each axis."""
-    least, most = x[0, 0].copy(), x[0, 0].copy()
-    for s in range(x.shape[0]):
-        for p in range(x.shape[1]):
-            for c in range(x.shape[2]):
-                v = x[s, p, c]
-                least[c], most[c] = min(least[c], v), max(most[c], v)
-    return least, most
+    b, n, dims = x.shape
+    x, least, most = flat(x), flat(least), flat(most)
+    for p in range(b * n):
+        for c in range(dims):
+            v = x[p * dims + c]
+            least[c], most[c] = min(least[c], v), max(most[c], v)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _interleave(x, order, centre, scale, exact, codes):
     """Put the points in order and write their codes side by side; the last question fills the last group."""
     b, n, dims = x.shape
+    x, order, centre, exact, codes = flat(x), flat(order), flat(centre), flat(exact), flat(codes)
     for g in range((b + SHORTS - 1) // SHORTS):
         for tile in range(0, n, _TILE):
             for m in range(SHORTS):
                 s = min(g * SHORTS + m, b - 1)
                 for p in range(tile, min(n, tile + _TILE)):
                     for c in range(dims):
-                        v = x[s, order[p], c]
+                        v = x[(s * n + order[p]) * dims + c]
                         exact[((g * n + p) * SHORTS + m) * dims + c] = v
                         v = np.floor((v - centre[c]) * scale)
                         codes[((g * n + p) * dims + c) * SHORTS + m] = np.int16(min(max(v, -EDGE), EDGE))
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _code(distance, scale):
-    return np.int16(min(distance * scale, TOP))
+def ksg(points: Points, x: Codes, k: int, algorithm: int, out: np.ndarray, lo: int, hi: int) -> None:
+    """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n)."""
+    _ksg(points, x, k, algorithm, out, lo, hi, _room(x, k))
 
 
-@njit(cache=True, nogil=True)
-def _collect(tree, times, theiler, p, radius, found, away):
+def box(points: Points, x: Codes, radius: float, out: np.ndarray, lo: int, hi: int) -> None:
+    """Write (n_xyz, n_xz) within ``radius``, inclusive, of tree positions lo..hi to ``out`` (2, b, n)."""
+    _box(points, x, radius, out, lo, hi, _room(x, 1))
+
+
+def _room(x: Codes, k: int) -> Room:
+    """Memory that `_cut` cuts up."""
+    n, groups, capacity = x.n, -(-x.b // SHORTS), x.n + max(x.n, 1 << 14) + _CHUNK
+    lists = capacity + capacity // _CHUNK + 1
+    return Room(
+        aligned(SHORTS * (k + 7) + 2 * n + 2 * (lists + capacity), np.int16),
+        np.empty(3 * SHORTS + 3 * n + 2 + 2 * capacity, np.int32),
+        np.empty(SHORTS * k + _BLOCK * (5 + groups) + 2 + STACK, np.int64),
+        np.empty(SHORTS * (k + 3) + 2 * _BLOCK + n),
+    )
+
+
+@part
+def _cut(room, n, groups, k):
+    """Cut up the room for the lanes of a group and for a block of points."""
+    shorts, ints, longs, floats = flat(room.shorts), flat(room.ints), flat(room.longs), flat(room.floats)
+    lanes = Lanes(
+        shorts, floats, longs, after(floats, SHORTS * k), after(shorts, SHORTS * k),
+        after(shorts, SHORTS * (k + 3)), ints, after(shorts, SHORTS * (k + 6)),
+    )  # fmt: skip
+    shorts, ints = after(shorts, SHORTS * (k + 7)), after(ints, 3 * SHORTS)
+    longs, floats = after(longs, SHORTS * k), after(floats, SHORTS * (k + 3))
+    size = n + max(n, 1 << 14) + _CHUNK
+    step = 2 * size + size // _CHUNK + 1
+    far_row, lists = after(ints, 3 * n + 2 + size), after(shorts, 2 * n)
+    near_row, more = after(ints, 3 * n + 2), after(lists, step)
+    near = List(lists, after(lists, size), near_row, after(lists, 2 * size), longs, after(longs, _BLOCK))
+    longs = after(longs, 2 * _BLOCK)
+    far = List(more, after(more, size), far_row, after(more, 2 * size), longs, after(longs, _BLOCK))
+    longs = after(longs, 2 * _BLOCK)
+    block = Block(
+        near, far, ints, after(floats, 2 * _BLOCK), shorts, after(shorts, n), after(ints, n),
+        after(ints, 2 * n + 2), after(longs, _BLOCK * (1 + groups) + 2), after(longs, _BLOCK * (1 + groups)),
+        longs, after(longs, _BLOCK), floats, after(floats, _BLOCK), size, groups,
+    )  # fmt: skip
+    return lanes, block
+
+
+@inlined
+def _flat_points(points):
+    return Points(
+        flat_tree(points.tree), flat(points.y), flat(points.z), points.dy, points.dz, flat(points.times), points.theiler
+    )  # fmt: skip
+
+
+@inlined
+def _flat_codes(x):
+    return Codes(flat(x.exact), flat(x.codes), x.scale, x.b, x.n, x.dims, x.bound)
+
+
+@part
+def _collect(points, p, radius, found, away, stack):
     """Positions and z distances of all admissible points within ``radius`` of position p; return their number."""
-    order, points, boxes, start, dims = tree
-    n = len(order)
-    stack = np.empty(2 * (FLOATS * len(start) + 1), np.int64)
-    near = np.empty(FLOATS)
+    order, leaves, boxes, start, n, dims, top = points.tree
+    times, theiler = points.times, points.theiler
     total = 0
-    stack[0], stack[1] = len(start) - 2, 0
+    stack[0], stack[1] = top, 0
     depth = 2
     r = splat(radius)
     when = times[order[p]]
@@ -141,7 +255,7 @@ def _collect(tree, times, theiler, p, radius, found, away):
         box = (start[level] + node) * dims * 2 * FLOATS
         far = splat(0.0)
         for c in range(dims):
-            q = splat(points[here + c * FLOATS])
+            q = splat(leaves[here + c * FLOATS])
             low, high = load(boxes, box + c * 2 * FLOATS), load(boxes, box + c * 2 * FLOATS + FLOATS)
             far = larger(far, larger(subtract(low, q), subtract(q, high)))
         some = bits(at_most(far, r))
@@ -155,9 +269,8 @@ def _collect(tree, times, theiler, p, radius, found, away):
             d = splat(0.0)
             for c in range(dims):
                 d = larger(
-                    d, gap(load(points, (child * dims + c) * FLOATS), splat(points[here + c * FLOATS]))
+                    d, gap(load(leaves, (child * dims + c) * FLOATS), splat(leaves[here + c * FLOATS]))
                 )
-            store(near, 0, d)
             hits = bits(at_most(d, r))
             while hits:
                 s = first(hits)
@@ -165,48 +278,43 @@ def _collect(tree, times, theiler, p, radius, found, away):
                 j = child * FLOATS + s
                 if j < n and abs(times[order[j]] - when) > theiler:
                     found[total] = j
-                    away[total] = near[s]
+                    away[total] = pick(d, s)
                     total += 1
     return total
 
 
-@njit(cache=True, nogil=True)
-def _append(entries, q, at, found, ys, zs, total, radius, scale, heads):
+@part
+def _append(entries, q, at, block, total, most):
     """Write ``total`` found points as list q from ``at`` on, nearly sorted; return where the next list may start.
 
-    Buckets of a few entries are in order, entries within a bucket are not; ``low`` makes stopping exact.
+    Buckets of a few entries are in order, entries within a bucket are not; ``low`` makes stopping exact. ``most`` is
+    the largest code there can be.
     """
-    y, z, y_code, z_code, row, low, _, _ = entries
+    y, z, row, low, starts, sizes = entries
+    found, ys, zs, heads = block.found, block.y, block.z, block.heads
     buckets = total // 4 + 1
-    spread = buckets / radius if radius > 0 else 0.0
-    heads[: buckets + 1] = 0
+    spread = (buckets << 20) // (most + 1)
+    for h in range(buckets + 1):
+        heads[h] = 0
     for e in range(total):
-        heads[min(buckets - 1, int(max(ys[e], zs[e]) * spread)) + 1] += 1
+        heads[(max(ys[e], zs[e]) * spread >> 20) + 1] += 1
     for h in range(buckets):
         heads[h + 1] += heads[h]
     for e in range(total):
-        h = min(buckets - 1, int(max(ys[e], zs[e]) * spread))
+        h = max(ys[e], zs[e]) * spread >> 20
         s = at + heads[h]
         heads[h] += 1
         y[s], z[s], row[s] = ys[e], zs[e], found[e]
-        y_code[s], z_code[s] = _code(ys[e], scale), _code(zs[e], scale)
     least = np.int16(TOP)
     for e in range(total - 1, -1, -1):
-        least = min(least, max(y_code[at + e], z_code[at + e]))
+        least = min(least, max(y[at + e], z[at + e]))
         if e % _CHUNK == 0:
             low[(at + e) // _CHUNK] = least
-    entries.at[q], entries.size[q] = at, total
+    starts[q], sizes[q] = at, total
     return (at + total + _CHUNK - 1) // _CHUNK * _CHUNK
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _list(entries, q):
-    """The arrays of a list and where point q's part starts and ends; unpacked for the sake of inner loops."""
-    y, z, y_code, z_code, row, low, at, size = entries
-    return y, z, y_code, z_code, row, low, at[q], at[q] + size[q]
-
-
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _separation(codes, a, b, dims):
     """Rounded max-norm distance in x between two points, one question per lane."""
     d = gap(load(codes, a), load(codes, b))
@@ -215,30 +323,42 @@ def _separation(codes, a, b, dims):
     return d
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _distance(a, i, j):
+@inlined
+def _distance(a, width, i, j):
     d = 0.0
-    for c in range(a.shape[1]):
-        d = max(d, abs(a[i, c] - a[j, c]))
+    for c in range(width):
+        d = max(d, abs(a[i * width + c] - a[j * width + c]))
     return d
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _exact(exact, a, b, m, dims):
-    """Distance in x between the points whose numbers start at a and b, in lane m."""
-    d = 0.0
-    for c in range(m * dims, m * dims + dims):
-        d = max(d, abs(exact[a + c] - exact[b + c]))
-    return d
+@inlined
+def _enlist(points, scale, q, block):
+    """Write the lists of the q-th point of a block."""
+    near, far, found, away, ys, zs = block.near, block.far, block.found, block.away, block.y, block.z
+    p, radius, ends, y, dy = block.who[q], block.reach[q], block.ends, points.y, points.dy
+    total = _collect(points, p, radius, found, away, block.stack)
+    most = np.int64(min(radius * scale, TOP))
+    for e in range(total):
+        ys[e], zs[e] = 0, np.int16(min(away[e] * scale, TOP))
+    ends[1] = _append(far, q, ends[1], block, total, most)
+    close = np.int64(0)  # typed: a literal would compile `_append` twice
+    for e in range(total):
+        d = _distance(y, dy, found[e], p)
+        if d <= radius:
+            found[close], ys[close], zs[close] = found[e], np.int16(min(d * scale, TOP)), zs[e]
+            close += 1
+    ends[0] = _append(near, q, ends[0], block, close, most)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _kth(codes, here, base, dims, near, q, k, best, seen):
     """Rounded k-th joint distance of each lane, along the (y, z) list.
 
     Returns the largest, and how many entries were written to ``seen``: all that can be among the k nearest.
     """
-    _, _, y_code, z_code, row, low, at, end = _list(near, q)
+    ys, zs, row, low, starts, sizes = near
+    at = starts[q]
+    end = at + sizes[q]
     for m in range(k):
         store(best, m * SHORTS, splat(np.int16(TOP)))
     top, slack = splat(np.int16(TOP - _SLACK)), splat(np.int16(-_SLACK))
@@ -248,7 +368,7 @@ def _kth(codes, here, base, dims, near, q, k, best, seen):
         if low[e // _CHUNK] > largest(limit):
             break
         for f in range(e, min(e + _CHUNK, end)):
-            d = splat(max(y_code[f], z_code[f]))
+            d = splat(max(ys[f], zs[f]))
             d = larger(d, _separation(codes, here, base + row[f] * dims * SHORTS, dims))
             if bits(at_most(d, limit)):
                 seen[total] = f
@@ -261,33 +381,38 @@ def _kth(codes, here, base, dims, near, q, k, best, seen):
     return largest(load(best, (k - 1) * SHORTS)), total
 
 
-@njit(cache=True, nogil=True)
-def _refine(x, order, base, here, near, seen, total, k, algorithm, limit, best, who):
+@part
+def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
     """Exact k nearest joint neighbours of each lane, among the entries seen."""
-    exact, codes = x.exact, x.codes
-    dims = x.shape[2]
-    ys, zs, y_code, z_code, row, _, _, _ = near
-    best[:] = np.inf
-    who[:] = -1
-    last = load(limit, 0)
+    exact, codes, best, who, order = x.exact, x.codes, lanes.best, lanes.who, points.tree.order
+    near, seen = block.near, block.seen
+    y, z, dy, dz, row, dims = points.y, points.z, points.dy, points.dz, near.row, x.dims
+    for h in range(SHORTS * k):
+        best[h], who[h] = np.inf, -1
+    last = load(lanes.codes, (k - 1) * SHORTS)
     nearer = splat(np.int16(-1))
     if algorithm == 1 and x.bound > EDGE:  # nearer than the k-th for sure: it is enough to count them
         nearer = subtract(last, splat(np.int16(_SLACK + 1)))
     reach = subtract(smaller(last, splat(np.int16(TOP - _SLACK))), splat(np.int16(-_SLACK)))
     for e in range(total):
         f = seen[e]
-        there = base + row[f] * dims * SHORTS
-        d = larger(splat(max(y_code[f], z_code[f])), _separation(codes, here, there, dims))
+        j = row[f]
+        there, rank = (
+            base + j * dims * SHORTS,
+            order[j],
+        )  # among equal distances the smaller original row wins
+        d = larger(splat(max(near.y[f], near.z[f])), _separation(codes, here, there, dims))
         some, sure = bits(at_most(d, reach)), bits(at_most(d, nearer))
+        apart = max(_distance(y, dy, j, p), _distance(z, dz, j, p)) if some & ~sure else 0.0
         while some:
             m = first(some)
             some &= some - 1
             away = 0.0
             if not sure >> m & 1:
-                away = max(ys[f], zs[f])
+                away = apart
                 for c in range(m * dims, m * dims + dims):
                     away = max(away, abs(exact[here + c] - exact[there + c]))
-            h, rank = m * k + k - 1, order[row[f]]  # among equal distances the smaller original row wins
+            h = m * k + k - 1
             if away > best[h] or (away == best[h] and who[h] >= 0 and rank > order[row[who[h]]]):
                 continue
             while h > m * k and (
@@ -298,10 +423,10 @@ def _refine(x, order, base, here, near, seen, total, k, algorithm, limit, best, 
             best[h], who[h] = away, f
 
 
-@njit(cache=True, nogil=True)
+@part
 def _unclip(x, here, limit, near, q, seen, total):
     """Where clipped codes may have hidden distance from a lane, let it see the whole list; return its length."""
-    dims, suspect = x.shape[2], False
+    dims, suspect = x.dims, False
     for m in range(SHORTS):
         for c in range(dims):
             if abs(x.codes[here + c * SHORTS + m]) + limit[m] + _SLACK >= x.bound:
@@ -314,58 +439,97 @@ def _unclip(x, here, limit, near, q, seen, total):
     return total
 
 
-@njit(cache=True, nogil=True)
-def _limits(radius, scale, sure, possible, block, safe):
-    """Codes that are surely, and possibly, at most ``radius``."""
+@part
+def _radii(points, x, here, base, p, near, k, algorithm, lanes):
+    """Inclusive radii (x, y, z) of each lane; return the largest distance of a k-th neighbour."""
+    best, who, radius, dims = lanes.best, lanes.who, lanes.radius, x.dims
+    most = 0.0
     for m in range(SHORTS):
-        r = radius[block, m] * scale
-        sure[block * SHORTS + m] = np.int16(max(min(np.floor(r - _SLOP), TOP - 1), -1)) if safe[m] else -1
-        possible[block * SHORTS + m] = np.int16(max(min(np.floor(r + _SLOP), TOP), -1))
+        most = max(most, best[m * k + k - 1])
+        rx = ry = rz = np.nextafter(best[m * k + k - 1], -np.inf)
+        if algorithm == 2:
+            rx = ry = rz = 0.0
+            for h in range(k):
+                if who[m * k + h] >= 0:
+                    j = near.row[who[m * k + h]]
+                    there = base + j * dims * SHORTS
+                    for c in range(m * dims, m * dims + dims):
+                        rx = max(rx, abs(x.exact[here + c] - x.exact[there + c]))
+                    ry, rz = (
+                        max(ry, _distance(points.y, points.dy, j, p)),
+                        max(rz, _distance(points.z, points.dz, j, p)),
+                    )
+        radius[m], radius[SHORTS + m], radius[2 * SHORTS + m] = rx, ry, rz
+    return most
 
 
-@njit(cache=True, nogil=True)
-def _count_yz(near, q, radius, sure, possible, out):
+@part
+def _limits(x, here, lanes):
+    """Codes that are surely, and possibly, at most the radius; none is sure where clipped codes are in reach."""
+    radius, dims = lanes.radius, x.dims
+    for m in range(SHORTS):
+        safe = True
+        if x.bound == EDGE:
+            reach = max(radius[m], max(radius[SHORTS + m], radius[2 * SHORTS + m])) * x.scale + 2
+            for c in range(dims):
+                safe &= abs(x.codes[here + c * SHORTS + m]) + reach < x.bound
+        for block in range(3):
+            r = radius[block * SHORTS + m] * x.scale
+            sure = max(min(np.floor(r - _SLOP), TOP - 1), -1)
+            lanes.sure[block * SHORTS + m] = np.int16(sure if safe else -1)
+            lanes.possible[block * SHORTS + m] = np.int16(max(min(np.floor(r + _SLOP), TOP), -1))
+
+
+@inlined
+def _flush(total, lanes, block):
+    """Add int16 tallies to the counts before they can overflow; they start from zero again."""
+    store(lanes.held, 0, total)
+    for m in range(SHORTS):
+        lanes.counts[block * SHORTS + m] += lanes.held[m]
+
+
+@part
+def _count_yz(points, p, near, q, lanes):
     """n_yz of each lane, along the (y, z) list."""
-    ys, zs, y_code, z_code, _, low, at, end = _list(near, q)
-    sure_y, sure_z = load(sure, SHORTS), load(sure, 2 * SHORTS)
-    may_y, may_z = load(possible, SHORTS), load(possible, 2 * SHORTS)
+    ys, zs, row, low, starts, sizes = near
+    at = starts[q]
+    end = at + sizes[q]
+    radius, counts = lanes.radius, lanes.counts
+    sure_y, sure_z = load(lanes.sure, SHORTS), load(lanes.sure, 2 * SHORTS)
+    may_y, may_z = load(lanes.possible, SHORTS), load(lanes.possible, 2 * SHORTS)
     stop = largest(larger(may_y, may_z))
     total = splat(np.int16(0))
     for e in range(at, end, _CHUNK):
         if low[e // _CHUNK] > stop:
             break
         for f in range(e, min(e + _CHUNK, end)):
-            y, z = splat(y_code[f]), splat(z_code[f])
+            y, z = splat(ys[f]), splat(zs[f])
             inside = both(at_most(y, sure_y), at_most(z, sure_z))
             total = tally(total, inside)
             doubt = bits(unlike(inside, both(at_most(y, may_y), at_most(z, may_z))))
-            while doubt:
-                m = first(doubt)
-                doubt &= doubt - 1
-                out[1, m] += ys[f] <= radius[1, m] and zs[f] <= radius[2, m]
+            if doubt:
+                dy = _distance(points.y, points.dy, row[f], p)
+                dz = _distance(points.z, points.dz, row[f], p)
+                while doubt:
+                    m = first(doubt)
+                    doubt &= doubt - 1
+                    counts[SHORTS + m] += dy <= radius[SHORTS + m] and dz <= radius[2 * SHORTS + m]
         if (e - at) % 16384 == 16384 - _CHUNK:
-            total = _flush(total, out, 1)
-    _flush(total, out, 1)
+            _flush(total, lanes, 1)
+            total = splat(np.int16(0))
+    _flush(total, lanes, 1)
 
 
-@njit(cache=True, nogil=True)
-def _flush(total, out, block):
-    """Move int16 tallies to ``out`` before they can overflow; return zeros."""
-    held = np.empty(SHORTS, np.int16)
-    store(held, 0, total)
-    for m in range(SHORTS):
-        out[block, m] += held[m]
-    return splat(np.int16(0))
-
-
-@njit(cache=True, nogil=True)
-def _count_xz(x, g, base, here, far, q, radius, sure, possible, out):
+@part
+def _count_xz(points, x, here, base, p, far, q, lanes):
     """n_xz and n_z of each lane, along the z list."""
-    exact, codes = x.exact, x.codes
-    b, _, dims = x.shape
-    _, zs, _, z_code, row, low, at, end = _list(far, q)
-    sure_x, sure_z = load(sure, 0), load(sure, 2 * SHORTS)
-    may_x, may_z = load(possible, 0), load(possible, 2 * SHORTS)
+    exact, codes, dims = x.exact, x.codes, x.dims
+    _, zs, row, low, starts, sizes = far
+    at = starts[q]
+    end = at + sizes[q]
+    radius, counts = lanes.radius, lanes.counts
+    sure_x, sure_z = load(lanes.sure, 0), load(lanes.sure, 2 * SHORTS)
+    may_x, may_z = load(lanes.possible, 0), load(lanes.possible, 2 * SHORTS)
     stop = largest(may_z)
     n_xz, n_z = splat(np.int16(0)), splat(np.int16(0))
     for e in range(at, end, _CHUNK):
@@ -373,7 +537,7 @@ def _count_xz(x, g, base, here, far, q, radius, sure, possible, out):
             break
         for f in range(e, min(e + _CHUNK, end)):
             there = base + row[f] * dims * SHORTS
-            z = splat(z_code[f])
+            z = splat(zs[f])
             d = _separation(codes, here, there, dims)
             in_z, may = at_most(z, sure_z), at_most(z, may_z)
             inside, maybe = both(in_z, at_most(d, sure_x)), both(may, at_most(d, may_x))
@@ -381,178 +545,129 @@ def _count_xz(x, g, base, here, far, q, radius, sure, possible, out):
             doubt_z, doubt = unlike(in_z, may), unlike(inside, maybe)
             some = bits(either(doubt_z, doubt))
             if some:
-                unsure, unsure_z = bits(doubt), bits(doubt_z)
+                unsure, unsure_z, dz = bits(doubt), bits(doubt_z), _distance(points.z, points.dz, row[f], p)
                 while some:
                     m = first(some)
                     some &= some - 1
-                    if g * SHORTS + m < b:
-                        hit = zs[f] <= radius[2, m]
-                        out[2, m] += hit and unsure_z >> m & 1
-                        if hit and unsure >> m & 1:
-                            close = True
-                            for c in range(m * dims, m * dims + dims):
-                                close &= abs(exact[here + c] - exact[there + c]) <= radius[0, m]
-                            out[0, m] += close
+                    hit = dz <= radius[2 * SHORTS + m]
+                    counts[2 * SHORTS + m] += hit and unsure_z >> m & 1
+                    if hit and unsure >> m & 1:
+                        close = True
+                        for c in range(m * dims, m * dims + dims):
+                            close &= abs(exact[here + c] - exact[there + c]) <= radius[m]
+                        counts[m] += close
         if (e - at) % 16384 == 16384 - _CHUNK:
-            n_xz, n_z = _flush(n_xz, out, 0), _flush(n_z, out, 2)
-    _flush(n_xz, out, 0)
-    _flush(n_z, out, 2)
+            _flush(n_xz, lanes, 0)
+            _flush(n_z, lanes, 2)
+            n_xz, n_z = splat(np.int16(0)), splat(np.int16(0))
+    _flush(n_xz, lanes, 0)
+    _flush(n_z, lanes, 2)
 
 
-@njit(cache=True, nogil=True)
-def _radii(x, g, base, here, near, best, who, k, algorithm, radius):
-    """Inclusive radii (x, y, z) of each lane."""
-    b, _, dims = x.shape
-    for m in range(min(SHORTS, b - g * SHORTS)):
-        if algorithm == 1:
-            radius[0, m] = radius[1, m] = radius[2, m] = np.nextafter(best[m * k + k - 1], -np.inf)
-        else:
-            radius[0, m] = radius[1, m] = radius[2, m] = 0.0
-            for h in range(k):
-                f = who[m * k + h]
-                if f >= 0:
-                    there = base + near.row[f] * dims * SHORTS
-                    away = _exact(x.exact, here, there, m, dims)
-                    radius[0, m] = max(radius[0, m], away)
-                    radius[1, m], radius[2, m] = max(radius[1, m], near.y[f]), max(radius[2, m], near.z[f])
-
-
-@njit(cache=True, nogil=True)
-def _safe(x, here, dims, radius, safe):
-    """Lanes whose neighbourhood stays clear of clipped codes."""
-    for m in range(SHORTS):
-        reach = max(radius[0, m], radius[1, m], radius[2, m]) * x.scale + 2
-        safe[m] = True
-        for c in range(dims):
-            safe[m] &= abs(x.codes[here + c * SHORTS + m]) + reach < x.bound
-
-
-@njit(cache=True, nogil=True)
-def _empty(capacity):
-    return List(
-        np.empty(capacity), np.empty(capacity), np.empty(capacity, np.int16), np.empty(capacity, np.int16),
-        np.empty(capacity, np.int32), np.empty(capacity // _CHUNK + 1, np.int16),
-        np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64),
-    )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _enlist(tree, y, times, theiler, scale, p, radius, near, far, q, ends, found, ys, zs, heads):
-    """Write the lists of tree position p as the q-th of a block; ``ends`` are the ends of both."""
-    total = _collect(tree, times, theiler, p, radius, found, zs)
-    ys[:total] = 0.0
-    ends[1] = _append(far, q, ends[1], found, ys, zs, total, radius, scale, heads)
-    close = np.int64(0)  # typed: a literal would compile `_append` twice
-    for e in range(total):
-        d = _distance(y, found[e], p)
-        if d <= radius:
-            found[close], ys[close], zs[close] = found[e], d, zs[e]
-            close += 1
-    ends[0] = _append(near, q, ends[0], found, ys, zs, close, radius, scale, heads)
-
-
-@njit(cache=True, nogil=True)
-def _settle(x, order, g, p, near, far, q, k, algorithm, reach, seen, work, counts):
+@inlined
+def _settle(points, x, g, q, k, algorithm, block, lanes):
     """Count for one point and one group of questions; return the list radius that it takes.
 
-    If that is more than ``reach``, the radius of the lists at hand, there is no count yet.
+    If that is more than the radius of the lists at hand, there is no count yet.
     """
-    n, dims = x.shape[1], x.shape[2]
-    codes, best, who, radius, sure, possible, safe = work
+    n, dims = x.n, x.dims
+    p, reach, near, seen = block.who[q], block.reach[q], block.near, block.seen
     base = g * n * dims * SHORTS
     here = base + p * dims * SHORTS
-    last, total = _kth(x.codes, here, base, dims, near, q, k, codes, seen)
+    last, total = _kth(x.codes, here, base, dims, near, q, k, lanes.codes, seen)
     if last >= TOP - _SLACK and reach < np.inf:
         return np.inf
     takes = (last + _SLOP) / x.scale if last < TOP - _SLACK else np.inf
     if takes > reach:
         return takes
-    limit = codes[(k - 1) * SHORTS :]
     if x.bound == EDGE:
-        total = _unclip(x, here, limit, near, q, seen, total)
-    _refine(x, order, base, here, near, seen, total, k, algorithm, limit, best, who)
-    _radii(x, g, base, here, near, best, who, k, algorithm, radius)
-    if x.bound == EDGE:
-        takes = max(takes, best.max())
-        if takes > reach:
-            return takes
-        _safe(x, here, dims, radius, safe)
-    for block in range(3):
-        _limits(radius, x.scale, sure, possible, block, safe)
-    counts[:] = 0
-    _count_yz(near, q, radius, sure, possible, counts)
-    _count_xz(x, g, base, here, far, q, radius, sure, possible, counts)
+        total = _unclip(x, here, after(lanes.codes, (k - 1) * SHORTS), near, q, seen, total)
+    _refine(points, x, here, base, p, block, total, k, algorithm, lanes)
+    most = _radii(points, x, here, base, p, near, k, algorithm, lanes)
+    if x.bound == EDGE and max(takes, most) > reach:
+        return max(takes, most)
+    _limits(x, here, lanes)
+    for m in range(3 * SHORTS):
+        lanes.counts[m] = 0
+    _count_yz(points, p, near, q, lanes)
+    _count_xz(points, x, here, base, p, block.far, q, lanes)
     return takes
 
 
-@njit(cache=True, nogil=True)
-def ksg(tree, y, times, theiler, x, k, algorithm, out, lo, hi):
-    """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n).
+@inlined
+def _walk(points, x, k, algorithm, out, built, block, lanes):
+    """Settle what is pending of the first ``built`` points of a block, group by group."""
+    order, b = points.tree.order, x.b
+    who, pending, reach, takes = block.who, block.pending, block.reach, block.takes
+    for g in range(block.groups):
+        for q in range(built):
+            if pending[q * block.groups + g]:
+                t = _settle(points, x, g, q, k, algorithm, block, lanes)
+                takes[q] = max(takes[q], t)
+                if t <= reach[q]:
+                    pending[q * block.groups + g] = 0
+                    row = order[who[q]]
+                    for m in range(min(SHORTS, b - g * SHORTS)):
+                        for count in range(3):
+                            out[(count * b + g * SHORTS + m) * x.n + row] = lanes.counts[count * SHORTS + m]
 
-    Points wait in a queue until all their groups are settled, with longer lists if need be. How far the lists of
-    the last points had to reach is the first guess for the next: neighbours in the tree are neighbours in z.
+
+@part
+def _keep(block, waiting, built, everything, guess):
+    """Let settled points go and give the others a larger radius; return how many wait, and what was learnt of it."""
+    who, pending, reach, takes, groups = block.who, block.pending, block.reach, block.takes, block.groups
+    kept = 0
+    for q in range(waiting):
+        left = 0
+        for g in range(groups):
+            left += pending[q * groups + g]
+        if left == 0:
+            if takes[q] < np.inf:
+                guess += (takes[q] - guess) / _MEMORY
+            continue
+        if q < built:
+            longer = max(reach[q] * _GROWTH, everything / 64)
+            reach[q] = np.inf if reach[q] >= everything else min(takes[q], longer)
+        who[kept], reach[kept] = who[q], reach[q]
+        for g in range(groups):
+            pending[kept * groups + g] = pending[q * groups + g]
+        kept += 1
+    return kept, guess
+
+
+@kernel
+def _ksg(points, x, k, algorithm, out, lo, hi, room):
+    """Points wait in a queue until all their groups are settled, with longer lists if need be.
+
+    How far the lists of the last points had to reach is the first guess for the next: neighbours in the tree are
+    neighbours in z.
     """
-    b, n, _ = x.shape
-    groups = (b + SHORTS - 1) // SHORTS
-    capacity = n + max(n, 1 << 14) + _CHUNK
-    near, far, ends = _empty(capacity), _empty(capacity), np.zeros(2, np.int64)
-    found, heads, seen = np.empty(n, np.int32), np.empty(n + 2, np.int32), np.empty(n, np.int32)
-    ys, zs, counts = np.empty(n), np.empty(n), np.zeros((3, SHORTS), np.int32)
-    work = (
-        np.empty(k * SHORTS, np.int16), np.empty(SHORTS * k), np.empty(SHORTS * k, np.int64), np.zeros((3, SHORTS)),
-        np.empty(3 * SHORTS, np.int16), np.empty(3 * SHORTS, np.int16), np.ones(SHORTS, np.bool_),
-    )  # fmt: skip
-    who, pending = np.empty(_BLOCK, np.int64), np.empty((_BLOCK, groups), np.bool_)
-    reach, takes = np.empty(_BLOCK), np.empty(_BLOCK)
-    everything = _extent(tree, len(tree.start) - 2, 0)
-    waiting, p, guess = 0, lo, _extent(tree, 0, lo // FLOATS**2)
+    points, x, out = _flat_points(points), _flat_codes(x), flat(out)
+    lanes, block = _cut(room, x.n, (x.b + SHORTS - 1) // SHORTS, k)
+    ends, pending = block.ends, block.pending
+    everything = _extent(points.tree, points.tree.top, np.int64(0))
+    waiting, p, guess = 0, lo, _extent(points.tree, np.int64(0), lo // FLOATS**2)
     while waiting > 0 or p < hi:
         while waiting < _BLOCK and p < hi:
-            who[waiting], reach[waiting] = p, guess
-            pending[waiting] = True
+            block.who[waiting], block.reach[waiting] = p, guess * _MARGIN
+            for g in range(block.groups):
+                pending[waiting * block.groups + g] = 1
             waiting += 1
             p += 1
         built = np.int64(0)
-        ends[:] = 0
-        while built < waiting and ends[1] + n + _CHUNK <= capacity:
-            radius = reach[built]
-            _enlist(
-                tree, y, times, theiler, x.scale, who[built], radius, near, far, built, ends, found, ys, zs, heads
-            )  # fmt: skip
-            takes[built] = 0.0
+        ends[0] = ends[1] = 0
+        while built < waiting and ends[1] + x.n + _CHUNK <= block.capacity:
+            _enlist(points, x.scale, built, block)
+            block.takes[built] = 0.0
             built += 1
-        for g in range(groups):
-            for q in range(built):
-                if pending[q, g]:
-                    t = _settle(
-                        x, tree.order, g, who[q], near, far, q, k, algorithm, reach[q], seen, work, counts
-                    )
-                    takes[q] = max(takes[q], t)
-                    pending[q, g] = t > reach[q]
-                    if t <= reach[q]:
-                        row = tree.order[who[q]]
-                        for block in range(3):
-                            for m in range(min(SHORTS, b - g * SHORTS)):
-                                out[block, g * SHORTS + m, row] = counts[block, m]
-        kept = 0
-        for q in range(waiting):
-            if not pending[q].any():
-                if takes[q] < np.inf:
-                    guess += (takes[q] - guess) / _MEMORY
-                continue
-            if q < built:
-                longer = max(reach[q] * _GROWTH, everything / 64)
-                reach[q] = np.inf if reach[q] >= everything else min(takes[q], longer)
-            who[kept], reach[kept] = who[q], reach[q]
-            pending[kept] = pending[q]
-            kept += 1
-        waiting = kept
+        _walk(points, x, k, algorithm, out, built, block, lanes)
+        waiting, guess = _keep(block, waiting, built, everything, guess)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _extent(tree, level, node):
     """Widest side of the box around a node of the tree."""
-    _, _, boxes, start, dims = tree
+    boxes, start, dims = tree.boxes, tree.start, tree.dims
     widest = 0.0
     for c in range(dims):
         low, high = np.inf, -np.inf
@@ -563,46 +678,43 @@ def _extent(tree, level, node):
     return widest
 
 
-@njit(cache=True, nogil=True)
-def box(tree, y, times, theiler, x, radius, out, lo, hi):
-    """Write (n_xyz, n_xz) within ``radius``, inclusive, of tree positions lo..hi to ``out`` (2, b, n)."""
-    order, exact, codes = tree.order, x.exact, x.codes
-    b, n, dims = x.shape
-    found, near, far = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
-    zs, counts = np.empty(n), np.zeros((2, SHORTS), np.int32)
-    widths, safe = np.full((3, SHORTS), radius), np.ones(SHORTS, np.bool_)
-    sure, possible = np.empty(SHORTS, np.int16), np.empty(SHORTS, np.int16)
+@kernel
+def _box(points, x, radius, out, lo, hi, room):
+    """Walk the points within ``radius`` in z: those that are so in y too first, whose count goes to both."""
+    points, x, out = _flat_points(points), _flat_codes(x), flat(out)
+    lanes, block = _cut(room, x.n, (x.b + SHORTS - 1) // SHORTS, np.int64(1))
+    order, found, near, far, counts = points.tree.order, block.found, block.seen, block.heads, lanes.counts
+    for m in range(3 * SHORTS):
+        lanes.radius[m] = radius
     for p in range(lo, hi):
-        total = _collect(tree, times, theiler, p, radius, found, zs)
+        total = _collect(points, p, radius, found, block.away, block.stack)
         n_near = n_far = np.int64(0)
         for e in range(total):
-            if _distance(y, found[e], p) <= radius:
+            if _distance(points.y, points.dy, found[e], p) <= radius:
                 near[n_near] = found[e]
                 n_near += 1
             else:
                 far[n_far] = found[e]
                 n_far += 1
-        for g in range((b + SHORTS - 1) // SHORTS):
-            base = g * n * dims * SHORTS
-            here = base + p * dims * SHORTS
-            if x.bound == EDGE:
-                _safe(x, here, dims, widths, safe)
-            _limits(widths, x.scale, sure, possible, 0, safe)
-            counts[:] = 0
-            _count_x(
-                exact, codes, dims, base, here, near, n_near, radius, sure, possible, counts, np.int64(0)
-            )
-            counts[1] = counts[0]
-            _count_x(exact, codes, dims, base, here, far, n_far, radius, sure, possible, counts, np.int64(1))
-            for m in range(2):
-                for s in range(min(SHORTS, b - g * SHORTS)):
-                    out[m, g * SHORTS + s, order[p]] = counts[m, s]
+        for g in range(block.groups):
+            base = g * x.n * x.dims * SHORTS
+            here = base + p * x.dims * SHORTS
+            _limits(x, here, lanes)
+            for m in range(2 * SHORTS):
+                counts[m] = 0
+            _count_x(x, here, base, near, n_near, radius, lanes, np.int64(0))
+            _count_x(x, here, base, far, n_far, radius, lanes, np.int64(1))
+            for m in range(min(SHORTS, x.b - g * SHORTS)):
+                at = (g * SHORTS + m) * x.n + order[p]
+                out[at] = counts[m]
+                out[x.b * x.n + at] = counts[m] + counts[SHORTS + m]
 
 
-@njit(cache=True, nogil=True)
-def _count_x(exact, codes, dims, base, here, rows, total, radius, sure, possible, out, block):
-    """Add to ``out[block]`` how many of the ``rows`` lie within ``radius`` in x."""
-    surely, maybe = load(sure, 0), load(possible, 0)
+@part
+def _count_x(x, here, base, rows, total, radius, lanes, block):
+    """Add to the counts of a block how many of the ``rows`` lie within ``radius`` in x."""
+    exact, codes, dims = x.exact, x.codes, x.dims
+    surely, maybe = load(lanes.sure, 0), load(lanes.possible, 0)
     count = splat(np.int16(0))
     for e in range(total):
         there = base + rows[e] * dims * SHORTS
@@ -616,7 +728,8 @@ def _count_x(exact, codes, dims, base, here, rows, total, radius, sure, possible
             close = True
             for c in range(m * dims, m * dims + dims):
                 close &= abs(exact[here + c] - exact[there + c]) <= radius
-            out[block, m] += close
+            lanes.counts[block * SHORTS + m] += close
         if e % 16384 == 16383:
-            count = _flush(count, out, block)
-    _flush(count, out, block)
+            _flush(count, lanes, block)
+            count = splat(np.int16(0))
+    _flush(count, lanes, block)

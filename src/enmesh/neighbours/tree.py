@@ -9,15 +9,17 @@ Comparisons round monotonically, so pruning never contradicts the distance of a 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from enmesh.compiled import inlined, kernel, part
 from enmesh.neighbours.lanes import (
     FLOATS,
+    after,
     aligned,
     at_most,
     bits,
     both,
     first,
+    flat,
     gap,
     larger,
     load,
@@ -28,6 +30,9 @@ from enmesh.neighbours.lanes import (
     subtract,
 )  # fmt: skip
 
+STACK = (
+    1 << 8
+)  # room for nodes that wait to be visited, in pairs of level and node: FLOATS on each of 15 levels
 _SAMPLE = 256  # points that decide along which axis a range is cut
 
 
@@ -38,41 +43,68 @@ class Tree(NamedTuple):
     points: np.ndarray  # flat (leaf, dimension, 8)
     boxes: np.ndarray  # flat (node, dimension, low/high, 8 children)
     start: np.ndarray  # (levels + 1,) first node of each level, level 0 being the parents of the leaves
+    n: int
     dims: int
+    top: int  # level of the root
 
 
-def grow(points):
+class Search(NamedTuple):
+    """What `nearest` looks for."""
+
+    k: int
+    algorithm: int
+    theiler: int  # points no farther apart in time are left out
+    y_start: int  # x is the axes before it
+    z_start: int  # y is the axes from y_start to it, z the rest
+
+
+def grow(points: np.ndarray) -> Tree:
     """Tree over the rows of ``points`` (n, d), n >= 1, d >= 1."""
     n, dims = points.shape
-    order = np.arange(n, dtype=np.int32)
-    _arrange(points, order)
     sizes = [-(-n // FLOATS**2)]
     while sizes[-1] > 1:
         sizes.append(-(-sizes[-1] // FLOATS))
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     leaves = aligned(-(-n // FLOATS) * dims * FLOATS, np.float64)
-    boxes = aligned(start[-1] * dims * 2 * FLOATS, np.float64)
+    boxes = aligned(int(start[-1]) * dims * 2 * FLOATS, np.float64)
     leaves.fill(np.inf)
-    _fill(points, order, leaves, boxes, start)
-    return Tree(order, leaves, boxes, start, dims)
+    grown = Tree(np.arange(n, dtype=np.int32), leaves, boxes, start, n, dims, len(sizes) - 1)
+    _grow(points, grown, np.empty(n), np.empty(STACK, np.int64))
+    return grown
 
 
-@njit(cache=True, nogil=True)
-def _widest(points, order, lo, hi):
+@inlined
+def flat_tree(tree):
+    """The tree as flat memory, for parts."""
+    return Tree(
+        flat(tree.order), flat(tree.points), flat(tree.boxes), flat(tree.start), tree.n, tree.dims, tree.top
+    )
+
+
+@kernel
+def _grow(points, tree, keys, stack):
+    """Put the points in kd order, copy them into leaves and bound these, level by level."""
+    inner = flat_tree(tree)
+    _arrange(flat(points), inner.order, inner.n, inner.dims, flat(keys), flat(stack))
+    _fill(flat(points), inner)
+
+
+@part
+def _widest(points, order, dims, lo, hi):
     """Axis of the largest spread of a sample of the range."""
     step = max(1, (hi - lo) // _SAMPLE)
     axis, spread = 0, -1.0
-    for c in range(points.shape[1]):
-        low = high = points[order[lo], c]
+    for c in range(dims):
+        low = high = points[order[lo] * dims + c]
         for p in range(lo, hi, step):
-            v = points[order[p], c]
+            v = points[order[p] * dims + c]
             low, high = min(low, v), max(high, v)
         if high - low > spread:
             axis, spread = c, high - low
     return axis
 
 
-@njit(cache=True, nogil=True)
+@part
 def _select(keys, rows, lo, hi, nth):
     """Move the smallest keys of [lo, hi) before position ``nth`` (Hoare's selection)."""
     hi -= 1
@@ -98,33 +130,38 @@ def _select(keys, rows, lo, hi, nth):
             return
 
 
-@njit(cache=True, nogil=True)
-def _arrange(points, order):
+@part
+def _arrange(points, order, n, dims, keys, stack):
     """Put ``order`` into kd order: cut each range of more than eight points at a power of two times eight."""
-    keys = np.empty(len(order))
-    stack = [(0, len(order))]
-    while stack:
-        lo, hi = stack.pop()
+    stack[0], stack[1] = 0, n
+    depth = 2
+    while depth > 0:
+        depth -= 2
+        lo, hi = stack[depth], stack[depth + 1]
         half = FLOATS
         while 2 * half < hi - lo:
             half *= 2
-        axis = _widest(points, order, lo, hi)
+        axis = _widest(points, order, dims, lo, hi)
         for p in range(lo, hi):
-            keys[p] = points[order[p], axis]
-        _select(keys, order, lo, hi, lo + half)
-        for a, b in ((lo, lo + half), (lo + half, hi)):
-            if b - a > FLOATS:
-                stack.append((a, b))
+            keys[p] = points[order[p] * dims + axis]
+        cut = min(lo + half, hi)
+        _select(keys, order, lo, hi, cut)
+        if cut - lo > FLOATS:
+            stack[depth], stack[depth + 1] = lo, cut
+            depth += 2
+        if hi - cut > FLOATS:
+            stack[depth], stack[depth + 1] = cut, hi
+            depth += 2
 
 
-@njit(cache=True, nogil=True)
-def _fill(points, order, leaves, boxes, start):
+@part
+def _fill(points, tree):
     """Copy the points into leaves and bound them, level by level."""
-    n, dims = points.shape
+    order, leaves, boxes, start, n, dims, top = tree
     for p in range(n):
         for c in range(dims):
-            leaves[(p // FLOATS * dims + c) * FLOATS + p % FLOATS] = points[order[p], c]
-    for level in range(len(start) - 1):
+            leaves[(p // FLOATS * dims + c) * FLOATS + p % FLOATS] = points[order[p] * dims + c]
+    for level in range(top + 1):
         for child in range(FLOATS * (start[level + 1] - start[level])):
             box = (start[level] + child // FLOATS) * dims * 2 * FLOATS + child % FLOATS
             for c in range(dims):
@@ -133,7 +170,8 @@ def _fill(points, order, leaves, boxes, start):
                     if level == 0:
                         p = child * FLOATS + m
                         if p < n:
-                            low, high = min(low, points[order[p], c]), max(high, points[order[p], c])
+                            v = points[order[p] * dims + c]
+                            low, high = min(low, v), max(high, v)
                     elif start[level - 1] + child < start[level]:
                         inner = ((start[level - 1] + child) * dims + c) * 2 * FLOATS + m
                         low, high = min(low, boxes[inner]), max(high, boxes[inner + FLOATS])
@@ -141,16 +179,19 @@ def _fill(points, order, leaves, boxes, start):
                 boxes[box + c * 2 * FLOATS + FLOATS] = high
 
 
-@njit(cache=True, nogil=True)
-def count(tree, cut, near, far, out, lo, hi):
+def count(tree: Tree, cut: int, near: np.ndarray, far: np.ndarray, out: np.ndarray, lo: int, hi: int) -> None:
     """Count, for tree positions lo..hi, the points within the query's box, itself included.
 
     Half widths (inclusive) are ``near[row]`` along the first ``cut`` axes and ``far[row]`` along the others.
     """
-    order, points, boxes, start, dims = tree
-    n, top = len(order), len(start) - 2
-    query, width = np.empty(dims), np.empty(dims)
-    stack = np.empty(2 * (FLOATS * len(start) + 1), np.int64)
+    _count(tree, cut, near, far, out, lo, hi, np.empty(2 * tree.dims), np.empty(STACK, np.int64))
+
+
+@kernel
+def _count(tree, cut, near, far, out, lo, hi, numbers, nodes):
+    order, points, boxes, start, n, dims, top = flat_tree(tree)
+    near, far, out, query, stack = flat(near), flat(far), flat(out), flat(numbers), flat(nodes)
+    width = after(query, dims)
     for p in range(lo, hi):
         row = order[p]
         for c in range(dims):
@@ -194,21 +235,25 @@ def count(tree, cut, near, far, out, lo, hi):
         out[row] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leave_out(points, rows, start, stop, cut, near, far, out):
     """Subtract from `count` the points of each row's Theiler window, itself among them."""
-    for i in range(len(points)):
+    n, dims = points.shape
+    points, rows, start, stop = flat(points), flat(rows), flat(start), flat(stop)
+    near, far, out = flat(near), flat(far), flat(out)
+    for i in range(n):
         for w in range(start[i], stop[i]):
             inside = True
-            for c in range(points.shape[1]):
-                inside &= abs(points[i, c] - points[rows[w], c]) <= (near[i] if c < cut else far[i])
+            for c in range(dims):
+                width = near[i] if c < cut else far[i]
+                inside &= abs(points[i * dims + c] - points[rows[w] * dims + c]) <= width
             out[i] -= inside
 
 
-@njit(cache=True, nogil=True)
-def _offer(best, who, d, s, order):
+@part
+def _offer(best, who, k, d, s, order):
     """Keep the nearest, given a candidate at tree position s; among equal distances the smaller row wins."""
-    m = len(best) - 1
+    m = k - 1
     if d > best[m] or (d == best[m] and who[m] >= 0 and order[s] > order[who[m]]):
         return
     while m > 0 and (best[m - 1] > d or (best[m - 1] == d and order[who[m - 1]] > order[s])):
@@ -217,23 +262,31 @@ def _offer(best, who, d, s, order):
     best[m], who[m] = d, s
 
 
-@njit(cache=True, nogil=True)
-def nearest(tree, times, theiler, k, algorithm, y_start, z_start, radii, lo, hi):
+def nearest(tree: Tree, times: np.ndarray, how: Search, radii: np.ndarray, lo: int, hi: int) -> None:
     """Find the inclusive radii (3, n) in x, y, z that the k nearest neighbours of tree positions lo..hi imply.
 
     Algorithm 1: just below the distance of the k-th, the same in every block. Algorithm 2: the largest distance
-    among the k in each block, where the blocks are the axes up to ``y_start``, to ``z_start`` and the rest.
+    among the k in each block.
     """
-    order, points, boxes, start, dims = tree
-    n, top = len(order), len(start) - 2
-    query, best, who = np.empty(dims), np.empty(k), np.empty(k, np.int64)
-    nodes, reach, leaf = np.empty(len(start), np.int64), np.empty(len(start) * FLOATS), np.empty(FLOATS)
+    numbers = np.empty(tree.dims + how.k + (tree.top + 3) * FLOATS)
+    _nearest(tree, times, how, radii, lo, hi, numbers, np.empty(how.k + tree.top + 2, np.int64))
+
+
+@kernel
+def _nearest(tree, times, how, radii, lo, hi, numbers, places):
+    inner = flat_tree(tree)
+    order, points, boxes, start, n, dims, top = inner
+    k, algorithm = how.k, how.algorithm
+    times, radii, query, who = flat(times), flat(radii), flat(numbers), flat(places)
+    best, nodes = after(query, dims), after(who, k)
+    leaf = after(best, k)
+    reach = after(leaf, FLOATS)
     for p in range(lo, hi):
         row = order[p]
         for c in range(dims):
             query[c] = points[(p // FLOATS * dims + c) * FLOATS + p % FLOATS]
-        best[:] = np.inf
-        who[:] = -1
+        for m in range(k):
+            best[m], who[m] = np.inf, -1
         level, fresh = top, True
         nodes[level] = 0
         while level <= top:
@@ -268,21 +321,22 @@ def nearest(tree, times, theiler, k, algorithm, y_start, z_start, radii, lo, hi)
                 store(leaf, 0, away)
             while hits:
                 s = child * FLOATS + first(hits)
-                if s < n and abs(times[order[s]] - times[row]) > theiler:
-                    _offer(best, who, leaf[first(hits)], s, order)
+                if s < n and abs(times[order[s]] - times[row]) > how.theiler:
+                    _offer(best, who, k, leaf[first(hits)], s, order)
                 hits &= hits - 1
-        _radii(tree, query, best, who, algorithm, y_start, z_start, radii, row)
+        _radii(inner, query, best, who, how, radii, row)
 
 
-@njit(cache=True, nogil=True)
-def _radii(tree, query, best, who, algorithm, y_start, z_start, radii, row):
-    if algorithm == 1:
-        radii[0, row] = radii[1, row] = radii[2, row] = np.nextafter(best[-1], -np.inf)
-        return
-    radii[0, row] = radii[1, row] = radii[2, row] = 0.0
-    for s in who:
-        for c in range(tree.dims):
-            if s >= 0:
-                block = (c >= y_start) + (c >= z_start)
-                d = abs(tree.points[(s // FLOATS * tree.dims + c) * FLOATS + s % FLOATS] - query[c])
-                radii[block, row] = max(radii[block, row], d)
+@part
+def _radii(tree, query, best, who, how, radii, row):
+    points, n, dims = tree.points, tree.n, tree.dims
+    for block in range(3):
+        radii[block * n + row] = np.nextafter(best[how.k - 1], -np.inf) if how.algorithm == 1 else 0.0
+    if how.algorithm == 2:
+        for m in range(how.k):
+            s = who[m]
+            for c in range(dims):
+                if s >= 0:
+                    at = ((c >= how.y_start) + (c >= how.z_start)) * n + row
+                    d = abs(points[(s // FLOATS * dims + c) * FLOATS + s % FLOATS] - query[c])
+                    radii[at] = max(radii[at], d)

@@ -5,13 +5,21 @@ each. A link reads its source's state that many samples before the next one, at 
 """
 
 import numpy as np
-from numba import njit
+
+from enmesh.compiled import allocating_kernel, part
 
 MAX_STATE = 1e6
 MAX_STEPS = 100_000
 
 
-@njit(cache=True, nogil=True)
+@part
+def _copy(values, row):
+    """Write ``values`` into a row; as an assignment it would take seconds to compile, for the sake of its error."""
+    for i in range(len(values)):
+        row[i] = values[i]
+
+
+@part
 def _reflected(x: float) -> float:
     if 0.0 <= x <= 1.0:
         return x
@@ -19,12 +27,12 @@ def _reflected(x: float) -> float:
     return min(folded, 2.0 - folded)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _unit_map(x: float, tent: bool, r: float) -> float:
     return r * min(x, 1.0 - x) if tent else r * x * (1.0 - x)
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def unit_map_orbit(
     start: np.ndarray,
     noise: np.ndarray,
@@ -37,7 +45,7 @@ def unit_map_orbit(
 ) -> np.ndarray:
     """Return the orbit of coupled logistic or tent maps, kept in [0, 1]; ``r`` is the slope of a tent."""
     states = np.empty((len(noise) + 1, len(start)))
-    states[0] = start
+    _copy(start, states[0])
     for n in range(len(noise)):
         x = states[n]
         for i in range(len(start)):
@@ -53,7 +61,7 @@ def unit_map_orbit(
     return states
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def henon_orbit(
     start: np.ndarray,
     noise: np.ndarray,
@@ -66,7 +74,7 @@ def henon_orbit(
 ) -> np.ndarray:
     """Return the orbit of coupled Henon maps, coordinates ``(x_0, y_0, x_1, y_1, ...)``."""
     states = np.empty((len(noise) + 1, len(start)))
-    states[0] = start
+    _copy(start, states[0])
     for n in range(len(noise)):
         x = states[n]
         for i in range(len(a)):
@@ -86,11 +94,11 @@ def henon_orbit(
     return states
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def linear_orbit(start: np.ndarray, noise: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return the orbit of x' = matrix x + noise."""
     states = np.empty((len(noise) + 1, len(start)))
-    states[0] = start
+    _copy(start, states[0])
     for n in range(len(noise)):
         for i in range(len(start)):
             total = noise[n, i]
@@ -100,7 +108,7 @@ def linear_orbit(start: np.ndarray, noise: np.ndarray, matrix: np.ndarray) -> np
     return states
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def table_orbit(
     start: np.ndarray,
     uniforms: np.ndarray,
@@ -118,7 +126,7 @@ def table_orbit(
     digits own state (if ``own``), then the parents' states.
     """
     states = np.empty((len(uniforms) + 1, len(start)), np.int64)
-    states[0] = start
+    _copy(start, states[0])
     for n in range(len(uniforms)):
         x = states[n]
         for i in range(len(start)):
@@ -133,7 +141,7 @@ def table_orbit(
     return states
 
 
-@njit(cache=True, nogil=True)
+@part
 def _velocity(
     x: np.ndarray,
     rossler: np.ndarray,
@@ -176,7 +184,7 @@ STAGES = np.array(
 ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _attempt(
     x: np.ndarray,
     h: float,
@@ -213,7 +221,7 @@ def _attempt(
     return np.sqrt(total / (3 * m))
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def flow_orbit(
     start: np.ndarray,
     noise: np.ndarray,
@@ -233,7 +241,7 @@ def flow_orbit(
     """
     m = len(rossler)
     states = np.full((len(noise) + 1, 3 * m), np.nan)
-    states[0] = start
+    _copy(start, states[0])
     x, new, k = start.copy().reshape(m, 3), np.empty((m, 3)), np.empty((7, m, 3))
     held = np.full(len(drivers), np.nan)
     usual = dt / 8
@@ -251,16 +259,30 @@ def flow_orbit(
                 longer = h * min(5.0, 0.9 * max(error, 1e-10) ** -0.2)
                 usual = max(usual, longer) if last else longer
                 done = dt if last else done + h
-                x[:] = new
-                k[0] = k[6]
+                for i in range(m):
+                    _copy(new[i], x[i])
+                    _copy(k[6, i], k[0, i])
             else:  # an error that is not finite comes here too
                 usual = h * (max(0.2, 0.9 * error**-0.2) if error < np.inf else 0.2)
             steps += 1
-            if np.abs(x).max() > MAX_STATE:  # the nodes that did run away are the ones without a value
-                states[n + 1] = np.where(np.abs(x) > MAX_STATE, np.nan, x).reshape(3 * m)
+            if _ran_away(x, states[n + 1]) or steps > MAX_STEPS:
                 return states
-            if steps > MAX_STEPS:
-                return states
-        x += noise[n].reshape(m, 3)
-        states[n + 1] = x.reshape(3 * m)
+        for i in range(m):
+            for c in range(3):
+                x[i, c] += noise[n, 3 * i + c]
+            _copy(x[i], states[n + 1, 3 * i : 3 * i + 3])
     return states
+
+
+@part
+def _ran_away(x, row):
+    """Whether the state has run away; if so it goes into ``row``, where the nodes that did have no value."""
+    away = False
+    for i in range(len(x)):
+        for c in range(3):
+            away |= abs(x[i, c]) > MAX_STATE
+    if away:
+        for i in range(len(x)):
+            for c in range(3):
+                row[3 * i + c] = np.nan if abs(x[i, c]) > MAX_STATE else x[i, c]
+    return away

@@ -1,12 +1,13 @@
 """Compiled loop of `LocalPermute`."""
 
 import numpy as np
-from numba import njit
+
+from enmesh.compiled import allocating_kernel
 
 SWEEPS = 2
 
 
-@njit(cache=True, nogil=True)
+@allocating_kernel
 def swap_among(near: np.ndarray, order: np.ndarray, words: np.ndarray) -> np.ndarray:
     """Let each row, in the given random order, swap its vector with that of a random near row, `SWEEPS` times over.
 
