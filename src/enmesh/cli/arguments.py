@@ -43,13 +43,25 @@ Files = Annotated[
     list[Path],
     Argument(
         metavar="FILE...",
-        help="Recording: csv, tsv, txt, parquet, npy, npz or mat; each further file is a trial.",
+        help="Recording: csv, tsv, txt, xlsx, parquet, npy, npz or mat, also in gz, xz or zip; - is standard "
+        "input. Each further file is a trial.",
     ),
 ]
-File = Annotated[Path, Argument(metavar="FILE", help="Recording: csv, tsv, txt, parquet, npy, npz or mat.")]
+File = Annotated[
+    Path,
+    Argument(metavar="FILE", help="Recording: csv, tsv, txt, xlsx, parquet, npy, npz or mat, - for stdin."),
+]
 
 Time = Annotated[
-    str | None, _data("--time", metavar="NAME", help="Column of times; 'none' if there is none.")
+    list[str] | None,
+    _data(
+        "--time",
+        metavar="NAME|sort|ignore|none",
+        help="Column of times; sort: put rows in order; ignore: take rows as equally spaced. Can be repeated.",
+    ),
+]
+States = Annotated[
+    list[str] | None, _data("--states", metavar="A,B,..", help="Columns that hold names of states.")
 ]
 Columns = Annotated[
     list[str] | None, _data("--columns", metavar="A,B,..", help="Nodes to use; all columns by default.")
@@ -126,8 +138,9 @@ Jobs = Annotated[
     int, _search("--jobs", metavar="N", help="Workers, -1 for all cores; results are the same. 1.")
 ]
 Resume = Annotated[
-    bool, _search("--resume", help="Go on from run.db in the folder; without it run.db is started afresh.")
+    bool, _search("--resume", help="Go on from run.db in the folder; without it run.db is kept aside.")
 ]
+Force = Annotated[bool, _output("--force", help="Overwrite files that enmesh did not write.")]
 
 Out = Annotated[
     Path | None, _output("--out", metavar="DIR", help="Folder for the results; by default NAME-results.")

@@ -60,13 +60,14 @@ def series(given: Given) -> Series:
     paths = given["data"] if isinstance(given["data"], (list, tuple)) else [given["data"]]
     return read(
         list(paths),
-        time=_or_none(given.get("time")),
+        time=[_or_none(word) for word in names(given.get("time"))] or None,
         trial=_or_none(given.get("trial")),
         columns=names(given.get("columns")) or None,
         header=given.get("header"),
         missing=given.get("missing") or "raise",
         variable=given.get("variable"),
         dt=given.get("dt"),
+        states=names(given.get("states")) or None,
     )
 
 

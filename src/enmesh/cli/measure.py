@@ -40,6 +40,7 @@ def te(
     missing: a.Missing = None,
     variable: a.Variable = None,
     dt: a.Dt = None,
+    states: a.States = None,
 ):
     """Measure and test one transfer entropy: how much source tells of target.
 
@@ -133,6 +134,7 @@ def embed(
     missing: a.Missing = None,
     variable: a.Variable = None,
     dt: a.Dt = None,
+    states: a.States = None,
 ):
     """Choose embedding dimension (kappa) and delay (tau) of every node.
 
@@ -192,6 +194,7 @@ def score(
     missing: a.Missing = None,
     variable: a.Variable = None,
     dt: a.Dt = None,
+    states: a.States = None,
 ):
     """Score a graph of your own against a recording; higher is better.
 

@@ -15,7 +15,7 @@ from enmesh.data import prepare
 from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
 from enmesh.data.frames import TimeRule, rules_of
 from enmesh.data.objects import MOST_NODES, values_of
-from enmesh.data.table import listed, visible
+from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.data.times import Time
 from enmesh.errors import InputError
 
@@ -496,15 +496,11 @@ def _check_names(names: Sequence[Any] | None, n_nodes: int) -> tuple[str, ...]:
     twice = sorted(name for name, count in Counter(chosen).items() if count > 1)
     if twice:
         raise InputError(f"duplicate name: {listed(twice)}; names must differ")
-    unseen = next((i for i, name in enumerate(chosen) if not _can_be_seen(name)), None)
+    unseen = next((i for i, name in enumerate(chosen) if not can_be_seen(name)), None)
     if unseen is not None:
         given = ascii(chosen[unseen])
         raise InputError(f"the name of column {unseen + 1} cannot be seen ({given}); give it another")
     return chosen
-
-
-def _can_be_seen(name: str) -> bool:
-    return any(not mark.isspace() and visible(mark) == mark for mark in name)
 
 
 def _missing_mask(trials: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:

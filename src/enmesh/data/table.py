@@ -59,5 +59,10 @@ def visible(name: object) -> str:
     return "".join(mark if _is_seen(mark) else ascii(mark)[1:-1] for mark in text)
 
 
+def can_be_seen(name: str) -> bool:
+    """Say whether a name has at least one mark that can be seen."""
+    return any(not mark.isspace() and _is_seen(mark) for mark in name)
+
+
 def _is_seen(mark: str) -> bool:
     return mark == " " or unicodedata.category(mark) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")

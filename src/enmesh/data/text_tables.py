@@ -84,7 +84,7 @@ def _readable(source: Source) -> Iterator[None]:
 def _read_text(source: Source, header: bool | None, variable: str | None) -> Table:
     """Read delimited text; the delimiter, the header and a decimal comma are recognised."""
     comments, lines = _lines(source)
-    delimiter = _delimiter(source.suffix, lines[0][1])
+    delimiter = _delimiter(source.suffix, lines)
     split = _splitter(delimiter, any('"' in line for _, line in lines))
     first = [cell.strip() for cell in split(lines[0][1])]
     if header is None:
@@ -124,9 +124,9 @@ def _parsed(body: list[Line], delimiter: str | None, split: Callable[[str], list
         **exact,
         low_memory=False,
     )
-    for position, column in enumerate(frame.columns):
-        holes = frame[column].dtype.kind == "f" and frame[column].isna().any()
-        if holes and _written_whole(split(line)[position] for _, line in body):
+    holes = frame.columns[(frame.dtypes == float) & frame.isna().any()]
+    for column in holes:
+        if _written_whole(split(line)[column] for _, line in body):
             frame[column] = frame[column].astype("Int64")
     return frame
 
@@ -173,13 +173,15 @@ def _whole_lines(name: str, lines: list[Line]) -> list[Line]:
     return joined
 
 
-def _delimiter(suffix: str, line: str) -> str | None:
-    """Return the delimiter; None is any whitespace."""
+def _delimiter(suffix: str, lines: list[Line]) -> str | None:
+    """Return the mark that cuts both of the first lines alike, or else the first there is; None is whitespace."""
     if suffix == ".tsv":
         return "\t"
-    bare = re.sub(r'"(?:[^"]|"")*"', "", line)
     whole = "," if suffix == ".csv" else None
-    return next((mark for mark in (";,\t" if whole else ";,") if mark in bare), whole)
+    bare = [re.sub(r'"(?:[^"]|"")*"', "", line) for _, line in lines[:2]]
+    found = [mark for mark in (";,\t" if whole else ";,") if mark in bare[0]]
+    even = [mark for mark in found if len({line.count(mark) for line in bare}) == 1]
+    return (even or found or [whole])[0]
 
 
 def _splitter(delimiter: str | None, quoted: bool) -> Callable[[str], list[str]]:
@@ -393,10 +395,14 @@ def _array_table(file: str, values: np.ndarray, beside: Mapping[str, np.ndarray]
             "numbers as (time, node) or (trial, time, node) are needed"
         )
     *several, length, width = values.shape
+    if several and length < width:
+        raise InputError(
+            f"{file}: shape {values.shape} would be {several[0]} trials of {length} samples of {width} nodes; if the "
+            "axes are (trial, channel, time), save it as (trial, time, node)"
+        )
     if length < width:
-        axes = "; (trial, channel, time) must be transposed to (trial, time, node)" if several else ""
         warnings.warn(
-            f"{file}: {length} samples of {width} nodes; rows are times, transpose the array if not{axes}",
+            f"{file}: {length} samples of {width} nodes; rows are times, transpose the array if not",
             HazardWarning,
             stacklevel=5,
         )
