@@ -19,7 +19,9 @@ from enmesh.errors import HazardWarning, InputError
 
 OK, FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 # Typer brings its own copy of click or uses the one installed; this is the base of usage errors in either.
-UsageError = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+UsageError: type[typer.BadParameter] = next(
+    cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException"
+)
 
 # Advice in the words of Python, and what a user of the shell must type instead.
 IN_WORDS_OF_THE_SHELL = {
@@ -55,7 +57,7 @@ for command in (
     app.command()(command)
 
 
-def _print_version(wanted: bool):
+def _print_version(wanted: bool) -> None:
     if wanted:
         from enmesh import __version__
 
@@ -69,7 +71,7 @@ def enmesh(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-):
+) -> None:
     """Which subsystem drives which: networks from multivariate time series by transfer entropy.
 
     \b

@@ -66,7 +66,7 @@ def infer(
     variable: a.Variable = None,
     dt: a.Dt = None,
     states: a.States = None,
-):
+) -> None:
     """Infer which node drives which; write the network, pictures and a page.
 
     What is not given is chosen from the data and reported with its reason.
@@ -199,7 +199,7 @@ def _changes_said(resume: bool) -> Iterator[None]:
         told.setLevel(before)
 
 
-def _edges(series, option, words):
+def _edges(series: "Series", option: str, words: Sequence[str] | None) -> list[tuple[str, str]]:
     edges = build.edges(option, words)
     for edge in edges:
         series.indices(edge)

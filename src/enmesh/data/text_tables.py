@@ -18,6 +18,7 @@ import numpy as np
 
 from enmesh.data.columns import INTEGER, MISSING, TEXT
 from enmesh.data.frames import TIME_NAME, TRIAL_NAME
+from enmesh.data.matlab import NewFormat, read_matlab
 from enmesh.data.sources import Source, open_source
 from enmesh.data.table import Table, listed, shown
 from enmesh.data.times import looks_like_dates
@@ -124,7 +125,7 @@ def _parsed(body: list[Line], delimiter: str | None, split: Callable[[str], list
         **exact,
         low_memory=False,
     )
-    holes = frame.columns[(frame.dtypes == float) & frame.isna().any()]
+    holes = frame.select_dtypes(float).columns[frame.select_dtypes(float).isna().any()]
     for column in holes:
         if _written_whole(split(line)[column] for _, line in body):
             frame[column] = frame[column].astype("Int64")
@@ -177,11 +178,12 @@ def _delimiter(suffix: str, lines: list[Line]) -> str | None:
     """Return the mark that cuts both of the first lines alike, or else the first there is; None is whitespace."""
     if suffix == ".tsv":
         return "\t"
-    whole = "," if suffix == ".csv" else None
+    whole: str | None = "," if suffix == ".csv" else None
     bare = [re.sub(r'"(?:[^"]|"")*"', "", line) for _, line in lines[:2]]
     found = [mark for mark in (";,\t" if whole else ";,") if mark in bare[0]]
     even = [mark for mark in found if len({line.count(mark) for line in bare}) == 1]
-    return (even or found or [whole])[0]
+    found = even or found
+    return found[0] if found else whole
 
 
 def _splitter(delimiter: str | None, quoted: bool) -> Callable[[str], list[str]]:
@@ -337,21 +339,19 @@ def _read_npz(source: Source, header: bool | None, variable: str | None) -> Tabl
 
 
 def _read_mat(source: Source, header: bool | None, variable: str | None) -> Table:
-    from scipy.io import loadmat, whosmat
-
     try:
-        kinds = {name: (shape, _mat_kind(kind)) for name, shape, kind in whosmat(source.file)}
-        if variable is not None:
-            _refuse_unknown(source.name, variable, list(kinds))
-        chosen = _choose(source.name, kinds, variable)
-        source.file.seek(0)
-        return _array_table(source.name, np.asarray(loadmat(source.file, variable_names=[chosen])[chosen]))
-    except NotImplementedError:
+        found = read_matlab(source.file.read())
+    except NewFormat:
         raise InputError(f"{source.name} is a MATLAB 7.3 file; save it again with -v7") from None
-
-
-def _mat_kind(kind: str) -> str:
-    return "f" if kind in ("double", "single", "logical") or kind.startswith(("int", "uint")) else "O"
+    if variable is not None:
+        _refuse_unknown(source.name, variable, list(found))
+    kinds = {
+        name: ((), "O") if array is None else (array.shape, array.dtype.kind) for name, array in found.items()
+    }
+    values = found[_choose(source.name, kinds, variable)]
+    if values is None:
+        raise InputError(f"{source.name}: the variable {variable} holds no numbers")
+    return _array_table(source.name, values)
 
 
 def _refuse_unknown(file: str, name: str, known: Sequence[str]) -> None:
