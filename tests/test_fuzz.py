@@ -228,7 +228,7 @@ def test_no_damage_ends_in_another_exception(tmp_path, kind):
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],
     )
-    @given(inputs(kind), OPTIONS)
+    @given(inputs(kind), st.one_of(st.just({}), OPTIONS))
     def attempt(data, options):
         path.write_bytes(data)
         began = time.monotonic()

@@ -4,6 +4,7 @@ import gzip
 import io
 import lzma
 import os
+import subprocess
 import sys
 import threading
 import types
@@ -246,3 +247,25 @@ def test_every_kind_gives_the_same_values(tmp_path, kind):
 def test_the_table_has_these_rows_and_no_others():
     rows = DOCS.read_text().split("| --- | --- |\n")[1].split("\n\n")[0].splitlines()
     assert [row.split("|")[1].strip() for row in rows] == list(CASES)
+
+
+def test_standard_input_and_states_on_the_command_line(tmp_path):
+    text = FRAME.assign(k=np.arange(N) % 2, j=np.arange(N) // 2 % 2).to_csv(index=False)
+    command = [
+        sys.executable,
+        "-m",
+        "enmesh",
+        "te",
+        "-",
+        "k",
+        "j",
+        "--columns",
+        "k,j",
+        "--states",
+        "k,j",
+        "--dim",
+        "1",
+    ]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "Discrete()" in done.stdout

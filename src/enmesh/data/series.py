@@ -101,7 +101,7 @@ class Series:
         if isinstance(values, Series):
             if rules.modes or rules.states or (time, columns, trial) != (None, None, None):
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
-            found, known, step, self.time = values._held, values.names, values.dt, values.time
+            found, known, step, self.time = values._held(), values.names, values.dt, values.time
             self.prepared = values.prepared
         else:
             found, known, step, self.time = values_of(values, rules, dt)
@@ -133,12 +133,14 @@ class Series:
         if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
         self._names, self.dt = names, float(dt)
-        self._held = found
         self.trials, self.kinds, self.labels = found.trials, found.kinds, found.labels
         self.missing = _missing_mask(self.trials)
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         for trial in self.trials:
             trial.flags.writeable = False
+
+    def _held(self) -> Values:
+        return Values(trials=self.trials, kinds=self.kinds, labels=self.labels)
 
     @property
     def names(self) -> tuple[str, ...]:
