@@ -244,22 +244,10 @@ def test_fault_14_what_is_wrong_is_said_with_its_column(run, tmp_path):
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_fault_20_signals_end_as_control_c_does(tmp_path, name):
-    coupled_map("a>b>c>d>e>f", n=600, noise=0.01, seed=0).to_dataframe().to_csv(
-        tmp_path / "six.csv", index=False
-    )
-    words = [
-        "infer",
-        "six.csv",
-        "--estimator",
-        "ksg",
-        "--dim",
-        "1",
-        "--max-parents",
-        "2",
-        "--surrogates",
-        "999",
-    ]
-    command = [sys.executable, "-m", "enmesh", *words]
+    six = coupled_map("a>b>c>d>e>f", n=2000, noise=0.01, seed=0)
+    six.to_dataframe().to_csv(tmp_path / "six.csv", index=False)
+    line = "infer six.csv --estimator ksg --dim 1 --max-parents 2 --surrogates 4999"
+    command = [sys.executable, "-m", "enmesh", *shlex.split(line)]
     started = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )
@@ -267,6 +255,7 @@ def test_fault_20_signals_end_as_control_c_does(tmp_path, name):
     while time.monotonic() < deadline and not (store.exists() and store.stat().st_size):
         time.sleep(0.1)
     time.sleep(0.5)
+    assert started.poll() is None, "the run ended before it could be stopped"
     started.send_signal(getattr(signal, name))
     out, err = started.communicate(timeout=60)
     assert (started.returncode, out) == (130, "")

@@ -182,6 +182,7 @@ def counters(folder):
         return em.Series(frame)
 
 
+HOURS = pd.date_range("2020-01-30 05:00", periods=N, freq="h")
 MONDAYS = pd.bdate_range("2020-01-01", periods=N)
 CASES = {
     "csv": (table(TEXT.replace(",", ";").replace(".", ",")), {}),
@@ -217,6 +218,10 @@ CASES = {
     "dates month first": (columns(when=DAYS.strftime("%m/%d/%Y")), {"dt": 86400}),
     "dates with a time zone": (columns(date=DAYS.tz_localize("UTC")), {"dt": 86400}),
     "dates as whole numbers": (columns(date=DAYS.strftime("%Y%m%d").astype(int)), {"dt": 86400}),
+    "date and time of the day": (
+        columns(Date=HOURS.strftime("%d.%m.%Y"), Time=HOURS.strftime("%H:%M")),
+        {"dt": 3600},
+    ),
     "unnamed index of dates": (written("x.csv", FRAME.set_axis(DAYS).to_csv), {"dt": 86400}),
     "year, month and day": (columns(year=DAYS.year, month=DAYS.month, day=DAYS.day), {"dt": 86400}),
     "newest row first": (turned_round, {}),
