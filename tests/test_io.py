@@ -236,6 +236,27 @@ def test_variables_of_npz_and_mat(tmp_path):
             read(path)
 
 
+@pytest.mark.parametrize("kind", ["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"])
+@pytest.mark.parametrize("way", [{}, {"do_compression": True}, {"format": "4"}])
+def test_matlab_files_hold_what_scipy_wrote(tmp_path, kind, way):
+    from scipy.io import loadmat, savemat
+
+    from enmesh.data.matlab import read_matlab
+
+    values = (10 * VALUES).astype(kind)
+    more = {} if way.get("format") else {"cube": values.reshape(2, 10, 3), "z": values * 1j, "s": {"y": 1}}
+    if way.get("format") and kind in ("i1", "u4", "i8", "u8"):
+        pytest.skip("version 4 has no such numbers")
+    savemat(tmp_path / "x.mat", {"x": values, "a_long_name_for_one": values.T, "w": "words", **more}, **way)
+    found, expected = read_matlab((tmp_path / "x.mat").read_bytes()), loadmat(tmp_path / "x.mat")
+    assert [name for name in expected if not name.startswith("__")] == list(found)
+    for name, array in found.items():
+        if name in ("w", "s"):
+            assert array is None
+        else:
+            np.testing.assert_array_equal(array, expected[name])
+
+
 def test_missing_values(text):
     path = text(lines("a,b,c", *ROWS[:9], "NA,,1", *ROWS[9:]))
     with pytest.raises(em.InputError, match=r"data\.csv: missing"):

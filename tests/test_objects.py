@@ -197,6 +197,8 @@ def test_a_series_is_handy():
 def test_mappings_and_columns_of_pandas():
     assert em.Series({"a": VALUES[:, 0], "b": VALUES[:, 1]}).digest == em.Series(FRAME).digest
     assert em.Series(FRAME["b"]).names == ("b",)
+    assert em.Series(FRAME.to_records(index=False)).digest == em.Series(FRAME).digest
+    assert em.Series(MIXED[["k"]].assign(j=MIXED.k[::-1].to_numpy()).to_numpy(np.uint64)).is_integer
     with pytest.raises(em.InputError, match="give lists of equal length"):
         em.Series({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0]})
 

@@ -54,6 +54,23 @@ RISING = {
         86400,
         Time(start="2021-01-01T00:00:00+00:00", unit="s"),
     ),
+    "dates of Python": (
+        frame([day.date() for day in DAYS]),
+        86400,
+        Time(start="2021-01-01T00:00:00+00:00", unit="s"),
+    ),
+    "times of the day": (
+        FRAME.assign(time=[f"{9 + i // 60:02d}:{i % 60:02d}" for i in range(N)]),
+        60,
+        Time(start=9 * 3600.0, unit="s"),
+    ),
+    "a date and a time of the day": (
+        FRAME.assign(
+            Date=[f"2021-01-{29 + i // 24}" for i in range(N)], Time=[f"{i % 24:02d}:30:00" for i in range(N)]
+        ),
+        3600,
+        Time(start="2021-01-29T00:30:00+00:00", unit="s"),
+    ),
     "a column time": (FRAME.assign(time=np.arange(N) * 0.5), 0.5, Time(start=0.0, unit="")),
     "a column of dates": (FRAME.assign(when=DAYS), 86400, Time(start="2021-01-01T00:00:00", unit="s")),
     "year and month": (
@@ -102,6 +119,7 @@ def test_newest_first_is_refused_and_sorted(kind):
         ("%m/%d/%Y", DAYS),
         ("%d.%m.%Y %H:%M", pd.date_range("2021-01-01", periods=N, freq="6h")),
         ("%d %B %Y", DAYS),
+        ("%b %d, %Y", DAYS),
         ("%Y/%m/%d", DAYS),
         ("%Y%m%d", DAYS),
     ],
@@ -165,7 +183,13 @@ BAD = {
         {},
         "row 8, column index: 'NaT' is not a time or date",
     ),
+    "a short year": (
+        frame(DAYS.strftime("%d/%m/%y")),
+        {},
+        "row 1, column index: '01/01/21' is not a time or date",
+    ),
     "no times to sort by": (FRAME, {"time": "sort"}, "time='sort' needs times"),
+    "a number": (FRAME, {"time": 3}, "there is no time column 3"),
     "two columns": (FRAME, {"time": ("a", "b")}, "names several columns"),
     "unknown": (FRAME, {"time": "when"}, "there is no time column when; it has a, b"),
     "an array": (FRAME.to_numpy(), {"time": "sort"}, "needs named columns, which an array has not"),

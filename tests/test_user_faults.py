@@ -1,11 +1,24 @@
 """What went wrong for new users once, each fault with its number and what is said or done about it now."""
 
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import enmesh as em
+from enmesh.cli import main
+from enmesh.data import sources
+from enmesh.data.export import write_series
 from enmesh.data.readers import read
+from enmesh.simulate import coupled_map
 
 N = 300
 RNG = np.random.default_rng(11)
@@ -94,3 +107,239 @@ def test_fault_12_dates_as_people_have_them(tmp_path):
     ):
         read(tmp_path / "bad.csv")
     assert read(tmp_path / "bad.csv", time="ignore").lengths == (N,)
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+BODY = DRIVEN.to_csv(index=False).split("\n", 1)[1]
+HEADERS = {
+    "# a,b": ("a", "b"),
+    "#a,b": ("a", "b"),
+    "% a, b": ("a", "b"),
+    "%CPU,%MEM": ("%CPU", "%MEM"),
+    "# made by hand\n# left,right": ("left", "right"),
+    "# made by hand": ("x0", "x1"),
+    "# 1,2": ("x0", "x1"),
+    "# x,y\na,b": ("a", "b"),
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_fault_9_names_in_a_line_that_looks_like_a_comment(tmp_path, header):
+    (tmp_path / "x.csv").write_text(f"{header}\n{BODY}")
+    series = read(tmp_path / "x.csv")
+    assert series.names == HEADERS[header]
+    np.testing.assert_array_equal(series.values, DRIVEN.to_numpy())
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command line in a folder with ``data.csv``; return its exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    DRIVEN.to_csv("data.csv", index=False)
+
+    def call(line):
+        code = main(shlex.split(line))
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+INFER = "infer data.csv --estimator gaussian --dim 1 --quiet"
+
+
+def test_fault_10_an_input_is_never_overwritten(run, tmp_path):
+    folder = tmp_path / "r"
+    folder.mkdir()
+    (folder / "edges.csv").write_text(DRIVEN.to_csv(index=False))
+    for force in ("", "--force"):
+        code, _, err = run(f"infer r/edges.csv --estimator gaussian --out r {force}")
+        assert code == 2
+        assert "r/edges.csv is what was read and would be overwritten; give another folder" in err
+    assert (folder / "edges.csv").read_text() == DRIVEN.to_csv(index=False)
+    assert [file.name for file in folder.iterdir()] == ["edges.csv"]
+
+
+def test_fault_10_files_of_others_are_kept(run, tmp_path):
+    (tmp_path / "r").mkdir()
+    mine = tmp_path / "r" / "report.html"
+    mine.write_text("mine")
+    code, _, err = run(f"{INFER} --out r")
+    assert code == 2
+    assert "r holds report.html, which enmesh did not write; give another folder, or use --force" in err
+    assert mine.read_text() == "mine"
+    assert run(f"{INFER} --out r --force")[0] == 0
+    assert mine.read_text() != "mine"
+    assert run(f"{INFER} --out r")[0] == 0
+
+
+def test_fault_10_a_stored_run_is_kept_when_resume_is_forgotten(run, tmp_path):
+    line = f"{INFER} --surrogates 99"
+    assert run(line)[2] == ""
+    first = (tmp_path / "data-results" / "run.db").read_bytes()
+    code, _, err = run(line)
+    assert code == 0
+    assert "data-results/run.db of an earlier run is kept as run-1.db; --resume would go on from it" in err
+    assert (tmp_path / "data-results" / "run-1.db").read_bytes() == first
+    run(line)
+    assert (tmp_path / "data-results" / "run-2.db").exists()
+    assert len(json.loads(run("runs data-results/run-1.db --json")[1])) == 1
+
+
+def test_fault_10_resume_says_what_changed(run):
+    run(f"{INFER} --surrogates 99")
+    assert "what" not in run(f"{INFER} --surrogates 99 --resume")[2]
+    code, _, err = run(f"{INFER} --surrogates 199 --alpha 0.95 --resume")
+    assert code == 0
+    assert "holds no run of this kind, so all is computed anew and kept beside the others" in err
+    assert "score.alpha is 0.95, not 0.99" in err
+    assert "score.n_surrogates is 199, not 99" in err
+    (DRIVEN * 2).to_csv("data.csv", index=False)
+    assert "other data" in run(f"{INFER} --surrogates 199 --alpha 0.95 --resume")[2]
+    assert len(json.loads(run("runs data-results/run.db --json")[1])) == 3
+    assert (
+        "there is no other/run.db to go on from; starting afresh" in run(f"{INFER} --out other --resume")[2]
+    )
+
+
+def test_fault_11_and_1_on_the_command_line(run):
+    dated = DRIVEN.assign(date=pd.bdate_range("2020-01-01", periods=N)).iloc[::-1]
+    dated.to_csv("data.csv", index=False)
+    assert "the newest row is the first; use --time sort to put the oldest first" in run(INFER)[2]
+    assert (
+        "business days; use --time ignore to take the rows as equally spaced"
+        in run(f"{INFER} --time sort")[2]
+    )
+    assert "use --time sort --time ignore to put" in run(f"{INFER} --time ignore")[2]
+    code, out, _ = run(f"{INFER} --time sort --time ignore --json")
+    assert code == 0
+    assert json.loads(out)["parents"] == {"a": [], "b": ["a"]}
+
+
+def test_fault_14_what_is_wrong_is_said_with_its_column(run, tmp_path):
+    rows = [",".join(f"{value:.3f}" for value in row) for row in RNG.normal(size=(20, 10_000))]
+    (tmp_path / "wide.csv").write_text("\n".join([",".join(f"c{i}" for i in range(10_000)), *rows]))
+    assert (
+        "wide.csv: 20 samples of 10000 nodes are too few to tell the nodes apart" in run("infer wide.csv")[2]
+    )
+    for factor, said in ((1e307, "are too large to compute with"), (1e-310, "too little to compute with")):
+        (DRIVEN * [1, factor]).to_csv("far.csv", index=False)
+        code, _, err = run("infer far.csv")
+        assert code == 2
+        assert "in column b" in err
+        assert said in err
+    np.save("turned.npy", DRIVEN.to_numpy().T)
+    assert "2 samples of 300 nodes are too few" in run("infer turned.npy")[2]
+    np.save("mne.npy", RNG.normal(size=(5, 3, 200)))
+    assert "if the axes are (trial, channel, time), save it as (trial, time, node)" in run("infer mne.npy")[2]
+    with pytest.raises(em.InputError, match=r"pass values\.transpose\(0, 2, 1\)"):
+        em.Series(np.load("mne.npy"))
+    for name in ("a;x", "a\nx"):
+        (tmp_path / "quoted.csv").write_text(f'"{name}",b\n{BODY}')
+        assert read(tmp_path / "quoted.csv").names == (name, "b")
+    (tmp_path / "open.csv").write_text(f'"a,b\n{BODY}')
+    assert "open.csv, line 1: a quote is opened and never closed" in run("infer open.csv")[2]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_fault_20_signals_end_as_control_c_does(tmp_path, name):
+    six = coupled_map("a>b>c>d>e>f", n=2000, noise=0.01, seed=0)
+    six.to_dataframe().to_csv(tmp_path / "six.csv", index=False)
+    line = "infer six.csv --estimator ksg --dim 1 --max-parents 2 --surrogates 4999"
+    command = [sys.executable, "-m", "enmesh", *shlex.split(line)]
+    started = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    store, deadline = tmp_path / "six-results" / "run.db", time.monotonic() + 90
+    while time.monotonic() < deadline and not (store.exists() and store.stat().st_size):
+        time.sleep(0.1)
+    time.sleep(0.5)
+    assert started.poll() is None, "the run ended before it could be stopped"
+    started.send_signal(getattr(signal, name))
+    out, err = started.communicate(timeout=60)
+    assert (started.returncode, out) == (130, "")
+    assert err.splitlines()[-1].startswith(
+        "enmesh: stopped; what was finished is in six-results/run.db, and the same"
+    )
+
+
+# --- hostile input -----------------------------------------------------------------------------------------
+
+HOSTILE = ['=HYPERLINK("http://x")', "b\x1b]0;title\x07\u200b", "c\nd", '@e,f"g', "<b>&", "\u202ertl"]
+
+
+def hostile():
+    frame = pd.DataFrame(np.random.default_rng(2).normal(size=(N, len(HOSTILE))), columns=HOSTILE)
+    for i in range(1, len(HOSTILE)):
+        frame.iloc[1:, i] += frame.iloc[:-1, i - 1].to_numpy()
+    return frame
+
+
+def test_fault_21_hostile_names_are_written_safely(run, tmp_path):
+    write_series(em.Series(hostile()), tmp_path / "hostile.csv")
+    assert (tmp_path / "hostile.csv").read_text().startswith("\"'=HYPERLINK")
+    assert read("hostile.csv").names == tuple(HOSTILE)
+    code, out, err = run(
+        "infer hostile.csv --estimator gaussian --dim 1 --out r --format graphml --format dot"
+    )
+    assert code == 0, err
+    assert em.Network.from_json("r/network.json").names == tuple(HOSTILE)
+    odd = ("\x1b", "\x07", "\u200b", "\u202e")
+    texts = [
+        out,
+        err,
+        *((tmp_path / "r" / name).read_text() for name in ("edges.csv", "network.dot", "report.html")),
+    ]
+    assert [mark for mark in odd for text in texts if mark in text] == []
+    assert r"b\x1b]0;title\x07\u200b" in out
+    assert r"c\nd" in out
+    edges = pd.read_csv("r/edges.csv")
+    assert {cell[0] for cell in [*edges.source, *edges.target]}.isdisjoint("=+-@")
+    for name in ("network.svg", "network.graphml"):
+        ET.parse(tmp_path / "r" / name)
+    assert (tmp_path / "r" / "network.png").stat().st_size > 1000
+
+
+def test_fault_21_the_terminal_gets_no_commands(run):
+    hostile().to_csv("hostile.csv", index=False)
+    for line in (
+        "te hostile.csv a b",
+        "embed hostile.csv --method cao --max-dim 2",
+        "infer hostile.csv --forbid a:b",
+    ):
+        _, out, err = run(line)
+        assert out + err
+        assert "\x1b]" not in out + err
+        assert "\u200b" not in out + err
+
+
+def test_fault_21_a_name_that_cannot_be_seen_is_refused_before_the_work(run):
+    DRIVEN.rename(columns={"a": "\u200b"}).to_csv("data.csv", index=False)
+    code, _, err = run(INFER)
+    assert code == 2
+    assert r"data.csv: the name of column 1 cannot be seen ('\u200b'); give it another" in err
+
+
+def test_fault_21_terminals_without_unicode(tmp_path):
+    DRIVEN.rename(columns={"a": "α"}).to_csv(tmp_path / "data.csv", index=False)
+    command = [sys.executable, "-m", "enmesh", "infer", "data.csv", "--estimator", "gaussian", "--dim", "1"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    done = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert rb"\u03b1" in done.stdout
+
+
+def test_fault_21_a_network_of_foreign_parents_is_refused():
+    network = json.loads(em.infer(DRIVEN, score=GAUSSIAN).to_json())
+    network["parents"]["b"] = ["z"]
+    with pytest.raises(em.InputError, match="z drives or is driven but is not among its names"):
+        em.Network.from_json(json.dumps(network))
+
+
+def test_fault_21_a_pipe_without_a_writer_does_not_hang(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PIPE_WAIT", 0.2)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(em.InputError, match=r"nothing came through the pipe .*pipe.csv in 0.2 s"):
+        read(tmp_path / "pipe.csv")

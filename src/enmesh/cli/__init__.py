@@ -2,24 +2,36 @@
 
 import logging
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
 import typer
 
 from enmesh.cli import arguments, infer, measure, runs, simulate
+from enmesh.cli.terminal import SafeStream
+from enmesh.data.table import visible
 from enmesh.errors import HazardWarning, InputError
 
 OK, FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 # Typer brings its own copy of click or uses the one installed; this is the base of usage errors in either.
-UsageError = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+UsageError: type[typer.BadParameter] = next(
+    cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException"
+)
 
 # Advice in the words of Python, and what a user of the shell must type instead.
 IN_WORDS_OF_THE_SHELL = {
     "pass missing='drop'": "use --missing drop",
+    "pass time=('sort', 'ignore')": "use --time sort --time ignore",
+    "pass time='sort'": "use --time sort",
+    "pass time='ignore'": "use --time ignore",
+    "time='sort' needs times": "--time sort needs times",
+    "unless columns= names it": "unless --columns names it",
+    "use force=True": "use --force",
     "say which with variable=": "say which with --variable",
     "say so with header=True": "say so with --header",
     "give the file that was passed as store=": "give the run.db of a results folder",
@@ -52,7 +64,7 @@ def command_line() -> typer.Typer:
     return app
 
 
-def _print_version(wanted: bool):
+def _print_version(wanted: bool) -> None:
     if wanted:
         from enmesh import __version__
 
@@ -65,7 +77,7 @@ def enmesh(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-):
+) -> None:
     """Which subsystem drives which: networks from multivariate time series by transfer entropy.
 
     \b
@@ -81,7 +93,7 @@ def enmesh(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code: 0, 1 unexpected, 2 refused, 130 stopped."""
     try:
-        with _said_hazards(), _said_log():
+        with _safe_terminal(), _stopped_by_signals(), _said_hazards(), _said_log():
             code = typer.main.get_command(command_line()).main(
                 None if arguments is None else list(arguments), prog_name="enmesh", standalone_mode=False
             )
@@ -104,12 +116,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"unexpected {said} (run again with ENMESH_TRACEBACK=1 to see where)", FAILED)
 
 
-def _fail(message, code: int) -> int:
-    said = " ".join(str(message).split())
+def _fail(message: object, code: int) -> int:
+    # The terminal may be gone (SIGHUP); the exit code still says what happened.
+    with suppress(OSError), _safe_terminal():
+        print("enmesh:", _in_shell_words(message), file=sys.stderr)
+    return code
+
+
+def _in_shell_words(message: object) -> str:
+    said = visible(" ".join(str(message).split()))
     for python, shell in IN_WORDS_OF_THE_SHELL.items():
         said = said.replace(python, shell)
-    print("enmesh:", said, file=sys.stderr)
-    return code
+    return said
 
 
 @contextmanager
@@ -122,7 +140,38 @@ def _said_hazards() -> Iterator[None]:
         warnings.showwarning = lambda message, *_, **__: met.setdefault(str(message))
         yield
     for message in met:
-        print("enmesh: warning:", " ".join(message.split()), file=sys.stderr)
+        print("enmesh: warning:", _in_shell_words(message), file=sys.stderr)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP stop a command as Ctrl-C does, unless whoever started it wants them ignored."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _safe_terminal() -> Iterator[None]:
+    """Let nothing reach a terminal that it cannot show or that would command it."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = SafeStream(before[0], escape=True), SafeStream(before[1])
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 @contextmanager

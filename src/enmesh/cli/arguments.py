@@ -65,9 +65,9 @@ def _panel(title: str) -> Callable[..., Any]:
 
 _data, _embed, _search, _output = map(_panel, ("Data", "Embedding", "Search", "Output"))
 
-FORMATS = "csv, tsv, txt, parquet, npy, npz or mat"
+FORMATS = "csv, tsv, txt, xlsx, parquet, npy, npz or mat, also in gz, xz or zip; - is standard input"
 Files = Annotated[
-    list[Path], Argument(metavar="FILE...", help=f"Recording: {FORMATS}; each further file is a trial.")
+    list[Path], Argument(metavar="FILE...", help=f"Recording: {FORMATS}. Each further file is a trial.")
 ]
 File = Annotated[Path, Argument(metavar="FILE", help=f"Recording: {FORMATS}.")]
 Json = Annotated[bool, _output("--json", help="Print the result as JSON and nothing else.")]
@@ -85,7 +85,24 @@ def data() -> Group:
     """Return the options of reading a recording."""
     missing = choice("MissingName", ("raise", "drop"))
     return {
-        "time": (_text(_data, "--time", "NAME", "Column of times; 'none' if there is none."), None),
+        "time": (
+            Annotated[
+                list[str] | None,
+                _data(
+                    "--time",
+                    metavar="NAME|sort|ignore|none",
+                    help="Column of times; sort: put rows in order; ignore: take rows as equally spaced. Can be repeated.",
+                ),
+            ],
+            None,
+        ),
+        "states": (
+            Annotated[
+                list[str] | None,
+                _data("--states", metavar="A,B,..", help="Columns that hold names of states."),
+            ],
+            None,
+        ),
         "columns": (
             Annotated[
                 list[str] | None,
@@ -114,6 +131,35 @@ def data() -> Group:
         "variable": (_text(_data, "--variable", "NAME", "Which array of an npz or mat file."), None),
         "dt": (
             Annotated[float | None, _data("--dt", help="Sampling step, in place of the one found.")],
+            None,
+        ),
+    }
+
+
+def preparing() -> Group:
+    """Return the options that change the recording before it is used."""
+
+    def flag(name: str, told: str) -> tuple[Any, Any]:
+        return Annotated[bool, _data(name, help=told)], False
+
+    return {
+        "difference": flag("--difference", "Take differences of neighbouring samples: for random walks."),
+        "detrend": flag("--detrend", "Subtract each node's straight line over time."),
+        "season": (
+            Annotated[
+                int | None,
+                _data("--season", metavar="N", help="Subtract the mean cycle of a period of N samples."),
+            ],
+            None,
+        ),
+        "standardise": flag("--standardise", "Scale each trial of each node to mean 0 and variance 1."),
+        "bins": (
+            Annotated[
+                int | None,
+                _data(
+                    "--bins", metavar="N", help="Turn numbers into N states of equal frequency; then counted."
+                ),
+            ],
             None,
         ),
     }
@@ -196,6 +242,15 @@ def search() -> Group:
         ),
         "require": (_edges("--require", "A must drive B. Can be repeated."), None),
         "forbid": (_edges("--forbid", "A must not drive B. Can be repeated."), None),
+        "tiers": (
+            _text(
+                _search,
+                "--tiers",
+                '"a | b c"',
+                "Groups in order: no link from a later one to an earlier one.",
+            ),
+            None,
+        ),
         "screen": (
             Annotated[
                 bool | None,
@@ -215,9 +270,7 @@ def search() -> Group:
         "resume": (
             Annotated[
                 bool,
-                _search(
-                    "--resume", help="Go on from run.db in the folder; without it run.db is started afresh."
-                ),
+                _search("--resume", help="Go on from run.db in the folder; without it run.db is kept aside."),
             ],
             False,
         ),
@@ -238,6 +291,10 @@ def output() -> Group:
         "formats": (
             Annotated[list[formats] | None, _output("--format", help="A further file. Can be repeated.")],
             None,
+        ),
+        "force": (
+            Annotated[bool, _output("--force", help="Overwrite files that enmesh did not write.")],
+            False,
         ),
     }
 

@@ -28,16 +28,38 @@ def series(given: Given) -> Series:
     from enmesh.data.readers import read
 
     paths = given["data"] if isinstance(given["data"], (list, tuple)) else [given["data"]]
-    return read(
+    recording = read(
         list(paths),
-        time=_or_none(given.get("time")),
+        time=[_or_none(word) for word in names(given.get("time"))] or None,
         trial=_or_none(given.get("trial")),
         columns=names(given.get("columns")) or None,
         header=given.get("header"),
         missing=given.get("missing") or "raise",
         variable=given.get("variable"),
         dt=given.get("dt"),
+        states=names(given.get("states")) or None,
     )
+    return _prepared(recording, given)
+
+
+def _prepared(recording: Series, given: Given) -> Series:
+    """Change the recording as the options of preparing say, in a fixed order."""
+    if given.get("detrend"):
+        recording = recording.detrend()
+    if given.get("season") is not None:
+        recording = recording.deseason(period=given["season"])
+    if given.get("difference"):
+        recording = recording.difference()
+    if given.get("standardise"):
+        recording = recording.standardise()
+    return recording.discretise(given["bins"]) if given.get("bins") is not None else recording
+
+
+def tiers(word: str | None) -> list[list[str]] | None:
+    """Read ``a | b c`` as groups of nodes, earlier ones first."""
+    if word is None:
+        return None
+    return [part.replace(",", " ").split() for part in word.split("|")]
 
 
 def names(words: Iterable[str] | None) -> list[str]:
@@ -89,10 +111,16 @@ def surrogate(given: Given) -> Surrogate | None:
     return from_name(Surrogate, name) if name is not None else None
 
 
-def score(given: Given, data: Series, choices: Choices) -> Score:
-    """Return the score that is named or meant; what is left open is chosen and noted in ``choices``."""
+def score(given: Given, data: Series, choices: Choices) -> Score | None:
+    """Return the score that is named or meant; None leaves all of it to `infer`.
+
+    What is left open of a score that is named is chosen and noted in ``choices``.
+    """
     name, wanted = given.get("score"), present(given, _fields(members(Score)) - {"seed"})
     estimate, embed = estimator(given), embedding(given)
+    if name is None and not wanted and estimate is None and embed is None:
+        return None
+    _refuse_small_alpha(wanted.get("alpha"))
     if name is None and not wanted:
         return replace(default_score(data, given["seed"], choices, estimate), embedding=embed)  # type: ignore[type-var]
     cls = _score_class(name) if name is not None else None
@@ -115,6 +143,13 @@ def score(given: Given, data: Series, choices: Choices) -> Score:
         )
     fields |= {"embedding": embed} if embed is not None else {}
     return from_name(Score, name, estimator=estimate, **fields)
+
+
+def _refuse_small_alpha(alpha: float | None) -> None:
+    if alpha is not None and 0 < alpha < 0.5:
+        raise InputError(
+            f"--alpha {alpha:g} is a confidence level; for a {alpha:.2g} test write --alpha {1 - alpha:g}"
+        )
 
 
 def _score_class(name: str) -> type[Score]:

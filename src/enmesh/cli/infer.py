@@ -1,8 +1,13 @@
 """enmesh infer: from a recording to a network, a picture and a page."""
 
+import logging
 import sys
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -11,6 +16,12 @@ from enmesh.cli import build, show
 from enmesh.errors import InputError
 from enmesh.inference.defaults import Choices
 
+if TYPE_CHECKING:
+    from enmesh.data.series import Series
+    from enmesh.inference.network import Network
+
+log = logging.getLogger("enmesh")
+
 STORE = "run.db"
 
 
@@ -18,14 +29,15 @@ class Interrupted(Exception):
     """The user stopped a run. The message says what was kept and how to go on."""
 
 
-@a.takes(a.output, a.estimator, a.embedding, a.max_lag, a.score, a.search, a.data)
+@a.takes(a.output, a.estimator, a.embedding, a.max_lag, a.score, a.search, a.data, a.preparing)
 def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quiet = False) -> None:
     """Infer which node drives which; write the network, pictures and a page.
 
     What is not given is chosen from the data and reported with its reason.
     The folder gets network.json, edges.csv, network.png, network.svg,
     report.html and run.db, which keeps what is finished: a stopped run goes
-    on with --resume. Without --resume an existing run.db is replaced.
+    on with --resume; without it, an existing run.db is kept as run-1.db.
+    Files that enmesh did not write are not overwritten without --force.
 
     \b
     Examples
@@ -34,6 +46,8 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
       enmesh infer recording.csv --estimator gaussian --score tea --jobs 2
       enmesh infer recording.csv --dim 2 --alpha 0.95 --surrogates 499 --seed 1
       enmesh infer recording.csv --allow-cycles --require a:b --forbid c:a
+      enmesh infer prices.csv --time sort --time ignore
+      cat recording.csv | enmesh infer - --out results/
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
     """
     given, choices = a.words(ctx), Choices()
@@ -41,6 +55,8 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
     options = {
         "score": build.score(given, series, choices),
         "search": build.search(given),
+        "max_lag": given["max_lag"],
+        "tiers": build.tiers(given["tiers"]),
         "max_parents": given["max_parents"],
         "acyclic": not given["allow_cycles"],
         "required": _edges(series, "require", given["require"]),
@@ -50,51 +66,108 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
         "seed": given["seed"],
         "progress": not (quiet or json) and sys.stderr.isatty(),
     }
-    folder, formats = _folder(given["out"], data[0]), given["formats"] or ()
-    network, files = run(series, folder, options, formats, given["resume"], choices.entries)
+    place = Place(
+        folder=_folder(given["out"], data[0]),
+        inputs=tuple(data),
+        resume=given["resume"],
+        force=given["force"],
+    )
+    network, files = run(series, place, options, given["formats"] or (), choices.entries)
     if json:
         show.as_json(show.network_json(network, files))
     elif not quiet:
-        show.network(network, files)
+        show.network(with_visible_names(network), files)
 
 
-def run(series, folder: Path, options: dict, formats=(), resume: bool = False, choices=()):
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where results go, and what must not be lost there: what was read, files of others, a stored run."""
+
+    folder: Path
+    inputs: tuple[Path, ...] = ()
+    resume: bool = False
+    force: bool = False
+
+
+def run(
+    series: "Series",
+    place: Place,
+    options: dict[str, Any],
+    formats: Sequence[str] = (),
+    choices: Sequence[tuple[str, str, str]] = (),
+) -> "tuple[Network, list[Path]]":
     """Infer, keep what is finished in the folder, and write the results there."""
     from enmesh.inference.infer import infer as infer_network
-    from enmesh.inference.results import results_folder, write_results
+    from enmesh.inference.results import refuse_foreign, result_names, results_folder, write_results
 
-    store = _store(results_folder(folder), resume)
+    refuse_foreign(place.folder, result_names(formats), place.inputs, place.force)
+    results_folder(place.folder)
+    store = _store(place)
     try:
-        network = infer_network(series, store=store, **options)
+        with _changes_said(place.resume):
+            network = infer_network(series, store=store, **options)
         network = replace(network, choices=(*choices, *network.choices))
-        return network, [*write_results(network, folder, formats), store]
+        files = write_results(network, place.folder, formats, inputs=place.inputs, force=place.force)
+        return network, [*files, store]
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped; what was finished is in {store}, and the same command with --resume goes on from there"
         ) from None
 
 
-def _folder(out, data) -> Path:
-    return out if out is not None else Path(f"{data.stem}-results")
+def _folder(out: Path | None, data: Path) -> Path:
+    if out is not None:
+        return out
+    if str(data) == "-":
+        return Path("results")
+    name = data.stem if data.suffix.lower() in (".gz", ".xz", ".zip") else data.name
+    return Path(f"{Path(name).stem}-results")
 
 
-def _store(folder, resume) -> Path:
-    """Return the path of the store; unless it is to be resumed, one that is there goes, if it is one."""
+def _store(place: Place) -> Path:
+    """Return the path of the store; unless it is to be resumed, one that is there is kept under another name."""
     from enmesh.inference.store import runs
 
-    store = folder / STORE
-    if resume or not store.exists():
+    store = place.folder / STORE
+    if not store.exists():
+        if place.resume:
+            log.warning("there is no %s to go on from; starting afresh", store)
         return store
-    if store.is_file() and store.stat().st_size and any(run["status"] == "running" for run in runs(store)):
+    if any(store.samefile(one) for one in place.inputs if one.exists()):
+        raise InputError(f"{store} is what was read and would be overwritten; give another --out")
+    held = runs(store) if store.is_file() and store.stat().st_size else []
+    if place.resume:
+        return store
+    if any(run["status"] == "running" for run in held):
         raise InputError(
             f"{store} belongs to a run that is still going on; wait for it or give another --out"
         )
+    aside = next(one for one in map(_aside(store), count(1)) if not one.exists())
     for ending in ("", "-wal", "-shm"):
-        Path(f"{store}{ending}").unlink(missing_ok=True)
+        if Path(f"{store}{ending}").exists():
+            Path(f"{store}{ending}").rename(f"{aside}{ending}")
+    if held:
+        log.warning("%s of an earlier run is kept as %s; --resume would go on from it", store, aside.name)
     return store
 
 
-def _edges(series, option, words):
+def _aside(store: Path) -> Callable[[int], Path]:
+    return lambda number: store.with_name(f"{store.stem}-{number}{store.suffix}")
+
+
+@contextmanager
+def _changes_said(resume: bool) -> Iterator[None]:
+    """Let the store say what differs between the run that is resumed and those it holds."""
+    told = logging.getLogger("enmesh.store")
+    before = told.level
+    told.setLevel(logging.INFO if resume else before)
+    try:
+        yield
+    finally:
+        told.setLevel(before)
+
+
+def _edges(series: "Series", option: str, words: Sequence[str] | None) -> list[tuple[str, str]]:
     edges = build.edges(option, words)
     for edge in edges:
         series.indices(edge)

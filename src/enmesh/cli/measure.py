@@ -148,13 +148,15 @@ def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False
       enmesh score recording.csv --graph "a>b>c" --estimator gaussian --score bic --dim 2
     """
     from enmesh.data.graph_input import parents_of
-    from enmesh.inference.defaults import Choices
+    from enmesh.inference.defaults import Choices, default_score
     from enmesh.scores import score_graph
 
     words, choices = a.words(ctx), Choices()
     series = build.series(words)
     parents = parents_of(graph, series.names)
-    judge = build.score(words, series, choices).with_embedding(series)
+    judge = (
+        build.score(words, series, choices) or default_score(series, words["seed"], choices)
+    ).with_embedding(series)
     found = score_graph(series, parents, judge)
     if json:
         show.as_json({"total": found.total, "local": found.local, "parents": parents, "score": str(judge)})

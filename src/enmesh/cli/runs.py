@@ -11,7 +11,7 @@ from enmesh.cli import show
 from enmesh.errors import InputError
 
 
-def _known_names(incomplete: str = ""):
+def _known_names(incomplete: str = "") -> list[str]:
     from enmesh.reproduce import NAMES
 
     return [name for name in NAMES if name.startswith(incomplete)]
@@ -30,7 +30,7 @@ def reproduce(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of simulations and surrogates.")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Workers, -1 for all cores.")] = 1,
-):
+) -> None:
     """Repeat a figure or experiment of the paper.
 
     \b
@@ -55,7 +55,7 @@ def reproduce(
 def runs(
     store: Annotated[Path, typer.Argument(help="A run.db that infer wrote.")],
     json: a.Json = False,
-):
+) -> None:
     """List the runs that a store holds, and how they ended.
 
     \b

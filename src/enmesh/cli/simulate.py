@@ -8,7 +8,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.cli.infer import run
+from enmesh.cli.infer import Place, run
 
 SystemName = a.system_names()
 MAPS, FLOWS = ("logistic", "tent", "henon"), ("lorenz", "rossler", "mixed")
@@ -109,7 +109,7 @@ def demo(
     if talk:
         print(DESCRIPTION)
     options = demo_options(seed) | {"n_jobs": jobs, "progress": talk and sys.stderr.isatty()}
-    network, files = run(series, out, options)
+    network, files = run(series, Place(folder=out), options)
     if json:
         show.as_json(show.network_json(network, files) | {"truth": series.truth})
     elif talk:

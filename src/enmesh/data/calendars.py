@@ -68,6 +68,8 @@ def is_counter(column: Any, name: object, groups: Sequence[np.ndarray]) -> bool:
 
     A column whose name says so may also count down.
     """
+    if not _starts_counting(column):
+        return False
     values = _whole_values(column)
     if values is None:
         return False
@@ -79,6 +81,12 @@ def is_counter(column: Any, name: object, groups: Sequence[np.ndarray]) -> bool:
         if len(steps) and ((steps == 1).all() or (named and (steps == -1).all())):
             return True
     return False
+
+
+def _starts_counting(column: Any) -> bool:
+    """Say whether the first two values are one apart: a look that is enough for most columns."""
+    first = column.to_numpy()[:2]
+    return len(first) == 2 and first.dtype.kind in "iuf" and abs(float(first[0]) - float(first[1])) == 1
 
 
 def calendar_stamps(

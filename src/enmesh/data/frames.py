@@ -11,7 +11,15 @@ import numpy as np
 from enmesh.data.calendars import calendar_stamps, counting_columns, is_counter
 from enmesh.data.columns import Recording, column_of, spread_out
 from enmesh.data.table import Table, listed, visible
-from enmesh.data.times import Grid, Stamps, looks_like_dates, on_grid, read_stamps
+from enmesh.data.times import (
+    Grid,
+    Stamps,
+    date_and_clock,
+    looks_like_clock,
+    looks_like_dates,
+    on_grid,
+    read_stamps,
+)
 from enmesh.errors import HazardWarning, InputError
 
 # A column of one of these names, with a unit or without, holds times.
@@ -53,7 +61,7 @@ def rules_of(
     """Return the rules; words of ``time`` that are no mode name a column."""
     if missing not in ("raise", "drop"):
         raise InputError(f"missing={missing!r} is not an option; use 'raise' or 'drop'")
-    words = [time] if time is None or isinstance(time, (str, bool)) else list(time)
+    words: list[Any] = list(time) if isinstance(time, (list, tuple, set)) else [time]
     modes = [word for word in words if word in MODES]
     names = [word for word in words if word not in MODES]
     if len(names) > 1:
@@ -163,9 +171,12 @@ def _stamps(
         return None, ()
     strict = "ignore" not in rules.modes
     wanted = None if rules.time_name is None else _known(table, rules.time_name, "time")
-    name = wanted if wanted is not None else _time_column(table, rules, trial, groups)
-    if name is not None:
-        return read_stamps(table, str(name), table.frame[name], groups, strict), (name,)
+    found = (wanted,) if wanted is not None else _time_columns(table, rules, trial, groups)
+    if len(found) == 2:
+        joined = date_and_clock(*(table.frame[name] for name in found))
+        return read_stamps(table, str(found[0]), joined, groups, strict), found
+    if found:
+        return read_stamps(table, str(found[0]), table.frame[found[0]], groups, strict), found
     index = _index(table)
     if index is not None:
         return read_stamps(table, str(index.name), index, groups, strict), ()
@@ -192,18 +203,23 @@ def _counts_down(table: Table, name: Any, groups: list[np.ndarray]) -> bool:
     return is_counter(column, name, groups) and len(column) > 1 and bool(column.iloc[1] < column.iloc[0])
 
 
-def _time_column(table: Table, rules: Rules, trial: Any, groups: list[np.ndarray]) -> Any:
-    """Return the column whose name says time, or the only one that holds dates."""
+def _time_columns(table: Table, rules: Rules, trial: Any, groups: list[np.ndarray]) -> tuple[Any, ...]:
+    """Return the column whose name says time, or a date and a time of the day, or the only one that holds dates."""
     asked = rules.columns or ()
     free = [name for name in table.frame.columns if name != trial and str(name) not in asked]
     found = [name for name in free if TIME_NAME.fullmatch(str(name))]
     # A single letter may well be a quantity; it is a time only if it behaves like one.
     found = [name for name in found if len(str(name)) > 1 or _runs(table.frame[name], groups)]
+    dates = [name for name in found if looks_like_dates(table.frame[name])]
+    if len(found) == 2 and len(dates) == 1:
+        (other,) = (name for name in found if name not in dates)
+        if looks_like_clock(table.frame[other]):
+            return dates[0], other
     if len(found) > 1:
         said = f"{listed(found)} all look like times; name one as time, and the nodes as columns"
         raise InputError(table.said(said))
     dated = [name for name in free if looks_like_dates(table.frame[name])] if not found else []
-    return found[0] if found else dated[0] if len(dated) == 1 else None
+    return tuple(found) or (tuple(dated) if len(dated) == 1 else ())
 
 
 def _runs(column: Any, groups: list[np.ndarray]) -> bool:

@@ -50,6 +50,8 @@ def _tables(values: Any) -> list[Table] | None:
         return _dataset_tables(values)
     if hasattr(values, "dims") and hasattr(values, "coords"):
         return _labelled_tables(values)
+    if getattr(getattr(values, "dtype", None), "names", None):
+        values = {name: values[name] for name in values.dtype.names}
     if hasattr(values, "columns") or isinstance(values, Mapping) or _is_column(values):
         return [_table(values)]
     if hasattr(values, "__dataframe__"):
@@ -171,13 +173,17 @@ def _array_values(values: Any, rules: Rules) -> Values:
     names = [f"x{i}" for i in range(trials[0].shape[1])]
     if "c" in kinds:
         raise InputError("the values are complex; take their real part, absolute value or angle")
-    if kinds <= set("biu") and not any(trial.dtype == np.uint64 for trial in trials):
+    if kinds <= set("biu") and not any(_overflows(trial) for trial in trials):
         whole = tuple(trial.astype(np.int64) for trial in trials)
         return Values(trials=whole, kinds=(INTEGER,) * len(names), labels={})
     if kinds <= set("biuf"):
         numbers = tuple(trial.astype(np.float64) for trial in trials)
         return Values(trials=numbers, kinds=(FLOAT,) * len(names), labels={})
     return _object_values(trials, names)
+
+
+def _overflows(trial: np.ndarray) -> bool:
+    return trial.dtype == np.uint64 and trial.size > 0 and bool(trial.max() > np.iinfo(np.int64).max)
 
 
 def _object_values(trials: list[np.ndarray], names: list[str]) -> Values:

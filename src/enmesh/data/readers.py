@@ -4,9 +4,10 @@ import os
 from collections.abc import Sequence
 
 from enmesh.data.columns import assemble, matched
-from enmesh.data.frames import TimeRule, pick, rules_of
+from enmesh.data.formats import read_table
+from enmesh.data.frames import Rules, TimeRule, pick, rules_of
 from enmesh.data.series import Series
-from enmesh.data.text_tables import read_table
+from enmesh.data.table import Table
 from enmesh.data.times import JITTER
 from enmesh.errors import InputError
 
@@ -69,13 +70,16 @@ def read(
     if not paths:
         raise InputError("no file is named; give at least one")
     rules = rules_of(time, columns, trial, missing, states)
-    tables = [read_table(one, header, names, variable) for one in paths]
+    return _as_trials([read_table(one, header, names, variable) for one in paths], rules, dt)
+
+
+def _as_trials(tables: Sequence[Table], rules: Rules, dt: float | None) -> Series:
+    """Return what several tables hold as the trials of one series."""
     recording = matched([pick(table, rules) for table in tables], dt, JITTER)
     try:
         values = assemble(recording.trials, recording.names)
         step = dt if dt is not None else recording.dt
-        return Series.of(values, recording.names, step, missing=missing, time=recording.time)
+        return Series.of(values, recording.names, step, missing=rules.missing, time=recording.time)
     except InputError as error:
-        file = tables[0].file
-        files = file if len(paths) == 1 else f"{file} and {len(paths) - 1} more"
-        raise InputError(f"{files}: {error}") from None
+        more = f" and {len(tables) - 1} more" if len(tables) > 1 else ""
+        raise InputError(f"{tables[0].file}{more}: {error}") from None

@@ -15,7 +15,7 @@ from enmesh.data import prepare
 from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
 from enmesh.data.frames import TimeRule, rules_of
 from enmesh.data.objects import MOST_NODES, values_of
-from enmesh.data.table import listed, visible
+from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.data.times import Time
 from enmesh.errors import InputError
 
@@ -104,7 +104,7 @@ class Series:
         if isinstance(values, Series):
             if rules.modes or rules.states or (time, columns, trial) != (None, None, None):
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
-            found, known, step, self.time = values._held, values.names, values.dt, values.time
+            found, known, step, self.time = values._held(), values.names, values.dt, values.time
             self.prepared = values.prepared
         else:
             found, known, step, self.time = values_of(values, rules, dt)
@@ -138,12 +138,14 @@ class Series:
         if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
         self._names, self.dt = names, float(dt)
-        self._held = found
         self.trials, self.kinds, self.labels = found.trials, found.kinds, found.labels
         self.missing = _missing_mask(self.trials)
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         for trial in self.trials:
             trial.flags.writeable = False
+
+    def _held(self) -> Values:
+        return Values(trials=self.trials, kinds=self.kinds, labels=self.labels)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -441,7 +443,7 @@ class Series:
     # --- what is wrong -------------------------------------------------------------------------------------
 
     def _validate(self, missing: str, duplicates: str) -> None:
-        if self.n_nodes >= MOST_NODES * len(self):
+        if self.n_nodes >= MOST_NODES * len(self) > 0:
             raise InputError(
                 f"{len(self)} samples of {self.n_nodes} nodes are too few to tell the nodes apart; rows are times: "
                 "transpose the values if they are not, or choose columns"
@@ -504,15 +506,11 @@ def _check_names(names: Sequence[Any] | None, n_nodes: int) -> tuple[str, ...]:
     twice = sorted(name for name, count in Counter(chosen).items() if count > 1)
     if twice:
         raise InputError(f"duplicate name: {listed(twice)}; names must differ")
-    unseen = next((i for i, name in enumerate(chosen) if not _can_be_seen(name)), None)
+    unseen = next((i for i, name in enumerate(chosen) if not can_be_seen(name)), None)
     if unseen is not None:
         given = ascii(chosen[unseen])
         raise InputError(f"the name of column {unseen + 1} cannot be seen ({given}); give it another")
     return chosen
-
-
-def _can_be_seen(name: str) -> bool:
-    return any(not mark.isspace() and visible(mark) == mark for mark in name)
 
 
 def _missing_mask(trials: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:

@@ -139,12 +139,13 @@ def _kind_of_archive(data: bytes) -> str:
 
 
 def _unpacked(source: Source, stem: str) -> Source:
-    if source.suffix in COMPRESSED:
+    if source.suffix not in (*COMPRESSED, ".zip"):
+        return source
+    with source.file:
+        if source.suffix == ".zip":
+            return _only_member(source)
         inner = Path(stem).suffix.lower()
         return Source(name=source.name, suffix=inner or ".csv", file=io.BytesIO(_decompressed(source)))
-    if source.suffix == ".zip":
-        return _only_member(source)
-    return source
 
 
 def _gunzipped(file: BinaryIO) -> gzip.GzipFile:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from enmesh.errors import InputError
+
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
@@ -59,5 +61,21 @@ def visible(name: object) -> str:
     return "".join(mark if _is_seen(mark) else ascii(mark)[1:-1] for mark in text)
 
 
+def can_be_seen(name: str) -> bool:
+    """Say whether a name has at least one mark that can be seen."""
+    return any(not mark.isspace() and _is_seen(mark) for mark in name)
+
+
 def _is_seen(mark: str) -> bool:
     return mark == " " or unicodedata.category(mark) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def default_names(width: int) -> list[str]:
+    """Return ``x0, x1, ...``."""
+    return [f"x{i}" for i in range(width)]
+
+
+def refuse_unknown(file: str, name: str, known: Sequence[str]) -> None:
+    """Refuse the name of an array or sheet that a file does not have."""
+    if name not in known:
+        raise InputError(f"{file}: there is no variable {name}; it has {listed(known)}")

@@ -1,90 +1,30 @@
-"""Files as tables: csv, tsv, txt, xlsx, parquet, npy, npz and mat become columns with names and rows with numbers.
-
-Nothing in a file is ever executed: pickled objects are refused. Damage is said in one line, with the file.
-"""
+"""Text and workbooks as tables: csv, tsv, txt and xlsx become columns with names and rows with numbers."""
 
 import csv
 import io
-import json
-import os
 import re
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from enmesh.data.columns import INTEGER, MISSING, TEXT
+from enmesh.data.columns import MISSING
 from enmesh.data.frames import TIME_NAME, TRIAL_NAME
-from enmesh.data.sources import Source, open_source
-from enmesh.data.table import Table, listed, shown
+from enmesh.data.sources import Source
+from enmesh.data.table import Table, default_names, refuse_unknown, shown
 from enmesh.data.times import looks_like_dates
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import InputError
 
-PICKLED = "holds pickled Python objects, which are never loaded; save plain arrays of numbers"
 # A spreadsheet takes a cell that begins with one of these for a formula; it is written with a quote in front.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # What pandas calls a column without a name, when somebody wrote an index with it.
 UNNAMED = ("", "Unnamed: 0")
-WITH_VARIABLES = (".npz", ".mat", ".xlsx")
 Line = tuple[int, str]
 
 
-def read_table(
-    path: str | os.PathLike,
-    header: bool | None = None,
-    names: Sequence[str] | None = None,
-    variable: str | None = None,
-) -> Table:
-    """Read one file as a table; the arguments are those of `enmesh.read`."""
-    source = open_source(path)
-    with source.file:
-        if source.suffix not in READERS:
-            raise InputError(
-                f"{source.name}: cannot read {source.suffix or 'a file without suffix'}; "
-                f"use {', '.join(READERS)}, or these with .gz, .xz or .zip"
-            )
-        if variable is not None and source.suffix not in WITH_VARIABLES:
-            raise InputError(
-                f"{source.name} has no variables to choose from; that is for npz, mat and xlsx files"
-            )
-        with _readable(source):
-            table = READERS[source.suffix](source, header, variable)
-    if names is not None:
-        if len(names) != table.frame.shape[1]:
-            raise InputError(
-                f"{source.name} has {table.frame.shape[1]} columns but {len(names)} names are given"
-            )
-        table.frame.columns = [str(name) for name in names]
-    return table
-
-
-@contextmanager
-def _readable(source: Source) -> Iterator[None]:
-    """Turn whatever a damaged file provokes in its reader, which may be anything, into one line."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", HazardWarning)
-            yield
-    except InputError:
-        raise
-    except MemoryError:
-        raise InputError(f"{source.name} does not fit into memory") from None
-    except Exception as error:
-        reason = getattr(error, "strerror", None) or _one_line(error)
-        raise InputError(f"{source.name} cannot be read as {source.suffix[1:]}: {reason}") from None
-
-
-# --- text --------------------------------------------------------------------------------------------------
-
-
-def _read_text(source: Source, header: bool | None, variable: str | None) -> Table:
+def read_text(source: Source, header: bool | None, variable: str | None) -> Table:
     """Read delimited text; the delimiter, the header and a decimal comma are recognised."""
     comments, lines = _lines(source)
-    delimiter = _delimiter(source.suffix, lines[0][1])
+    delimiter = _delimiter(source.suffix, lines)
     split = _splitter(delimiter, any('"' in line for _, line in lines))
     first = [cell.strip() for cell in split(lines[0][1])]
     if header is None:
@@ -101,7 +41,7 @@ def _read_text(source: Source, header: bool | None, variable: str | None) -> Tab
     width = len(first) if names is None else len(names)
     _refuse_ragged(source.name, body, split, width)
     frame = _parsed(body, delimiter, split, width)
-    frame.columns = _default_names(width) if names is None else [_unguarded(name) for name in names]
+    frame.columns = default_names(width) if names is None else [_unguarded(name) for name in names]
     numbers = [number for number, _ in body]
     return _with_unnamed_index(Table(file=source.name, frame=frame, numbers=numbers, unit="line"))
 
@@ -124,9 +64,9 @@ def _parsed(body: list[Line], delimiter: str | None, split: Callable[[str], list
         **exact,
         low_memory=False,
     )
-    for position, column in enumerate(frame.columns):
-        holes = frame[column].dtype.kind == "f" and frame[column].isna().any()
-        if holes and _written_whole(split(line)[position] for _, line in body):
+    holes = frame.select_dtypes(float).columns[frame.select_dtypes(float).isna().any()]
+    for column in holes:
+        if _written_whole(split(line)[column] for _, line in body):
             frame[column] = frame[column].astype("Int64")
     return frame
 
@@ -173,13 +113,16 @@ def _whole_lines(name: str, lines: list[Line]) -> list[Line]:
     return joined
 
 
-def _delimiter(suffix: str, line: str) -> str | None:
-    """Return the delimiter; None is any whitespace."""
+def _delimiter(suffix: str, lines: list[Line]) -> str | None:
+    """Return the mark that cuts both of the first lines alike, or else the first there is; None is whitespace."""
     if suffix == ".tsv":
         return "\t"
-    bare = re.sub(r'"(?:[^"]|"")*"', "", line)
-    whole = "," if suffix == ".csv" else None
-    return next((mark for mark in (";,\t" if whole else ";,") if mark in bare), whole)
+    whole: str | None = "," if suffix == ".csv" else None
+    bare = [re.sub(r'"(?:[^"]|"")*"', "", line) for _, line in lines[:2]]
+    found = [mark for mark in (";,\t" if whole else ";,") if mark in bare[0]]
+    even = [mark for mark in found if len({line.count(mark) for line in bare}) == 1]
+    found = even or found
+    return found[0] if found else whole
 
 
 def _splitter(delimiter: str | None, quoted: bool) -> Callable[[str], list[str]]:
@@ -262,7 +205,7 @@ def _is_index(column: Any) -> bool:
     return bool(whole or (steady and column.is_unique) or words or looks_like_dates(column))
 
 
-def _read_excel(source: Source, header: bool | None, variable: str | None) -> Table:
+def read_excel(source: Source, header: bool | None, variable: str | None) -> Table:
     """Read one sheet: the first, or the one that is named."""
     import pandas as pd
 
@@ -272,7 +215,7 @@ def _read_excel(source: Source, header: bool | None, variable: str | None) -> Ta
         raise InputError(f"{source.name}: reading xlsx needs openpyxl; pip install 'enmesh[excel]'") from None
     with pd.ExcelFile(source.file, engine="openpyxl") as book:
         if variable is not None:
-            _refuse_unknown(source.name, variable, [str(sheet) for sheet in book.sheet_names])
+            refuse_unknown(source.name, variable, [str(sheet) for sheet in book.sheet_names])
         raw = book.parse(variable if variable is not None else 0, header=None, dtype=object)
     raw = raw.dropna(how="all").dropna(how="all", axis=1)
     if not raw.size:
@@ -283,176 +226,5 @@ def _read_excel(source: Source, header: bool | None, variable: str | None) -> Ta
     frame = (raw.iloc[1:] if named else raw).reset_index(drop=True).infer_objects()
     if not len(frame):
         raise InputError(f"{source.name} has names but no rows of numbers")
-    frame.columns = [_unguarded(name) for name in first] if named else _default_names(len(first))
+    frame.columns = [_unguarded(name) for name in first] if named else default_names(len(first))
     return _with_unnamed_index(Table(file=source.name, frame=frame, numbers=rows[1:] if named else rows))
-
-
-# --- arrays ------------------------------------------------------------------------------------------------
-
-
-def _read_parquet(source: Source, header: bool | None, variable: str | None) -> Table:
-    import pandas as pd
-
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise InputError(
-            f"{source.name}: reading parquet needs pyarrow; pip install 'enmesh[parquet]'"
-        ) from None
-    frame = pd.read_parquet(source.file, engine="pyarrow")
-    if not frame.shape[1]:
-        raise InputError(f"{source.name} has no column")
-    frame.columns = [str(name) for name in frame.columns]
-    return Table(file=source.name, frame=frame, numbers=range(1, len(frame) + 1))
-
-
-def _read_npy(source: Source, header: bool | None, variable: str | None) -> Table:
-    with _no_pickle(source.name):
-        return _array_table(source.name, np.lib.format.read_array(source.file, allow_pickle=False))
-
-
-def _read_npz(source: Source, header: bool | None, variable: str | None) -> Table:
-    import zipfile
-
-    name = source.name
-    if not zipfile.is_zipfile(source.file):
-        raise InputError(f"{name} cannot be read as npz: it is not an archive of arrays")
-    source.file.seek(0)
-    arrays = {}
-    with np.load(source.file, allow_pickle=False) as archive:
-        files = archive.files
-        for member in files:
-            with _no_pickle(name, skip=True):
-                arrays[member] = archive[member]
-    if variable is not None:
-        _refuse_unknown(name, variable, files)
-    if variable not in {None, *arrays} or (files and not arrays):
-        raise InputError(f"{name} {PICKLED}")
-    kinds = {
-        one: (array.shape, array.dtype.kind) for one, array in arrays.items() if isinstance(array, np.ndarray)
-    }
-    return _array_table(name, arrays[_choose(name, kinds, variable)], arrays)
-
-
-def _read_mat(source: Source, header: bool | None, variable: str | None) -> Table:
-    from scipy.io import loadmat, whosmat
-
-    try:
-        kinds = {name: (shape, _mat_kind(kind)) for name, shape, kind in whosmat(source.file)}
-        if variable is not None:
-            _refuse_unknown(source.name, variable, list(kinds))
-        chosen = _choose(source.name, kinds, variable)
-        source.file.seek(0)
-        return _array_table(source.name, np.asarray(loadmat(source.file, variable_names=[chosen])[chosen]))
-    except NotImplementedError:
-        raise InputError(f"{source.name} is a MATLAB 7.3 file; save it again with -v7") from None
-
-
-def _mat_kind(kind: str) -> str:
-    return "f" if kind in ("double", "single", "logical") or kind.startswith(("int", "uint")) else "O"
-
-
-def _refuse_unknown(file: str, name: str, known: Sequence[str]) -> None:
-    if name not in known:
-        raise InputError(f"{file}: there is no variable {name}; it has {listed(known)}")
-
-
-def _choose(file: str, kinds: Mapping[str, tuple[tuple[int, ...], str]], wanted: str | None) -> str:
-    """Return the variable that was asked for, or the only one that can be a recording."""
-    if wanted is not None:
-        return wanted
-    fitting = [name for name, (shape, kind) in kinds.items() if kind in "biuf" and len(shape) in (2, 3)]
-    wide = [name for name in fitting if min(kinds[name][0]) > 1]
-    found = wide or fitting
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(f"{file} holds the arrays {listed(found)}; say which with variable=")
-    raise InputError(f"{file} holds no array of numbers (time, node) or (trial, time, node)")
-
-
-@contextmanager
-def _no_pickle(file: str, skip: bool = False) -> Iterator[None]:
-    """Name pickled objects for what they are, or pass over them where another array may do."""
-    try:
-        yield
-    except ValueError as error:
-        if "allow_pickle" not in str(error):
-            raise
-        if not skip:
-            raise InputError(f"{file} {PICKLED}") from None
-
-
-def _array_table(file: str, values: np.ndarray, beside: Mapping[str, np.ndarray] | None = None) -> Table:
-    """Return an array as a table; ``beside`` it may stand names, dt, kinds and labels, as `write_series` puts them."""
-    import pandas as pd
-
-    if values.dtype.kind not in "biuf" or values.ndim not in (2, 3) or not values.size:
-        raise InputError(
-            f"{file} holds an array of {values.dtype} with shape {values.shape}; "
-            "numbers as (time, node) or (trial, time, node) are needed"
-        )
-    *several, length, width = values.shape
-    if length < width:
-        axes = "; (trial, channel, time) must be transposed to (trial, time, node)" if several else ""
-        warnings.warn(
-            f"{file}: {length} samples of {width} nodes; rows are times, transpose the array if not{axes}",
-            HazardWarning,
-            stacklevel=5,
-        )
-    names = _words_beside(beside, "names", width)
-    frame = pd.DataFrame(values.reshape(-1, width), columns=_default_names(width) if names is None else names)
-    kinds = _words_beside(beside, "kinds", width)
-    if beside is not None and kinds is not None:
-        frame = _with_kinds(frame, kinds, beside.get("labels"))
-    count = several[0] if several else 1
-    rows = np.tile(np.arange(1, length + 1), count)
-    trials = np.repeat(np.arange(count), length) if several else None
-    dt = None if beside is None else beside.get("dt")
-    step = float(dt) if dt is not None and dt.shape == () and dt.dtype.kind in "iuf" else None
-    return Table(file=file, frame=frame, numbers=rows.tolist(), trials=trials, dt=step)
-
-
-def _words_beside(beside: Mapping[str, np.ndarray] | None, name: str, width: int) -> list[str] | None:
-    found = None if beside is None else beside.get(name)
-    if found is None or found.shape != (width,) or found.dtype.kind not in "US":
-        return None
-    return [str(word) for word in found.astype(str)]
-
-
-def _with_kinds(frame: Any, kinds: list[str], labels: np.ndarray | None) -> Any:
-    """Return columns as they were before they became numbers."""
-    import pandas as pd
-
-    words = json.loads(str(labels)) if labels is not None else {}
-    columns = {}
-    for name, kind in zip(frame.columns, kinds):
-        column = frame[name]
-        if kind == TEXT:
-            codes = column.fillna(-1).astype(np.int64)
-            column = pd.Series(pd.Categorical.from_codes(codes, categories=words[name]))
-        elif kind == INTEGER:
-            column = column.astype("Int64")
-        columns[name] = column
-    return pd.DataFrame(columns)
-
-
-READERS: dict[str, Callable[[Source, bool | None, str | None], Table]] = {
-    ".csv": _read_text,
-    ".tsv": _read_text,
-    ".txt": _read_text,
-    ".parquet": _read_parquet,
-    ".npy": _read_npy,
-    ".npz": _read_npz,
-    ".mat": _read_mat,
-    ".xlsx": _read_excel,
-}
-
-
-def _default_names(width: int) -> list[str]:
-    return [f"x{i}" for i in range(width)]
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 160 else f"{text[:157]}..."

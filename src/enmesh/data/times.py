@@ -4,6 +4,7 @@ Time is never guessed. Rows that do not follow one another by one even step are 
 that helps: ``time="sort"``, ``time="ignore"`` or ``missing="drop"``.
 """
 
+import datetime
 import re
 import warnings
 from collections.abc import Sequence
@@ -23,7 +24,13 @@ DAY = 86400.0
 SATURDAY = 5
 # A date that begins with day or month, in this or that order; the year has four digits.
 DAY_OR_MONTH_FIRST = r"\s*(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4})(.*)"
+CLOCK = r"\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*"
 ISO = r"\s*\d{4}-\d{1,2}(-\d{1,2}.*)?|\s*\d{4}/\d{1,2}/\d{1,2}.*"
+# Dates with the name of a month, quarters, and dates whose year has two digits, which are not read.
+OTHER_DATES = (
+    r"(?i:.*\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b.*\d{4}.*)"
+    r"|\s*\d{4}-?Q[1-4]\s*|\s*\d{1,2}[/.\-]\d{1,2}[/.\-]\d{2}(?:\s.*)?"
+)
 UNIT = re.compile(r".*[(\[]\s*([^)\]]*?)\s*[)\]]\s*|time_(\w+)", re.IGNORECASE)
 EVEN = "pass time='ignore' to take the rows as equally spaced"
 
@@ -94,6 +101,8 @@ def read_stamps(
         values = column.to_numpy(dtype=float, na_value=np.nan)
     elif getattr(column.dtype, "name", "") == "period[M]":
         values, unit = (12 * column.dt.year + column.dt.month - 1).to_numpy(dtype=float), "month"
+    elif looks_like_clock(column):
+        values, unit = _seconds_of_day(column), "s"
     elif kind == "m":
         values, unit = column.dt.total_seconds().to_numpy(), "s"
     else:
@@ -104,9 +113,23 @@ def read_stamps(
         row = int(bad.argmax())
         raise InputError(
             f"{table.at(row, name)}: {shown(column.iloc[row])} is not a time or date; "
-            f"correct it or leave the row out, or {EVEN}"
+            f"correct it (as 2020-01-31) or leave the row out, or {EVEN}"
         )
     return Stamps(name=name, values=values, unit=unit, dates=dates)
+
+
+def _seconds_of_day(column: Any) -> np.ndarray:
+    import pandas as pd
+
+    clock = column.astype(str).str.strip().str.replace(",", ".")
+    full = clock.where(clock.str.count(":") != 1, clock + ":00")
+    return pd.to_timedelta(full, errors="coerce").dt.total_seconds().to_numpy(dtype=float)
+
+
+def date_and_clock(date: Any, clock: Any) -> Any:
+    """Return a column of dates and one of times of the day as one column of text."""
+    days = date.dt.strftime("%Y-%m-%d") if getattr(date.dtype, "kind", "O") == "M" else date.astype(str)
+    return days.str.strip() + " " + clock.astype(str).str.strip()
 
 
 def _unit(name: str) -> str:
@@ -197,9 +220,22 @@ def looks_like_dates(column: Any) -> bool:
         return True
     if kind in "biufcm" or isinstance(column.dtype, pd.CategoricalDtype):
         return False
-    known = [cell for cell in column if isinstance(cell, str)]
-    alike = sum(bool(re.fullmatch(f"{ISO}|{DAY_OR_MONTH_FIRST}", cell)) for cell in known)
-    return bool(known) and 2 * alike > len(column)
+    return _share(column, f"{ISO}|{DAY_OR_MONTH_FIRST}|{OTHER_DATES}", datetime.date) > 0.5
+
+
+def looks_like_clock(column: Any) -> bool:
+    """Say whether a column holds times of the day."""
+    kind = getattr(column.dtype, "kind", "O")
+    return kind not in "biufcmM" and _share(column, CLOCK, datetime.time) > 0.5
+
+
+def _share(column: Any, pattern: str, kind: type) -> float:
+    """Return the share of cells that are of a kind, or text that is written like it."""
+    alike = [
+        bool(re.fullmatch(pattern, cell)) if isinstance(cell, str) else isinstance(cell, kind)
+        for cell in column
+    ]
+    return sum(alike) / max(len(alike), 1)
 
 
 # --- order, step and gaps ----------------------------------------------------------------------------------

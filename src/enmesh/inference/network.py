@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.data.table import listed, visible
+from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
@@ -135,8 +135,8 @@ class Network:
     def edges(self) -> "pd.DataFrame":
         """DataFrame with a row per edge, strongest first.
 
-        Columns: source, target, te, p_value, q_value, lag (the strongest), lags (all), significant (q at most 0.05), and
-        stability (share of bootstrap networks with the edge; NaN without a bootstrap).
+        Columns: source, target, te, p_value, q_value, lag (the strongest), lags (all), significant (q at most 0.05),
+        and stability (share of bootstrap networks with the edge; NaN without a bootstrap).
         """
         import pandas as pd
 
@@ -299,6 +299,8 @@ def _refuse_inconsistent(network: Network) -> None:
     known = set(network.names)
     if not network.names or len(known) < len(network.names) or not all(isinstance(one, str) for one in known):
         raise ValueError("its names are no list of different texts")
+    if not all(map(can_be_seen, known)):
+        raise ValueError("one of its names cannot be seen")
     for what, keys in (("parents", network.parents), ("local", network.local)):
         if set(keys) != known:
             raise ValueError(f"its {what} are not those of its names")

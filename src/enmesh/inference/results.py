@@ -1,15 +1,20 @@
 """A network as a folder of results: JSON, edge table, pictures, page and further formats."""
 
+import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from enmesh.data.export import write_whole
+from enmesh.data.table import listed, visible
+from enmesh.data.text_tables import guarded
 from enmesh.errors import InputError
 from enmesh.inference.network import Network
 
+FILES = ("network.json", "edges.csv", "network.png", "network.svg", "report.html")
 FORMATS = ("graphml", "dot")
 
 
@@ -27,51 +32,131 @@ def results_folder(path: str | os.PathLike) -> Path:
     return folder
 
 
-def write_results(network: Network, path: str | os.PathLike, formats: Iterable[str] = ()) -> list[Path]:
-    """Write a network into a folder: network.json, edges.csv, network.png and .svg, report.html.
+def refuse_foreign(
+    path: str | os.PathLike,
+    names: Iterable[str],
+    inputs: Iterable[str | os.PathLike] = (),
+    force: bool = False,
+) -> None:
+    """Refuse to write files of these names into a folder where they are somebody else's.
 
-    ``formats`` adds ``"graphml"`` and ``"dot"``. Returns the paths, in the order of writing.
+    A folder is ours if it has a ``network.json`` of ours. What was read is never overwritten; files of others only
+    with ``force``.
     """
-    folder = results_folder(path)
-    writers: dict[str, Callable[[Path], object]] = {
-        "network.json": network.to_json,
-        "edges.csv": lambda file: network.edges.to_csv(file, index=False),
-        "network.png": network.plot,
-        "network.svg": network.plot,
-        "report.html": network.report,
-    }
+    folder = Path(path)
+    there = [folder / name for name in names if (folder / name).exists()]
+    read = [Path(one) for one in inputs if str(one) != "-" and Path(one).exists()]
+    for file in there:
+        if any(file.samefile(one) for one in read):
+            raise InputError(
+                f"{visible(file)} is what was read and would be overwritten; give another folder"
+            )
+    if there and not force and not _is_ours(folder):
+        files = listed(file.name for file in there)
+        raise InputError(
+            f"{visible(folder)} holds {files}, which enmesh did not write; give another folder, or use force=True "
+            "to overwrite"
+        )
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        with (folder / "network.json").open(encoding="utf-8") as file:
+            return '"format": "enmesh network' in file.read(200)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def result_names(formats: Iterable[str] = ()) -> list[str]:
+    """Return the names of the files that `write_results` writes."""
     for name in formats:
         if name not in FORMATS:
             raise InputError(f"format {name!r} is not known; use {' or '.join(FORMATS)}")
-        writers[f"network.{name}"] = {"graphml": _graphml, "dot": _dot}[name](network)
-    return [write_whole(folder / name, write) for name, write in writers.items()]
+    return [*FILES, *(f"network.{name}" for name in formats)]
 
 
-def _graphml(network):
-    def write(file):
-        import networkx as nx
+def write_results(
+    network: Network,
+    path: str | os.PathLike,
+    formats: Iterable[str] = (),
+    *,
+    inputs: Iterable[str | os.PathLike] = (),
+    force: bool = False,
+) -> list[Path]:
+    """Write a network into a folder: network.json, edges.csv, network.png and .svg, report.html.
 
-        nx.write_graphml(network.to_networkx(), file)
+    ``formats`` adds ``"graphml"`` and ``"dot"``. Files of others are not overwritten without ``force``, and the
+    files in ``inputs`` never. Everything but network.json shows names that cannot be seen as escapes. Returns the
+    paths, in the order of writing.
+    """
+    names = result_names(formats)
+    folder = results_folder(path)
+    refuse_foreign(folder, names, inputs, force)
+    shown_network = with_visible_names(network)
+    writers: dict[str, Callable[[Path], object]] = {
+        "network.json": network.to_json,
+        "edges.csv": lambda file: _write_edges(shown_network, file),
+        "network.png": shown_network.plot,
+        "network.svg": shown_network.plot,
+        "report.html": shown_network.report,
+        "network.graphml": lambda file: _write_graphml(shown_network, file),
+        "network.dot": lambda file: _write_dot(shown_network, file),
+    }
+    return [write_whole(folder / name, writers[name]) for name in names]
 
-    return write
+
+def with_visible_names(network: Network) -> Network:
+    """Return the network with everything in its names that cannot be seen written as an escape."""
+    odd = {name: visible(name) for name in network.names if visible(name) != name}
+    if not odd:
+        return network
+    taken = set(network.names)
+    for name, seen in odd.items():
+        while seen in taken:
+            seen += "'"
+        odd[name] = seen
+        taken.add(seen)
+    return Network.from_json(json.dumps(_renamed(json.loads(network.to_json()), odd)))
 
 
-def _dot(network):
-    """Return a writer of Graphviz text; the width of an arrow grows with its transfer entropy."""
-
-    def write(file):
-        edges = network.edges
-        strongest = max([te for te in edges.te if te > 0], default=1.0)
-        lines = ["digraph enmesh {", *(f"  {_quoted(name)};" for name in network.names)]
-        for row in edges.itertuples():
-            width = 1 + 3 * max(row.te, 0) / strongest if np.isfinite(row.te) else 1
-            about = f'label="{row.te:.3g}", penwidth={width:.2f}, q_value="{row.q_value:.3g}", lag={row.lag}'
-            lines.append(f"  {_quoted(row.source)} -> {_quoted(row.target)} [{about}];")
-        file.write_text("\n".join([*lines, "}"]) + "\n", encoding="utf-8")
-
-    return write
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {_renamed(key, names): _renamed(item, names) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_renamed(item, names) for item in value]
+    if isinstance(value, str):
+        for name, seen in names.items():
+            value = value.replace(name, seen)
+    return value
 
 
-def _quoted(name):
+def _write_edges(network: Network, file: Path) -> None:
+    """Write the edges; a name that a spreadsheet would take for a formula gets a quote in front."""
+    edges = network.edges
+    for end in ("source", "target"):
+        edges[end] = [guarded(name) for name in edges[end]]
+    edges.to_csv(file, index=False)
+
+
+def _write_graphml(network: Network, file: Path) -> None:
+    import networkx as nx
+
+    nx.write_graphml(network.to_networkx(), file)
+
+
+def _write_dot(network: Network, file: Path) -> None:
+    """Write Graphviz text; the width of an arrow grows with its transfer entropy."""
+    edges = network.edges
+    strongest = max([te for te in edges.te if te > 0], default=1.0)
+    lines = ["digraph enmesh {", *(f"  {_quoted(name)};" for name in network.names)]
+    for row in edges.to_dict("records"):
+        te = row["te"]
+        width = 1 + 3 * max(te, 0) / strongest if np.isfinite(te) else 1
+        about = f'label="{te:.3g}", penwidth={width:.2f}, q_value="{row["q_value"]:.3g}", lag={row["lag"]}'
+        lines.append(f"  {_quoted(row['source'])} -> {_quoted(row['target'])} [{about}];")
+    file.write_text("\n".join([*lines, "}"]) + "\n", encoding="utf-8")
+
+
+def _quoted(name: str) -> str:
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -7,6 +7,7 @@ was computed; resuming leaves it at 1.
 """
 
 import json
+import logging
 import os
 import socket
 import sqlite3
@@ -23,6 +24,8 @@ from enmesh.embedding.nonuniform import Past
 from enmesh.errors import InputError
 from enmesh.inference.work import Question
 from enmesh.significance import Significance
+
+log = logging.getLogger("enmesh.store")
 
 # "enms" in the file's header, at byte 68, says whose file it is before SQLite opens it.
 APPLICATION, LAYOUT = 0x656E6D73, 2
@@ -154,6 +157,7 @@ class Store:
     def _begin(self, key, description):
         with self._transaction():
             words = [json.dumps(description[name]) for name in ("names", "score")]
+            self._say_changes(key, description)
             self._db.execute(
                 "INSERT OR IGNORE INTO runs (key, data, names, score, code) VALUES (?, ?, ?, ?, ?)",
                 (key, description["data"], *words, description["code"]),
@@ -164,6 +168,21 @@ class Store:
                 (run, socket.gethostname(), os.getpid(), _now()),
             ).lastrowid
         return run, session
+
+    def _say_changes(self, key, description):
+        """Say, where the file holds other runs and not this one, what differs from the last of them."""
+        held = self._db.execute("SELECT key, data, names, score, code FROM runs ORDER BY id").fetchall()
+        if not held or key in [row[0] for row in held]:
+            return
+        _, data, names, score, code = held[-1]
+        last = {"data": data, "names": json.loads(names), "score": json.loads(score), "code": code}
+        now = json.loads(json.dumps({name: description[name] for name in last}))
+        log.info(
+            "%s holds no run of this kind, so all is computed anew and kept beside the others; "
+            "against the last run there: %s",
+            self.path,
+            "; ".join(_changes(last, now)),
+        )
 
     @contextmanager
     def _transaction(self):
@@ -219,6 +238,32 @@ def _summary(db, run, key, data, names, score, code):
         "computed_twice": families[1] + tests[1],
         "status": status or ("running" if _alive(host, pid) else "stopped"),
     }
+
+
+def _changes(last: Mapping, now: Mapping) -> list[str]:
+    """Say what differs between two descriptions of runs, in words."""
+    said = []
+    if last["names"] != now["names"]:
+        said.append(f"other nodes ({len(now['names'])}, not {len(last['names'])})")
+    if last["data"] != now["data"]:
+        said.append("other data")
+    if last["code"] != now["code"]:
+        said.append(f"another version ({now['code']}, not {last['code']})")
+    before, after = _flat(last["score"]), _flat(now["score"])
+    for name in [*before, *(name for name in after if name not in before)]:
+        if before.get(name) != after.get(name):
+            said.append(f"{name} is {after.get(name)}, not {before.get(name)}")
+    return said
+
+
+def _flat(value: object, name: str = "score") -> dict[str, object]:
+    """Return ``{"score.alpha": 0.99, ...}`` of options within options."""
+    if not isinstance(value, Mapping):
+        return {name: value}
+    found: dict[str, object] = {}
+    for key, item in value.items():
+        found |= _flat(item, name if key == "type" else f"{name}.{key}")
+    return found
 
 
 def _family(question):
