@@ -10,26 +10,26 @@ from enmesh.draw.ink import LEVEL, Ink, q_scale
 from enmesh.draw.labels import key
 from enmesh.draw.layout import Layout, tag_size
 from enmesh.draw.shapes import CORNER, Edge, sampled
+from enmesh.draw.subject import Candidate, Network
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.transforms import Affine2D
 
-    from enmesh.inference.network import Candidate, Network
 
 TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
 THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
 INCH = 0.26  # of a new figure, per unit
 
 
-def links_of(network: "Network") -> "dict[Edge, Candidate | None]":
+def links_of(network: Network) -> "dict[Edge, Candidate | None]":
     """Return ``{(i, j): its test}`` for the edges; None where an edge was not tested."""
     tested = {(c.source, c.target): c for c in network.candidates}
     edges = np.argwhere(network.adjacency).tolist()
     return {(i, j): tested.get((network.names[i], network.names[j])) for i, j in edges}
 
 
-def lags_of(link: "Candidate | None") -> tuple[int, ...]:
+def lags_of(link: Candidate | None) -> tuple[int, ...]:
     """Return the lags of a link in samples; one sample where it was not tested."""
     return (1,) if link is None else tuple(int(lag) for lag in getattr(link, "lags", None) or (link.lag,))
 
@@ -131,7 +131,7 @@ def _tag(ax: "Axes", words: str, x: float, y: float, ink: Ink) -> None:
 
 
 def arrow(
-    ax: "Axes", path: np.ndarray, link: "Candidate | None", ink: Ink, points: float,
+    ax: "Axes", path: np.ndarray, link: Candidate | None, ink: Ink, points: float,
     *, strongest: float, thick: float = THICK, gid: str = "", alpha: float = 1.0,
 ) -> None:  # fmt: skip
     """Draw one arrow: a shaft, dashed when in doubt, and a head that is never dashed."""

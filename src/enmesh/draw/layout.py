@@ -89,7 +89,7 @@ def arrange(
     import networkx as nx
 
     labels = short(names)
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(len(labels)))
     graph.add_edges_from(sorted(edges))
     parts = [list(graph)] if circle else components(graph)
@@ -118,9 +118,9 @@ def _near(
     if len(part) == 1:
         return Placed(centres=np.zeros((1, 2)), sizes=sizes, turns=np.zeros(1), paths={})
     if len(part) <= RING and not nx.is_directed_acyclic_graph(graph):
-        found = ring(graph, part, sizes, tall, spread)
-        if not crossed(found, part):
-            return found
+        loop = ring(graph, part, sizes, tall, spread)
+        if not crossed(loop, part):
+            return loop
     if len(part) > MANY:
         return None
     found = in_layers(graph, part, sizes, tall, lanes=LANES, spread=spread)

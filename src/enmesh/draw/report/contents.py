@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order
 from enmesh.draw.report.words import recording
 from enmesh.draw.shapes import Edge
-
-if TYPE_CHECKING:
-    from enmesh.inference.network import Candidate, Network
+from enmesh.draw.subject import Candidate, Network
 
 MOST_BINS = 24
 MOST_POINTS = 360  # of a preview
@@ -24,7 +22,7 @@ DIGITS = 5  # of places and shapes
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 
 
-def contents(network: "Network") -> dict[str, Any]:
+def contents(network: Network) -> dict[str, Any]:
     """Return the page's data as plain lists and numbers.
 
     ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram.
@@ -85,20 +83,20 @@ def _layout(drawing: Layout) -> dict[str, Any]:
     }
 
 
-def _links(network: "Network", edges: set[Edge]) -> list[list[Any]]:
+def _links(network: Network, edges: set[Edge]) -> list[list[Any]]:
     place = {name: i for i, name in enumerate(network.names)}
     tests = {(place[c.source], place[c.target]): c for c in network.candidates}
     return [_link(pair, tests.get(pair), pair in edges) for pair in sorted(edges | tests.keys())]
 
 
-def _link(pair: Edge, test: "Candidate | None", selected: bool) -> list[Any]:
+def _link(pair: Edge, test: Candidate | None, selected: bool) -> list[Any]:
     if test is None:
         return [*pair, None, None, None, [], int(selected), None]
     numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
     return [*pair, *numbers, list(lags_of(test)), int(selected), histogram(test.null)]
 
 
-def _span(network: "Network") -> list[Any] | None:
+def _span(network: Network) -> list[Any] | None:
     """Return the time that the previews cover and its unit; None where the first trial's length is not known."""
     known = network.provenance
     lengths = known.get("lengths") or ([known.get("samples")] if known.get("trials", 1) == 1 else [])
