@@ -7,6 +7,8 @@ let svg, home, frame, layout, routes, touched = false;
 function startGraph() {
   svg = make('svg', { role: 'group', 'aria-label': `Network of ${nodes.length} nodes and ${found.length} links` });
   byId('graph').append(svg);
+  byId('tag-key').hidden = !words.size;
+  svg.classList.toggle('many', found.length > 120); // then lags are shown with the links that are pointed at
   const edges = [...found].sort((a, b) => (b.te ?? 0) - (a.te ?? 0)).map(edge);
   svg.append(...edges.map((e) => e.group), ...nodes.map(pill), ...edges.filter((e) => e.tag).map((e) => e.tag));
   fit();
