@@ -454,3 +454,32 @@ def test_text_stands_out(show, scheme):
         ".works li",
     ):
         assert page.evaluate(CONTRAST, selector) >= 4.5, selector
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_notebook_shows_the_network_in_a_frame(chromium, tmp_path, scheme):
+    network = lagged(networks.odd())
+    (tmp_path / "cell.html").write_text(f"<!DOCTYPE html>{network._repr_html_()}", encoding="utf-8")
+    context = chromium.new_context(viewport={"width": 900, "height": 1000}, offline=True, color_scheme=scheme)
+    page = context.new_page()
+    noise, requests = [], []
+    page.on("console", lambda message: noise.append(message.text))
+    page.on("pageerror", lambda error: noise.append(str(error)))
+    page.on("dialog", lambda dialog: noise.append(dialog.message))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto((tmp_path / "cell.html").as_uri())
+    frame = page.frame_locator("iframe")
+    frame.locator("html[data-drawn=all]").wait_for(state="attached")
+    assert frame.locator(".node").count() == 5
+    assert frame.locator(".edge").count() == 4
+    frame.locator(".node").first.hover()
+    assert networks.ODD_NAMES[0] in frame.locator("#tip").inner_text()
+    frame.locator("#name").fill("no such node")
+    assert frame.locator(".edge:not(.off)").count() == 0
+    with page.expect_download() as download:
+        frame.locator("#save-svg").click()
+    assert download.value.suggested_filename.endswith("network.svg")
+    assert noise == []
+    assert [url for url in requests if url.startswith("http")] == []
+    page.screenshot(path=tmp_path / "cell.png")
+    context.close()

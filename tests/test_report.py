@@ -1,5 +1,6 @@
 """The page as a file: complete, self-contained, the same every time, safe whatever the nodes are called."""
 
+import html
 import json
 import math
 import re
@@ -269,6 +270,23 @@ def test_notebook_shows_a_network(maker):
     assert headline(network) in read.words
     assert read.tags.count("tr") == (min(12, len(network.edges)) + 1 if len(network.edges) else 0)
     assert "<b>bold" not in shown
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_notebook_frame_is_whole_and_loads_nothing(maker):
+    network = getattr(networks, maker)()
+    frames = re.findall(r'<iframe [^>]*srcdoc="([^"]*)"', network._repr_html_())
+    assert len(frames) == 1
+    text = html.unescape(frames[0])
+    read = Reader(text)
+    assert not read.open
+    assert read.loads == []
+    assert set(re.findall(r"https?://[^\s\"'<]+", text)) == {"http://www.w3.org/2000/svg"}
+    assert "default-src 'none'" in text
+    data = json.loads(read.data)
+    assert data["names"] == list(network.names)
+    assert len(data["links"]) == int(network.adjacency.sum())
+    assert "preview" not in data
 
 
 def test_notebook_shows_a_series():

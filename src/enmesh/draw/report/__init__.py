@@ -10,14 +10,15 @@ from pathlib import Path
 from string import Template
 
 from enmesh.draw.report import sections
-from enmesh.draw.report.contents import contents, embed
+from enmesh.draw.report.contents import contents, embed, picture_contents
 from enmesh.draw.report.words import headline, past, recording, standing
 from enmesh.draw.subject import Network
 from enmesh.errors import InputError
 
-__all__ = ["page", "write"]
+__all__ = ["inline", "page", "write"]
 
-SCRIPTS = ("base.js", "graph.js", "table.js", "export.js", "charts.js")
+PICTURE = ("base.js", "graph.js", "export.js")
+SCRIPTS = (*PICTURE, "table.js", "charts.js")
 
 
 def write(network: Network, path: str | Path) -> Path:
@@ -47,9 +48,21 @@ def page(network: Network) -> str:
         choices=sections.choices(network),
         methods=sections.methods(network),
         provenance=sections.provenance(network),
+        network=_asset("network.html"),
         style=_asset("page.css"),
         script="\n".join(_asset(name) for name in SCRIPTS),
         data=embed(contents(network)),
+    )
+
+
+def inline(network: Network) -> str:
+    """Return the interactive network alone as HTML, for a frame in a notebook."""
+    return Template(_asset("inline.html")).substitute(
+        title=sections.text(headline(network)),
+        network=_asset("network.html"),
+        style=_asset("page.css"),
+        script="\n".join(_asset(name) for name in PICTURE),
+        data=embed(picture_contents(network)),
     )
 
 

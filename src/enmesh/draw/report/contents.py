@@ -29,8 +29,20 @@ def contents(network: Network) -> dict[str, Any]:
     The histogram ``[low, high, counts]`` stands for the surrogate values, so that the page stays small with
     thousands of pairs and a thousand surrogates each.
     """
-    edges = [(i, j) for i, j in np.argwhere(network.adjacency).tolist()]
-    tags = lag_tags(links_of(network))
+    edges = {(i, j) for i, j in np.argwhere(network.adjacency).tolist()}
+    return picture_contents(network) | {
+        "order": block_order(network)[0],
+        "links": _links(network, edges),
+        "preview": [_thinned(network.preview.get(name, ())) for name in network.names],
+        "span": _span(network),
+        "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
+    }
+
+
+def picture_contents(network: Network) -> dict[str, Any]:
+    """Return what the network alone is drawn from: names, layouts, links of the network without histograms."""
+    edges = links_of(network)
+    tags = lag_tags(edges)
     drawn = [arrange(network.names, edges, tall=tall, tags=tags) for tall in (False, True)]
     return {
         "names": list(network.names),
@@ -39,11 +51,7 @@ def contents(network: Network) -> dict[str, Any]:
         "recording": recording(network),
         "layouts": [_layout(drawing) for drawing in drawn],
         "tags": [[*edge, text] for edge, text in sorted(tags.items())],
-        "order": block_order(network)[0],
-        "links": _links(network, set(edges)),
-        "preview": [_thinned(network.preview.get(name, ())) for name in network.names],
-        "span": _span(network),
-        "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
+        "links": [[*_link(edge, test, True)[:-1], None] for edge, test in sorted(edges.items())],
     }
 
 
