@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.draw.arrows import lag_tags, lags_of, links_of
+from enmesh.draw.arrows import THIN, lag_tags, lags_of, links_of, thickest
 from enmesh.draw.ink import LEVEL
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
@@ -50,6 +50,7 @@ def picture_contents(network: Network) -> dict[str, Any]:
         "level": LEVEL,
         "recording": recording(network),
         "layouts": [_layout(drawing) for drawing in drawn],
+        "widths": [THIN, _round(thickest(len(edges), bool(drawn[0].turns.any())))],
         "tags": [[*edge, text] for edge, text in sorted(tags.items())],
         "links": [[*_link(edge, test, True)[:-1], None] for edge, test in sorted(edges.items())],
     }
@@ -67,7 +68,8 @@ def embed(data: Any) -> str:
 
 def histogram(values: Iterable[float]) -> list[Any] | None:
     """Return ``[low, high, counts]`` of surrogate values; None without any."""
-    finite = np.array([value for value in values if math.isfinite(value)])
+    known = np.array(tuple(values), float)
+    finite = known[np.isfinite(known)]
     if not len(finite):
         return None
     counts, borders = np.histogram(finite, bins=min(MOST_BINS, math.ceil(math.sqrt(len(finite))) + 1))

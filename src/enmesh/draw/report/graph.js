@@ -36,8 +36,7 @@ function startGraph() {
 // --- arrows ---------------------------------------------------------------------------------------------------------
 
 function edge(link) {
-  const thick = Math.min(0.24, Math.max(0.09, 0.24 * Math.sqrt(60 / found.length)));
-  const width = 0.055 + (thick - 0.055) * Math.max(link.te ?? 0, 0) / strongest;
+  const [thin, thick] = data.widths, width = thin + (thick - thin) * Math.max(link.te ?? 0, 0) / strongest;
   const shaft = make('path', { class: 'shaft', 'stroke-width': width });
   if (!isSure(link)) shaft.setAttribute('stroke-dasharray', `${0.2 + 1.4 * width} ${0.12 + 0.7 * width}`);
   const head = make('path', { class: 'head' }), hit = make('path', { class: 'hit' });
@@ -209,7 +208,10 @@ function choose(across) {
 
 function spread(values) { return Math.max(...values) - Math.min(...values); }
 
-function tallest(across) { return Math.min(0.9 * Math.max(innerHeight, 500), 1.25 * across); }
+function tallest(across) {
+  const room = document.body.classList.contains('inline') ? Math.max(innerHeight - 200, 240) : 0.9 * Math.max(innerHeight, 500);
+  return Math.min(room, 1.25 * across);
+}
 
 function fit() {
   const across = byId('graph').clientWidth || 800;

@@ -15,7 +15,7 @@ from enmesh.draw.subject import Candidate, Network, Series
 
 MOST_ROWS = 12
 POINTS = 160
-FRAME_HEIGHT = 560  # pixels
+LOWEST, TALLEST = 440, 700  # pixels of the frame
 NUMBER = ' style="text-align:right;font-variant-numeric:tabular-nums"'
 
 
@@ -57,7 +57,8 @@ def series_html(series: Series) -> str:
 
 
 def _frame(network: Network) -> str:
-    style = f"width:100%;height:{FRAME_HEIGHT}px;border:0"
+    height = min(LOWEST + 6 * len(network.names), TALLEST)
+    style = f"width:100%;height:{height}px;border:0"
     kept = 'sandbox="allow-scripts allow-downloads" loading="lazy"'
     return f'<iframe title="network" {kept} style="{style}" srcdoc="{escape(inline(network))}"></iframe>'
 
