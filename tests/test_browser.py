@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from enmesh.inference.network import Candidate
 from tests import networks
 
 pytestmark = pytest.mark.browser
@@ -141,7 +142,11 @@ def test_slider_hides_links_in_network_and_table(show):
 
 def lagged(network):
     """Return the network with lags 1, 2, 3 in turn."""
-    tests = [dataclasses.replace(test, lag=1 + at % 3) for at, test in enumerate(network.candidates)]
+    tests = []
+    for at, test in enumerate(network.candidates):
+        known = {field.name: getattr(test, field.name) for field in dataclasses.fields(test)} | {"lags": ()}
+        known = {name: value for name, value in known.items() if hasattr(test, name)}
+        tests.append(Candidate(**known | {"lag": 1 + at % 3}))
     return dataclasses.replace(network, candidates=tuple(tests))
 
 

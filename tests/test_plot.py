@@ -138,14 +138,27 @@ def test_theme_follows_the_figure():
         plot.draw(networks.three(), theme="pink")
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Several(Candidate):
+    """A tested pair with several lags."""
+
+    lags: tuple[int, ...] = ()
+
+
+def several(network, *lags):
+    """Return the network with the tuples of lags given, in turn, at its edges."""
+    turn = iter(lags * 99)
+    tests = []
+    for test in network.candidates:
+        known = {field.name: getattr(test, field.name) for field in dataclasses.fields(Candidate)}
+        found = next(turn) if test.selected else (1,)
+        tests.append(Several(**known | {"lag": found[0], "lags": found}))
+    return dataclasses.replace(network, candidates=tuple(tests))
+
+
 def lagged(network, *lags):
     """Return the network with the lags given, in turn, at its edges."""
-    tests, turn = [], 0
-    for test in network.candidates:
-        lag = lags[turn % len(lags)] if test.selected else 1
-        turn += test.selected
-        tests.append(dataclasses.replace(test, lag=lag))
-    return dataclasses.replace(network, candidates=tuple(tests))
+    return several(network, *((lag,) for lag in lags))
 
 
 def test_timegraph_has_an_arrow_per_lag():
@@ -164,20 +177,22 @@ def test_timegraph_has_an_arrow_per_lag():
     assert "link-1-2-lag-3-1" not in drawn
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Several(Candidate):
-    """A tested pair with several lags."""
-
-    lags: tuple[int, ...] = ()
-
-
 def test_several_lags_are_written_and_drawn_one_by_one():
-    network = networks.three()
-    tests = [Several(**vars(test), lags=(1, 4) if test.selected else ()) for test in network.candidates]
-    network = dataclasses.replace(network, candidates=tuple(tests))
-    assert lag_tags(links_of(network)) == {(0, 1): "1, 4", (1, 2): "1, 4"}
+    network = several(networks.three(), (1, 4), (1, 2, 3, 4, 9))
+    assert lag_tags(links_of(network)) == {(0, 1): "1, 4", (1, 2): "1–4, 9"}
     drawn = shafts_of(plot.draw(network, kind="timegraph", ax=Figure().subplots()))
-    assert {"link-0-1-lag-1-0", "link-0-1-lag-4-0", "link-1-2-lag-1-0", "link-1-2-lag-4-0"} <= set(drawn)
+    assert {name for name in drawn if name.endswith("-0")} == {
+        *(f"link-0-1-lag-{lag}-0" for lag in (1, 4)),
+        *(f"link-1-2-lag-{lag}-0" for lag in (1, 2, 3, 4, 9)),
+    }
+
+
+def test_lags_that_all_links_share_are_said_once():
+    network = several(networks.three(), (1, 2))
+    assert lag_tags(links_of(network)) == {}
+    ax = plot.draw(network, ax=Figure().subplots())
+    assert "lags of every link: 1, 2 samples" in ax.get_title("left")
+    assert lag_tags(links_of(lagged(networks.three(), 3))) == {(0, 1): "3", (1, 2): "3"}
 
 
 def test_lags_are_written_where_one_is_not_one():

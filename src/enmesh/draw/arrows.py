@@ -1,7 +1,7 @@
 """Nodes and arrows of a `Layout` in Matplotlib axes: boxes with their text, arrows with their lags."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
 THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
+MOST_RUNS = 4  # of lags written on an arrow
 INCH = 0.26  # of a new figure, per unit
 
 
@@ -34,12 +35,35 @@ def lags_of(link: Candidate | None) -> tuple[int, ...]:
     return (1,) if link is None else tuple(int(lag) for lag in getattr(link, "lags", None) or (link.lag,))
 
 
-def lag_tags(links: "Mapping[Edge, Candidate | None]") -> dict[Edge, str]:
-    """Return the lags to write on the arrows; nothing when every lag is one sample."""
+def lag_text(lags: Sequence[int]) -> str:
+    """Return lags as a reader writes them.
+
+    >>> lag_text((3,)), lag_text((1, 4)), lag_text((1, 2, 3, 4, 9))
+    ('3', '1, 4', '1–4, 9')
+    """
+    runs: list[list[int]] = []
+    for lag in sorted(lags):
+        if runs and lag == runs[-1][-1] + 1:
+            runs[-1].append(lag)
+        else:
+            runs.append([lag])
+    parts = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return ", ".join(parts if len(parts) <= MOST_RUNS else [*parts[: MOST_RUNS - 1], "…", parts[-1]])
+
+
+def common_lags(links: Mapping[Edge, Candidate | None]) -> str:
+    """Return the several lags that all links share, as they do with one embedding for all; else nothing."""
+    found = {lags_of(link) for link in links.values()}
+    same = found.pop() if len(found) == 1 and len(links) > 1 else ()
+    return lag_text(same) if len(same) > 1 else ""
+
+
+def lag_tags(links: Mapping[Edge, Candidate | None]) -> dict[Edge, str]:
+    """Return the lags to write on the arrows; nothing when every lag is one sample or `common_lags` says all."""
     lags = {edge: lags_of(link) for edge, link in links.items()}
-    if all(found == (1,) for found in lags.values()):
+    if all(found == (1,) for found in lags.values()) or common_lags(links):
         return {}
-    return {edge: ", ".join(map(str, found)) for edge, found in lags.items()}
+    return {edge: lag_text(found) for edge, found in lags.items()}
 
 
 def size_of(drawing: Layout) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enmesh.draw.arrows import lag_tags, links_of, show, size_of, strongest_of
+from enmesh.draw.arrows import common_lags, lag_tags, links_of, show, size_of, strongest_of
 from enmesh.draw.circle import blocks
 from enmesh.draw.ink import (
     LEVEL,
@@ -194,7 +194,9 @@ def _layout(network: Network, circle: bool = False) -> Layout:
 def _graph(network: Network, drawing: Layout, ax: "Axes", ink: Ink) -> None:
     links = links_of(network)
     show(ax, drawing, links, network.names, ink)
-    _graph_key(ax, links, ink, "on the arrows: lag in samples" if lag_tags(links) else "")
+    same = common_lags(links)
+    said = f"lags of every link: {same} samples" if same else ""
+    _graph_key(ax, links, ink, "on the arrows: lag in samples" if lag_tags(links) else said)
 
 
 def _graph_key(ax: "Axes", links: "dict[tuple[int, int], Candidate | None]", ink: Ink, more: str) -> None:
