@@ -1,9 +1,15 @@
 """The page in a real browser: it loads nothing, says nothing to the console, and does what it offers."""
 
+import csv
+import dataclasses
+import io
 import shutil
+import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 
+from enmesh.inference.network import Candidate
 from tests import networks
 
 pytestmark = pytest.mark.browser
@@ -132,6 +138,131 @@ def test_slider_hides_links_in_network_and_table(show):
     assert page.locator("#links-empty").is_visible()
     page.keyboard.press("End")
     assert visible(page) == everything
+
+
+def lagged(network):
+    """Return the network with lags 1, 2, 3 in turn."""
+    tests = []
+    for at, test in enumerate(network.candidates):
+        known = {field.name: getattr(test, field.name) for field in dataclasses.fields(test)} | {"lags": ()}
+        known = {name: value for name, value in known.items() if hasattr(test, name)}
+        tests.append(Candidate(**known | {"lag": 1 + at % 3}))
+    return dataclasses.replace(network, candidates=tuple(tests))
+
+
+def hundred():
+    """Return a hundred nodes with three hundred links."""
+    rng, edges = np.random.default_rng(5), set()
+    while len(edges) < 300:
+        edges.add(tuple(rng.choice(100, 2, replace=False).tolist()))
+    return networks.make(tuple(f"region {i:02d}" for i in range(100)), sorted(edges), nulls=49)
+
+
+def test_strength_lag_and_name_hide_links(show):
+    network = lagged(networks.thirty())
+    page, tests = show(network), outcomes(network)
+    everything = visible(page)
+    page.locator("#te").focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    least = 0.5 * max(tests[link].te for link in everything)
+    strong = {link for link in everything if tests[link].te >= least}
+    assert set() < visible(page) == strong < everything
+    page.keyboard.press("Home")
+    page.locator("#lag").select_option("2")
+    assert set() < visible(page) == {link for link in everything if tests[link].lag == 2} < everything
+    assert set(column(page, 5)) == {"2"}
+    page.locator("#lag").select_option("")
+    page.locator("#name").fill("NODE 1")
+    named = {i for i, name in enumerate(network.names) if "node 1" in name}
+    assert set() < visible(page) == {link for link in everything if set(link) & named} < everything
+    assert page.locator(".node.named").count() == len(named)
+    page.locator("#name").fill("")
+    assert visible(page) == everything
+
+
+def test_no_choice_of_lag_and_no_lags_on_arrows_where_all_are_one(show):
+    page = show(networks.five())
+    assert page.locator("#lag").is_hidden()
+    assert page.locator(".tag").count() == 0
+    page = show(lagged(networks.five()))
+    assert page.locator("#lag").is_visible()
+    assert page.locator(".tag text").count() == 5
+
+
+def test_pointing_at_a_node_shows_its_parents_and_children(show):
+    page = show(networks.five())
+    names = page.locator(".node").evaluate_all(
+        "all => all.map(e => e.getAttribute('aria-label').split('.')[0])"
+    )
+    page.locator(".node").nth(names.index("breath")).hover()
+
+    def marked(what):
+        return page.locator(f".node.{what}").evaluate_all("all => all.map(e => e.textContent)")
+
+    assert marked("parent") == ["heart"]
+    assert marked("child") == ["blood oxygen"]
+    assert page.locator(".edge.lit").count() == 2
+    page.mouse.move(2, 2)
+    assert page.locator(".parent, .child, .lit").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_network_is_saved_as_svg(show, scheme, tmp_path):
+    network = lagged(networks.odd())
+    page = show(dataclasses.replace(network, provenance={"file": "a b/heart & co.csv"}), scheme=scheme)
+    with page.expect_download() as download:
+        page.locator("#save-svg").click()
+    assert download.value.suggested_filename == "heart-co-network.svg"
+    download.value.save_as(tmp_path / "network.svg")
+    text = (tmp_path / "network.svg").read_text(encoding="utf-8")
+    root = ET.fromstring(text)
+    assert "var(" not in text
+    assert "color-mix" not in text
+    paths = [e for e in root.iter() if e.tag.endswith("}path")]
+    assert len(paths) == 2 * int(network.adjacency.sum())
+    words = "".join("".join(e.itertext()) for e in root.iter() if e.tag.endswith("}text"))
+    for name in networks.ODD_NAMES:
+        assert "".join(name.split()) in "".join(words.split())
+
+
+def test_links_are_saved_as_csv(show, tmp_path):
+    network = networks.odd()
+    page = show(network)
+    page.locator("#all").check()
+    with page.expect_download() as download:
+        page.locator("#save-csv").click()
+    download.value.save_as(tmp_path / "links.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "links.csv").read_text(encoding="utf-8"))))
+    saved = {(row["source"], row["target"]): row for row in rows}
+    assert len(saved) == len(network.candidates)
+    for test in network.candidates:
+        row = saved[test.source, test.target]
+        assert float(row["te"]) == pytest.approx(test.te, rel=1e-6)
+        assert float(row["q_value"]) == pytest.approx(test.q_value, rel=1e-6)
+        assert (row["lags"], row["selected"]) == (str(test.lag), str(test.selected).lower())
+
+
+def test_a_hundred_nodes_build_only_what_is_looked_at(show):
+    network = hundred()
+    page = show(network)
+    assert len(visible(page)) == 300
+    assert len(column(page, 0)) == 60
+    assert page.locator(".tile").count() == 3 * 24
+    page.locator("#more-links").click()
+    assert len(column(page, 0)) == 300
+    page.locator("#all").check()
+    assert len(column(page, 0)) == 600
+    assert "The first 600 of 9900" in page.locator("#links-count").inner_text()
+
+
+def test_recording_is_named_and_has_a_time_axis(show):
+    known = networks.provenance(3) | {"file": "/data/<i>run & 7.csv", "dt": 0.5, "date": "2024-05-01"}
+    page = show(networks.three(provenance=known))
+    assert page.title() == "<i>run & 7.csv: 2 of 6 possible links found."
+    assert "2024-05-01" in page.locator(".recording").inner_text()
+    marks = page.locator("#series-tiles .tile").first.locator(".time span").all_inner_texts()
+    assert marks == ["0", "497.5", "995"]
 
 
 def test_headings_sort_by_mouse_and_by_key(show):
@@ -328,3 +459,32 @@ def test_text_stands_out(show, scheme):
         ".works li",
     ):
         assert page.evaluate(CONTRAST, selector) >= 4.5, selector
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_notebook_shows_the_network_in_a_frame(chromium, tmp_path, scheme):
+    network = lagged(networks.odd())
+    (tmp_path / "cell.html").write_text(f"<!DOCTYPE html>{network._repr_html_()}", encoding="utf-8")
+    context = chromium.new_context(viewport={"width": 900, "height": 1000}, offline=True, color_scheme=scheme)
+    page = context.new_page()
+    noise, requests = [], []
+    page.on("console", lambda message: noise.append(message.text))
+    page.on("pageerror", lambda error: noise.append(str(error)))
+    page.on("dialog", lambda dialog: noise.append(dialog.message))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto((tmp_path / "cell.html").as_uri())
+    frame = page.frame_locator("iframe")
+    frame.locator("html[data-drawn=all]").wait_for(state="attached")
+    assert frame.locator(".node").count() == 5
+    assert frame.locator(".edge").count() == 4
+    frame.locator(".node").first.hover()
+    assert networks.ODD_NAMES[0] in frame.locator("#tip").inner_text()
+    frame.locator("#name").fill("no such node")
+    assert frame.locator(".edge:not(.off)").count() == 0
+    with page.expect_download() as download:
+        frame.locator("#save-svg").click()
+    assert download.value.suggested_filename.endswith("network.svg")
+    assert noise == []
+    assert [url for url in requests if url.startswith("http")] == []
+    page.screenshot(path=tmp_path / "cell.png")
+    context.close()

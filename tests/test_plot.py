@@ -17,6 +17,7 @@ from enmesh.draw.labels import key, short, width, wrap
 from enmesh.draw.layout import arrange, crossed, tag_size
 from enmesh.draw.shapes import corners, sampled
 from enmesh.errors import InputError
+from enmesh.inference.network import Candidate
 from tests import networks
 
 MAKERS = ["three", "five", "thirty", "fifty", "ring", "tangle", "odd", "empty"]
@@ -98,13 +99,23 @@ def test_matrix_is_ordered_by_blocks():
     assert borders == [4, 8]
 
 
+# Linear light as seen without one kind of cone (Machado, Oliveira and Fernandes 2009), and by all three.
+SIGHTS = {
+    "all": np.eye(3),
+    "no red": np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]),
+    "no green": np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
+    "no blue": np.array([[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]]),
+}
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
 @pytest.mark.parametrize("theme", INKS)
-def test_colours_stand_out_in_grey_too(theme):
+def test_colours_stand_out_in_grey_and_without_a_kind_of_cone(theme, sight):
     ink = INKS[theme]
 
     def light(colour):
         parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-        return float(np.dot(parts, [0.2126, 0.7152, 0.0722]))
+        return float(np.clip(SIGHTS[sight] @ parts, 0, 1) @ [0.2126, 0.7152, 0.0722])
 
     def contrast(a, b):
         low, high = sorted((light(a), light(b)))
@@ -127,14 +138,27 @@ def test_theme_follows_the_figure():
         plot.draw(networks.three(), theme="pink")
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Several(Candidate):
+    """A tested pair with several lags."""
+
+    lags: tuple[int, ...] = ()
+
+
+def several(network, *lags):
+    """Return the network with the tuples of lags given, in turn, at its edges."""
+    turn = iter(lags * 99)
+    tests = []
+    for test in network.candidates:
+        known = {field.name: getattr(test, field.name) for field in dataclasses.fields(Candidate)}
+        found = next(turn) if test.selected else (1,)
+        tests.append(Several(**known | {"lag": found[0], "lags": found}))
+    return dataclasses.replace(network, candidates=tuple(tests))
+
+
 def lagged(network, *lags):
     """Return the network with the lags given, in turn, at its edges."""
-    tests, turn = [], 0
-    for test in network.candidates:
-        lag = lags[turn % len(lags)] if test.selected else 1
-        turn += test.selected
-        tests.append(dataclasses.replace(test, lag=lag))
-    return dataclasses.replace(network, candidates=tuple(tests))
+    return several(network, *((lag,) for lag in lags))
 
 
 def test_timegraph_has_an_arrow_per_lag():
@@ -151,6 +175,24 @@ def test_timegraph_has_an_arrow_per_lag():
     rows = ax.get_yticks()
     assert (np.argmin(np.abs(rows - start[1])), np.argmin(np.abs(rows - end[1]))) == (1, 2)
     assert "link-1-2-lag-3-1" not in drawn
+
+
+def test_several_lags_are_written_and_drawn_one_by_one():
+    network = several(networks.three(), (1, 4), (1, 2, 3, 4, 9))
+    assert lag_tags(links_of(network)) == {(0, 1): "1, 4", (1, 2): "1–4, 9"}
+    drawn = shafts_of(plot.draw(network, kind="timegraph", ax=Figure().subplots()))
+    assert {name for name in drawn if name.endswith("-0")} == {
+        *(f"link-0-1-lag-{lag}-0" for lag in (1, 4)),
+        *(f"link-1-2-lag-{lag}-0" for lag in (1, 2, 3, 4, 9)),
+    }
+
+
+def test_lags_that_all_links_share_are_said_once():
+    network = several(networks.three(), (1, 2))
+    assert lag_tags(links_of(network)) == {}
+    ax = plot.draw(network, ax=Figure().subplots())
+    assert "lags of every link: 1, 2 samples" in ax.get_title("left")
+    assert lag_tags(links_of(lagged(networks.three(), 3))) == {(0, 1): "3", (1, 2): "3"}
 
 
 def test_lags_are_written_where_one_is_not_one():

@@ -1,5 +1,6 @@
 """The page as a file: complete, self-contained, the same every time, safe whatever the nodes are called."""
 
+import html
 import json
 import math
 import re
@@ -12,7 +13,7 @@ from enmesh import InputError, Series
 from enmesh.draw.report import page
 from enmesh.draw.report.contents import contents, embed, histogram
 from enmesh.draw.report.methods import paragraph, references
-from enmesh.draw.report.words import headline, notes, standing
+from enmesh.draw.report.words import headline, notes, past, recording, standing
 from tests import networks
 
 MAKERS = ["three", "five", "thirty", "ring", "odd", "empty"]
@@ -271,6 +272,23 @@ def test_notebook_shows_a_network(maker):
     assert "<b>bold" not in shown
 
 
+@pytest.mark.parametrize("maker", MAKERS)
+def test_notebook_frame_is_whole_and_loads_nothing(maker):
+    network = getattr(networks, maker)()
+    frames = re.findall(r'<iframe [^>]*srcdoc="([^"]*)"', network._repr_html_())
+    assert len(frames) == 1
+    text = html.unescape(frames[0])
+    read = Reader(text)
+    assert not read.open
+    assert read.loads == []
+    assert set(re.findall(r"https?://[^\s\"'<]+", text)) == {"http://www.w3.org/2000/svg"}
+    assert "default-src 'none'" in text
+    data = json.loads(read.data)
+    assert data["names"] == list(network.names)
+    assert len(data["links"]) == int(network.adjacency.sum())
+    assert "preview" not in data
+
+
 def test_notebook_shows_a_series():
     values = np.random.default_rng(0).normal(size=(300, 14))
     values[20:30, 1] = np.nan
@@ -282,3 +300,59 @@ def test_notebook_shows_a_series():
     assert "i" not in read.tags
     assert "nan" not in shown
     assert "and 2 more nodes" in read.words
+
+
+def test_page_names_the_recording_and_its_origin():
+    known = {"enmesh": "0.1.0", "data": "5f1c" * 16, "file": "C:\\runs\\<b>heart.csv", "date": "2024-05-01"}
+    known |= {
+        "command": "enmesh infer heart.csv",
+        "python": "3.11.7",
+        "numpy": "2.1.0",
+        "lab": "north & south",
+    }
+    text = page(networks.three(provenance=known))
+    assert "<title>&lt;b&gt;heart.csv: 2 of 6 possible links found.</title>" in text
+    read = Reader(text)
+    shown = read.words[read.words.index("Provenance") :]
+    for value in known.values():
+        assert value in shown
+    order = [
+        shown.index(known[key]) for key in ("file", "date", "command", "data", "enmesh", "python", "lab")
+    ]
+    assert order == sorted(order)
+    assert recording(networks.three()) == "data 5f1c5f1c"
+    assert recording(networks.three(provenance={})) == ""
+    assert "<title>2 of 6" in page(networks.three(provenance={}))
+
+
+def test_choice_of_the_past_is_explained():
+    assert "often not on the darkest cell" in past(networks.three())
+    assert "was given" in past(networks.three(criteria=False))
+    assert "Lags were chosen from the data" in past(networks.three(criteria={"a": {"lags": [1, 3]}}))
+    assert "often not on the darkest cell" in Reader(page(networks.three())).words
+
+
+@pytest.mark.parametrize(
+    ("provenance", "span"),
+    [
+        ({"samples": 2000, "trials": 1, "dt": 1.0}, [1990, "samples"]),
+        ({"samples": 2000, "trials": 1, "dt": 0.05}, [99.5, "units of time, dt = 0.05"]),
+        ({"samples": 150, "trials": 1}, [199, "samples"]),
+        ({"samples": 2000, "trials": 4, "dt": 0.05}, None),
+        ({"samples": 2000, "trials": 2, "lengths": [800, 1200]}, [796, "samples"]),
+        ({}, None),
+    ],
+)
+def test_time_axis_covers_what_is_shown(provenance, span):
+    assert contents(networks.three(provenance=provenance))["span"] == span
+
+
+def test_layouts_of_the_page_are_those_of_the_picture():
+    network = networks.tangle()
+    data = contents(network)
+    edges = {(i, j) for i, j in np.argwhere(network.adjacency).tolist()}
+    for layout in data["layouts"]:
+        assert {(i, j) for i, j, _ in layout["paths"]} == edges
+        assert all(len(flat) % 6 == 2 for _, _, flat in layout["paths"])
+        assert [len(layout[key]) for key in ("x", "y", "width", "height", "turn", "lines")] == [30] * 6
+    assert sorted(data["order"]) == list(range(30))

@@ -1,7 +1,7 @@
 """Nodes and arrows of a `Layout` in Matplotlib axes: boxes with their text, arrows with their lags."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,36 +10,60 @@ from enmesh.draw.ink import LEVEL, Ink, q_scale
 from enmesh.draw.labels import key
 from enmesh.draw.layout import Layout, tag_size
 from enmesh.draw.shapes import CORNER, Edge, sampled
+from enmesh.draw.subject import Candidate, Network
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.transforms import Affine2D
 
-    from enmesh.inference.network import Candidate, Network
 
 TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
 THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
+MOST_RUNS = 4  # of lags written on an arrow
 INCH = 0.26  # of a new figure, per unit
 
 
-def links_of(network: "Network") -> "dict[Edge, Candidate | None]":
+def links_of(network: Network) -> "dict[Edge, Candidate | None]":
     """Return ``{(i, j): its test}`` for the edges; None where an edge was not tested."""
     tested = {(c.source, c.target): c for c in network.candidates}
     edges = np.argwhere(network.adjacency).tolist()
     return {(i, j): tested.get((network.names[i], network.names[j])) for i, j in edges}
 
 
-def lags_of(link: "Candidate | None") -> tuple[int, ...]:
+def lags_of(link: Candidate | None) -> tuple[int, ...]:
     """Return the lags of a link in samples; one sample where it was not tested."""
     return (1,) if link is None else tuple(int(lag) for lag in getattr(link, "lags", None) or (link.lag,))
 
 
-def lag_tags(links: "Mapping[Edge, Candidate | None]") -> dict[Edge, str]:
-    """Return the lags to write on the arrows; nothing when every lag is one sample."""
+def lag_text(lags: Sequence[int]) -> str:
+    """Return lags as a reader writes them.
+
+    >>> lag_text((3,)), lag_text((1, 4)), lag_text((1, 2, 3, 4, 9))
+    ('3', '1, 4', '1–4, 9')
+    """
+    runs: list[list[int]] = []
+    for lag in sorted(lags):
+        if runs and lag == runs[-1][-1] + 1:
+            runs[-1].append(lag)
+        else:
+            runs.append([lag])
+    parts = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return ", ".join(parts if len(parts) <= MOST_RUNS else [*parts[: MOST_RUNS - 1], "…", parts[-1]])
+
+
+def common_lags(links: Mapping[Edge, Candidate | None]) -> str:
+    """Return the several lags that all links share, as they do with one embedding for all; else nothing."""
+    found = {lags_of(link) for link in links.values()}
+    same = found.pop() if len(found) == 1 and len(links) > 1 else ()
+    return lag_text(same) if len(same) > 1 else ""
+
+
+def lag_tags(links: Mapping[Edge, Candidate | None]) -> dict[Edge, str]:
+    """Return the lags to write on the arrows; nothing when every lag is one sample or `common_lags` says all."""
     lags = {edge: lags_of(link) for edge, link in links.items()}
-    if all(found == (1,) for found in lags.values()):
+    if all(found == (1,) for found in lags.values()) or common_lags(links):
         return {}
-    return {edge: ", ".join(map(str, found)) for edge, found in lags.items()}
+    return {edge: lag_text(found) for edge, found in lags.items()}
 
 
 def size_of(drawing: Layout) -> tuple[float, float]:
@@ -131,7 +155,7 @@ def _tag(ax: "Axes", words: str, x: float, y: float, ink: Ink) -> None:
 
 
 def arrow(
-    ax: "Axes", path: np.ndarray, link: "Candidate | None", ink: Ink, points: float,
+    ax: "Axes", path: np.ndarray, link: Candidate | None, ink: Ink, points: float,
     *, strongest: float, thick: float = THICK, gid: str = "", alpha: float = 1.0,
 ) -> None:  # fmt: skip
     """Draw one arrow: a shaft, dashed when in doubt, and a head that is never dashed."""

@@ -30,9 +30,9 @@ def blocks(graph: "nx.DiGraph[int]") -> list[list[int]]:
     lone = sorted(set(plain) - set(linked))
     if not linked:
         return [lone]
-    inside = nx.Graph()  # rebuilt in order, so that ties fall the same way every time
+    inside: nx.Graph[int] = nx.Graph()  # rebuilt in order, so that ties fall the same way every time
     inside.add_nodes_from(linked)
-    inside.add_edges_from(sorted(tuple(sorted(edge)) for edge in plain.edges))
+    inside.add_edges_from(sorted((min(edge), max(edge)) for edge in plain.edges))
     found = nx.community.greedy_modularity_communities(inside)
     groups = sorted((sorted(group) for group in found), key=lambda group: (-len(group), group))
     return _near_each_other(groups, inside) + ([lone] if lone else [])

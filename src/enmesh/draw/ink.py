@@ -5,7 +5,7 @@ apart in print without colour and with any kind of colour vision; doubt is shown
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from enmesh.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
@@ -75,6 +76,25 @@ def ink_of(theme: str, ax: "Axes | None") -> Ink:
     red, green, blue, alpha = mpl.colors.to_rgba(ground)
     dark = alpha > 0 and 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.3
     return INKS["dark" if dark else "light"]
+
+
+def picture(
+    paint: "Callable[[Axes, Ink], None]",
+    size: "Callable[[], tuple[float, float]]",
+    *,
+    path: str | Path | None,
+    ax: "Axes | None",
+    theme: str,
+) -> "Axes":
+    """Make a picture: paint it into ``ax`` or a new figure, save it if a path is given, return the axes."""
+    ink = ink_of(theme, ax)
+    where = None if path is None else checked(path)
+    if ax is None:
+        ax = axes(size(), ink, screen=path is None)
+    paint(dress(ax, ink), ink)
+    if where is not None:
+        save(ax.figure.figure, where)  # of a subfigure, the figure that it is part of
+    return ax
 
 
 def axes(size: tuple[float, float], ink: Ink, *, screen: bool = True) -> "Axes":
@@ -139,7 +159,7 @@ def q_bar(ax: "Axes", ink: Ink) -> None:
     label_bar(bar, "q-value", ink)
 
 
-def label_bar(bar, label: str, ink: Ink) -> None:  # type: ignore[no-untyped-def]
+def label_bar(bar: "Colorbar", label: str, ink: Ink) -> None:
     """Name a colour bar."""
     bar.set_label(label, fontsize=9, color=ink.text)
     bar.ax.tick_params(colors=ink.text, labelsize=8)

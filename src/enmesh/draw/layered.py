@@ -67,7 +67,9 @@ def _acyclic(graph: "nx.DiGraph[int]") -> "nx.DiGraph[int]":
     """Return the graph with few arrows turned round so that it has no cycle."""
     import networkx as nx
 
-    rest, first, last = graph.copy(), [], []
+    rest = graph.copy()
+    first: list[int] = []
+    last: list[int] = []
     while rest:
         ends = [n for n in sorted(rest) if not rest.out_degree(n)]
         starts = [n for n in sorted(rest) if not rest.in_degree(n) and n not in ends]
@@ -77,7 +79,7 @@ def _acyclic(graph: "nx.DiGraph[int]") -> "nx.DiGraph[int]":
         last = ends + last
         rest.remove_nodes_from([*starts, *ends])
     place = {node: at for at, node in enumerate(first + last)}
-    turned = nx.DiGraph()
+    turned: nx.DiGraph[int] = nx.DiGraph()
     turned.add_nodes_from(graph)
     turned.add_edges_from((i, j) if place[i] < place[j] else (j, i) for i, j in graph.edges)
     return turned

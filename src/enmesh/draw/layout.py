@@ -27,7 +27,7 @@ LONGEST = 64.0  # a layered drawing longer than this, and thin, goes on a circle
 ROW_GAP, COLUMN_GAP = 0.9, 1.0  # between components
 
 TAG_HEIGHT, TAG_CHARACTER = 0.62, 0.33  # of the lags written on an arrow
-TAG_PLACES = np.array(sorted(np.linspace(0.04, 0.96, 47), key=lambda share: abs(share - 0.5)))
+TAG_PLACES = np.linspace(0.04, 0.96, 47)  # along the arrow
 SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the words on its arrows
 
 
@@ -89,7 +89,7 @@ def arrange(
     import networkx as nx
 
     labels = short(names)
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(len(labels)))
     graph.add_edges_from(sorted(edges))
     parts = [list(graph)] if circle else components(graph)
@@ -118,9 +118,9 @@ def _near(
     if len(part) == 1:
         return Placed(centres=np.zeros((1, 2)), sizes=sizes, turns=np.zeros(1), paths={})
     if len(part) <= RING and not nx.is_directed_acyclic_graph(graph):
-        found = ring(graph, part, sizes, tall, spread)
-        if not crossed(found, part):
-            return found
+        loop = ring(graph, part, sizes, tall, spread)
+        if not crossed(loop, part):
+            return loop
     if len(part) > MANY:
         return None
     found = in_layers(graph, part, sizes, tall, lanes=LANES, spread=spread)
@@ -150,11 +150,13 @@ def _tag_places(drawing: Layout, texts: Mapping[Edge, str]) -> tuple[dict[Edge, 
         edge: np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
         for edge, points in curves.items()
     }
+    wished = 0.75 if drawing.turns.any() else 0.5  # in a circle's middle all arrows meet
+    shares = TAG_PLACES[np.argsort(np.abs(TAG_PLACES - wished), kind="stable")]
     for edge in sorted(
         texts, key=lambda edge: (lengths[edge][-1], edge)
     ):  # the shortest has the least choice
         half = np.array(tag_size(texts[edge])) / 2
-        walked = TAG_PLACES * lengths[edge][-1]
+        walked = shares * lengths[edge][-1]
         places = np.column_stack([np.interp(walked, lengths[edge], axis) for axis in curves[edge].T])[:, None]
         over = np.minimum(places + half, high) - np.maximum(places - half, low)
         shared = np.clip(over, 0, None).prod(-1).sum(-1)

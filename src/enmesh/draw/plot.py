@@ -11,34 +11,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enmesh.draw.arrows import lag_tags, links_of, show, size_of, strongest_of
+from enmesh.draw.arrows import common_lags, lag_tags, links_of, show, size_of, strongest_of
 from enmesh.draw.circle import blocks
 from enmesh.draw.ink import (
     LEVEL,
     Ink,
-    axes,
     caption,
-    checked,
-    dress,
     grid,
     heat,
-    ink_of,
     label_bar,
     matrix_size,
     name_ticks,
     panels,
+    picture,
     q_bar,
     save,
 )  # fmt: skip
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
+from enmesh.draw.subject import Candidate, Network
 from enmesh.draw.timegraph import timegraph_size, timelines
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from enmesh.inference.network import Candidate, Network
 
 __all__ = ["KINDS", "LEVEL", "circle", "draw", "embedding", "graph", "matrix", "nulls", "save", "timegraph"]
 
@@ -47,7 +44,7 @@ WRITTEN = 8  # nodes up to which a matrix has its numbers in the cells
 
 
 def draw(
-    network: "Network",
+    network: Network,
     path: str | Path | None = None,
     *,
     kind: str = "graph",
@@ -73,35 +70,30 @@ def draw(
     """
     if kind not in KINDS:
         raise InputError(f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
-    picture, size = KINDS[kind]
-    ink = ink_of(theme, ax)
-    where = None if path is None else checked(path)
-    if ax is None:
-        ax = axes(size(network), ink, screen=path is None)
-    picture(network, dress(ax, ink), ink)
-    if where is not None:
-        save(ax.figure, where)
-    return ax
+    paint, size = KINDS[kind]
+    return picture(
+        lambda ax, ink: paint(network, ax, ink), lambda: size(network), path=path, ax=ax, theme=theme
+    )
 
 
-def graph(network: "Network", ax: "Axes", ink: Ink) -> None:
+def graph(network: Network, ax: "Axes", ink: Ink) -> None:
     """Draw who drives whom: width = transfer entropy, colour = q-value, dashed = q above 0.05."""
     _graph(network, _layout(network), ax, ink)
 
 
-def circle(network: "Network", ax: "Axes", ink: Ink) -> None:
+def circle(network: Network, ax: "Axes", ink: Ink) -> None:
     """Draw all nodes around one circle, ordered by blocks, and the arrows inside it."""
     _graph(network, _layout(network, circle=True), ax, ink)
 
 
-def timegraph(network: "Network", ax: "Axes", ink: Ink) -> None:
+def timegraph(network: Network, ax: "Axes", ink: Ink) -> None:
     """Draw a line per node and a column per time: an arrow from (source, t - lag) to (target, t) for each lag."""
     links = links_of(network)
     timelines(ax, network.names, links, ink)
     _graph_key(ax, links, ink, "pale: the same links earlier")
 
 
-def matrix(network: "Network", ax: "Axes", ink: Ink) -> None:
+def matrix(network: Network, ax: "Axes", ink: Ink) -> None:
     """Draw the transfer entropy of every tested pair, row drives column, by blocks; links are framed."""
     from matplotlib.patches import Rectangle
 
@@ -133,7 +125,7 @@ def matrix(network: "Network", ax: "Axes", ink: Ink) -> None:
     caption(ax, f"row drives column; framed: in the network{by_blocks}", ink)
 
 
-def embedding(network: "Network", ax: "Axes", ink: Ink) -> None:
+def embedding(network: Network, ax: "Axes", ink: Ink) -> None:
     """Draw, per node, the criterion by which dimension and delay were chosen, and the choice."""
     for panel, (name, table) in zip(panels(ax, len(network.criteria), ink), network.criteria.items()):
         values = np.array(table["values"], float)
@@ -159,7 +151,7 @@ def embedding(network: "Network", ax: "Axes", ink: Ink) -> None:
     )
 
 
-def nulls(network: "Network", ax: "Axes", ink: Ink) -> None:
+def nulls(network: Network, ax: "Axes", ink: Ink) -> None:
     """Draw, per link, the surrogate values (bars) and the measured transfer entropy (line).
 
     Without any link, the tested pairs with the smallest p-values are shown.
@@ -179,30 +171,32 @@ def nulls(network: "Network", ax: "Axes", ink: Ink) -> None:
     caption(ax, "bars: surrogates without the link; line: measured (transfer entropy in nats)", ink)
 
 
-def block_order(network: "Network") -> tuple[list[int], list[int]]:
+def block_order(network: Network) -> tuple[list[int], list[int]]:
     """Return the nodes by blocks of links, and where a further block begins.
 
     Blocks come in the order of their first node, and nodes within a block in the order of the series.
     """
     import networkx as nx
 
-    linked = nx.DiGraph()
+    linked: nx.DiGraph[int] = nx.DiGraph()
     linked.add_nodes_from(range(len(network.names)))
-    linked.add_edges_from(np.argwhere(network.adjacency).tolist())
+    linked.add_edges_from((i, j) for i, j in np.argwhere(network.adjacency).tolist())
     groups = sorted(sorted(group) for group in blocks(linked))
     begins = np.cumsum([len(group) for group in groups])[:-1].tolist()
     return [node for group in groups for node in group], begins
 
 
-def _layout(network: "Network", circle: bool = False) -> Layout:
+def _layout(network: Network, circle: bool = False) -> Layout:
     edges = [(i, j) for i, j in np.argwhere(network.adjacency).tolist()]
     return arrange(network.names, edges, circle=circle, tags=lag_tags(links_of(network)))
 
 
-def _graph(network: "Network", drawing: Layout, ax: "Axes", ink: Ink) -> None:
+def _graph(network: Network, drawing: Layout, ax: "Axes", ink: Ink) -> None:
     links = links_of(network)
     show(ax, drawing, links, network.names, ink)
-    _graph_key(ax, links, ink, "on the arrows: lag in samples" if lag_tags(links) else "")
+    same = common_lags(links)
+    said = f"lags of every link: {same} samples" if same else ""
+    _graph_key(ax, links, ink, "on the arrows: lag in samples" if lag_tags(links) else said)
 
 
 def _graph_key(ax: "Axes", links: "dict[tuple[int, int], Candidate | None]", ink: Ink, more: str) -> None:
@@ -214,7 +208,7 @@ def _graph_key(ax: "Axes", links: "dict[tuple[int, int], Candidate | None]", ink
     q_bar(ax, ink)
 
 
-def _with_null(network: "Network") -> "list[Candidate]":
+def _with_null(network: Network) -> "list[Candidate]":
     """Return the links with surrogate values, strongest first; without a link the pairs nearest to one."""
     able = [c for c in network.candidates if c.null]
     if not able:
@@ -228,13 +222,13 @@ def _panels_size(count: int) -> tuple[float, float]:
     return max(5.0, 1.9 * columns), 0.8 + 1.6 * rows
 
 
-def _embedding_size(network: "Network") -> tuple[float, float]:
+def _embedding_size(network: Network) -> tuple[float, float]:
     if not network.criteria:
         raise InputError("the embedding was given, not chosen from the data; there is no criterion to draw")
     return _panels_size(len(network.criteria))
 
 
-Picture = Callable[["Network", "Axes", Ink], None]
+Picture = Callable[[Network, "Axes", Ink], None]
 KINDS: "dict[str, tuple[Picture, Callable[[Network], tuple[float, float]]]]" = {
     "graph": (graph, lambda network: size_of(_layout(network))),
     "matrix": (matrix, lambda network: matrix_size(network.names, network.names)),

@@ -9,11 +9,11 @@ from enmesh.draw.arrows import arrow, lags_of, strongest_of
 from enmesh.draw.ink import Ink
 from enmesh.draw.labels import short, width
 from enmesh.draw.shapes import Edge, passes
+from enmesh.draw.subject import Candidate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from enmesh.inference.network import Candidate
 
 STEP, ROW = 5.0, 2.2  # between two times and between two nodes, in units of the other drawings
 DOT = 0.36  # radius of a node at a time

@@ -8,22 +8,20 @@ about 60 kB for five nodes. A content security policy forbids it to fetch anythi
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
 
 from enmesh.draw.report import sections
-from enmesh.draw.report.contents import contents, embed
+from enmesh.draw.report.contents import contents, embed, picture_contents
 from enmesh.draw.report.words import headline, past, recording, standing
+from enmesh.draw.subject import Network
 from enmesh.errors import InputError
 
-if TYPE_CHECKING:
-    from enmesh.inference.network import Network
+__all__ = ["inline", "page", "write"]
 
-__all__ = ["page", "write"]
-
-SCRIPTS = ("base.js", "graph.js", "table.js", "export.js", "charts.js")
+PICTURE = ("base.js", "graph.js", "export.js")
+SCRIPTS = (*PICTURE, "table.js", "charts.js")
 
 
-def write(network: "Network", path: str | Path) -> Path:
+def write(network: Network, path: str | Path) -> Path:
     """Write the page of a network and return its path."""
     path = Path(path)
     if not path.parent.is_dir():
@@ -35,7 +33,7 @@ def write(network: "Network", path: str | Path) -> Path:
     return path
 
 
-def page(network: "Network") -> str:
+def page(network: Network) -> str:
     """Return the page as HTML; the same network gives the same text."""
     return Template(_asset("page.html")).substitute(
         title=sections.text(": ".join(filter(None, [recording(network), headline(network)]))),
@@ -50,9 +48,21 @@ def page(network: "Network") -> str:
         choices=sections.choices(network),
         methods=sections.methods(network),
         provenance=sections.provenance(network),
+        network=_asset("network.html"),
         style=_asset("page.css"),
         script="\n".join(_asset(name) for name in SCRIPTS),
         data=embed(contents(network)),
+    )
+
+
+def inline(network: Network) -> str:
+    """Return the interactive network alone as HTML, for a frame in a notebook."""
+    return Template(_asset("inline.html")).substitute(
+        title=sections.text(headline(network)),
+        network=_asset("network.html"),
+        style=_asset("page.css"),
+        script="\n".join(_asset(name) for name in PICTURE),
+        data=embed(picture_contents(network)),
     )
 
 

@@ -151,7 +151,7 @@ function startCopy() {
 }
 
 // The network and its table come first; what is farther down the page is drawn after the first picture is on the screen.
-for (const start of [startFilter, startGraph, startTable, startExport, startCopy]) start();
+for (const start of [startFilter, startGraph, startTable, startPicture, startRows, startCopy]) start();
 
 function later([start, ...rest]) {
   if (!start) { document.documentElement.dataset.drawn = 'all'; return; }

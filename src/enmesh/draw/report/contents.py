@@ -3,20 +3,18 @@
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from enmesh.draw.arrows import lag_tags, lags_of, links_of
+from enmesh.draw.arrows import THIN, lag_tags, lags_of, links_of, thickest
 from enmesh.draw.ink import LEVEL
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order
 from enmesh.draw.report.words import recording
 from enmesh.draw.shapes import Edge
-
-if TYPE_CHECKING:
-    from enmesh.inference.network import Candidate, Network
+from enmesh.draw.subject import Candidate, Network
 
 MOST_BINS = 24
 MOST_POINTS = 360  # of a preview
@@ -24,15 +22,27 @@ DIGITS = 5  # of places and shapes
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 
 
-def contents(network: "Network") -> dict[str, Any]:
+def contents(network: Network) -> dict[str, Any]:
     """Return the page's data as plain lists and numbers.
 
     ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram.
     The histogram ``[low, high, counts]`` stands for the surrogate values, so that the page stays small with
     thousands of pairs and a thousand surrogates each.
     """
-    edges = [(i, j) for i, j in np.argwhere(network.adjacency).tolist()]
-    tags = lag_tags(links_of(network))
+    edges = {(i, j) for i, j in np.argwhere(network.adjacency).tolist()}
+    return picture_contents(network) | {
+        "order": block_order(network)[0],
+        "links": _links(network, edges),
+        "preview": [_thinned(network.preview.get(name, ())) for name in network.names],
+        "span": _span(network),
+        "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
+    }
+
+
+def picture_contents(network: Network) -> dict[str, Any]:
+    """Return what the network alone is drawn from: names, layouts, links of the network without histograms."""
+    edges = links_of(network)
+    tags = lag_tags(edges)
     drawn = [arrange(network.names, edges, tall=tall, tags=tags) for tall in (False, True)]
     return {
         "names": list(network.names),
@@ -40,12 +50,9 @@ def contents(network: "Network") -> dict[str, Any]:
         "level": LEVEL,
         "recording": recording(network),
         "layouts": [_layout(drawing) for drawing in drawn],
+        "widths": [THIN, _round(thickest(len(edges), bool(drawn[0].turns.any())))],
         "tags": [[*edge, text] for edge, text in sorted(tags.items())],
-        "order": block_order(network)[0],
-        "links": _links(network, set(edges)),
-        "preview": [_thinned(network.preview.get(name, ())) for name in network.names],
-        "span": _span(network),
-        "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
+        "links": [[*_link(edge, test, True)[:-1], None] for edge, test in sorted(edges.items())],
     }
 
 
@@ -61,7 +68,8 @@ def embed(data: Any) -> str:
 
 def histogram(values: Iterable[float]) -> list[Any] | None:
     """Return ``[low, high, counts]`` of surrogate values; None without any."""
-    finite = np.array([value for value in values if math.isfinite(value)])
+    known = np.array(tuple(values), float)
+    finite = known[np.isfinite(known)]
     if not len(finite):
         return None
     counts, borders = np.histogram(finite, bins=min(MOST_BINS, math.ceil(math.sqrt(len(finite))) + 1))
@@ -85,20 +93,20 @@ def _layout(drawing: Layout) -> dict[str, Any]:
     }
 
 
-def _links(network: "Network", edges: set[Edge]) -> list[list[Any]]:
+def _links(network: Network, edges: set[Edge]) -> list[list[Any]]:
     place = {name: i for i, name in enumerate(network.names)}
     tests = {(place[c.source], place[c.target]): c for c in network.candidates}
     return [_link(pair, tests.get(pair), pair in edges) for pair in sorted(edges | tests.keys())]
 
 
-def _link(pair: Edge, test: "Candidate | None", selected: bool) -> list[Any]:
+def _link(pair: Edge, test: Candidate | None, selected: bool) -> list[Any]:
     if test is None:
         return [*pair, None, None, None, [], int(selected), None]
     numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
     return [*pair, *numbers, list(lags_of(test)), int(selected), histogram(test.null)]
 
 
-def _span(network: "Network") -> list[Any] | None:
+def _span(network: Network) -> list[Any] | None:
     """Return the time that the previews cover and its unit; None where the first trial's length is not known."""
     known = network.provenance
     lengths = known.get("lengths") or ([known.get("samples")] if known.get("trials", 1) == 1 else [])

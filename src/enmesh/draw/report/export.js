@@ -2,8 +2,11 @@
 
 const DRAWN = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-size', 'font-family', 'text-anchor', 'opacity'];
 
-function startExport() {
+function startPicture() {
   byId('save-svg').addEventListener('click', () => save('network.svg', 'image/svg+xml', pictureText()));
+}
+
+function startRows() {
   byId('save-csv').addEventListener('click', () => save('links.csv', 'text/csv;charset=utf-8', tableText()));
 }
 

@@ -7,6 +7,8 @@ let svg, home, frame, layout, routes, touched = false;
 function startGraph() {
   svg = make('svg', { role: 'group', 'aria-label': `Network of ${nodes.length} nodes and ${found.length} links` });
   byId('graph').append(svg);
+  byId('tag-key').hidden = !words.size;
+  svg.classList.toggle('many', found.length > 120); // then lags are shown with the links that are pointed at
   const edges = [...found].sort((a, b) => (b.te ?? 0) - (a.te ?? 0)).map(edge);
   svg.append(...edges.map((e) => e.group), ...nodes.map(pill), ...edges.filter((e) => e.tag).map((e) => e.tag));
   fit();
@@ -34,8 +36,7 @@ function startGraph() {
 // --- arrows ---------------------------------------------------------------------------------------------------------
 
 function edge(link) {
-  const thick = Math.min(0.24, Math.max(0.09, 0.24 * Math.sqrt(60 / found.length)));
-  const width = 0.055 + (thick - 0.055) * Math.max(link.te ?? 0, 0) / strongest;
+  const [thin, thick] = data.widths, width = thin + (thick - thin) * Math.max(link.te ?? 0, 0) / strongest;
   const shaft = make('path', { class: 'shaft', 'stroke-width': width });
   if (!isSure(link)) shaft.setAttribute('stroke-dasharray', `${0.2 + 1.4 * width} ${0.12 + 0.7 * width}`);
   const head = make('path', { class: 'head' }), hit = make('path', { class: 'hit' });
@@ -207,7 +208,10 @@ function choose(across) {
 
 function spread(values) { return Math.max(...values) - Math.min(...values); }
 
-function tallest(across) { return Math.min(0.9 * Math.max(innerHeight, 500), 1.25 * across); }
+function tallest(across) {
+  const room = document.body.classList.contains('inline') ? Math.max(innerHeight - 200, 240) : 0.9 * Math.max(innerHeight, 500);
+  return Math.min(room, 1.25 * across);
+}
 
 function fit() {
   const across = byId('graph').clientWidth || 800;

@@ -1,34 +1,41 @@
-"""What a notebook shows of a Series and of a Network: small tables in which every name is escaped."""
+"""What a notebook shows of a Network and of a Series: the interactive picture, small tables; names are escaped."""
 
 import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any
 
 import numpy as np
 
+from enmesh.draw.arrows import lags_of
+from enmesh.draw.report import inline
 from enmesh.draw.report.sections import text
 from enmesh.draw.report.words import headline, standing
+from enmesh.draw.subject import Candidate, Network, Series
 
 MOST_ROWS = 12
 POINTS = 160
+LOWEST, TALLEST = 440, 700  # pixels of the frame
 NUMBER = ' style="text-align:right;font-variant-numeric:tabular-nums"'
 
 
-def network_html(network) -> str:
-    """Return the finding and the strongest links."""
-    edges = network.edges
+def network_html(network: Network) -> str:
+    """Return the finding, the network as an interactive picture, and the strongest links.
+
+    The picture stands in a frame of its own, which loads nothing; where a notebook does not show frames, the table
+    remains.
+    """
+    tested = {(c.source, c.target): c for c in network.candidates}
+    links = [(s, t, tested.get((s, t))) for t in network.names for s in network.parents[t]]
+    links.sort(key=lambda link: (-link[2].te if link[2] else math.inf, link[0], link[1]))
     head = ("source", "target", "TE (nats)", "p", "q", "lag")
-    rows = [
-        [
-            _cell(row.source),
-            _cell(row.target),
-            *(_number(v) for v in (row.te, row.p_value, row.q_value, row.lag)),
-        ]
-        for row in edges.head(MOST_ROWS).itertuples()
-    ]
-    table = _table(head, rows, len(edges), "links") if rows else ""
-    return f"<div><p><b>{text(headline(network))}</b> {text(standing(network))}</p>{table}</div>"
+    rows = [[_cell(source), _cell(target), *_numbers(test)] for source, target, test in links[:MOST_ROWS]]
+    table = _table(head, rows, len(links), "links") if rows else ""
+    said = f"<p><b>{text(headline(network))}</b> {text(standing(network))}</p>"
+    return f"<div>{said}{_frame(network)}{table}</div>"
 
 
-def series_html(series) -> str:
+def series_html(series: Series) -> str:
     """Return one line per node: name, range and a picture of its first trial."""
     first, pooled = series.trials[0], series.values
     rows = [
@@ -42,26 +49,43 @@ def series_html(series) -> str:
     ]
     trials = f"{len(series.trials)} trial{'s' * (len(series.trials) > 1)}"
     said = f"{series.n_nodes} nodes, {trials}, {sum(series.lengths)} samples, dt = {series.dt:g}"
-    table = _table(("node", "lowest", "highest", "first trial"), rows, series.n_nodes, "nodes")
+    until = (len(first) - 1) * series.dt
+    table = _table(
+        ("node", "lowest", "highest", f"first trial, time 0 to {until:g}"), rows, series.n_nodes, "nodes"
+    )
     return f"<div><p><b>Series</b> {text(said)}</p>{table}</div>"
 
 
-def _table(head, rows, total, what):
+def _frame(network: Network) -> str:
+    height = min(LOWEST + 6 * len(network.names), TALLEST)
+    style = f"width:100%;height:{height}px;border:0"
+    kept = 'sandbox="allow-scripts allow-downloads" loading="lazy"'
+    return f'<iframe title="network" {kept} style="{style}" srcdoc="{escape(inline(network))}"></iframe>'
+
+
+def _table(head: Sequence[str], rows: list[list[str]], total: int, what: str) -> str:
     titles = "".join(f"<th>{text(title)}</th>" for title in head)
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
     more = f"<p>and {total - MOST_ROWS} more {what}</p>" if total > MOST_ROWS else ""
     return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def _cell(name):
+def _cell(name: Any) -> str:
     return f'<td style="text-align:left">{text(name)}</td>'
 
 
-def _number(value):
+def _numbers(test: Candidate | None) -> list[str]:
+    if test is None:
+        return [_number(math.nan)] * 3 + [_number(1)]
+    lags = ", ".join(map(str, lags_of(test)))
+    return [*map(_number, (test.te, test.p_value, test.q_value)), f"<td{NUMBER}>{text(lags)}</td>"]
+
+
+def _number(value: float) -> str:
     return f"<td{NUMBER}>{'–' if math.isnan(value) else f'{value:.3g}'}</td>"
 
 
-def _spark(values) -> str:
+def _spark(values: np.ndarray) -> str:
     """Return a small SVG line; a missing value breaks it."""
     shown = np.asarray(values[:: math.ceil(len(values) / POINTS)], float)
     low, high = np.nanmin(shown, initial=np.inf), np.nanmax(shown, initial=-np.inf)

@@ -3,13 +3,11 @@
 import json
 from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enmesh.draw.report import words
 from enmesh.draw.report.methods import paragraph, references
-
-if TYPE_CHECKING:
-    from enmesh.inference.network import Network
+from enmesh.draw.subject import Network
 
 # How the page calls what a result knows of its origin; other keys are shown as they are.
 KNOWN = {
@@ -32,7 +30,7 @@ def text(value: Any) -> str:
     return escape(str(value))
 
 
-def recorded(network: "Network") -> str:
+def recorded(network: Network) -> str:
     """Return the line over the headline that names the recording and the date."""
     known = network.provenance
     name, date = words.recording(network), known.get("date") or known.get("time")
@@ -41,7 +39,7 @@ def recorded(network: "Network") -> str:
     return f'<p class="recording">{" · ".join(parts)}</p>' if parts else ""
 
 
-def recordings(network: "Network") -> str:
+def recordings(network: Network) -> str:
     """Return how to read the small pictures of the recordings."""
     dt, trials = network.provenance.get("dt"), network.provenance.get("trials", 1)
     first = " of the first trial" if isinstance(trials, int) and trials > 1 else ""
@@ -51,7 +49,7 @@ def recordings(network: "Network") -> str:
     )
 
 
-def facts(network: "Network") -> str:
+def facts(network: Network) -> str:
     """Return the handful of numbers under the headline."""
     known = network.provenance
     rows: list[tuple[str, Any]] = [("nodes", len(network.names))]
@@ -64,7 +62,7 @@ def facts(network: "Network") -> str:
     return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in rows)
 
 
-def warnings(network: "Network") -> str:
+def warnings(network: Network) -> str:
     """Return the hazards as a list; nothing when there were none."""
     if not network.warnings:
         return ""
@@ -72,13 +70,13 @@ def warnings(network: "Network") -> str:
     return f'<section id="warnings" class="note"><h2>{title}</h2>{_list(network.warnings)}</section>'
 
 
-def meaning(network: "Network") -> str:
+def meaning(network: Network) -> str:
     """Return what an arrow means and what it does not."""
     yes, no = _list(words.MEANS), _list(words.notes(network))
     return f"<div><h3>An arrow means</h3>{yes}</div><div><h3>It does not mean</h3>{no}</div>"
 
 
-def choices(network: "Network") -> str:
+def choices(network: Network) -> str:
     """Return what was chosen for the user, and why."""
     if not network.choices:
         return "<p>Every option was given; nothing was chosen automatically.</p>"
@@ -92,13 +90,13 @@ def choices(network: "Network") -> str:
     )
 
 
-def methods(network: "Network") -> str:
+def methods(network: Network) -> str:
     """Return the paragraph for a paper, and its references."""
     cited = "".join(f"<li>{text(work)}</li>" for work in references(network))
     return f'<p id="paragraph">{text(paragraph(network))}</p><ol class="works">{cited}</ol>'
 
 
-def provenance(network: "Network") -> str:
+def provenance(network: Network) -> str:
     """Return where the result comes from, and all options as they were."""
     known = network.provenance
     keys = [*(key for key in KNOWN if key in known), *(key for key in known if key not in KNOWN)]

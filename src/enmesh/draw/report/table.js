@@ -9,7 +9,8 @@ const COLUMNS = [
   { title: 'Lag', value: (link) => link.lags[0] ?? null, text: lagText, number: true },
 ];
 const order = { column: 2, down: true };
-const MOST_ROWS = 400; // more rows are in the CSV file
+const FEW = 60, MOST = 600; // rows at first, and on request; the CSV file has all
+let room = FEW;
 
 function startTable() {
   const head = byId('link-table').tHead.rows[0];
@@ -24,22 +25,24 @@ function startTable() {
   });
   byId('all').addEventListener('change', (event) => { view.everything = event.target.checked; fill(); });
   byId('all').parentElement.append(` (${links.length})`);
+  byId('more-links').addEventListener('click', () => { room = MOST; fill(); });
   pointedInside(byId('link-table').tBodies[0], (element) => lines.get(element.closest('tr')));
   follow(fill);
 }
 
 function listed() { return (view.everything ? links : found).filter(passes).sort(compare); }
 
-const lines = new WeakMap();
+const lines = new Map(), built = new Map(); // row -> link, link -> row: a row is made once
 
 function fill() {
-  const every = listed(), shown = every.slice(0, MOST_ROWS);
+  const every = listed(), shown = every.slice(0, room);
   [...byId('link-table').tHead.rows[0].cells].forEach((cell, at) =>
     cell.setAttribute('aria-sort', at === order.column ? (order.down ? 'descending' : 'ascending') : 'none'));
-  byId('link-table').tBodies[0].replaceChildren(...shown.map(row));
+  byId('link-table').tBodies[0].replaceChildren(...shown.map((link) => built.get(link) ?? row(link)));
   byId('links-empty').hidden = shown.length > 0;
-  byId('links-more').hidden = every.length <= MOST_ROWS;
-  byId('links-more').textContent = `The first ${MOST_ROWS} of ${every.length}; the CSV file has all of them.`;
+  byId('links-more').hidden = every.length <= room;
+  byId('links-count').textContent = `The first ${shown.length} of ${every.length}; the CSV file has all of them.`;
+  byId('more-links').hidden = room === MOST;
 }
 
 function compare(a, b) {
@@ -63,5 +66,6 @@ function row(link) {
   cells[4].prepend(dot);
   const line = make('tr', { class: link.selected ? '' : 'unselected', 'data-link': `${link.source} ${link.target}` }, ...cells);
   lines.set(line, link);
+  built.set(link, line);
   return line;
 }

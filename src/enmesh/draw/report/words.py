@@ -2,12 +2,9 @@
 
 import math
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from enmesh.draw.ink import LEVEL
-
-if TYPE_CHECKING:
-    from enmesh.inference.network import Network
+from enmesh.draw.subject import Network
 
 MEANS = (
     "An arrow from a to b: the past of a helps to predict the next value of b, beyond what the past of b "
@@ -43,7 +40,7 @@ GRID = (
 )
 
 
-def recording(network: "Network") -> str:
+def recording(network: Network) -> str:
     """Return the name of the recording: its file, else the beginning of its digest, else nothing."""
     known = network.provenance
     if known.get("file"):
@@ -51,7 +48,7 @@ def recording(network: "Network") -> str:
     return f"data {str(known['data'])[:8]}" if known.get("data") else ""
 
 
-def past(network: "Network") -> str:
+def past(network: Network) -> str:
     """Return how the past of each node was chosen, in a sentence or two."""
     if any({"dims", "delays"} <= set(table) for table in network.criteria.values()):
         return GRID
@@ -62,7 +59,7 @@ def past(network: "Network") -> str:
     return given if lags in ([], [1]) else f"{given} Lags tested: {', '.join(map(str, lags))} samples."
 
 
-def headline(network: "Network") -> str:
+def headline(network: Network) -> str:
     """Return the finding in one sentence."""
     found, possible = _counts(network)
     if not possible:
@@ -72,29 +69,29 @@ def headline(network: "Network") -> str:
     return f"{found} of {possible} possible links found."
 
 
-def standing(network: "Network") -> str:
+def standing(network: Network) -> str:
     """Return how good the network is among all that were allowed, and how many of its links are sure."""
     return " ".join(filter(None, [_proof(network), _sureness(network), _acyclicity(network)]))
 
 
-def notes(network: "Network") -> tuple[str, ...]:
+def notes(network: Network) -> tuple[str, ...]:
     """Return what an arrow does not mean in this network in particular."""
     acyclic = network.options.get("acyclic", False)
     negative = any(c.te < 0 for c in network.candidates)
     return (*MEANS_NOT, *[NO_FEEDBACK] * bool(acyclic), *[NEGATIVE] * negative)
 
 
-def sure_links(network: "Network") -> int:
+def sure_links(network: Network) -> int:
     """Return the number of links with a q-value up to 0.05."""
     return sum(c.selected and c.q_value <= LEVEL for c in network.candidates)
 
 
-def _counts(network: "Network") -> tuple[int, int]:
+def _counts(network: Network) -> tuple[int, int]:
     size = len(network.names)
     return sum(len(parents) for parents in network.parents.values()), size * (size - 1)
 
 
-def _proof(network: "Network") -> str:
+def _proof(network: Network) -> str:
     if network.optimal:
         return "Proven optimal: no allowed network has a higher score."
     if math.isfinite(network.bound):
@@ -103,7 +100,7 @@ def _proof(network: "Network") -> str:
     return "The best network found; a better one may exist."
 
 
-def _sureness(network: "Network") -> str:
+def _sureness(network: Network) -> str:
     found, _ = _counts(network)
     if not found or not network.candidates:
         return ""
@@ -113,7 +110,7 @@ def _sureness(network: "Network") -> str:
     return f"{sure} of the {found} {'has' if sure == 1 else 'have'} q ≤ 0.05; doubtful links are dashed."
 
 
-def _acyclicity(network: "Network") -> str:
+def _acyclicity(network: Network) -> str:
     if not network.removed:
         return ""
     listed = ", ".join(f"{source} → {target}" for source, target in network.removed[:6])

@@ -1,0 +1,102 @@
+"""Pictures from plain numbers: what is drawn is what was given, marks follow q-values, wrong shapes are said."""
+
+import warnings
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from enmesh.draw import curves
+from enmesh.draw.ink import INKS
+from enmesh.errors import InputError
+
+NAMES = ["a", "b", "c"]
+CHANGE = np.array([[np.nan, 0.2, -0.1], [-0.3, np.nan, 0.05], [0.01, -0.02, np.nan]])
+Q = np.array([[np.nan, 0.01, 0.5], [0.04, np.nan, 0.2], [0.9, 0.06, np.nan]])
+
+
+@pytest.fixture(autouse=True)
+def _no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def ax():
+    return Figure().subplots()
+
+
+def marks(drawn, marker):
+    """Cells (row, column) that carry a marker."""
+    (line,) = (line for line in drawn.lines if line.get_marker() == marker)
+    return set(zip(map(int, line.get_ydata()), map(int, line.get_xdata())))
+
+
+def test_lag_profile_draws_values_band_and_best():
+    lags, te = [1, 2, 3, 4], [0.0, 0.1, 0.4, 0.2]
+    drawn = curves.lag_profile(
+        lags, te, low=[-0.1] * 4, high=[0.1] * 4, best=3, p_value=0.005, title="a$ → b", ax=ax()
+    )
+    measured = next(line for line in drawn.lines if line.get_label() == "measured")
+    assert measured.get_ydata().tolist() == te
+    (best,) = (line for line in drawn.lines if line.get_marker() == "D")
+    assert (best.get_xdata()[0], best.get_ydata()[0]) == (3, 0.4)
+    band = drawn.collections[0].get_paths()[0].vertices
+    assert (band[:, 1].min(), band[:, 1].max()) == (-0.1, 0.1)
+    assert "a$ → b; p = 0.005" in drawn.get_title("left")
+
+
+def test_stability_writes_percent_and_frames_the_network():
+    shares = np.array([[np.nan, 0.9, 0.1], [0.0, np.nan, 1.0], [0.25, 0.5, np.nan]])
+    drawn = curves.stability(NAMES, shares, selected=shares > 0.6, ax=ax())
+    written = {(int(t.get_position()[1]), int(t.get_position()[0])): t.get_text() for t in drawn.texts}
+    assert written == {(0, 1): "90", (0, 2): "10", (1, 0): "0", (1, 2): "100", (2, 0): "25", (2, 1): "50"}
+    framed = {(round(p.get_y() + 0.5), round(p.get_x() + 0.5)) for p in drawn.patches}
+    assert framed == {(0, 1), (1, 2)}
+
+
+def test_comparison_tells_growth_from_fall_by_shape():
+    drawn = curves.comparison(NAMES, CHANGE, Q, ax=ax())
+    assert marks(drawn, "^") == {(0, 1)}
+    assert marks(drawn, "v") == {(1, 0)}
+    assert drawn.images[0].get_clim() == (-0.3, 0.3)
+    assert marks(curves.comparison(NAMES, CHANGE, Q, level=0.07, ax=ax()), "v") == {(1, 0), (2, 1)}
+
+
+def test_windows_have_a_row_per_link():
+    te = np.arange(8.0).reshape(4, 2) / 10
+    q = np.full((4, 2), 0.5)
+    q[3, 1] = 0.001
+    drawn = curves.windows([50, 150, 250, 350], ["a → b", "b → c"], te, q_value=q, ax=ax())
+    assert np.array_equal(drawn.images[0].get_array(), te.T)
+    assert [tick.get_text() for tick in drawn.get_yticklabels()] == ["a → b", "b → c"]
+    assert [tick.get_text() for tick in drawn.get_xticklabels()] == ["50", "150", "250", "350"]
+    assert marks(drawn, "o") == {(1, 3)}
+
+
+@pytest.mark.parametrize("theme", INKS)
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_saved_in_every_format_and_theme(suffix, theme, tmp_path):
+    for name in "12":
+        curves.comparison(NAMES, CHANGE, Q, path=tmp_path / (name + suffix), theme=theme)
+    first, second = ((tmp_path / (name + suffix)).read_bytes() for name in "12")
+    assert first == second
+    assert len(first) > 1000
+
+
+@pytest.mark.parametrize(
+    ("drawing", "said"),
+    [
+        (lambda: curves.lag_profile([1, 2], [0.1]), r"te has the shape \(1,\); it must be \(2,\)"),
+        (lambda: curves.lag_profile([1, 2], [0.1, 0.2], best=3), "best=3 is not one of the lags"),
+        (lambda: curves.stability(NAMES, np.zeros((2, 2))), r"frequency has the shape \(2, 2\)"),
+        (lambda: curves.stability(NAMES, np.full((3, 3), 40.0)), "shares from 0 to 1"),
+        (lambda: curves.comparison(NAMES, CHANGE, [0.1]), "q_value has the shape"),
+        (lambda: curves.windows([], [], np.zeros((0, 0))), "not empty"),
+        (lambda: curves.comparison(NAMES, CHANGE, path="x.jpeg"), "end the name in"),
+        (lambda: curves.comparison(NAMES, CHANGE, theme="pink", ax=ax()), "choose one of auto"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(drawing, said):
+    with pytest.raises(InputError, match=said):
+        drawing()
