@@ -50,6 +50,8 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
       cat recording.csv | enmesh infer - --out results/
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
     """
+    from enmesh.inference.results import with_visible_names
+
     given, choices = a.words(ctx), Choices()
     series = build.series(given)
     options = {

@@ -34,6 +34,8 @@ NEIGHBOUR_WORK = 150_000
 ALPHA = 0.99
 # Share of the variance that the own past leaves: below, the series is smooth, and its residuals are mostly noise.
 SMOOTH = 0.1
+# A curve predicts clearly better than a line if its squared error is below this share of the line's.
+CLEARLY = 0.9
 # Parents of a node that are usual; more are tried where the data call for them.
 FEW_PARENTS = 3
 # Surrogates of a test by default.
@@ -226,8 +228,9 @@ def _two_tests(
 ) -> Plan:
     """Ask every target by the linear test and by neighbours, each at half the level; take what finds more.
 
-    If the sources of one contain those of the other, the larger set is taken, and the linear test where they are
-    equal. Otherwise the one whose variables predict the target better out of sample is taken.
+    Where both find the same sources the linear test is taken, and neighbours where a curve through the variables they
+    chose predicts the target clearly better, out of sample, than a line (a line cannot condition a nonlinear driver
+    away). Otherwise the larger set is taken if it contains the other, and the one that predicts better if not.
     """
     level = 1 - (1 - _alpha(series)) / 2
     lag = chosen_max_lag(series, max_lag, choices)
@@ -292,22 +295,34 @@ def _best_sources(series: Series, score: TEA, evaluators: Evaluators) -> tuple[t
 
 
 def _prefers_linear(series: Series, lag: int, target: int, linear: set[int], past: Past) -> bool:
+    """Whether a target is left to the linear test: see `_two_tests`."""
     free = set(past.sources)
-    if linear >= free:
+    if linear == free:
         return True
-    if free > linear:
+    straight, bent = _prediction_errors(series, lag, target, linear, past)
+    if bent < CLEARLY * straight:
         return False
-    trials = evidence.scored(series)
-    after, before = evidence.lagged_rows(trials, max(lag, max(past.own)))
+    if linear >= free or free > linear:
+        return linear >= free
+    return straight <= bent
+
+
+def _prediction_errors(
+    series: Series, lag: int, target: int, linear: set[int], past: Past
+) -> tuple[float, float]:
+    """Return the errors of predicting a target by a line on all lags of its linear sources, and by a curve.
+
+    The curve has squares, products and absolute values of the lagged variables that the race chose.
+    """
+    after, before = evidence.lagged_rows(evidence.scored(series), max(lag, max(past.own)))
     y = after[:, target]
-    straight = np.concatenate([before[:, :lag, j] for j in (target, *sorted(linear))], axis=1)
-    chosen = [Lagged(target, at) for at in past.own] + [
-        Lagged(j, at) for j in past.sources for at in past.lags[j]
-    ]
+    line = np.concatenate([before[:, :lag, j] for j in (target, *sorted(linear))], axis=1)
+    chosen = [Lagged(target, at) for at in past.own]
+    chosen += [Lagged(j, at) for j in past.sources for at in past.lags[j]]
     columns = np.column_stack([before[:, v.lag - 1, v.node] for v in chosen])
     products = [columns[:, a] * columns[:, b] for a in range(columns.shape[1]) for b in range(a + 1)]
-    bent = np.column_stack([columns, *products, np.abs(columns)])
-    return evidence.prediction_error(straight, y) <= evidence.prediction_error(bent, y)
+    curve = np.column_stack([columns, *products, np.abs(columns)])
+    return evidence.prediction_error(line, y), evidence.prediction_error(curve, y)
 
 
 def _warn_if_not_linear(series: Series) -> None:

@@ -1,0 +1,162 @@
+"""Links that `infer` finds with its defaults between nodes that are not coupled, for many kinds of process.
+
+    python benchmarks/false_links.py [--nodes 6] [--samples 200 500 2000] [--seeds 20] [--first-seed 1000] [--remedy]
+
+Prints links found per 1,000 pairs; the default level lets in 10 (fewer for many nodes), with the standard error of so
+many pairs. A cell over two standard errors is marked. With ``--remedy`` the processes for which a warning names a step
+of preparing (a trend, a common period, random walks) are prepared that way first.
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+from joblib import Parallel, delayed
+
+import enmesh as em
+
+BURN = 300
+
+
+def autoregression(phi: float, noise: np.ndarray) -> np.ndarray:
+    from scipy.signal import lfilter
+
+    return lfilter([1.0], [1.0, -phi], noise, axis=0)
+
+
+def white(rng, n, m):
+    return rng.normal(size=(n, m))
+
+
+def ar(phi):
+    return lambda rng, n, m: autoregression(phi, rng.normal(size=(n + BURN, m)))[BURN:]
+
+
+def correlated_noise(rng, n, m):
+    factor = np.linalg.cholesky(np.full((m, m), 0.6) + 0.4 * np.eye(m))
+    return autoregression(0.7, rng.normal(size=(n + BURN, m)) @ factor.T)[BURN:]
+
+
+def heavy_tails(rng, n, m):
+    return rng.standard_t(2, size=(n, m))
+
+
+def garch(rng, n, m):
+    values, variance = np.zeros((n + BURN, m)), np.ones(m)
+    noise = rng.normal(size=values.shape)
+    for t in range(1, len(values)):
+        variance = 0.1 + 0.2 * values[t - 1] ** 2 + 0.7 * variance
+        values[t] = np.sqrt(variance) * noise[t]
+    return values[BURN:]
+
+
+def random_walks(rng, n, m):
+    return np.cumsum(rng.normal(size=(n, m)), axis=0)
+
+
+def trends(rng, n, m):
+    slopes = rng.choice([-1, 1], m) * rng.uniform(2, 5, m)
+    return ar(0.5)(rng, n, m) + np.linspace(0, 1, n)[:, None] * slopes
+
+
+def common_period(rng, n, m):
+    return ar(0.5)(rng, n, m) + 2 * np.sin(
+        2 * np.pi * np.arange(n)[:, None] / 25 + rng.uniform(0, 2 * np.pi, m)
+    )
+
+
+def common_variance(rng, n, m):
+    scale = np.exp(0.8 * autoregression(0.98, 0.3 * rng.normal(size=(n + BURN, 1))))[BURN:]
+    return rng.normal(size=(n, m)) * scale
+
+
+def logistic(rng, n, m):
+    return em.simulate.coupled_map({f"x{i}": [] for i in range(m)}, n=n, seed=int(rng.integers(2**31))).values
+
+
+def lorenz(rng, n, m):
+    nodes = {f"x{i}": [] for i in range(m)}
+    return em.simulate.coupled_flow(nodes, n=n, system="lorenz", dt=0.1, seed=int(rng.integers(2**31))).values
+
+
+def rounded(rng, n, m):
+    return np.round(2 * ar(0.5)(rng, n, m)) / 2
+
+
+def smooth(rng, n, m):
+    noise = rng.normal(size=(n + 8, m))
+    return np.lib.stride_tricks.sliding_window_view(noise, 9, axis=0).mean(-1)
+
+
+PROCESSES = {
+    "white noise": white,
+    "AR .9": ar(0.9),
+    "AR .98": ar(0.98),
+    "AR .7, correlated noise (.6)": correlated_noise,
+    "heavy tails (t, 2 degrees)": heavy_tails,
+    "GARCH": garch,
+    "random walks": random_walks,
+    "linear trends + AR .5": trends,
+    "a common period, random phases, + AR .5": common_period,
+    "common changes of variance": common_variance,
+    "logistic maps": logistic,
+    "Lorenz, x every .1": lorenz,
+    "rounded to halves": rounded,
+    "smooth (moving average of 9)": smooth,
+}
+REMEDIES = {
+    "random walks": lambda series: series.difference(),
+    "linear trends + AR .5": lambda series: series.detrend(),
+    "a common period, random phases, + AR .5": lambda series: series.deseason(period=25),
+}
+
+
+def found(process: str, n: int, m: int, seed: int, remedy: bool) -> tuple[int, tuple[str, ...]]:
+    """Return the number of links found, and what was warned of."""
+    rng = np.random.default_rng([seed, n, m, list(PROCESSES).index(process)])
+    series = em.Series(PROCESSES[process](rng, n, m))
+    if remedy and process in REMEDIES:
+        series = REMEDIES[process](series)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        network = em.infer(series, acyclic=False)
+    return len(network), network.warnings
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--nodes", type=int, default=6)
+    parser.add_argument("--samples", type=int, nargs="+", default=[200, 500, 2000])
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=-1)
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--remedy", action="store_true")
+    options = parser.parse_args()
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    names = [name for name in PROCESSES if not options.only or name.startswith(tuple(options.only))]
+    cells = [(name, n, seed) for name in names for n in options.samples for seed in seeds]
+    results = Parallel(n_jobs=options.jobs, batch_size=1)(
+        delayed(found)(name, n, options.nodes, seed, options.remedy) for name, n, seed in cells
+    )
+    pairs = options.nodes * (options.nodes - 1)
+    level = min(0.01, 1 / pairs)
+    error = np.sqrt(level * (1 - level) / (pairs * len(seeds)))
+    print(f"{options.nodes} nodes, {len(seeds)} seeds from {options.first_seed}; nominal {1000 * level:.1f}, "
+          f"standard error {1000 * error:.1f}")  # fmt: skip
+    print("| process | " + " | ".join(f"N = {n}" for n in options.samples) + " | warned |")
+    print("|---|" + "---|" * (len(options.samples) + 1))
+    for name in names:
+        rates, warned = [], set()
+        for n in options.samples:
+            here = [result for cell, result in zip(cells, results) if cell[:2] == (name, n)]
+            rate = sum(count for count, _ in here) / (pairs * len(seeds))
+            rates.append(
+                f"{1000 * rate:.0f}" + "*" * (rate > level + 2 * error) + "*" * (rate > level + 3 * error)
+            )
+            warned |= {message.split(":")[0][:60] for _, messages in here for message in messages}
+        print(f"| {name} | {' | '.join(rates)} | {'; '.join(sorted(warned))[:160]} |")
+
+
+if __name__ == "__main__":
+    main()
