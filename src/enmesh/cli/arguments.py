@@ -91,7 +91,7 @@ def data() -> Group:
                 _data(
                     "--time",
                     metavar="NAME|sort|ignore|none",
-                    help="Column of times; sort: put rows in order; ignore: take rows as evenly spaced. Can be repeated.",
+                    help="Column of times; sort: put rows in order; ignore: rows are evenly spaced. Can be repeated.",
                 ),
             ],
             None,

@@ -228,9 +228,9 @@ def _two_tests(
 ) -> Plan:
     """Ask every target by the linear test and by neighbours, each at half the level; take what finds more.
 
-    Where both find the same sources the linear test is taken, and neighbours where a curve through the variables they
-    chose predicts the target clearly better, out of sample, than a line (a line cannot condition a nonlinear driver
-    away). Otherwise the larger set is taken if it contains the other, and the one that predicts better if not.
+    Neighbours are taken where a curve through the variables they chose predicts the target clearly better, out of
+    sample, than a line: a line cannot condition a nonlinear driver away. Otherwise the larger set of sources is taken
+    if it contains the other, the linear test where they are equal, and the one that predicts better if they conflict.
     """
     level = 1 - (1 - _alpha(series)) / 2
     lag = chosen_max_lag(series, max_lag, choices)
@@ -297,7 +297,7 @@ def _best_sources(series: Series, score: TEA, evaluators: Evaluators) -> tuple[t
 def _prefers_linear(series: Series, lag: int, target: int, linear: set[int], past: Past) -> bool:
     """Whether a target is left to the linear test: see `_two_tests`."""
     free = set(past.sources)
-    if linear == free:
+    if not linear and not free:
         return True
     straight, bent = _prediction_errors(series, lag, target, linear, past)
     if bent < CLEARLY * straight:
