@@ -225,6 +225,16 @@ def test_embedding_marks_the_choice():
         assert [table["dims"][row], table["delays"][column]] == table["best"]
 
 
+def test_embedding_is_strongest_where_the_criterion_is_best():
+    table = {"dims": [1, 2], "delays": [1], "values": [[0.2], [0.9]], "best": [1, 1]}
+    for method, best in (("Ragwitz", 0.2), ("ActiveStorage", 0.9), ("Cao", 0.9), ("another", 0.2)):
+        network = networks.three(criteria={"a": table | {"method": method}})
+        ax = plot.draw(network, kind="embedding", ax=Figure().subplots())
+        image = ax.child_axes[0].images[0]
+        shade = {value: image.cmap(image.norm(value))[0] for value in (0.2, 0.9)}
+        assert min(shade, key=shade.get) == best  # the least red is the strongest of the blues
+
+
 @pytest.mark.parametrize(
     ("network", "path", "kind", "said"),
     [

@@ -237,6 +237,7 @@ def test_embedding_method_is_cited(method):
     assert year in paragraph(network)
     assert any(year.strip("()") in work for work in references(network))
     shown = {"dims": [1, 2], "delays": [3], "best": [1, 3], "values": [[0.5], [None]]}
+    shown["error"] = method == "Ragwitz"
     assert contents(network)["criteria"] == [shown, None, None]
     assert json.loads(Reader(page(network)).data)
 

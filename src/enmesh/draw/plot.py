@@ -5,9 +5,9 @@ Each is a function of an `enmesh.Network` and, if wanted, of Matplotlib axes to 
 with a q-value above 0.05 is dashed, so that colour is never the only sign.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "LEVEL", "circle", "draw", "embedding", "graph", "matrix", "nulls", "save", "timegraph"]
 
 MOST_PANELS = 48
+GAINS = {"Ragwitz": -1, "ActiveStorage": 1, "Cao": 1}  # whether a high value of the criterion is good
 WRITTEN = 8  # nodes up to which a matrix has its numbers in the cells
 
 
@@ -131,9 +132,7 @@ def embedding(network: Network, ax: "Axes", ink: Ink) -> None:
         values = np.array(table["values"], float)
         dims, delays, (dim, delay) = list(table["dims"]), list(table["delays"]), table["best"]
         row, column = dims.index(dim), delays.index(delay)
-        # The best cell is the darkest, whether the criterion is an error or a gain.
-        lowest = 2 * values[row, column] <= np.nanmin(values) + np.nanmax(values)
-        colours = heat(ink).reversed() if lowest else heat(ink)
+        colours = heat(ink).reversed() if is_error(table) else heat(ink)  # the best cell is the strongest
         panel.imshow(values, cmap=colours, aspect="auto", origin="lower")
         panel.plot(column, row, "o", mfc=ink.mark, mec=ink.paper, mew=1.2, ms=7)
         panel.set_xticks(range(len(delays)), delays)
@@ -169,6 +168,18 @@ def nulls(network: Network, ax: "Axes", ink: Ink) -> None:
         panel.margins(x=0.12)
         panel.spines[["left", "right", "top"]].set_visible(False)
     caption(ax, "bars: surrogates without the link; line: measured (transfer entropy in nats)", ink)
+
+
+def is_error(table: Mapping[str, Any]) -> bool:
+    """Return whether a low value of an embedding criterion is good: an error to be small, not a gain.
+
+    Of a method that is not known here, the choice tells: it is nearer to the good end.
+    """
+    if table.get("method") in GAINS:
+        return GAINS[table["method"]] < 0
+    values = np.array(table["values"], float)
+    chosen = values[table["dims"].index(table["best"][0]), table["delays"].index(table["best"][1])]
+    return bool(2 * chosen <= np.nanmin(values) + np.nanmax(values))
 
 
 def block_order(network: Network) -> tuple[list[int], list[int]]:

@@ -114,11 +114,10 @@ function startEmbedding() {
   tiles(byId('embedding-tiles'), chosen, (i) => tile(data.names[i], `dimension ${data.criteria[i].best[0]}, delay ${data.criteria[i].best[1]}`, criterion(data.criteria[i])))();
 }
 
-function criterion({ dims, delays, values, best }) {
+function criterion({ dims, delays, values, best, error }) {
   const known = values.flat().filter((value) => value !== null);
   const low = Math.min(...known), high = Math.max(...known);
   const chosen = [dims.indexOf(best[0]), delays.indexOf(best[1])];
-  const lowest = values[chosen[0]][chosen[1]] - low <= high - values[chosen[0]][chosen[1]];
   const [wide, tall, left] = [150 / delays.length, 80 / dims.length, 16];
   const drawing = make('svg', { viewBox: '0 0 168 96', role: 'img', 'aria-label': `Criterion, best at dimension ${best[0]}, delay ${best[1]}` });
   dims.forEach((dim, row) => {
@@ -126,7 +125,7 @@ function criterion({ dims, delays, values, best }) {
     drawing.append(make('text', { class: 'tick', x: left - 5, y: y + tall / 2 + 3.5, 'text-anchor': 'end' }, String(dim)));
     delays.forEach((delay, column) => {
       const value = values[row][column];
-      const share = value === null ? 0 : (lowest ? high - value : value - low) / (high - low || 1);
+      const share = value === null ? 0 : (error ? high - value : value - low) / (high - low || 1);
       const box = make('rect', { x: left + column * wide, y, width: wide - 1, height: tall - 1 }, make('title', {}, `dimension ${dim}, delay ${delay}: ${number(value, 4)}`));
       box.style.fill = `color-mix(in oklab, var(--heat) ${Math.round(8 + 72 * share ** 2)}%, var(--paper))`;
       drawing.append(box);

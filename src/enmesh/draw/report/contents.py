@@ -11,7 +11,7 @@ from enmesh.draw.arrows import THIN, lag_tags, lags_of, links_of, thickest
 from enmesh.draw.ink import LEVEL
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
-from enmesh.draw.plot import block_order
+from enmesh.draw.plot import block_order, is_error
 from enmesh.draw.report.words import recording
 from enmesh.draw.shapes import Edge
 from enmesh.draw.subject import Candidate, Network
@@ -125,11 +125,11 @@ def _thinned(values: Sequence[float]) -> list[float | None]:
 
 
 def _criterion(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return ``{dims, delays, best, values}``; None where dimension and delay were not chosen."""
+    """Return ``{dims, delays, best, values, error}``; None where dimension and delay were not chosen."""
     if not table or not {"dims", "delays", "best", "values"} <= set(table):
         return None
     shown = {key: table[key] for key in ("dims", "delays", "best")}
-    return shown | {"values": [_rounded(row) for row in table["values"]]}
+    return shown | {"values": [_rounded(row) for row in table["values"]], "error": is_error(table)}
 
 
 def _rounded(values: Iterable[float], digits: int = DIGITS) -> list[float | None]:
