@@ -7,3 +7,10 @@ class InputError(ValueError):
 
 class HazardWarning(UserWarning):
     """A result may mislead. The message carries the number that says so."""
+
+
+def was_stopped(error: BaseException | None) -> bool:
+    """Say whether the user stopped what ended in this error; compiled code turns a stop into a SystemError."""
+    if isinstance(error, SystemError):
+        return isinstance(error.__cause__ or error.__context__, KeyboardInterrupt)
+    return isinstance(error, KeyboardInterrupt)

@@ -21,7 +21,7 @@ from threading import Lock
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import HazardWarning, InputError, was_stopped
 from enmesh.inference.progress import reporter
 from enmesh.inference.work import (
     Parcel,
@@ -151,7 +151,7 @@ class Evaluator:
         return self
 
     def __exit__(self, kind, error, trace):
-        self.close("finished" if kind is None else "interrupted" if kind is KeyboardInterrupt else "failed")
+        self.close("finished" if kind is None else "interrupted" if was_stopped(error) else "failed")
 
     def _compose(self, tests: dict[Family, Sequence[Link]]) -> None:
         """Score families from their edge tests, each of which is computed once for all families."""
