@@ -264,6 +264,21 @@ def test_fault_20_signals_end_as_control_c_does(tmp_path, name):
     )
 
 
+def test_fault_20_a_stop_within_compiled_code_is_a_stop(run, monkeypatch):
+    def stopped(*_, **__):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as stop:
+            raise SystemError("returned a result with an exception set") from stop
+
+    monkeypatch.setattr(sys.modules["enmesh.inference.infer"], "infer", stopped)
+    code, _, err = run(INFER)
+    assert code == 130
+    assert "stopped; what was finished is in data-results/run.db" in err
+    monkeypatch.setattr(sys.modules["enmesh.significance"], "significance", stopped)
+    assert run("te data.csv a b --estimator gaussian --dim 1")[::2] == (130, "enmesh: stopped\n")
+
+
 # --- hostile input -----------------------------------------------------------------------------------------
 
 HOSTILE = ['=HYPERLINK("http://x")', "b\x1b]0;title\x07\u200b", "c\nd", '@e,f"g', "<b>&", "\u202ertl"]

@@ -21,3 +21,10 @@ def hazard(message: str) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, HazardWarning, stacklevel=level - 1)
+
+
+def was_stopped(error: BaseException | None) -> bool:
+    """Say whether the user stopped what ended in this error; compiled code turns a stop into a SystemError."""
+    if isinstance(error, SystemError):
+        return isinstance(error.__cause__ or error.__context__, KeyboardInterrupt)
+    return isinstance(error, KeyboardInterrupt)

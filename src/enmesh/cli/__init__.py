@@ -15,7 +15,7 @@ import typer
 from enmesh.cli import arguments, infer, measure, runs, simulate
 from enmesh.cli.terminal import SafeStream
 from enmesh.data.table import visible
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import HazardWarning, InputError, was_stopped
 
 OK, FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 # Typer brings its own copy of click or uses the one installed; this is the base of usage errors in either.
@@ -110,6 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except Exception as error:
+        if was_stopped(error):
+            return _fail("stopped", STOPPED)
         if os.environ.get("ENMESH_TRACEBACK"):
             raise
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

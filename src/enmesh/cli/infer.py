@@ -13,7 +13,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.errors import InputError
+from enmesh.errors import InputError, was_stopped
 from enmesh.inference.defaults import Choices
 
 if TYPE_CHECKING:
@@ -111,7 +111,9 @@ def run(
         network = replace(network, choices=(*choices, *network.choices))
         files = write_results(network, place.folder, formats, inputs=place.inputs, force=place.force)
         return network, [*files, store]
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not was_stopped(error):
+            raise
         raise Interrupted(
             f"stopped; what was finished is in {store}, and the same command with --resume goes on from there"
         ) from None

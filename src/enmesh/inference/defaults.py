@@ -167,9 +167,9 @@ def chosen_max_lag(series: Series, given: int | None, choices: Choices) -> int:
     seen, bearable = evidence.reach_of_dependence(series, memory), evidence.largest_lag(series)
     lag = min(max(seen, evidence.USUAL_LAG), bearable)
     reason = (
-        f"dependence between nodes is seen up to lag {seen}"
+        f"dependence between nodes is strongest at lags up to {seen}"
         if seen >= lag and seen > 1
-        else f"no dependence is seen beyond lag {seen}; {sum(series.lengths)} samples bear {bearable}"
+        else f"no stronger dependence is seen beyond lag {seen}; {sum(series.lengths)} samples bear {bearable}"
     )
     return choices.add("max_lag", lag, reason)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.nonuniform import NonUniform, Past
+from enmesh.errors import was_stopped
 from enmesh.inference.progress import reporter
 from enmesh.inference.work import Payload, Question, fingerprint, plain, scorer_pool, single_thread
 from enmesh.inference.workers import Workers
@@ -140,7 +141,7 @@ class Evaluator:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close("finished" if kind is None else "interrupted" if kind is KeyboardInterrupt else "failed")
+        self.close("finished" if kind is None else "interrupted" if was_stopped(error) else "failed")
 
     def _combine(self, tests: dict[Family, Sequence[Link]]) -> None:
         """Score families from their edge tests, each of which is computed once for all families."""

@@ -79,11 +79,14 @@ def unexplained_by_own_past(series: Series, memory: tuple[int, ...]) -> np.ndarr
 
 
 def reach_of_dependence(series: Series, memory: tuple[int, ...]) -> int:
-    """Return the largest lag at which some node's past goes with another's surprise, in values or in squares.
+    """Return the largest lag at which a node's past goes best with another's surprise, in values or in squares.
 
-    Surprises are what a node's own linear memory leaves of it. Correlations of a source's surprises, and of their
-    squares, with the target's and its square are compared with what chance gives at most among all lags and pairs.
+    Surprises are what a node's own linear memory leaves of it. For each pair the lag counts at which the correlation of
+    surprises, or of their squares, is largest, if it is beyond what chance gives at most among all lags and pairs, and
+    at least half as large as that of the target's best source: weaker ones are mostly echoes along paths.
     """
+    from scipy.special import ndtri
+
     most, size = largest_lag(series), series.n_nodes
     after, before = lagged_rows(scored(series), max(memory))
     surprise = np.column_stack(
@@ -94,17 +97,16 @@ def reach_of_dependence(series: Series, memory: tuple[int, ...]) -> int:
         return 1
     forms = np.concatenate([surprise, surprise**2], axis=1)
     forms = (forms - forms.mean(0)) / np.maximum(forms.std(0), 1e-12)
-    node = np.tile(np.arange(size), 2)
-    other = node[:, None] != node[None, :]
-    from scipy.special import ndtri
-
-    limit = -ndtri(CHANCE / (2 * most * max(1, other.sum()))) / np.sqrt(n)
-    reached = [
-        lag
-        for lag in range(1, most + 1)
-        if (np.abs(forms[:-lag].T @ forms[lag:] / (n - lag))[other] > limit).any()
-    ]
-    return max(reached, default=1)
+    strengths = (
+        np.stack([np.abs(forms[:-lag].T @ forms[lag:] / (n - lag)) for lag in range(1, most + 1)])
+        .reshape(most, 2, size, 2, size)
+        .max(axis=(1, 3))
+    )
+    strengths[:, np.arange(size), np.arange(size)] = 0.0
+    limit = -ndtri(CHANCE / (8 * most * size * (size - 1))) / np.sqrt(n)
+    peaks, lags = strengths.max(axis=0), 1 + strengths.argmax(axis=0)
+    counts = (peaks > limit) & (peaks >= peaks.max(axis=0, keepdims=True) / 2)
+    return int(lags[counts].max(initial=1))
 
 
 def prediction_error(features: np.ndarray, y: np.ndarray) -> float:

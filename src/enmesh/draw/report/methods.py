@@ -12,7 +12,7 @@ from enmesh.methods import Method
 from enmesh.options import known_options, restore
 
 if TYPE_CHECKING:
-    from enmesh.inference.network import Network
+    from enmesh.draw.subject import Network
 
 CLIFF = (
     "Cliff, O. M., Prokopenko, M. and Fitch, R. (2016). Inferring Coupling of Distributed Dynamical Systems "
