@@ -155,23 +155,30 @@ def _neighbours(series: Series) -> tuple[KSG, str]:
 # --- pasts ----------------------------------------------------------------------------------------------------------
 
 
-def chosen_max_lag(series: Series, given: int | None, choices: Choices) -> int:
-    """Return the largest lag of sources: as given, or from the reach of dependence in the data."""
+class Reach(NamedTuple):
+    """How far back sources are looked for: all lags together by a linear test, and the lags that race."""
+
+    together: int
+    raced: int
+
+
+def chosen_reach(series: Series, max_lag: int | None, choices: Choices) -> Reach:
+    """Return how far back sources are looked for: as given, or from the data."""
     most = max(1, min(max(series.lengths) - 2, sum(series.lengths) // 4))
-    if given is not None:
-        return min(whole("max_lag", given, 1), most)
+    if max_lag is not None:
+        raced = min(whole("max_lag", max_lag, 1), most)
+        return Reach(raced if _by_kind(series) else evidence.lag_order(series, raced), raced)
+    bearable = evidence.largest_lag(series)
+    usual = min(evidence.USUAL_LAG, bearable)
     if _by_kind(series) is not None:
-        lag = min(evidence.USUAL_LAG, evidence.largest_lag(series))
-        return choices.add("max_lag", lag, "usual for states; --max-lag searches further")
-    memory = evidence.own_memory(series)
-    seen, bearable = evidence.reach_of_dependence(series, memory), evidence.largest_lag(series)
-    lag = min(max(seen, evidence.USUAL_LAG), bearable)
-    reason = (
-        f"dependence between nodes is strongest at lags up to {seen}"
-        if seen >= lag and seen > 1
-        else f"no stronger dependence is seen beyond lag {seen}; {sum(series.lengths)} samples bear {bearable}"
-    )
-    return choices.add("max_lag", lag, reason)
+        choices.add("max_lag", usual, "usual; max_lag searches further")
+        return Reach(usual, usual)
+    order = evidence.lag_order(series, bearable)
+    smooth = float(np.median(evidence.unexplained_by_own_past(series, evidence.own_memory(series)))) < SMOOTH
+    raced = usual if smooth else max(usual, order)
+    reason = f"nodes are predicted best from {order} lag{'s' * (order > 1)} of all, of up to {bearable} that were tried"
+    choices.add("max_lag", raced, "usual for smooth series" if smooth else reason)
+    return Reach(order, raced)
 
 
 def joint_lags(series: Series, max_lag: int) -> Lags:
@@ -196,11 +203,12 @@ def planned(
         return Plan(score)
     if max_lag == 1:
         return _self_predicted(series, score, choices)
-    lag = chosen_max_lag(series, max_lag, choices)
+    far = chosen_reach(series, max_lag, choices)
     if isinstance(score.estimator, Gaussian):
+        lag = far.together
         choices.add("lags", f"1 to {lag} of every source together", "a linear test bears all lags at once")
         return Plan(score.embedded(joint_lags(series, lag)))
-    lags, pasts = _raced(series, _race(score, lag), evaluators)
+    lags, pasts = _raced(series, _race(score, far.raced), evaluators)
     choices.add(
         "lags", _in_words(pasts, series.names), "found by a race of lagged variables, tested as found"
     )
@@ -233,16 +241,19 @@ def _two_tests(
     if it contains the other, the linear test where they are equal, and the one that predicts better if they conflict.
     """
     level = 1 - (1 - _alpha(series)) / 2
-    lag = chosen_max_lag(series, max_lag, choices)
+    far = chosen_reach(series, max_lag, choices)
     linear = TEA(
-        estimator=Gaussian(normalise="rank"), embedding=joint_lags(series, lag), alpha=level, null="shift"
+        estimator=Gaussian(normalise="rank"),
+        embedding=joint_lags(series, far.together),
+        alpha=level,
+        null="shift",
     )
     count = max(SURROGATES, 2 * least_surrogates(level) + 1)
     free = TEE(estimator=neighbours, alpha=level, n_surrogates=count, seed=seed)
-    lags, pasts = _raced(series, _race(free, lag), evaluators)
+    lags, pasts = _raced(series, _race(free, far.raced), evaluators)
     free = TEE(estimator=neighbours, embedding=lags, alpha=level, n_surrogates=count, seed=seed)
     found = _best_sources(series, linear, evaluators)
-    takes = [_prefers_linear(series, lag, i, set(found[i]), past) for i, past in enumerate(pasts)]
+    takes = [_prefers_linear(series, far.together, i, set(found[i]), past) for i, past in enumerate(pasts)]
     names = {
         True: [n for n, t in zip(series.names, takes) if t],
         False: [n for n, t in zip(series.names, takes) if not t],

@@ -9,17 +9,15 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.estimators.ksg import normal_scores
 
-# Lags that are looked at at most, and samples needed for each.
-MOST_LAGS, SAMPLES_PER_LAG = 20, 50
-# Lag up to which sources are asked where nothing speaks for more.
-USUAL_LAG = 3
+# Lags that are looked at at most, and samples needed for each, and for each lag of each node.
+MOST_LAGS, SAMPLES_PER_LAG, SAMPLES_PER_VARIABLE = 10, 50, 4
+# Lag up to which nearest neighbours look for sources where nothing speaks for more.
+USUAL_LAG = 5
 # Largest order of a node's own linear memory.
 MOST_MEMORY = 10
-# Share of all lags and pairs whose cross-correlation may be called large by chance.
-CHANCE = 0.01
 # Folds of contiguous samples by which predictions are judged, and penalties of the regression that are tried.
 FOLDS = 8
-PENALTIES = 10.0 ** np.arange(-4, 2.5)
+PENALTIES = 10.0 ** np.arange(-3, 2.5)
 
 
 def scored(series: Series) -> list[np.ndarray]:
@@ -49,8 +47,9 @@ def lagged_rows(trials: list[np.ndarray], lags: int) -> tuple[np.ndarray, np.nda
 
 def largest_lag(series: Series) -> int:
     """Return the number of lags that the record can be asked about."""
-    longest = max(series.lengths)
-    return max(1, min(MOST_LAGS, sum(series.lengths) // SAMPLES_PER_LAG, longest // 4))
+    longest, total = max(series.lengths), sum(series.lengths)
+    each = max(3, total // (SAMPLES_PER_VARIABLE * series.n_nodes))
+    return max(1, min(MOST_LAGS, total // SAMPLES_PER_LAG, longest // 4, each))
 
 
 def own_memory(series: Series) -> tuple[int, ...]:
@@ -78,53 +77,43 @@ def unexplained_by_own_past(series: Series, memory: tuple[int, ...]) -> np.ndarr
     return np.array(shares)
 
 
-def reach_of_dependence(series: Series, memory: tuple[int, ...]) -> int:
-    """Return the largest lag at which a node's past goes best with another's surprise, in values or in squares.
+def lag_order(series: Series, most: int) -> int:
+    """Return the number of lags, of all nodes together, by which nodes are predicted best out of sample, linearly.
 
-    Surprises are what a node's own linear memory leaves of it. For each pair the lag counts at which the correlation of
-    surprises, or of their squares, is largest, if it is beyond what chance gives at most among all lags and pairs, and
-    at least half as large as that of the target's best source: weaker ones are mostly echoes along paths.
+    The sum over targets of the logarithm of the error is compared, so that every node counts alike.
     """
-    from scipy.special import ndtri
-
-    most, size = largest_lag(series), series.n_nodes
-    after, before = lagged_rows(scored(series), max(memory))
-    surprise = np.column_stack(
-        [_residual(after[:, i], before[:, :order, i]) for i, order in enumerate(memory)]
-    )
-    n = len(surprise)
-    if n <= 2 * most or size < 2:
-        return 1
-    forms = np.concatenate([surprise, surprise**2], axis=1)
-    forms = (forms - forms.mean(0)) / np.maximum(forms.std(0), 1e-12)
-    strengths = (
-        np.stack([np.abs(forms[:-lag].T @ forms[lag:] / (n - lag)) for lag in range(1, most + 1)])
-        .reshape(most, 2, size, 2, size)
-        .max(axis=(1, 3))
-    )
-    strengths[:, np.arange(size), np.arange(size)] = 0.0
-    limit = -ndtri(CHANCE / (8 * most * size * (size - 1))) / np.sqrt(n)
-    peaks, lags = strengths.max(axis=0), 1 + strengths.argmax(axis=0)
-    counts = (peaks > limit) & (peaks >= peaks.max(axis=0, keepdims=True) / 2)
-    return int(lags[counts].max(initial=1))
+    after, before = lagged_rows(scored(series), most)
+    totals = []
+    for order in range(1, most + 1):
+        errors = prediction_errors(before[:, :order].reshape(len(after), -1), after)
+        totals.append(float(np.log(np.maximum(errors, 1e-300)).sum()))
+    return 1 + int(np.argmin(totals))
 
 
 def prediction_error(features: np.ndarray, y: np.ndarray) -> float:
-    """Return the mean squared error of predicting y out of sample, by ridge regression on contiguous folds."""
-    n = len(y)
+    """Return the mean squared error of predicting ``y (n,)`` out of sample; see `prediction_errors`."""
+    return float(prediction_errors(features, y[:, None])[0])
+
+
+def prediction_errors(features: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the mean squared error of predicting each of ``targets (n, m)`` out of sample.
+
+    By ridge regression on contiguous folds; each target has the penalty that suits it best.
+    """
+    n = len(targets)
     cuts = np.linspace(0, n, FOLDS + 1).astype(int)
-    errors = np.zeros(len(PENALTIES))
+    errors = np.zeros((len(PENALTIES), targets.shape[1]))
     for start, stop in zip(cuts[:-1], cuts[1:]):
         inside = np.r_[0:start, stop:n]
         mean, scale = features[inside].mean(0), np.maximum(features[inside].std(0), 1e-12)
         left, values, right = np.linalg.svd((features[inside] - mean) / scale, full_matrices=False)
-        level = y[inside].mean()
-        along = left.T @ (y[inside] - level)
+        level = targets[inside].mean(0)
+        along = left.T @ (targets[inside] - level)
         held = (features[start:stop] - mean) / scale @ right.T
         for row, penalty in enumerate(PENALTIES):
-            weights = values / (values**2 + penalty * len(inside)) * along
-            errors[row] += ((y[start:stop] - level - held @ weights) ** 2).sum()
-    return float(errors.min() / n)
+            weights = (values / (values**2 + penalty * len(inside)))[:, None] * along
+            errors[row] += ((targets[start:stop] - level - held @ weights) ** 2).sum(0)
+    return errors.min(axis=0) / n
 
 
 def _residual(y: np.ndarray, x: np.ndarray) -> np.ndarray:
