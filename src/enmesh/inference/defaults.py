@@ -325,7 +325,8 @@ def _prediction_errors(
 
     The curve has squares, products and absolute values of the lagged variables that the race chose.
     """
-    after, before = evidence.lagged_rows(evidence.scored(series), max(lag, max(past.own)))
+    reached = max(lag, *past.own, *(at for j in past.sources for at in past.lags[j]))
+    after, before = evidence.lagged_rows(evidence.scored(series), reached)
     y = after[:, target]
     line = np.concatenate([before[:, :lag, j] for j in (target, *sorted(linear))], axis=1)
     chosen = [Lagged(target, at) for at in past.own]
