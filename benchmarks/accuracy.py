@@ -152,6 +152,7 @@ def main() -> None:
     cases = [*(public(options.data) if options.data.is_dir() else ()), *simulated(options.seeds)]
     if options.only:
         cases = [case for case in cases if case.set.startswith(tuple(options.only))]
+    cases.sort(key=lambda case: -case.series.values.size * case.options.get("max_lag", 5))  # long ones first
     results = Parallel(n_jobs=options.jobs, batch_size=1)(delayed(judged)(case) for case in cases)
     print(
         "| set | files | F1 | true / false / missed | right lags | CPU s a file |\n|---|---|---|---|---|---|"
