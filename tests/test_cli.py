@@ -217,7 +217,7 @@ def test_infer_writes_everything_and_says_so(run, folder):
     assert network.parents == {"a": (), "b": ("a",), "c": ("b",)}
     assert network.provenance["data"] == read("data.csv").digest
     assert "Proven optimal" in out
-    assert "chosen embedding" in out
+    assert "chosen max_lag" in out
     edges = pd.read_csv("results/edges.csv")
     assert list(edges)[:6] == ["source", "target", "te", "p_value", "q_value", "lag"]
     assert {tuple(pair) for pair in edges[["source", "target"]].to_numpy()} == {("a", "b"), ("b", "c")}

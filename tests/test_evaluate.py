@@ -238,9 +238,9 @@ def test_each_edge_test_is_computed_once(series, monkeypatch):
     calls = []
     plain = type(SCORES["TEE"].bind(series)).test
 
-    def counted(self, link, level=None):
+    def counted(self, link, level=None, count=None):
         calls.append(link)
-        return plain(self, link, level)
+        return plain(self, link, level, count)
 
     monkeypatch.setattr("enmesh.scores.tee._TEEScorer.test", counted)
     with Evaluator(SCORES["TEE"], series) as evaluate:

@@ -91,7 +91,7 @@ def test_networkx_carries_the_tests(network):
     graph = network.to_networkx()
     assert sorted(graph.nodes) == ["a", "b", "c"]
     assert graph.nodes["c"]["score"] == 2.25
-    assert graph.edges["a", "b"] == {"te": 0.3, "p_value": 0.01, "q_value": 0.02, "lag": 1}
+    assert graph.edges["a", "b"] == {"te": 0.3, "p_value": 0.01, "q_value": 0.02, "lag": 1, "lags": "1"}
     assert set(graph.edges) == {("a", "b"), ("b", "c")}
     assert np.array_equal(nx.to_numpy_array(graph, nodelist=network.names) > 0, network.adjacency)
 

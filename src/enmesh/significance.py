@@ -82,7 +82,7 @@ def _distinct(draw: Draw, count: int) -> int:
         return count
     hazard(
         f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be under "
-        f"{1 / (1 + distinct):.2g}; use a longer series or Permute()"
+        f"{1 / (1 + distinct):.2g}; a longer record has more"
     )
     return distinct
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -35,6 +36,16 @@ IN_WORDS_OF_THE_SHELL = {
     "say which with variable=": "say which with --variable",
     "say so with header=True": "say so with --header",
     "give the file that was passed as store=": "give the run.db of a results folder",
+    "allow cycles to keep both": "--allow-cycles keeps both",
+    "allow cycles to keep it": "--allow-cycles keeps it",
+    "acyclic=False": "--allow-cycles",
+    "raise max_parents": "raise --max-parents",
+    "lower kappa or max_parents": "lower --dim or --max-parents",
+    "lower kappa, max_parents or the states": "lower --dim, --max-parents or --bins",
+    "series.difference()": "--difference",
+    "series.detrend()": "--detrend",
+    "Series.discretise()": "--bins",
+    "name the estimator ksg": "use --estimator ksg",
     "Value error, ": "",
 }
 
@@ -129,7 +140,7 @@ def _in_shell_words(message: object) -> str:
     said = visible(" ".join(str(message).split()))
     for python, shell in IN_WORDS_OF_THE_SHELL.items():
         said = said.replace(python, shell)
-    return said
+    return re.sub(r"series\.deseason\(period=(\d+)\)", r"--season \1", said)
 
 
 @contextmanager

@@ -47,7 +47,7 @@ class Ordinal(Estimator):
     """
 
     cli_name = "ordinal"
-    cli_options = ("order", "delay")
+    cli_options = ("order",)
     summary = (
         "numbers of which only the order can be trusted: drifts, unknown scales, artefacts; many samples"
     )

@@ -19,6 +19,7 @@ from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed
 from enmesh.inference import evidence
+from enmesh.inference.diagnostics import SHARED_VARIANCE, common_variance
 from enmesh.inference.evaluate import Evaluator
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, PerTarget, Score
@@ -221,6 +222,13 @@ def by_evidence(
     """Choose estimator, null distribution and pasts from the data."""
     numbers = _by_kind(series) is None
     both = numbers and _work(series) <= NEIGHBOUR_WORK and max_lag != 1
+    if both and common_variance(series) > SHARED_VARIANCE:
+        estimator = choices.add(
+            "estimator",
+            Gaussian(normalise="rank"),
+            "changes of variance are common, which neighbours take for links",
+        )
+        return planned(series, default_score(series, seed, choices, estimator), max_lag, evaluators, choices)
     if both:
         estimator, _ = _neighbours(series)
         if estimator.residual != "none":

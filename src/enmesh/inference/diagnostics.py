@@ -27,6 +27,12 @@ ENOUGH = 3000
 # Standard errors between the two halves of a record.
 SHIFTED = 5.0
 BLOCKS = 10
+# Standard errors by which a straight line rises or falls, beyond which it is a trend.
+TRENDING = 8.0
+# Times its surroundings that a peak of the spectrum must reach to be a period.
+PEAK = 30.0
+# Samples of a block whose variance is taken, and the correlation of variances from which they are common.
+VARIANCE_BLOCK, SHARED_VARIANCE = 10, 0.55
 LARGE_DIMENSION = 10
 SAMPLES_PER_DIMENSION = 50
 SAMPLES_PER_STATE = 3
@@ -61,8 +67,8 @@ def diagnose(
 
     Returns
     -------
-    Findings of kinds ``"synchronisation"``, ``"autocorrelation"``, ``"determinism"``, ``"stationarity"``,
-    ``"dimension"`` and ``"samples"``; none for data without a hazard.
+    Findings of kinds ``"synchronisation"``, ``"autocorrelation"``, ``"determinism"``, ``"trend"``, ``"season"``,
+    ``"variance"``, ``"stationarity"``, ``"dimension"`` and ``"samples"``; none for data without a hazard.
 
     Examples
     --------
@@ -75,8 +81,11 @@ def diagnose(
     most = series.n_nodes - 1 if max_parents is None else min(max_parents, series.n_nodes - 1)
     findings = [*_synchronisation(series), *_slowness(series)]
     if not series.is_integer:
-        findings += _determinism(blocks)
-    return (*findings, *_shifts(series), *_size(series, blocks, most))
+        findings += [*_determinism(blocks), *_trends(series), *_seasons(series), *_variances(series)]
+    said = {
+        node for finding in findings if finding.kind in ("trend", "stationarity") for node in finding.nodes
+    }
+    return (*findings, *_shifts(series, said), *_size(series, blocks, most))
 
 
 def _synchronisation(series) -> Iterator[Finding]:
@@ -110,7 +119,7 @@ def _slowness(series) -> Iterator[Finding]:
             nodes=tuple(slow),
             value=float(max(slow.values())),
             message=f"slow: the autocorrelation stays above 1/e for {_listed(slow)} samples, so the "
-            f"record is worth about {worth:.0f} independent ones; use CircularShift surrogates, not Permute",
+            f"record is worth about {worth:.0f} independent ones; test by circular shifts, not by permutation",
         )
     if wandering:
         yield Finding(
@@ -118,7 +127,105 @@ def _slowness(series) -> Iterator[Finding]:
             nodes=tuple(wandering),
             value=float(max(wandering.values())),
             message=f"wandering: the autocorrelation stays above 1/e for {_listed(wandering)} of {longest} "
-            "samples; remove the trend or use differences",
+            "samples, so that unrelated nodes seem to go together; take differences with series.difference()",
+        )
+
+
+def _trends(series: Series) -> Iterator[Finding]:
+    """Nodes that follow a straight line over time: two of them always seem related."""
+    found = {}
+    for name, column in zip(series.names, _filled(series).T):
+        means, times = [], []
+        for trial in np.split(column, np.cumsum(series.lengths)[:-1]):
+            pieces = np.array_split(trial, min(2 * BLOCKS, len(trial)))
+            means += [piece.mean() for piece in pieces]
+            times += list(np.linspace(0, 1, len(pieces)))
+        found[name] = _slope_in_errors(np.array(times), np.array(means))
+    trending = {name: size for name, size in found.items() if size > TRENDING}
+    if trending:
+        yield Finding(
+            kind="trend",
+            nodes=tuple(trending),
+            value=max(trending.values()),
+            message=f"trend: a straight line over time rises or falls by {_listed(trending)} standard errors, so "
+            "that unrelated nodes seem to go together; remove it with series.detrend()",
+        )
+
+
+def _slope_in_errors(times: np.ndarray, means: np.ndarray) -> float:
+    """Return the slope of block means over time in units of its standard error."""
+    if len(means) < 5 or np.ptp(means) == 0:
+        return 0.0
+    centred = times - times.mean()
+    slope = centred @ means / (centred @ centred)
+    left = means - means.mean() - slope * centred
+    # Neighbouring block means go together in a slow process: its lag-one correlation widens the error.
+    spread = max(left @ left, 1e-300)
+    memory = min(0.95, max(0.0, float(left[1:] @ left[:-1] / spread)))
+    error = np.sqrt(spread / (len(means) - 2) / (centred @ centred) * (1 + memory) / (1 - memory))
+    return float(abs(slope) / error)
+
+
+def _seasons(series: Series) -> Iterator[Finding]:
+    """Periods that several nodes share: a peak of the spectrum at the same place, far above its surroundings."""
+    longest = max(series.trials, key=len).astype(float)
+    n = len(longest)
+    if n < 50:
+        return
+    values = np.where(np.isfinite(longest), longest, np.nanmean(longest, axis=0))
+    time = np.linspace(-1, 1, n)[:, None]
+    values = values - values.mean(0) - time * (time * values).mean(0) / (time**2).mean()
+    power = np.abs(np.fft.rfft(values * np.hanning(n)[:, None], axis=0)) ** 2
+    first, last = 4, n // 3
+    peaks: dict[int, list[str]] = {}
+    for name, spectrum in zip(series.names, power.T):
+        place = first + int(spectrum[first:last].argmax())
+        below, above = spectrum[max(1, place - 20) : place - 2], spectrum[place + 3 : place + 21]
+        if len(below) and len(above) and spectrum[place] > PEAK * max(np.median(below), np.median(above)):
+            peaks.setdefault(place, []).append(name)
+    for place, names in peaks.items():
+        near = names + peaks.get(place + 1, [])
+        if len(near) > 1:
+            period = round(n / place)
+            yield Finding(
+                kind="season",
+                nodes=tuple(near),
+                value=float(period),
+                message=f"season: {', '.join(near[:5])}{' and more' if len(near) > 5 else ''} share a period of about "
+                f"{period} samples, so that unrelated nodes seem to go together; if it comes from outside, remove it "
+                f"with series.deseason(period={period})",
+            )
+            return
+
+
+def common_variance(series: Series) -> float:
+    """Return how much changes of variance go together: the median correlation of log variances over short blocks."""
+    from enmesh.inference import evidence
+
+    memory = evidence.own_memory(series)
+    after, before = evidence.lagged_rows(evidence.scored(series), max(memory))
+    surprise = np.column_stack(
+        [evidence.residual(after[:, i], before[:, :order, i]) for i, order in enumerate(memory)]
+    )
+    blocks = len(surprise) // VARIANCE_BLOCK
+    if blocks < 8 or series.n_nodes < 2:
+        return 0.0
+    cut = surprise[: blocks * VARIANCE_BLOCK].reshape(blocks, VARIANCE_BLOCK, -1)
+    logs = np.log(np.maximum((cut**2).mean(axis=1), 1e-12))
+    correlation = np.corrcoef(logs.T)
+    return float(np.median(correlation[np.triu_indices(series.n_nodes, 1)]))
+
+
+def _variances(series: Series) -> Iterator[Finding]:
+    """Changes of variance that nodes share: a hidden driver of how large, not of which way, they move."""
+    together = common_variance(series)
+    if together > SHARED_VARIANCE:
+        yield Finding(
+            kind="variance",
+            nodes=series.names,
+            value=together,
+            message=f"common changes of variance: log variances of short blocks correlate at {together:.2f} (median "
+            "of all pairs), which nearest neighbours take for links; the linear test allows for them",
         )
 
 
@@ -139,13 +246,13 @@ def _determinism(blocks) -> Iterator[Finding]:
         )
 
 
-def _shifts(series) -> Iterator[Finding]:
+def _shifts(series: Series, said: set[str]) -> Iterator[Finding]:
     """Nodes whose mean or variance differs between the two halves of the trials by many standard errors."""
     late = np.concatenate([np.arange(length) >= length // 2 for length in series.lengths])
     values = _filled(series)
     for what, samples in (("mean", values), ("variance", (values - values.mean(0)) ** 2)):
         shifts = {name: _shift(column, late) for name, column in zip(series.names, samples.T)}
-        shifted = {name: shift for name, shift in shifts.items() if shift > SHIFTED}
+        shifted = {name: shift for name, shift in shifts.items() if shift > SHIFTED and name not in said}
         if shifted:
             yield Finding(
                 kind="stationarity",

@@ -61,7 +61,7 @@ def own_memory(series: Series) -> tuple[int, ...]:
     for i in range(series.n_nodes):
         criteria = []
         for order in range(1, most + 1):
-            left = _residual(after[:, i], before[:, :order, i])
+            left = residual(after[:, i], before[:, :order, i])
             criteria.append(n * np.log(max(left @ left / n, 1e-300)) + order * np.log(n))
         orders.append(1 + int(np.argmin(criteria)))
     return tuple(orders)
@@ -73,7 +73,7 @@ def unexplained_by_own_past(series: Series, memory: tuple[int, ...]) -> np.ndarr
     shares = []
     for i, order in enumerate(memory):
         variance = max(float(np.var(after[:, i])), 1e-300)
-        shares.append(float(np.mean(_residual(after[:, i], before[:, :order, i]) ** 2)) / variance)
+        shares.append(float(np.mean(residual(after[:, i], before[:, :order, i]) ** 2)) / variance)
     return np.array(shares)
 
 
@@ -116,6 +116,7 @@ def prediction_errors(features: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return errors.min(axis=0) / n
 
 
-def _residual(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+def residual(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return what a line through x leaves of y."""
     design = np.column_stack([np.ones(len(y)), x])
     return y - design @ np.linalg.lstsq(design, y, rcond=None)[0]

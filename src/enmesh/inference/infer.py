@@ -516,8 +516,11 @@ def _instantaneous(
         return ()
     for i, j in pairs:
         known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
-        test = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
-        found.append((test.value, test.p_value))
+        try:
+            test = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
+            found.append((test.value, test.p_value))
+        except InputError:  # one is a function of the other: they depend on each other entirely
+            found.append((np.inf, 0.0))
     q = q_values(np.array([p for _, p in found]))
     return tuple(
         (series.names[j], series.names[i], float(value), float(p), float(q[row]))
@@ -553,7 +556,11 @@ def _diagnose(series: Series, score: Score, max_parents: int) -> None:
     from enmesh.inference.diagnostics import diagnose
 
     for finding in diagnose(series, score.embedding, max_parents=max_parents):
-        if finding.kind != "dimension" or not score.estimator.analytic:
+        if (
+            finding.kind not in ("dimension", "samples")
+            or score.estimator.discrete
+            or not score.estimator.analytic
+        ):
             hazard(finding.message)
 
 
