@@ -37,6 +37,11 @@ ALPHA = 0.99
 SMOOTH = 0.1
 # A curve predicts clearly better than a line if its squared error is below this share of the line's.
 CLEARLY = 0.9
+# Share of the level that nearest neighbours get where both tests are made, and at most, if a short record has too few
+# circular shifts for less; the linear test gets the rest.
+NEIGHBOUR_SHARE, MOST_SHARE = 0.3, 0.7
+# Part of a trial's length that is left as different circular shifts, about.
+SHIFTS = 0.85
 # Parents of a node that are usual; more are tried where the data call for them.
 FEW_PARENTS = 3
 # Surrogates of a test by default.
@@ -229,6 +234,10 @@ def by_evidence(
             "changes of variance are common, which neighbours take for links",
         )
         return planned(series, default_score(series, seed, choices, estimator), max_lag, evaluators, choices)
+    if both and _neighbour_share(series) > MOST_SHARE:
+        reason = f"{series.lengths[0]} samples have too few circular shifts to test nearest neighbours"
+        estimator = choices.add("estimator", Gaussian(normalise="rank"), reason)
+        return planned(series, default_score(series, seed, choices, estimator), max_lag, evaluators, choices)
     if both:
         estimator, _ = _neighbours(series)
         if estimator.residual != "none":
@@ -242,13 +251,15 @@ def by_evidence(
 def _two_tests(
     series: Series, neighbours: KSG, seed: int, max_lag: int | None, evaluators: Evaluators, choices: Choices
 ) -> Plan:
-    """Ask every target by the linear test and by neighbours, each at half the level; take what finds more.
+    """Ask every target by the linear test and by neighbours, which share the level; take what finds more.
 
     Neighbours are taken where a curve through the variables they chose predicts the target clearly better, out of
     sample, than a line: a line cannot condition a nonlinear driver away. Otherwise the larger set of sources is taken
     if it contains the other, the linear test where they are equal, and the one that predicts better if they conflict.
     """
-    level = 1 - (1 - _alpha(series)) / 2
+    share = _neighbour_share(series)
+    level = round(1 - (1 - share) * (1 - _alpha(series)), 6)
+    free_level = round(1 - share * (1 - _alpha(series)), 6)
     far = chosen_reach(series, max_lag, choices)
     linear = TEA(
         estimator=Gaussian(normalise="rank"),
@@ -256,10 +267,10 @@ def _two_tests(
         alpha=level,
         null="shift",
     )
-    count = max(SURROGATES, 2 * least_surrogates(level) + 1)
-    free = TEE(estimator=neighbours, alpha=level, n_surrogates=count, seed=seed)
+    count = max(SURROGATES, least_surrogates(free_level))
+    free = TEE(estimator=neighbours, alpha=free_level, n_surrogates=count, seed=seed)
     lags, pasts = _raced(series, _race(free, far.raced), evaluators)
-    free = TEE(estimator=neighbours, embedding=lags, alpha=level, n_surrogates=count, seed=seed)
+    free = TEE(estimator=neighbours, embedding=lags, alpha=free_level, n_surrogates=count, seed=seed)
     found = _best_sources(series, linear, evaluators)
     takes = [_prefers_linear(series, far.together, i, set(found[i]), past) for i, past in enumerate(pasts)]
     names = {
@@ -273,7 +284,7 @@ def _two_tests(
             choices.add(
                 "estimator",
                 f"{brief(how)} for {who}",
-                f"both tests were made at half the level; this one {why}",
+                f"both tests were made and share the level; this one {why}",
             )
     choices.add(
         "score",
@@ -293,6 +304,14 @@ def _two_tests(
     )
     score = PerTarget({name: linear if straight else free for name, straight in zip(series.names, takes)})
     return Plan(score, candidates)
+
+
+def _neighbour_share(series: Series) -> float:
+    """Return the share of the level for nearest neighbours: as much as the circular shifts there are can show."""
+    if len(series.lengths) > 1:
+        return NEIGHBOUR_SHARE
+    finest = 1 / (SHIFTS * series.lengths[0]) / (1 - _alpha(series))
+    return max(NEIGHBOUR_SHARE, finest)
 
 
 def _score_words(takes: list[bool]) -> str:
