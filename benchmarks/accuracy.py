@@ -147,11 +147,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=SHARED)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--only", nargs="*", help="names of sets, or the beginnings of names")
+    parser.add_argument("--skip", nargs="*", default=[], help="beginnings of names that are left out")
     parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args()
     cases = [*(public(options.data) if options.data.is_dir() else ()), *simulated(options.seeds)]
     if options.only:
         cases = [case for case in cases if case.set.startswith(tuple(options.only))]
+    cases = [case for case in cases if not case.set.startswith(tuple(options.skip))]
     cases.sort(key=lambda case: -case.series.values.size * case.options.get("max_lag", 5))  # long ones first
     results = Parallel(n_jobs=options.jobs, batch_size=1)(delayed(judged)(case) for case in cases)
     print(
