@@ -15,7 +15,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Prepared
-from enmesh.surrogates import Draw, Surrogate
+from enmesh.surrogates import Draw, Surrogate, parted
 
 # Prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large.
 KEPT = 4
@@ -77,14 +77,26 @@ class Transfers:
         self._prepared.move_to_end(key)
         return self._prepared[key]
 
-    def draw(self, surrogate: Surrogate, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> Draw:
-        """Return the function that draws rows to resample x by; kept where it does not depend on z."""
+    def draw(
+        self,
+        surrogate: Surrogate,
+        x: Sequence[Lagged],
+        y: Lagged,
+        z: Sequence[Lagged],
+        *,
+        choosing: bool = False,
+    ) -> Draw:
+        """Return the function that draws rows to resample x by; kept where it does not depend on z.
+
+        ``choosing`` says that each surrogate will be asked at its best lag. Shifts nearer than the number of lags then
+        share most of them, and a record has too few that differ: it is shifted in parts, each on its own.
+        """
         key = surrogate, tuple(x)
         if key not in self._draws:
-            known = self.prepared(y, z).z
-            drawn = surrogate.plan(
-                self.blocks.take(x), known, starts=self.blocks.starts, span=self.blocks.span
-            )
+            known, samples, starts = self.prepared(y, z).z, self.blocks.take(x), self.blocks.starts
+            if choosing:
+                starts = parted(samples, starts, self.blocks.span)
+            drawn = surrogate.plan(samples, known, starts=starts, span=self.blocks.span)
             if surrogate.looks_at_z:
                 return drawn
             self._draws[key] = drawn

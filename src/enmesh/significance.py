@@ -115,7 +115,7 @@ def by_surrogates(
     stream = stream_of(sampling.seed, target, tuple(sorted(sources)))
     searched = transfers.blocks.searched > 0 and len(sources) == 1
     resampled = transfers.blocks.choices(sources[0]) if searched else x
-    draw = transfers.draw(sampling.surrogate, resampled, y, z)
+    draw = transfers.draw(sampling.surrogate, resampled, y, z, choosing=searched)
     surrogates = transfers.prepared(y, z).surrogates(
         transfers.blocks.take(resampled), draw, stream, choose=len(x) if searched else 0
     )
@@ -159,7 +159,7 @@ def best_lag(
         single = analytic_p(transfers.dof([choices[best]], y, z), blocks.n, values[best])
         p_value = min(1.0, single * len(choices))
         return Significance(float(values[best]), p_value, np.empty(0), math.nan, choices[best].lag)
-    draw = transfers.draw(sampling.surrogate, choices, y, z)
+    draw = transfers.draw(sampling.surrogate, choices, y, z, choosing=len(choices) > 1)
     stream = stream_of(sampling.seed, target, (source,))
     count = _distinct(draw, sampling.count)
     null = prepared.surrogates(x, draw, stream, choose=1).ask(0, count)()

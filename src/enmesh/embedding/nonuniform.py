@@ -196,7 +196,7 @@ class Race:
         self, node: int, y: Lagged, z: Sequence[Lagged], free: Sequence[Lagged], choose: int, value: float
     ) -> Task[Significance]:
         transfers = self.transfers
-        draw = transfers.draw(self._sampling.surrogate, free, y, z)
+        draw = transfers.draw(self._sampling.surrogate, free, y, z, choosing=True)
         stream = stream_of(self._sampling.seed, y.node, (node,))
         surrogates = transfers.prepared(y, z).surrogates(
             transfers.blocks.take(free), draw, stream, choose=choose

@@ -37,11 +37,10 @@ ALPHA = 0.99
 SMOOTH = 0.1
 # A curve predicts clearly better than a line if its squared error is below this share of the line's.
 CLEARLY = 0.9
-# Share of the level that nearest neighbours get where both tests are made, and at most, if a short record has too few
-# circular shifts for less; the linear test gets the rest.
-NEIGHBOUR_SHARE, MOST_SHARE = 0.3, 0.7
-# Part of a trial's length that is left as different circular shifts, about.
-SHIFTS = 0.85
+# Share of the level that nearest neighbours get where both tests are made; the linear test gets the rest.
+NEIGHBOUR_SHARE = 0.4
+# Samples from which on nearest neighbours are asked by default.
+FEW_SAMPLES = 100
 # Parents of a node that are usual; more are tried where the data call for them.
 FEW_PARENTS = 3
 # Surrogates of a test by default.
@@ -234,8 +233,8 @@ def by_evidence(
             "changes of variance are common, which neighbours take for links",
         )
         return planned(series, default_score(series, seed, choices, estimator), max_lag, evaluators, choices)
-    if both and _neighbour_share(series) > MOST_SHARE:
-        reason = f"{series.lengths[0]} samples have too few circular shifts to test nearest neighbours"
+    if both and sum(series.lengths) < FEW_SAMPLES:
+        reason = f"{sum(series.lengths)} samples are too few for nearest neighbours"
         estimator = choices.add("estimator", Gaussian(normalise="rank"), reason)
         return planned(series, default_score(series, seed, choices, estimator), max_lag, evaluators, choices)
     if both:
@@ -257,9 +256,8 @@ def _two_tests(
     sample, than a line: a line cannot condition a nonlinear driver away. Otherwise the larger set of sources is taken
     if it contains the other, the linear test where they are equal, and the one that predicts better if they conflict.
     """
-    share = _neighbour_share(series)
-    level = round(1 - (1 - share) * (1 - _alpha(series)), 6)
-    free_level = round(1 - share * (1 - _alpha(series)), 6)
+    level = round(1 - (1 - NEIGHBOUR_SHARE) * (1 - _alpha(series)), 6)
+    free_level = round(1 - NEIGHBOUR_SHARE * (1 - _alpha(series)), 6)
     far = chosen_reach(series, max_lag, choices)
     linear = TEA(
         estimator=Gaussian(normalise="rank"),
@@ -304,14 +302,6 @@ def _two_tests(
     )
     score = PerTarget({name: linear if straight else free for name, straight in zip(series.names, takes)})
     return Plan(score, candidates)
-
-
-def _neighbour_share(series: Series) -> float:
-    """Return the share of the level for nearest neighbours: as much as the circular shifts there are can show."""
-    if len(series.lengths) > 1:
-        return NEIGHBOUR_SHARE
-    finest = 1 / (SHIFTS * series.lengths[0]) / (1 - _alpha(series))
-    return max(NEIGHBOUR_SHARE, finest)
 
 
 def _score_words(takes: list[bool]) -> str:

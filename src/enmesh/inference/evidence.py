@@ -18,6 +18,8 @@ MOST_MEMORY = 10
 # Folds of contiguous samples by which predictions are judged, and penalties of the regression that are tried.
 FOLDS = 8
 PENALTIES = 10.0 ** np.arange(-3, 2.5)
+# Standard errors, over so many blocks, within which a smaller number of lags is as good.
+PARSIMONY, BLOCKS = 1.5, 20
 
 
 def scored(series: Series) -> list[np.ndarray]:
@@ -80,29 +82,38 @@ def unexplained_by_own_past(series: Series, memory: tuple[int, ...]) -> np.ndarr
 def lag_order(series: Series, most: int) -> int:
     """Return the number of lags, of all nodes together, by which nodes are predicted best out of sample, linearly.
 
-    The sum over targets of the logarithm of the error is compared, so that every node counts alike.
+    The smallest number is taken that is as good as the best but for chance: the sum over targets of the error, each in
+    units of its own mean, is within `PARSIMONY` standard errors over blocks of samples. A number that was picked for
+    its luck would make luck look like links.
     """
     after, before = lagged_rows(scored(series), most)
-    totals = []
-    for order in range(1, most + 1):
-        errors = prediction_errors(before[:, :order].reshape(len(after), -1), after)
-        totals.append(float(np.log(np.maximum(errors, 1e-300)).sum()))
-    return 1 + int(np.argmin(totals))
+    errors = np.stack(
+        [squared_errors(before[:, :order].reshape(len(after), -1), after) for order in range(1, most + 1)]
+    )
+    totals = np.log(np.maximum(errors.mean(axis=2), 1e-300)).sum(axis=1)
+    best = int(totals.argmin())
+    scale = np.maximum(errors[best].mean(axis=1), 1e-300)[:, None]
+    for order in range(best):
+        excess = ((errors[order] - errors[best]) / scale).sum(axis=0)
+        blocks = np.array([block.mean() for block in np.array_split(excess, min(BLOCKS, len(excess)))])
+        if blocks.mean() <= PARSIMONY * blocks.std(ddof=1) / np.sqrt(len(blocks)):
+            return 1 + order
+    return 1 + best
 
 
 def prediction_error(features: np.ndarray, y: np.ndarray) -> float:
-    """Return the mean squared error of predicting ``y (n,)`` out of sample; see `prediction_errors`."""
-    return float(prediction_errors(features, y[:, None])[0])
+    """Return the mean squared error of predicting ``y (n,)`` out of sample; see `squared_errors`."""
+    return float(squared_errors(features, y[:, None]).mean())
 
 
-def prediction_errors(features: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the mean squared error of predicting each of ``targets (n, m)`` out of sample.
+def squared_errors(features: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the squared errors ``(m, n)`` of predicting each of ``targets (n, m)`` out of sample.
 
     By ridge regression on contiguous folds; each target has the penalty that suits it best.
     """
     n = len(targets)
     cuts = np.linspace(0, n, FOLDS + 1).astype(int)
-    errors = np.zeros((len(PENALTIES), targets.shape[1]))
+    errors = np.zeros((len(PENALTIES), targets.shape[1], n))
     for start, stop in zip(cuts[:-1], cuts[1:]):
         inside = np.r_[0:start, stop:n]
         mean, scale = features[inside].mean(0), np.maximum(features[inside].std(0), 1e-12)
@@ -112,8 +123,8 @@ def prediction_errors(features: np.ndarray, targets: np.ndarray) -> np.ndarray:
         held = (features[start:stop] - mean) / scale @ right.T
         for row, penalty in enumerate(PENALTIES):
             weights = (values / (values**2 + penalty * len(inside)))[:, None] * along
-            errors[row] += ((targets[start:stop] - level - held @ weights) ** 2).sum(0)
-    return errors.min(axis=0) / n
+            errors[row, :, start:stop] = ((targets[start:stop] - level - held @ weights) ** 2).T
+    return errors[errors.mean(axis=2).argmin(axis=0), np.arange(targets.shape[1])]
 
 
 def residual(y: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from enmesh.surrogates.bootstrap import Bootstrap
 from enmesh.surrogates.local import LocalPermute
 from enmesh.surrogates.permute import Permute
 from enmesh.surrogates.random_words import random_words, stream_of
-from enmesh.surrogates.shift import CircularShift, decorrelation_time
+from enmesh.surrogates.shift import CircularShift, decorrelation_time, parted
 
 __all__ = [
     "BATCH_VALUES",
@@ -17,6 +17,7 @@ __all__ = [
     "Surrogate",
     "batches",
     "decorrelation_time",
+    "parted",
     "random_words",
     "stream_of",
 ]

@@ -12,6 +12,8 @@ from enmesh.surrogates.random_words import random_orders, random_words
 
 # Places of a random order that are found at once: a test asks for a few hundred of many thousand shifts.
 FEW = 256
+# Parts in which a record is shifted where shifts must differ by several samples; a part's length in least shifts.
+PARTS, LONG_PART = 4, 6
 
 
 @option
@@ -105,3 +107,17 @@ def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:
     variance = np.where(covariance[0] > 0, covariance[0], 1)
     below = covariance / variance < np.exp(-1)
     return int(np.where(below.any(0), below.argmax(0), longest).max())
+
+
+def parted(x: np.ndarray, starts: np.ndarray, span: int) -> np.ndarray:
+    """Return where parts of trials start, and n at the end: trials are cut until there are `PARTS` of them.
+
+    A part is long against the least shift, so that there are many shifts of each; a short record stays whole.
+    """
+    wanted = -(-PARTS // (len(starts) - 1))
+    least = span + decorrelation_time(x, starts)
+    cuts = [0]
+    for start, stop in zip(starts[:-1], starts[1:]):
+        parts = max(1, min(wanted, int(stop - start) // (LONG_PART * least)))
+        cuts += [int(start + (stop - start) * (part + 1) // parts) for part in range(parts)]
+    return np.array(cuts)
