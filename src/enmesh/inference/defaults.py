@@ -39,8 +39,10 @@ SMOOTH = 0.1
 CLEARLY = 0.9
 # Share of the level that nearest neighbours get where both tests are made; the linear test gets the rest.
 NEIGHBOUR_SHARE = 0.4
-# Samples from which on nearest neighbours are asked by default.
-FEW_SAMPLES = 100
+# Samples from which on nearest neighbours are asked by default, and from which on lags of smooth series are searched.
+FEW_SAMPLES, FEW_SMOOTH = 100, 500
+# Excess kurtosis beyond which single samples dominate a z-score, and normal scores are used instead.
+HEAVY_TAILS = 10.0
 # Parents of a node that are usual; more are tried where the data call for them.
 FEW_PARENTS = 3
 # Surrogates of a test by default.
@@ -157,6 +159,12 @@ def _neighbours(series: Series) -> tuple[KSG, str]:
     return KSG(normalise="rank", residual="quadratic"), reason
 
 
+def _excess_kurtosis(series: Series) -> float:
+    values = series.values[np.isfinite(series.values).all(1)].astype(float)
+    centred = values - values.mean(0)
+    return float(((centred**4).mean(0) / np.maximum((centred**2).mean(0), 1e-300) ** 2 - 3).max())
+
+
 # --- pasts ----------------------------------------------------------------------------------------------------------
 
 
@@ -241,6 +249,11 @@ def by_evidence(
         estimator, _ = _neighbours(series)
         if estimator.residual != "none":
             return _two_tests(series, estimator, seed, max_lag, evaluators, choices)
+        if max_lag is None and sum(series.lengths) < FEW_SMOOTH:
+            choices.add(
+                "max_lag", 1, f"smooth, and {sum(series.lengths)} samples are too few to tell lags apart"
+            )
+            max_lag = 1
     score = default_score(series, seed, choices)
     if numbers and not both and max_lag != 1:
         _warn_if_not_linear(series)
@@ -252,8 +265,8 @@ def _two_tests(
 ) -> Plan:
     """Ask every target by the linear test and by neighbours, which share the level; take what finds more.
 
-    Neighbours are taken where a curve through the variables they chose predicts the target clearly better, out of
-    sample, than a line: a line cannot condition a nonlinear driver away. Otherwise the larger set of sources is taken
+    Neighbours are taken where a curve through the own past, or through the variables they chose, predicts the target
+    clearly better, out of sample, than a line: a line cannot condition nonlinear dynamics away. Otherwise the larger set of sources is taken
     if it contains the other, the linear test where they are equal, and the one that predicts better if they conflict.
     """
     level = round(1 - (1 - NEIGHBOUR_SHARE) * (1 - _alpha(series)), 6)
@@ -270,15 +283,19 @@ def _two_tests(
     lags, pasts = _raced(series, _race(free, far.raced), evaluators)
     free = TEE(estimator=neighbours, embedding=lags, alpha=free_level, n_surrogates=count, seed=seed)
     found = _best_sources(series, linear, evaluators)
-    takes = [_prefers_linear(series, far.together, i, set(found[i]), past) for i, past in enumerate(pasts)]
+    straight = evidence.own_curvature(series) >= CLEARLY
+    takes = [
+        bool(straight[i]) and _prefers_linear(series, far.together, i, set(found[i]), past)
+        for i, past in enumerate(pasts)
+    ]
     names = {
         True: [n for n, t in zip(series.names, takes) if t],
         False: [n for n, t in zip(series.names, takes) if not t],
     }
-    for straight, how in ((True, linear.estimator), (False, free.estimator)):
-        if names[straight]:
-            who = "all targets" if len(names[straight]) == series.n_nodes else ", ".join(names[straight])
-            why = "finds as much or more" if straight else "finds what the linear test does not"
+    for kind, how in ((True, linear.estimator), (False, free.estimator)):
+        if names[kind]:
+            who = "all targets" if len(names[kind]) == series.n_nodes else ", ".join(names[kind])
+            why = "finds as much or more" if kind else "suits dynamics or links that are not linear"
             choices.add(
                 "estimator",
                 f"{brief(how)} for {who}",
@@ -340,7 +357,7 @@ def _prediction_errors(
 ) -> tuple[float, float]:
     """Return the errors of predicting a target by a line on all lags of its linear sources, and by a curve.
 
-    The curve has squares, products and absolute values of the lagged variables that the race chose.
+    The curve goes through the lagged variables that the race chose.
     """
     reached = max(lag, *past.own, *(at for j in past.sources for at in past.lags[j]))
     after, before = evidence.lagged_rows(evidence.scored(series), reached)
@@ -349,9 +366,7 @@ def _prediction_errors(
     chosen = [Lagged(target, at) for at in past.own]
     chosen += [Lagged(j, at) for j in past.sources for at in past.lags[j]]
     columns = np.column_stack([before[:, v.lag - 1, v.node] for v in chosen])
-    products = [columns[:, a] * columns[:, b] for a in range(columns.shape[1]) for b in range(a + 1)]
-    curve = np.column_stack([columns, *products, np.abs(columns)])
-    return evidence.prediction_error(line, y), evidence.prediction_error(curve, y)
+    return evidence.prediction_error(line, y), evidence.prediction_error(evidence.curve(columns), y)
 
 
 def _warn_if_not_linear(series: Series) -> None:

@@ -101,6 +101,29 @@ def lag_order(series: Series, most: int) -> int:
     return 1 + best
 
 
+def own_curvature(series: Series, lags: int = 3) -> np.ndarray:
+    """Return for each node how a curve through its own past predicts it, as a share of the error of a line.
+
+    Near or over 1 for linear dynamics, clearly below for others; the curve has squares, products, cubes and absolute
+    values of the own past.
+    """
+    after, before = lagged_rows(scored(series), max(1, min(lags, min(series.lengths) // 4)))
+    shares = []
+    for i in range(series.n_nodes):
+        own = before[:, :, i]
+        shares.append(
+            prediction_error(curve(own), after[:, i]) / max(prediction_error(own, after[:, i]), 1e-300)
+        )
+    return np.array(shares)
+
+
+def curve(columns: np.ndarray) -> np.ndarray:
+    """Return columns with their squares, products, cubes and absolute values."""
+    width = columns.shape[1]
+    products = [columns[:, a] * columns[:, b] for a in range(width) for b in range(a + 1)]
+    return np.column_stack([columns, *products, columns**3, np.abs(columns)])
+
+
 def prediction_error(features: np.ndarray, y: np.ndarray) -> float:
     """Return the mean squared error of predicting ``y (n,)`` out of sample; see `squared_errors`."""
     return float(squared_errors(features, y[:, None]).mean())
