@@ -381,10 +381,10 @@ def _edges(flag: str, told: str) -> Any:
 
 def words(ctx: typer.Context) -> dict[str, Any]:
     """Return what was given on the command line as plain values."""
-    return {name: _plain(value) for name, value in ctx.params.items()}
+    return {name: _as_text(value) for name, value in ctx.params.items()}
 
 
-def _plain(value: Any) -> Any:
+def _as_text(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_as_text(item) for item in value]
     return str(value) if isinstance(value, StrEnum) else value

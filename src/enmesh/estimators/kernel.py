@@ -15,6 +15,7 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
+from enmesh.estimators.scaling import zscore
 from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
 from enmesh.options import option
 
@@ -114,11 +115,6 @@ def _logarithms_on_device(n: int) -> Any:
     from enmesh.neighbours.cuda import whole
 
     return whole(np.log(np.maximum(1, np.arange(n + 1))))
-
-
-def zscore(column: np.ndarray) -> np.ndarray:
-    """Zero mean, unit standard deviation (ddof 1)."""
-    return (column - column.mean()) / column.std(ddof=1)
 
 
 def without_neighbours_in_time(theiler: int) -> str:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enmesh.data.table import can_be_seen, listed, visible
+from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError
+from enmesh.options import plain
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
 FORMAT = "enmesh network 1"
-# False discovery rate that q-values are held against.
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +185,7 @@ class Network:
         for row in self.edges.itertuples():
             values = {"te": row.te, "p_value": row.p_value, "q_value": row.q_value, "lag": row.lag}
             values["lags"] = " ".join(map(str, row.lags))
-            graph.add_edge(row.source, row.target, **{key: _plain(value) for key, value in values.items()})
+            graph.add_edge(row.source, row.target, **{key: plain(value) for key, value in values.items()})
         return graph
 
     def to_dbn(self) -> "nx.DiGraph":
@@ -208,7 +208,7 @@ class Network:
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the network as JSON text, and write it to ``path`` if one is given."""
         data = {"format": FORMAT, "score": self.score} | asdict(self)
-        text = json.dumps(_plain(data), indent=1, allow_nan=False)
+        text = json.dumps(plain(data), indent=1, allow_nan=False)
         if path is not None:
             Path(path).write_text(text)
         return text
@@ -323,16 +323,6 @@ def _candidate(data: Mapping[str, Any]) -> Candidate:
 
 def _number(value: Any) -> Any:
     return math.nan if value is None else value
-
-
-def _plain(value: Any) -> Any:
-    """Return strict JSON types: NumPy scalars and tuples do not survive as themselves, nor what is not finite."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list, np.ndarray)):
-        return [_plain(item) for item in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _short(source: str | Path) -> str:
