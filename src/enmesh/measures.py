@@ -183,7 +183,7 @@ def active_information(
     embedding: Pasts | None = None,
     local: bool = False,
 ):
-    """Active information storage I( own past ; Y_{n+1} ): what a node's own past says of its next value."""
+    """Active information storage I( own past ; Y_{n+1} ): the information in a node's own past about its next value."""
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     past, following, _ = transfers.variables([end := series.index(target)], end)
     return transfers.prepared(following, []).cmi(transfers.blocks.take(past), local=local)
@@ -223,7 +223,7 @@ def _total_correlation(transfers: Transfers) -> float:
 
 
 def _unexplained(transfers: Transfers, target: int, parents: Sequence[int]) -> float:
-    """I(Y^i_{n+1} ; every other past | own past, parents): what the family leaves to be explained."""
+    """I(Y^i_{n+1} ; every other past | own past, parents): the information in the other pasts that the parents lack."""
     _, following, known = transfers.variables([], target, parents)
     rest = [variable for variable in transfers.blocks.everything() if variable not in known]
     return transfers.prepared(following, known).cmi(transfers.blocks.take(rest))
@@ -232,7 +232,7 @@ def _unexplained(transfers: Transfers, target: int, parents: Sequence[int]) -> f
 def stochastic_interaction(
     series: Series, *, estimator: Estimator | None = None, embedding: Pasts | None = None
 ) -> float:
-    """Stochastic interaction S_Y (eq. stochastic-interaction): what the whole processes beyond its parts, in nats.
+    """Stochastic interaction S_Y (eq. stochastic-interaction): how much more the whole predicts than its parts.
 
     S_Y = sum_i H(Y^i_{n+1} | own past) - H(Y_{n+1} | all pasts)
         = TC(Y_{n+1} | all pasts) + sum_i I(Y^i_{n+1} ; other pasts | own past)

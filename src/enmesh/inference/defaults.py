@@ -234,7 +234,7 @@ def by_evidence(
 def _two_tests(
     series: Series, neighbours: KSG, seed: int, max_lag: int | None, evaluators: Evaluators, choices: Choices
 ) -> Plan:
-    """Ask every target by the linear test and by neighbours, each at half the level; take what finds more.
+    """Test every target's sources linearly and by neighbours, each at half the level; keep the test that finds more.
 
     Neighbours are taken where a curve through the variables they chose predicts the target clearly better, out of
     sample, than a line: a line cannot condition a nonlinear driver away. Otherwise the larger set of sources is taken
@@ -321,7 +321,7 @@ def _prefers_linear(series: Series, lag: int, target: int, linear: set[int], pas
 def _prediction_errors(
     series: Series, lag: int, target: int, linear: set[int], past: Past
 ) -> tuple[float, float]:
-    """Return the errors of predicting a target by a line on all lags of its linear sources, and by a curve.
+    """Return the errors of predicting a target from its linear sources by a linear and by a quadratic model.
 
     The curve has squares, products and absolute values of the lagged variables that the race chose.
     """
@@ -338,7 +338,7 @@ def _prediction_errors(
 
 
 def _warn_if_not_linear(series: Series) -> None:
-    """Say where a target's next value follows better from squares and products of its own past than from a line."""
+    """Warn of targets that squares and products of their own past predict better than a linear model."""
     memory = evidence.own_memory(series)
     after, before = evidence.lagged_rows(evidence.scored(series), max(memory))
     step = max(1, len(after) // 5000)
@@ -421,7 +421,7 @@ def default_search(acyclic: bool, choices: Choices) -> Search:
 
 
 def bearable_parents(series: Series, score: Score) -> tuple[int, str]:
-    """Return how many parents of a node the samples bear, and why."""
+    """Return how many parents of a node can be estimated from the samples, and the reason."""
     parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
     found = []
     for part in dict.fromkeys(parts):

@@ -4,8 +4,8 @@ Every source is tested alone, then given the strongest others, at a lenient leve
 budget of families requires; the search then finds the best graph among what is left. A parent with a
 transfer entropy T passes a test with the power of that test (chi-square with noncentrality 2 N T where the
 null is known), so the report states the smallest T that is lost with a stated small probability. What no
-pairwise test can see is a parent that says something only together with another (pure synergy); forbid
-screening where that is expected.
+pairwise test can see is a parent that is informative only together with another (pure synergy); switch
+screening off where that is expected.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ LENIENT, DEPTH = 0.2, 2
 # Probability with which a parent of the stated strength may be lost over all its tests.
 MISS = 0.01
 
-NOTE = "a parent that says something only together with another source (pure synergy) does not survive"
+NOTE = "a parent that is informative only together with another source (pure synergy) is not found"
 
 
 class Screened(NamedTuple):

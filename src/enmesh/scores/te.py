@@ -12,14 +12,14 @@ from enmesh.tasks import Task
 
 @option
 class TE(Score):
-    """g_TE(i, parents) = T_{parents -> i}. Shown for what it lacks: a penalty (Corollary 1).
+    """g_TE(i, parents) = T_{parents -> i}. It has no penalty and so always prefers more parents (Corollary 1).
 
     Surrogates serve the tests of its edges where the estimator has no known null.
     """
 
     cli_name = "te"
     cli_options = ("surrogate", "n_surrogates", "seed")
-    summary = "T alone: shows why a penalty is needed, since it keeps every edge"
+    summary = "transfer entropy without a penalty, which keeps every edge; for comparison"
 
     estimator: Estimator = KSG()
     embedding: Pasts | None = None

@@ -122,7 +122,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), factor * dof / (2 * n)))
 
     def _quantile(self, target: int, sources: Parents, earlier: Parents) -> float:
-        """Value that 2 N T(sources | own past, earlier) stays under with probability alpha if they say nothing.
+        """Value that 2 N T(sources | own past, earlier) stays under with probability alpha under independence.
 
         Where lags were chosen from the data, the level is divided by the number of choices.
         """
@@ -168,7 +168,7 @@ def _f_quantile(alpha: float, dof: int, n: int, n_given: int) -> float:
 
 
 def _f_p_value(statistic: float, dof: int, n: int, n_given: int) -> float:
-    """Return the probability that 2 N T exceeds the statistic if the source says nothing."""
+    """Return the probability that 2 N T exceeds the statistic under independence."""
     from scipy.special import fdtrc
 
     rest = n - 1 - n_given - dof

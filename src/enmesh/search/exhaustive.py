@@ -1,4 +1,4 @@
-"""Exhaustive search: score every allowed graph. For small systems, and to hold the other searches to."""
+"""Exhaustive search: score every allowed graph. For small systems, and to check the other searches."""
 
 from math import fsum
 
