@@ -224,6 +224,14 @@ def significance(
         Take the source at the lag from 1 to this with the largest value (``.lag``). Each surrogate takes its own best
         lag, with one shift for all lags, so that the p-value holds for what was chosen; the analytic p-value is
         multiplied by the number of lags.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> test = em.significance(series, "a", "b", estimator=em.Gaussian(), n_surrogates=99)
+    >>> round(test.value, 2), test.p_value, len(test.null)
+    (0.07, 0.01, 99)
     """
     whole("n_surrogates", n_surrogates)
     sources, end, rest = link(series, source, target, given)
@@ -281,6 +289,16 @@ def te_matrix(
         0 takes the analytic p-value where the estimator has one, and none (NaN) elsewhere.
     level
         False discovery rate the q-values will be held against; too few surrogates to reach it are warned of.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.te_matrix(series, estimator=em.Gaussian(), conditional=True).te.round(2)
+         a     b     c
+    a  NaN  0.07  0.00
+    b  0.0   NaN  0.09
+    c  0.0  0.00   NaN
     """
     import pandas as pd
 

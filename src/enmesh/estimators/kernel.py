@@ -34,6 +34,14 @@ class Kernel(Estimator):
         ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
     precision, threads
         As in `KSG`.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.coupled_map("a>b", n=500, coupling=0.3, seed=0)
+    >>> te = em.te_matrix(series, estimator=em.Kernel(width=1.0)).te
+    >>> bool(te.loc["a", "b"] > te.loc["b", "a"] + 0.1)
+    True
     """
 
     cli_name = "kernel"

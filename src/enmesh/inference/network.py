@@ -83,6 +83,18 @@ class Network:
         Pairs that were tested for dependence within one sample: two names, value, p-value, q-value.
     stability
         ``{"a>b": share}`` of bootstrap networks that have an edge, where a bootstrap was made.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> net = em.infer(series, score="tea", estimator="gaussian", max_lag=1)
+    >>> net.parents
+    {'a': (), 'b': ('a',), 'c': ('b',)}
+    >>> ("a", "b") in net, len(net)
+    (True, 2)
+    >>> net.edges[["source", "target", "lag"]].to_dict("records")
+    [{'source': 'b', 'target': 'c', 'lag': 1}, {'source': 'a', 'target': 'b', 'lag': 1}]
     """
 
     names: tuple[str, ...]

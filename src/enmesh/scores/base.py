@@ -186,6 +186,13 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
         ``{target: parents}``, a networkx DiGraph, an edge list or ``"a>b, b>c"``; nodes not named have no parents.
     score
         Such as ``TEA(estimator=Gaussian())``; TEA is on the scale of 2 N T, TEE on that of T: never compare them.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.score(series, "a>b, b>c", em.TEA(embedding=em.Embedding())).total > 0
+    True
     """
     scorer = score.bind(series)
     families = enumerate(parent_indices(series, graph))

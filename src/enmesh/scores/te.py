@@ -15,6 +15,14 @@ class TE(Score):
     """g_TE(i, parents) = T_{parents -> i}. It has no penalty and so always prefers more parents (Corollary 1).
 
     Surrogates serve the tests of its edges where the estimator has no known null.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> graph = em.score(series, "a>b, b>c", em.TE(estimator=em.Gaussian(), embedding=em.Embedding()))
+    >>> round(graph.total, 2)
+    0.16
     """
 
     cli_name = "te"

@@ -47,6 +47,14 @@ class TEA(Score):
         with the effective sample size of autocorrelated residuals (Bartlett); ``"shift"``, the F distribution
         times what circular shifts of the source give on average, and times the inflation by common changes of
         variance: it holds for smooth, periodic and heteroscedastic series too. The last three are Gaussian's.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> graph = em.score(series, "a>b, b>c", em.TEA(embedding=em.Embedding(), alpha=0.99))
+    >>> {name: round(value) for name, value in graph.local.items()}
+    {'a': 0, 'b': 66, 'c': 85}
     """
 
     cli_name = "tea"

@@ -48,6 +48,14 @@ class TEE(Score):
         keeps spurious parents beside a strong one.
     surrogate, n_surrogates, seed
         How the null is sampled; at least alpha / (1 - alpha) surrogates, of which the maximum is then the penalty.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> score = em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(), alpha=0.95, n_surrogates=19)
+    >>> em.score(series, "a>b", score).total > 0 > em.score(series, "c>a", score).total
+    True
     """
 
     cli_name = "tee"
