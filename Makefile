@@ -20,8 +20,8 @@ test-browser: .venv/ready
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	  || { echo "chromium is not installed; as root run: apt-get install chromium" >&2; exit 1; }
-	$(BIN)/pip install --quiet 'playwright>=1.40'
-	$(BIN)/pytest -m browser tests/test_browser.py
+	$(BIN)/pip install --quiet 'playwright>=1.40' --editable '.[docs]'
+	$(BIN)/pytest -m browser tests/test_browser.py tests/test_browser_pages.py
 
 lint: .venv/ready
 	$(BIN)/ruff check .

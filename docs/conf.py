@@ -34,7 +34,10 @@ html_theme = "pydata_sphinx_theme"
 html_title = "enmesh"
 html_show_sourcelink = False
 html_copy_source = False
+html_context = {"default_mode": "auto"}
+html_sidebars = {"**": ["globaltoc.html"]}
 html_theme_options = {
+    "navbar_center": [],
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
