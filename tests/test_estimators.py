@@ -1,7 +1,5 @@
 """One battery over all estimators: naive equality, closed forms, batches, symmetry; then each one's own."""
 
-from math import factorial
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,24 +12,7 @@ from enmesh.estimators.residuals import Residuals
 from enmesh.methods import defaults_of, help_of, members
 from enmesh.options import brief, describe, restore
 from tests import naive
-
-
-def of_kind(estimator, column, index):
-    """Every other column of a mixed block holds states."""
-    return column.round().astype(int) if isinstance(estimator, em.Mixed) and index % 2 else column
-
-
-def conditioned(estimator, *blocks):
-    out, index = [], 0
-    for block in blocks:
-        columns = [
-            estimator.condition(of_kind(estimator, c, index + i), index + i, "v")
-            for i, c in enumerate(block.T)
-        ]
-        out.append(np.stack(columns, axis=1) if columns else np.empty((len(block), 0)))
-        index += len(columns)
-    return [block[estimator.reaches_back :] for block in out]
-
+from tests.batteries import battery_of, conditioned, draw_blocks, equals_its_twin
 
 # One line per estimator: its values, sample by sample, from the definition.
 TWINS = {
@@ -72,93 +53,18 @@ def test_every_estimator_has_a_naive_twin_and_joins_the_battery():
     assert set(TWINS) == {type(estimator) for estimator in VARIANTS} == set(members(Estimator).values())
 
 
-def draw_blocks(estimator, dims, n=90, seed=0, ties=False):
-    rng = np.random.default_rng(seed)
-    if isinstance(estimator, em.Discrete):
-        return [rng.integers(0, 3, (n, d)) for d in dims]
-    common = rng.normal(size=(n, 1))
-    blocks = [rng.normal(size=(n, d)) + 0.7 * common for d in dims]
-    return [np.round(b, 1) for b in blocks] if ties else blocks
-
-
 @battery
 @pytest.mark.parametrize("dims", [(1, 1, 0), (1, 1, 1), (2, 1, 3), (1, 2, 2), (3, 2, 0)])
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
 def test_equals_the_naive_twin(name, dims, ties):
-    estimator, twin = BATTERY[name]
-    if ties and isinstance(estimator, em.KSG) and estimator.residual == "none":
-        from dataclasses import replace
-
-        estimator = replace(estimator, noise=0.0)
-    x, y, z = conditioned(estimator, *draw_blocks(estimator, dims, ties=ties))
-    # Two trials: the second starts long after the first ends.
-    times = np.r_[0:40, 1000:1050][: len(y)]
-    prepared = estimator.prepare(y, z, times=times)
-    expected = twin(estimator, x, y, z, times)
-    np.testing.assert_allclose(prepared.cmi(x, local=True), expected, atol=1e-10)
-    assert prepared.cmi(x) == pytest.approx(expected.mean(), abs=1e-10)
+    equals_its_twin(*BATTERY[name], dims, ties)
 
 
 @battery
-def test_a_batch_equals_a_loop(name):
-    estimator, _ = BATTERY[name]
-    x, y, z = conditioned(estimator, *draw_blocks(estimator, (2, 1, 2)))
-    rows = np.random.default_rng(1).permuted(np.tile(np.arange(len(x)), (6, 1)), axis=1).reshape(2, 3, -1)
-    prepared = estimator.prepare(y, z)
-    batch, local = prepared.cmi(x[rows]), prepared.cmi(x[rows], local=True)
-    assert batch.shape == (2, 3)
-    assert local.shape == (2, 3, len(x))
-    for index in np.ndindex(2, 3):
-        alone = estimator.prepare(y, z).cmi(x[rows[index]])
-        assert batch[index] == pytest.approx(alone, abs=1e-12)
-        assert local[index].mean() == pytest.approx(alone, abs=1e-10)
-
-
-@battery
-def test_symmetric_in_x_and_y(name):
-    estimator, _ = BATTERY[name]
-    x, y, z = conditioned(estimator, *draw_blocks(estimator, (2, 2, 1)))
-    assert estimator.prepare(y, z).cmi(x) == pytest.approx(estimator.prepare(x, z).cmi(y), abs=1e-10)
-
-
-@battery
-def test_unmoved_by_relabelling_samples_and_columns(name):
-    estimator, _ = BATTERY[name]
-    if getattr(estimator, "theiler", 0):
-        pytest.skip("a Theiler window ties samples to their times")
-    x, y, z = conditioned(estimator, *draw_blocks(estimator, (2, 1, 2)))
-    value = estimator.prepare(y, z).cmi(x)
-    order = np.random.default_rng(2).permutation(len(x))
-    assert estimator.prepare(y[order], z[order]).cmi(x[order]) == pytest.approx(value, abs=1e-10)
-    assert estimator.prepare(y, z[:, ::-1]).cmi(x[:, ::-1]) == pytest.approx(value, abs=1e-10)
-
-
-@battery
-def test_a_source_without_columns_says_nothing(name):
-    estimator, _ = BATTERY[name]
-    _, y, z = conditioned(estimator, *draw_blocks(estimator, (1, 1, 1)))
-    assert estimator.prepare(y, z).cmi(np.empty((len(y), 0))) == 0.0
-
-
-@battery
-def test_near_zero_for_independent_data_and_near_the_truth_for_dependent(name):
-    estimator, _ = BATTERY[name]
-    rng = np.random.default_rng(3)
-    n = 2000
-    if isinstance(estimator, em.Ordinal):
-        x, free = rng.normal(size=(2, n))
-        y, truth = np.exp(x), np.log(factorial(estimator.order))
-    elif estimator.discrete:
-        x, noise = rng.integers(0, 2, n), rng.random(n) < 0.1
-        y, truth = x ^ noise, np.log(2) + 0.1 * np.log(0.1) + 0.9 * np.log(0.9)
-        free = rng.integers(0, 2, n)
-    else:
-        x, free = rng.normal(size=(2, n))
-        y, truth = 0.8 * x + 0.6 * rng.normal(size=n), -np.log(1 - 0.64) / 2
-    tolerance = 0.1 if isinstance(estimator, em.Kernel) else 0.05
-    assert em.cmi(x, y, estimator=estimator) == pytest.approx(truth, abs=tolerance)
-    assert em.cmi(free, y, estimator=estimator) == pytest.approx(0, abs=tolerance)
+@pytest.mark.parametrize("check", battery_of("estimator"), ids=lambda check: check.__name__)
+def test_battery(name, check):
+    check(BATTERY[name][0])
 
 
 @settings(max_examples=40, deadline=None)

@@ -9,31 +9,15 @@ from scipy.stats import f as f_distribution
 
 import enmesh as em
 from enmesh.measures import Transfers
-from enmesh.scores import Link
+from enmesh.methods import members
+from enmesh.scores import Score
 from enmesh.scores.penalty import largest_sum
 from enmesh.significance import Sampling, by_surrogates
 from enmesh.tasks import run
 from tests import naive
+from tests.batteries import battery_of, linear, states
 
 EMBEDDING = em.Embedding(dim={"a": 1, "b": 2, "c": 1})
-
-
-def linear(n=250, seed=0):
-    rng = np.random.default_rng(seed)
-    values = np.zeros((n, 3))
-    for t in range(1, n):
-        values[t] = 0.4 * values[t - 1] + rng.normal(size=3)
-        values[t, 1] += 0.5 * values[t - 1, 0]
-        values[t, 2] += 0.5 * values[t - 1, 1]
-    return em.Series(values, names="abc")
-
-
-def states(n=400, seed=0):
-    rng = np.random.default_rng(seed)
-    values = rng.integers(0, 2, (n, 3))
-    values[1:, 1] = values[:-1, 0] ^ (rng.random(n - 1) < 0.15)
-    values[:, 2] = rng.integers(0, 3, n)
-    return em.Series(values, names="abc")
 
 
 SCORES = {
@@ -58,23 +42,17 @@ SCORES = {
     "mit-now": (linear, em.MIT(estimator=em.Gaussian(), lag=0)),
 }
 battery = pytest.mark.parametrize("name", SCORES)
-GRAPHS = [{}, {"b": ["a"]}, {"b": ["a"], "c": ["a", "b"]}, {"a": ["b", "c"], "b": ["c"]}]
 
 
 @battery
-def test_local_scores_add_up_and_stand_alone(name):
-    """Decomposability: a node's score is the same in every graph that gives it the same parents."""
+@pytest.mark.parametrize("check", battery_of("score"), ids=lambda check: check.__name__)
+def test_battery(name, check):
     make, score = SCORES[name]
-    series = make()
-    seen = {}
-    for graph in GRAPHS:
-        found = em.score(series, graph, score)
-        assert found.total == pytest.approx(sum(found.local.values()))
-        for node, value in found.local.items():
-            key = node, tuple(sorted(graph.get(node, ())))
-            assert seen.setdefault(key, value) == value
-            if not key[1] and not isinstance(score, em.Criterion):
-                assert value == 0.0
+    check(score, make)
+
+
+def test_every_score_joins_the_battery():
+    assert {type(score) for _, score in SCORES.values()} == set(members(Score).values())
 
 
 @settings(max_examples=60, deadline=None)
@@ -89,26 +67,6 @@ def test_order_of_parents_never_matters(name, nodes, size, random):
     assert there.total == pytest.approx(sum(there.local.values()))
     if not isinstance(score, em.Criterion):
         assert all(value == 0.0 for node, value in there.local.items() if node != target)
-
-
-@battery
-def test_same_bits_whatever_was_asked_before(name):
-    make, score = SCORES[name]
-    fresh = score.bind(make()).family_score(2, (0, 1))
-    used = score.bind(make())
-    for parents in ((), (1,), (0,)):
-        used.family_score(2, parents)
-        used.family_score(1, tuple(p for p in parents if p != 1))
-    assert used.family_score(2, (0, 1)) == fresh
-    assert used.family_score(2, (0, 1)) == fresh
-
-
-@battery
-def test_edges_are_tested_given_the_other_parents(name):
-    make, score = SCORES[name]
-    test = run(score.bind(make()).test(Link(0, 1, (2,))))
-    assert 0 < test.p_value <= 1 or (test.p_value >= 0 and score.estimator.analytic)
-    assert np.isfinite(test.value)
 
 
 # --- TE ------------------------------------------------------------------------------------------------------------

@@ -1,20 +1,21 @@
 """One battery over all searches: constraints obeyed, nothing asked twice, never better than the optimum."""
 
-from itertools import combinations
-from math import fsum, inf, isnan
+from math import fsum
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from enmesh.errors import InputError
-from enmesh.options import describe, restore
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Problem, Tabu
-from enmesh.search.families import every_set
 from enmesh.search.graphs import edges, is_acyclic
 from enmesh.search.random_tables import RandomTable, Table
 from tests import naive
+from tests.batteries import (
+    battery_of,
+    permitted,
+    search_obeys_the_problem_and_never_beats_the_optimum,
+    settings_with_scores,
+)
 
 PROVING = [Exact(), Exact(method="dp"), Exact(method="ip"), Exhaustive()]
 HEURISTICS = [
@@ -26,94 +27,14 @@ HEURISTICS = [
 SEARCHES = [*PROVING, *HEURISTICS, Independent()]
 
 
-class Watched:
-    """An evaluate that refuses to be asked twice or outside the problem."""
-
-    def __init__(self, evaluate, problem):
-        self.evaluate, self.asked = evaluate, set()
-        self.allowed = {(t, p) for t in range(problem.n_nodes) for p in every_set(problem, t)}
-
-    def __call__(self, families):
-        assert len(set(families)) == len(families)
-        assert not self.asked & set(families)
-        assert set(families) <= self.allowed
-        self.asked |= set(families)
-        return self.evaluate(families)
-
-
-@st.composite
-def problems(draw, most=5):
-    """A problem with random constraints that can be met."""
-    n = draw(st.integers(1, most))
-    order = draw(st.permutations(range(n)))
-    ahead = [(order[a], order[b]) for a, b in combinations(range(n), 2)]
-    required = draw(st.sets(st.sampled_from(ahead), max_size=3)) if ahead else set()
-    others = sorted({(s, t) for s in range(n) for t in range(n) if s != t} - required)
-    forbidden = draw(st.sets(st.sampled_from(others), max_size=6)) if others else set()
-    least = max([sum(t == node for _, t in required) for node in range(n)])
-    return Problem(
-        n_nodes=n,
-        max_parents=draw(st.integers(least, max(least, n - 1))),
-        acyclic=draw(st.booleans()),
-        required=frozenset(required),
-        forbidden=frozenset(forbidden),
-        seed=draw(st.integers(0, 9)),
-    )
-
-
-@st.composite
-def settings_with_scores(draw):
-    """A problem and scores for it: real numbers, or few integers so that many graphs tie."""
-    problem = draw(problems())
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    integers = draw(st.booleans())
-    families = [(t, p) for t in range(problem.n_nodes) for p in every_set(problem, t)]
-    values = rng.integers(-2, 3, len(families)) if integers else rng.normal(size=len(families))
-    return problem, dict(zip(families, values.astype(float).tolist()))
-
-
-def permitted(problem):
-    def check(graph):
-        held = edges(graph)
-        fits = problem.required <= held and not problem.forbidden & held
-        few = max(map(len, graph)) <= problem.max_parents
-        return fits and few and (not problem.acyclic or naive.can_be_ordered(graph))
-
-    return check
-
-
 @pytest.mark.parametrize("search", SEARCHES, ids=repr)
-@settings(max_examples=60, deadline=None)
-@given(case=settings_with_scores())
-def test_battery(search, case):
-    problem, scores = case
-    evaluate = Watched(Table(scores), problem)
-    found = search.run(evaluate, problem)
-    best = Exhaustive().run(Table(scores), problem)
-    if search == Independent():  # does not look at acyclicity
-        problem = Problem(
-            n_nodes=problem.n_nodes,
-            max_parents=problem.max_parents,
-            acyclic=False,
-            required=problem.required,
-            forbidden=problem.forbidden,
-        )
-        best = Exhaustive().run(Table(scores), problem)
-    assert permitted(problem)(found.parents)
-    assert found.local == tuple(scores[family] for family in enumerate(found.parents))
-    assert found.evaluated == len(evaluate.asked)
-    assert found.score <= best.score + 1e-12
-    assert found.bound >= best.score - 1e-12
-    if search in PROVING or search == Independent():
-        assert found.optimal
-        assert found.bound == found.score == pytest.approx(best.score, abs=1e-12)
-        assert found.gap == pytest.approx(best.gap, abs=1e-12)
-        assert set(found.removed) <= edges(best.parents) | set(best.removed)
-    else:
-        assert not found.optimal
-        assert found.bound == inf
-        assert isnan(found.gap)
-        assert found.removed == ()
+@pytest.mark.parametrize("check", battery_of("search"), ids=lambda check: check.__name__)
+def test_battery(search, check):
+    proves = search in PROVING or search == Independent()
+    check(
+        search,
+        **({"proves": proves} if check is search_obeys_the_problem_and_never_beats_the_optimum else {}),
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -126,57 +47,6 @@ def test_exhaustive_is_the_best_of_all_digraphs(case):
         free = naive.best_graph(scores, problem.n_nodes)
         assert found.gap == pytest.approx(fsum(scores[f] for f in enumerate(free)) - found.score, abs=1e-12)
         assert found.removed == tuple(sorted(edges(free) - edges(found.parents)))
-
-
-@pytest.mark.parametrize("search", SEARCHES, ids=repr)
-def test_the_order_of_evaluation_leaves_no_trace(search):
-    table = RandomTable(n_nodes=5, seed=3).draw()
-    problem = Problem(n_nodes=5, max_parents=3)
-
-    def one_by_one_backwards(families):
-        values = {family: table([family])[0] for family in reversed(families)}
-        return np.array([values[family] for family in families])
-
-    one, other = search.run(table, problem), search.run(one_by_one_backwards, problem)
-    assert repr(one) == repr(other)  # every digit, and NaN is NaN
-
-
-@pytest.mark.parametrize("search", SEARCHES, ids=repr)
-def test_candidates_limit_the_sources(search):
-    table = RandomTable(n_nodes=5, candidates=2, seed=1)
-    problem = Problem(n_nodes=5, max_parents=3, candidates=table.sources())
-    found = search.run(table.draw(), problem)  # the table holds no other family
-    assert all(set(p) <= set(some) for p, some in zip(found.parents, table.sources()))
-
-
-@pytest.mark.parametrize("search", SEARCHES, ids=repr)
-def test_ties_go_to_the_smaller_set_then_the_first(search):
-    flat = Table({(t, p): 0.0 for t in range(4) for p in every_set(Problem(n_nodes=4, max_parents=3), t)})
-    assert search.run(flat, Problem(n_nodes=4, max_parents=3)).parents == ((),) * 4
-    forced = Problem(n_nodes=4, max_parents=1, required=frozenset({(3, 0)}))
-    assert search.run(flat, forced).parents == ((3,), (), (), ())
-    equal = Table({(0, ()): 0.0, (1, ()): 0.0, (2, ()): 0.0, (2, (0,)): 1.0, (2, (1,)): 1.0})
-    only = Problem(n_nodes=3, max_parents=1, candidates=((), (), (0, 1)))
-    assert search.run(equal, only).parents == ((), (), (0,))
-
-
-@pytest.mark.parametrize("search", SEARCHES, ids=repr)
-def test_one_node_and_no_parents(search):
-    assert search.run(Table({(0, ()): 2.0}), Problem(n_nodes=1, max_parents=0)).parents == ((),)
-    table = RandomTable(n_nodes=3).draw()
-    assert search.run(table, Problem(n_nodes=3, max_parents=0)).parents == ((), (), ())
-
-
-@pytest.mark.parametrize("search", SEARCHES, ids=repr)
-def test_options_round_trip(search):
-    assert restore(describe(search)) == search
-
-
-@pytest.mark.parametrize("search", SEARCHES, ids=repr)
-def test_scores_that_are_not_numbers_are_refused_by_name(search):
-    problem = Problem(n_nodes=2, max_parents=1, names=("a", "b"))
-    with pytest.raises(InputError, match="score of b given a is nan"):
-        search.run(Table({(0, ()): 0.0, (1, ()): 0.0, (0, (1,)): 0.0, (1, (0,)): np.nan}), problem)
 
 
 @pytest.mark.parametrize("search", [HillClimb(), Tabu()], ids=repr)

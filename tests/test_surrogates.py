@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh.surrogates import batches, decorrelation_time, random_words, stream_of
+from enmesh.methods import members
+from enmesh.surrogates import Surrogate, batches, decorrelation_time, random_words, stream_of
+from tests.batteries import STARTS, battery_of, planned
 
 ALL = {
     "permute": em.Permute(),
@@ -13,46 +15,16 @@ ALL = {
     "local": em.LocalPermute(neighbours=4),
 }
 battery = pytest.mark.parametrize("name", ALL)
-STARTS = np.array([0, 120, 200])
-
-
-def planned(name, discrete=False, starts=STARTS):
-    rng = np.random.default_rng(0)
-    n = starts[-1]
-    x = rng.normal(size=(n, 2))
-    z = rng.integers(0, 3, (n, 2)) if discrete else rng.normal(size=(n, 2))
-    return ALL[name].plan(x, z, starts=starts, span=2), x, z
 
 
 @battery
-def test_draws_do_not_depend_on_the_batch(name):
-    draw, x, _ = planned(name)
-    whole = draw(7, 0, 10)
-    assert whole.shape == (10, 200)
-    np.testing.assert_array_equal(whole, np.concatenate([draw(7, 0, 3), draw(7, 3, 1), draw(7, 4, 6)]))
-    assert (draw(8, 0, 10) != whole).any()
-    together = np.concatenate(list(batches(draw, x, 7, 10)))
-    parts = [b for first, count in ((0, 4), (4, 6)) for b in batches(draw, x, 7, count, first)]
-    np.testing.assert_array_equal(together, np.concatenate(parts))
-    if name == "bootstrap":  # moved within reach of the nearest neighbour
-        assert (np.abs(together - x[whole]) <= draw.spread[whole]).all()
-        assert len(np.unique(together[0], axis=0)) == 200
-    else:
-        np.testing.assert_array_equal(together, x[whole])
+@pytest.mark.parametrize("check", battery_of("surrogate"), ids=lambda check: check.__name__)
+def test_battery(name, check):
+    check(ALL[name])
 
 
-@battery
-def test_draws_differ_from_one_another_and_from_the_data(name):
-    draw, _, _ = planned(name)
-    rows = draw(1, 0, 20)
-    assert len({r.tobytes() for r in rows}) == 20
-    assert (rows != np.arange(200)).mean() > 0.5
-
-
-@pytest.mark.parametrize("name", ["permute", "shift", "local"])
-def test_every_sample_is_used_once(name):
-    rows = planned(name)[0](3, 0, 5)
-    np.testing.assert_array_equal(np.sort(rows, axis=1), np.tile(np.arange(200), (5, 1)))
+def test_every_surrogate_joins_the_battery():
+    assert {type(surrogate) for surrogate in ALL.values()} == set(members(Surrogate).values())
 
 
 def test_bootstrap_leaves_states_as_they_are():
@@ -63,7 +35,7 @@ def test_bootstrap_leaves_states_as_they_are():
 
 
 def test_bootstrap_repeats_samples():
-    rows = planned("bootstrap")[0](3, 0, 50)
+    rows = planned(ALL["bootstrap"])[0](3, 0, 50)
     used = np.mean([len(np.unique(r)) for r in rows]) / 200
     assert used == pytest.approx(1 - 1 / np.e, abs=0.02)
     assert rows.min() == 0
@@ -71,7 +43,7 @@ def test_bootstrap_repeats_samples():
 
 
 def test_circular_shift_stays_in_its_trial_and_away_from_zero():
-    draw, x, _ = planned("shift")
+    draw, x, _ = planned(ALL["shift"])
     least = 2 + decorrelation_time(x, STARTS)
     for row in draw(5, 0, 40):
         for start, stop in zip(STARTS[:-1], STARTS[1:]):
@@ -97,12 +69,12 @@ def test_circular_shifts_repeat_only_when_they_must():
 
 
 def test_local_permutation_keeps_z_close_and_states_equal():
-    draw, _, z = planned("local")
+    draw, _, z = planned(ALL["local"])
     rows = draw(2, 0, 10)
     moved = np.abs(z[rows] - z).max(axis=2).mean()
-    anyone = np.abs(z[planned("permute")[0](2, 0, 10)] - z).max(axis=2).mean()
+    anyone = np.abs(z[planned(ALL["permute"])[0](2, 0, 10)] - z).max(axis=2).mean()
     assert moved < 0.3 * anyone
-    draw, _, z = planned("local", discrete=True)
+    draw, _, z = planned(ALL["local"], discrete=True)
     rows = draw(2, 0, 10)
     np.testing.assert_array_equal(z[rows], np.broadcast_to(z, (10, *z.shape)))
     np.testing.assert_array_equal(np.sort(rows, axis=1), np.tile(np.arange(200), (10, 1)))

@@ -5,9 +5,13 @@
 True
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from operator import index
 from typing import Any, TypeVar, dataclass_transform
+
+import numpy as np
 
 from enmesh.errors import InputError
 
@@ -73,6 +77,16 @@ def restore(data: Any) -> Any:
     if isinstance(data, list):
         return tuple(restore(item) for item in data)
     return data
+
+
+def plain(value: Any) -> Any:
+    """Return strict JSON types: NumPy scalars and tuples do not survive as themselves, nor what is not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list, np.ndarray)):
+        return [plain(item) for item in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def brief(value: Any) -> str:

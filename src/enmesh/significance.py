@@ -1,4 +1,4 @@
-"""Tests of links: is a transfer entropy larger than chance gives when the source says nothing of the target?
+"""Significance tests of links: is a transfer entropy larger than expected if source and target are independent?
 
 Empirical tests compare with surrogates of the source, p = (1 + #{T_s >= T}) / (1 + n), never 0. Analytic ones use the
 chi-square distribution of 2 N T, where the estimator has one.
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Significance:
-    """A measured transfer entropy beside what chance gives.
+    """A measured transfer entropy and its null distribution.
 
     Attributes
     ----------
     value
         The transfer entropy, nats.
     p_value
-        Probability of a value this large if the source says nothing of the target.
+        Probability of a value at least this large if the source carries no information about the target.
     null
         Values under the null: of the surrogates, in the order they were drawn, or empty for an analytic test.
     null_mean
@@ -68,7 +68,7 @@ class Significance:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How chance is sampled: which surrogates, how many, from which seed."""
+    """How the null distribution is sampled: which surrogates, how many, from which seed."""
 
     surrogate: Surrogate
     count: int
@@ -76,7 +76,7 @@ class Sampling:
 
 
 def _distinct(draw: Draw, count: int) -> int:
-    """Return how many of ``count`` surrogates differ: repeats would only make a p-value look smaller than it is."""
+    """Return how many of ``count`` surrogates are different; repeated ones would make the p-value too small."""
     distinct = getattr(draw, "distinct", None)
     if distinct is None or count <= distinct:
         return count
@@ -126,7 +126,7 @@ def by_surrogates(
 def sampled(
     surrogates: Surrogates, draw: Draw, count: int, value: float | None = None, level: float | None = None
 ) -> Task[Significance]:
-    """Compare a value with surrogates; None takes that of the source itself, in one batch with the first ones.
+    """Compare a value with those of surrogates; None computes the value too, in one batch with the first surrogates.
 
     With a ``level`` no more surrogates are drawn than it takes to see that the p-value cannot be at most that.
     """
@@ -172,7 +172,7 @@ def _tested(value: float, null: np.ndarray) -> Significance:
 
 
 def _next_look(seen: int, count: int, allowed: int) -> int:
-    """Return after how many surrogates to look again: twice as many as seen, or as could first settle a null link."""
+    """Return the number of surrogates after which the test is checked again: about twice as many as now."""
     batches = max(1, -(-2 * (allowed + 1) // BATCH), 2 * (seen + 1) // BATCH)
     look = batches * BATCH - 1
     return count if count - look < BATCH // 2 else look  # a few more cost less than another question
@@ -224,6 +224,14 @@ def significance(
         Take the source at the lag from 1 to this with the largest value (``.lag``). Each surrogate takes its own best
         lag, with one shift for all lags, so that the p-value holds for what was chosen; the analytic p-value is
         multiplied by the number of lags.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> test = em.significance(series, "a", "b", estimator=em.Gaussian(), n_surrogates=99)
+    >>> round(test.value, 2), test.p_value, len(test.null)
+    (0.07, 0.01, 99)
     """
     whole("n_surrogates", n_surrogates)
     sources, end, rest = link(series, source, target, given)
@@ -244,7 +252,7 @@ def significance(
 
 
 def _lag_choices(transfers: Transfers, sources: Sequence[int], target: int) -> int:
-    """Return among how many sets of lags those of the sources were chosen from the data; 1 if they were given."""
+    """Return the number of sets of lags from which the sources' lags were chosen; 1 if the lags were given."""
     blocks = transfers.blocks
     if not blocks.searched:
         return 1
@@ -281,6 +289,16 @@ def te_matrix(
         0 takes the analytic p-value where the estimator has one, and none (NaN) elsewhere.
     level
         False discovery rate the q-values will be held against; too few surrogates to reach it are warned of.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.te_matrix(series, estimator=em.Gaussian(), conditional=True).te.round(2)
+         a     b     c
+    a  NaN  0.07  0.00
+    b  0.0   NaN  0.09
+    c  0.0  0.00   NaN
     """
     import pandas as pd
 
@@ -336,7 +354,7 @@ def order_statistic(null: np.ndarray, alpha: float, lower: float = 0.0) -> float
 
 
 def least_surrogates(alpha: float) -> int:
-    """Return the fewest surrogates for confidence ``alpha``: ceil(alpha / (1 - alpha)), of which the maximum counts."""
+    """Return the fewest surrogates for confidence ``alpha``: ceil(alpha / (1 - alpha)), whose maximum counts."""
     return math.ceil(round(alpha / (1 - alpha), 9)) if alpha < 1 else 1
 
 

@@ -74,11 +74,17 @@ Json = Annotated[bool, _output("--json", help="Print the result as JSON and noth
 Quiet = Annotated[bool, _output("--quiet", "-q", help="Print nothing but warnings and errors.")]
 Graph = Annotated[
     str,
-    Option("--graph", metavar='"a>b, b>c"', help="Who drives whom; a name alone is a node without links."),
+    Option(
+        "--graph",
+        metavar='"a>b, b>c"',
+        help="The graph: a>b means that a drives b; a name alone is a node without links.",
+    ),
 ]
 Given = Annotated[list[str] | None, Option("--given", metavar="C,..", help="Nodes to condition on.")]
-Source = Annotated[str, Argument(help="Node, or several with commas: their transfer together.")]
-Target = Annotated[str, Argument(help="Node that is driven.")]
+Source = Annotated[
+    str, Argument(help="Source node, or several with commas for their collective transfer entropy.")
+]
+Target = Annotated[str, Argument(help="Target node.")]
 
 
 def data() -> Group:
@@ -111,20 +117,23 @@ def data() -> Group:
             None,
         ),
         "trial": (
-            _text(_data, "--trial", "NAME", "Column that says the trial; 'none' if there is none."),
+            _text(_data, "--trial", "NAME", "Column with the number of the trial; 'none' if there is none."),
             None,
         ),
         "header": (
             Annotated[
                 bool | None,
-                _data("--header/--no-header", help="Whether line 1 holds names; seen by default."),
+                _data("--header/--no-header", help="Whether line 1 holds names; by default detected."),
             ],
             None,
         ),
         "missing": (
             Annotated[
                 missing | None,
-                _data("--missing", help="Refuse missing values (raise), or leave out what touches them."),
+                _data(
+                    "--missing",
+                    help="Refuse missing values (raise), or leave out the samples that need them (drop).",
+                ),
             ],
             None,
         ),
@@ -157,7 +166,9 @@ def preparing() -> Group:
             Annotated[
                 int | None,
                 _data(
-                    "--bins", metavar="N", help="Turn numbers into N states of equal frequency; then counted."
+                    "--bins",
+                    metavar="N",
+                    help="Turn numbers into N states of equal frequency, for the discrete estimator.",
                 ),
             ],
             None,
@@ -170,7 +181,10 @@ def estimator() -> Group:
     from enmesh.estimators import Estimator
 
     return _named(
-        "estimator", Estimator, "Estimator", "How densities are estimated; by default chosen by the data"
+        "estimator",
+        Estimator,
+        "Estimator",
+        "How transfer entropy is estimated; by default chosen from the data",
     )
 
 
@@ -178,7 +192,7 @@ def score() -> Group:
     """Return ``--score`` and the options of all scores."""
     from enmesh.scores import Score
 
-    told = "What a family is scored by; by default tea for estimators with a known null, else tee"
+    told = "Score of a node and its parents; by default tea for estimators with a known null distribution, else tee"
     seed = Annotated[int, _panel("Score")("--seed", help="Seed of everything random; 0.")]
     return {**_named("score", Score, "Score", told), **_surrogate_name(), "seed": (seed, 0)}
 
@@ -228,7 +242,9 @@ def search() -> Group:
             Annotated[
                 int | None,
                 _search(
-                    "--max-parents", metavar="N", help="Drivers of a node at most; by default by sample size."
+                    "--max-parents",
+                    metavar="N",
+                    help="Largest number of parents of a node; by default chosen from the data.",
                 ),
             ],
             None,
@@ -236,7 +252,8 @@ def search() -> Group:
         "search": (Annotated[names | None, _search("--search", help=told)], None),
         "allow_cycles": (
             Annotated[
-                bool, _search("--allow-cycles", help="Allow feedback: each node gets its best drivers.")
+                bool,
+                _search("--allow-cycles", help="Allow cycles (feedback): each node gets its best parents."),
             ],
             False,
         ),
@@ -255,7 +272,8 @@ def search() -> Group:
             Annotated[
                 bool | None,
                 _search(
-                    "--screen/--no-screen", help="Preselect candidates; by default where there are many."
+                    "--screen/--no-screen",
+                    help="Preselect candidate parents by tests; by default where there are too many.",
                 ),
             ],
             None,
@@ -270,7 +288,10 @@ def search() -> Group:
         "resume": (
             Annotated[
                 bool,
-                _search("--resume", help="Go on from run.db in the folder; without it run.db is kept aside."),
+                _search(
+                    "--resume",
+                    help="Continue the run of run.db in the folder; otherwise an old run.db is renamed.",
+                ),
             ],
             False,
         ),
@@ -381,10 +402,10 @@ def _edges(flag: str, told: str) -> Any:
 
 def words(ctx: typer.Context) -> dict[str, Any]:
     """Return what was given on the command line as plain values."""
-    return {name: _plain(value) for name, value in ctx.params.items()}
+    return {name: _as_text(value) for name, value in ctx.params.items()}
 
 
-def _plain(value: Any) -> Any:
+def _as_text(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_as_text(item) for item in value]
     return str(value) if isinstance(value, StrEnum) else value

@@ -12,6 +12,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Pasts
 from enmesh.estimators import Estimator
 from enmesh.options import brief
+from enmesh.significance import Significance
 
 SURROGATES = 199
 
@@ -27,10 +28,10 @@ def te(
 ) -> None:
     """Measure and test one transfer entropy: how much source tells of target.
 
-    Told is what helps to predict target beyond its own past. Gaussian and
-    discrete are tested by their known null distribution unless --surrogates
-    is given, the others by 199 surrogates. The corrected value is the
-    measured one less what chance gives on average.
+    It is the part of the source's past that helps to predict the target beyond
+    the target's own past. Gaussian and discrete are tested against their known
+    null distribution unless --surrogates is given, the others by 199 surrogates.
+    The corrected value is the measured one minus its mean under the null.
 
     \b
     Examples
@@ -43,9 +44,6 @@ def te(
     words = a.words(ctx)
     series = build.series(words)
     estimate, embedding, notes = _chosen(words, series)
-    asked = words["n_surrogates"] is not None or words["surrogate"] is not None
-    number = SURROGATES if words["n_surrogates"] is None else words["n_surrogates"]
-    count = number if asked or not estimate.analytic else 0
     sources, conditions = build.names([source]), build.names(given)
     test = significance(
         series,
@@ -55,33 +53,41 @@ def te(
         estimator=estimate,
         embedding=embedding,
         surrogate=build.surrogate(words),
-        n_surrogates=count,
+        n_surrogates=_surrogates(words, estimate),
         seed=words["seed"],
     )
     if json:
-        show.as_json(
-            {
-                "source": sources,
-                "target": target,
-                "given": conditions,
-                "te": test.value,
-                "p_value": test.p_value,
-                "corrected": test.corrected,
-                "surrogates": len(test.null),
-                "estimator": str(estimate),
-                "embedding": embedding.per_node(series.names),
-            }
-        )
+        about = {"source": sources, "target": target, "given": conditions, **_numbers(test)}
+        show.as_json(about | {"estimator": str(estimate), "embedding": embedding.per_node(series.names)})
         return
-    count = len(test.null)
-    how = f"{count} surrogates" if count else "chi-square"
     given_text = f" given {', '.join(conditions)}" if conditions else ""
     print(f"transfer entropy {', '.join(sources)} > {target}{given_text}")
+    _print_test(test)
+    print(f"  estimator  {brief(estimate)}{notes['estimator']}")
+    print(f"  embedding  {show.embedding(embedding, series.names)}{notes['embedding']}")
+
+
+def _surrogates(words: Mapping[str, Any], estimator: Estimator) -> int:
+    """Return the number of surrogates: as given, or none where the null distribution is known."""
+    asked = words["n_surrogates"] is not None or words["surrogate"] is not None
+    number = SURROGATES if words["n_surrogates"] is None else words["n_surrogates"]
+    return number if asked or not estimator.analytic else 0
+
+
+def _numbers(test: Significance) -> dict[str, float]:
+    return {
+        "te": test.value,
+        "p_value": test.p_value,
+        "corrected": test.corrected,
+        "surrogates": len(test.null),
+    }
+
+
+def _print_test(test: Significance) -> None:
+    how = f"{len(test.null)} surrogates" if len(test.null) else "chi-square"
     print(f"  measured   {test.value:.6f} nats ({test.value / math.log(2):.6f} bits)")
     print(f"  corrected  {test.corrected:.6f} nats ({test.corrected / math.log(2):.6f} bits)")
     print(f"  p-value    {test.p_value:.4g} ({how})")
-    print(f"  estimator  {brief(estimate)}{notes['estimator']}")
-    print(f"  embedding  {show.embedding(embedding, series.names)}{notes['embedding']}")
 
 
 def _chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Pasts, dict[str, str]]:

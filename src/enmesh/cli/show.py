@@ -5,7 +5,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
+from enmesh.options import plain
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence], title: str | None = None) -> None:
@@ -55,19 +55,7 @@ def _is_number(text):
 
 def as_json(data) -> None:
     """Print data as strict JSON: what is not a finite number becomes null."""
-    print(json.dumps(_plain(data), indent=1, allow_nan=False))
-
-
-def _plain(value):
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    print(json.dumps(plain(data), indent=1, allow_nan=False))
 
 
 def embedding(value, names: Sequence[str]) -> str:

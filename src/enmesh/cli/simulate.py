@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,10 +22,21 @@ TAKES = {
 }
 
 
-def _number(name, help):
-    return Annotated[float | None, typer.Option(name, help=help, show_default=False)]
+def numbers() -> a.Group:
+    """Return the numbers that a system may be given; None leaves them as the system has them."""
+
+    def number(flag: str, told: str) -> tuple[Any, Any]:
+        return Annotated[float | None, typer.Option(flag, help=told, show_default=False)], None
+
+    return {
+        "coupling": number("--coupling", "Strength; 0.3 for maps, 2 for flows, 0.4 for var."),
+        "noise": number("--noise", "Standard deviation of the noise on the state; 0, but 1 for var."),
+        "obs_noise": number("--obs-noise", "Standard deviation of the noise on the observation; 0."),
+        "dt": number("--dt", "Sampling step of flows; 0.05."),
+    }
 
 
+@a.takes(numbers)
 def simulate(
     ctx: typer.Context,
     system: Annotated[
@@ -34,10 +45,6 @@ def simulate(
     graph: a.Graph,
     n: Annotated[int, typer.Option("-n", help="Number of samples.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of start and noise.")] = 0,
-    coupling: _number("--coupling", "Strength; 0.3 for maps, 2 for flows, 0.4 for var.") = None,
-    noise: _number("--noise", "Standard deviation of the noise on the state; 0, but 1 for var.") = None,
-    obs_noise: _number("--obs-noise", "Standard deviation of the noise on the observation; 0.") = None,
-    dt: _number("--dt", "Sampling step of flows; 0.05.") = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="csv, npz or parquet; by default csv on stdout."),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enmesh.draw.labels import short
+from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
-LEVEL = 0.05  # q-value above which a link is drawn as doubtful
 SMALLEST_Q = 1e-3  # end of the colour scale
 SUFFIXES = (".png", ".svg", ".pdf")
 

@@ -9,6 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+LEVEL = 0.05
+"""False discovery rate that q-values are held against: a link with a larger one is doubtful."""
+
 
 class Candidate(Protocol):
     """One tested pair."""

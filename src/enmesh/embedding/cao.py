@@ -36,6 +36,13 @@ class Cao(SelfPrediction):
         E1 counts as 1 from ``1 - tolerance`` on; E2 counts as 1 within it.
     theiler
         Samples within this time of one another are not neighbours.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> flow = em.simulate.coupled_flow("a>b", n=1000, dt=0.1, seed=0)
+    >>> em.choose_embedding(flow, em.Cao(max_dim=6, max_delay=3)).per_node(flow.names)["dim"]
+    (4, 5)
     """
 
     cli_name = "cao"

@@ -80,7 +80,15 @@ def embedding_method(estimator: Estimator) -> SelfPrediction:
 
 
 def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> dict[str, EmbeddingTable]:
-    """Return the table of the criterion for every node, ``{name: EmbeddingTable}``."""
+    """Return the table of the criterion for every node, ``{name: EmbeddingTable}``.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.embedding_criteria(series, em.Ragwitz(max_dim=3, max_delay=1))["a"].best
+    (2, 1)
+    """
     method = method or Ragwitz()
     if not isinstance(method, SelfPrediction):
         raise InputError(

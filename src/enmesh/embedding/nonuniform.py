@@ -53,6 +53,14 @@ class NonUniform(EmbeddingMethod):
         Confidence level of the tests.
     surrogate, n_surrogates, seed
         How the null distribution is sampled. None takes the analytic one where the estimator has it, else 199.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b", n=500, lags=4, seed=0)
+    >>> lags = em.choose_embedding(series, em.NonUniform(max_lag=5, estimator=em.Gaussian()))
+    >>> lags.table(series.names)[0, 1]
+    (4,)
     """
 
     cli_name = "nonuniform"

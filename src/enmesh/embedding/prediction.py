@@ -3,7 +3,7 @@
 import numpy as np
 
 from enmesh.estimators.base import numeric
-from enmesh.estimators.kernel import zscore
+from enmesh.estimators.scaling import tie_noise, zscore
 
 # Breaks ties between neighbours, far below any measurement, as the KSG estimator does.
 TIE_NOISE = 1e-8
@@ -37,7 +37,7 @@ def nearest(points: np.ndarray, times: np.ndarray, k: int, theiler: int = 0) -> 
 def scaled(column: np.ndarray, index: int, name: str) -> np.ndarray:
     """Z-score a column and break its ties."""
     column = standardised(column, index, name)
-    return column + TIE_NOISE * np.random.default_rng([0x5EED, index]).standard_normal(len(column))
+    return column + tie_noise(TIE_NOISE, index, len(column))
 
 
 def standardised(column: np.ndarray, index: int, name: str) -> np.ndarray:

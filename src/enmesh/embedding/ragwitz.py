@@ -36,6 +36,13 @@ class Ragwitz(SelfPrediction):
     parsimony
         0 takes the minimum. A larger number takes the smallest kappa whose error is within that many standard
         errors of the minimum.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.choose_embedding(series, em.Ragwitz(max_dim=3, max_delay=1)).per_node(series.names)["dim"]
+    (2, 2, 3)
     """
 
     cli_name = "ragwitz"

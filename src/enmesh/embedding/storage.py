@@ -38,6 +38,13 @@ class ActiveStorage(SelfPrediction):
         over samples) of the maximum. 0 takes the maximum itself, mostly too long a past.
     surrogate, n_surrogates, seed
         How the unrelated past is made, where it is needed.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.choose_embedding(series, em.ActiveStorage(max_dim=3, max_delay=1)).dim
+    (('a', 1), ('b', 1), ('c', 1))
     """
 
     cli_name = "storage"

@@ -83,6 +83,13 @@ class Combined(Estimator):
         Two or more estimators of numbers, the one that estimates first.
     level
         Confidence level at which members are put on one scale; best the score's alpha.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.infer(series, estimator=em.Combined(), max_lag=1).parents["b"]
+    ('a',)
     """
 
     summary = "links that may be linear or not: neighbours and a line at one level"

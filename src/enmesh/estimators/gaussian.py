@@ -15,7 +15,8 @@ import numpy as np
 
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators.base import Estimator, Prepared, numeric
-from enmesh.estimators.ksg import KSG, normal_scores
+from enmesh.estimators.ksg import KSG
+from enmesh.estimators.scaling import normal_scores
 from enmesh.options import option
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
+from enmesh.estimators.scaling import zscore
 from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
 from enmesh.options import option
 
@@ -33,6 +34,14 @@ class Kernel(Estimator):
         ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
     precision, threads
         As in `KSG`.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.coupled_map("a>b", n=500, coupling=0.3, seed=0)
+    >>> te = em.te_matrix(series, estimator=em.Kernel(width=1.0)).te
+    >>> bool(te.loc["a", "b"] > te.loc["b", "a"] + 0.1)
+    True
     """
 
     cli_name = "kernel"
@@ -114,11 +123,6 @@ def _logarithms_on_device(n: int) -> Any:
     from enmesh.neighbours.cuda import whole
 
     return whole(np.log(np.maximum(1, np.arange(n + 1))))
-
-
-def zscore(column: np.ndarray) -> np.ndarray:
-    """Zero mean, unit standard deviation (ddof 1)."""
-    return (column - column.mean()) / column.std(ddof=1)
 
 
 def without_neighbours_in_time(theiler: int) -> str:

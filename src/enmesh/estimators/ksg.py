@@ -19,8 +19,9 @@ import numpy as np
 
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
-from enmesh.estimators.kernel import without_neighbours_in_time, zscore
+from enmesh.estimators.kernel import without_neighbours_in_time
 from enmesh.estimators.residuals import RESIDUALS, Residuals
+from enmesh.estimators.scaling import normal_scores, tie_noise, zscore
 from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
 from enmesh.options import option
 
@@ -63,6 +64,14 @@ class KSG(Estimator):
     threads
         Threads that share one question on the CPU; no result depends on them. `infer` has workers of its own
         (``n_jobs``).
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.coupled_map("a>b", n=500, coupling=0.3, seed=0)
+    >>> te = em.te_matrix(series, estimator=em.KSG(k=4)).te
+    >>> bool(te.loc["a", "b"] > te.loc["b", "a"] + 0.1)
+    True
     """
 
     cli_name = "ksg"
@@ -124,7 +133,7 @@ class KSG(Estimator):
             )
         scaled = normal_scores(column) if self.normalise == "rank" else zscore(column)
         if self.noise:
-            scaled = scaled + self.noise * np.random.default_rng([0x5EED, index]).standard_normal(len(scaled))
+            scaled = scaled + tie_noise(self.noise, index, len(scaled))
         return scaled
 
     def sentence(self) -> str:
@@ -155,7 +164,7 @@ class KSG(Estimator):
         n, d = x.shape
         scaled = np.column_stack([zscore(column) for column in x.T])
         if self.noise:
-            scaled += self.noise * np.random.default_rng([0x5EED, d]).standard_normal((n, d))
+            scaled += tie_noise(self.noise, d, (n, d))
         distance = cKDTree(scaled).query(scaled, k=self.k + 1, p=np.inf)[0][:, -1]
         if (distance == 0).any():
             raise InputError(
@@ -209,39 +218,6 @@ class _PreparedOnDevice(PreparedOnDevice, _PreparedKSG):
         tables = _tables_on_device(len(self.y), k, algorithm, self.z.shape[1] == 0)
         means = self._neighbours.ksg_mean(x, k, algorithm, *tables)
         return lambda: self._constant + means()
-
-
-def multi_information(x: np.ndarray, k: int = 4) -> float:
-    """Total correlation of the columns of ``x (n, m)`` by KSG algorithm 2, in nats.
-
-    psi(k) - (m-1)/k + (m-1) psi(N) - < sum_i psi(n_i) >, n_i inclusive within the rectangle of the k neighbours.
-    """
-    from scipy.spatial import cKDTree
-    from scipy.special import digamma
-
-    x = np.column_stack([zscore(column) for column in np.asarray(x, dtype=np.float64).T])
-    n, m = x.shape
-    neighbours = cKDTree(x).query(x, k=k + 1, p=np.inf)[1]
-    radius = np.abs(x[neighbours] - x[:, None, :]).max(axis=1)
-    total = digamma(k) - (m - 1) / k + (m - 1) * digamma(n)
-    for column, r in zip(x.T, radius.T):
-        ordered, r = (
-            np.sort(column),
-            r * (1 + 1e-12),
-        )  # the widest neighbour lies on the rim and must not be lost to rounding
-        inside = (
-            np.searchsorted(ordered, column + r, "right") - np.searchsorted(ordered, column - r, "left") - 1
-        )
-        total -= digamma(inside).mean()
-    return float(total)
-
-
-def normal_scores(column: np.ndarray) -> np.ndarray:
-    """Replace values by the normal quantiles of their (mean) ranks."""
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    return ndtri((rankdata(column) - 0.5) / len(column))
 
 
 @functools.lru_cache(maxsize=8)

@@ -16,7 +16,7 @@ import numpy as np
 
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators.base import Estimator, Prepared
-from enmesh.estimators.kernel import zscore
+from enmesh.estimators.scaling import zscore
 from enmesh.neighbours.tied import TiedNeighbours
 from enmesh.options import option
 

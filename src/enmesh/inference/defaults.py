@@ -263,11 +263,12 @@ def by_evidence(
 def _two_tests(
     series: Series, neighbours: KSG, seed: int, max_lag: int | None, evaluators: Evaluators, choices: Choices
 ) -> Plan:
-    """Ask every target by the linear test and by neighbours, which share the level; take what finds more.
+    """Test every target's sources linearly and by neighbours, which share the level; keep the test that suits.
 
     Neighbours are taken where a curve through the own past, or through the variables they chose, predicts the target
-    clearly better, out of sample, than a line: a line cannot condition nonlinear dynamics away. Otherwise the larger set of sources is taken
-    if it contains the other, the linear test where they are equal, and the one that predicts better if they conflict.
+    clearly better, out of sample, than a line: a line cannot condition nonlinear dynamics away. Otherwise the larger
+    set of sources is taken if it contains the other, the linear test where they are equal, and the one that predicts
+    better if they conflict.
     """
     level = round(1 - (1 - NEIGHBOUR_SHARE) * (1 - _alpha(series)), 6)
     free_level = round(1 - NEIGHBOUR_SHARE * (1 - _alpha(series)), 6)
@@ -370,7 +371,7 @@ def _prediction_errors(
 
 
 def _warn_if_not_linear(series: Series) -> None:
-    """Say where a target's next value follows better from squares and products of its own past than from a line."""
+    """Warn of targets that squares and products of their own past predict better than a linear model."""
     memory = evidence.own_memory(series)
     after, before = evidence.lagged_rows(evidence.scored(series), max(memory))
     step = max(1, len(after) // 5000)
@@ -453,7 +454,7 @@ def default_search(acyclic: bool, choices: Choices) -> Search:
 
 
 def bearable_parents(series: Series, score: Score) -> tuple[int, str]:
-    """Return how many parents of a node the samples bear, and why."""
+    """Return how many parents of a node can be estimated from the samples, and the reason."""
     parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
     found = []
     for part in dict.fromkeys(parts):

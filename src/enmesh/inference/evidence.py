@@ -7,7 +7,7 @@ the defaults turn into choices with reasons.
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.estimators.ksg import normal_scores
+from enmesh.estimators.scaling import normal_scores
 
 # Lags that are looked at at most, and samples needed for each, and for each lag of each node.
 MOST_LAGS, SAMPLES_PER_LAG, SAMPLES_PER_VARIABLE = 10, 50, 4

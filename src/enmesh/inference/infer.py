@@ -119,6 +119,14 @@ def infer(
     -------
     Network
         Every choice that was made is in its ``choices``, every hazard in its ``warnings``.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> net = em.infer(series)
+    >>> net.parents
+    {'a': (), 'b': ('a',), 'c': ('b',)}
     """
     series = series if isinstance(series, Series) else Series(series)
     if series.n_nodes < 2:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enmesh.data.table import can_be_seen, listed, visible
+from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError
+from enmesh.options import plain
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
 FORMAT = "enmesh network 1"
-# False discovery rate that q-values are held against.
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +83,18 @@ class Network:
         Pairs that were tested for dependence within one sample: two names, value, p-value, q-value.
     stability
         ``{"a>b": share}`` of bootstrap networks that have an edge, where a bootstrap was made.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> net = em.infer(series, score="tea", estimator="gaussian", max_lag=1)
+    >>> net.parents
+    {'a': (), 'b': ('a',), 'c': ('b',)}
+    >>> ("a", "b") in net, len(net)
+    (True, 2)
+    >>> net.edges[["source", "target", "lag"]].to_dict("records")
+    [{'source': 'b', 'target': 'c', 'lag': 1}, {'source': 'a', 'target': 'b', 'lag': 1}]
     """
 
     names: tuple[str, ...]
@@ -186,7 +198,7 @@ class Network:
         for row in self.edges.itertuples():
             values = {"te": row.te, "p_value": row.p_value, "q_value": row.q_value, "lag": row.lag}
             values["lags"] = " ".join(map(str, row.lags))
-            graph.add_edge(row.source, row.target, **{key: _plain(value) for key, value in values.items()})
+            graph.add_edge(row.source, row.target, **{key: plain(value) for key, value in values.items()})
         return graph
 
     def to_dbn(self) -> "nx.DiGraph":
@@ -209,7 +221,7 @@ class Network:
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the network as JSON text, and write it to ``path`` if one is given."""
         data = {"format": FORMAT, "score": self.score} | asdict(self)
-        text = json.dumps(_plain(data), indent=1, allow_nan=False)
+        text = json.dumps(plain(data), indent=1, allow_nan=False)
         if path is not None:
             Path(path).write_text(text)
         return text
@@ -324,16 +336,6 @@ def _candidate(data: Mapping[str, Any]) -> Candidate:
 
 def _number(value: Any) -> Any:
     return math.nan if value is None else value
-
-
-def _plain(value: Any) -> Any:
-    """Return strict JSON types: NumPy scalars and tuples do not survive as themselves, nor what is not finite."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list, np.ndarray)):
-        return [_plain(item) for item in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _short(source: str | Path) -> str:

@@ -4,8 +4,8 @@ Every source is tested alone, then given the strongest others, at a lenient leve
 budget of families requires; the search then finds the best graph among what is left. A parent with a
 transfer entropy T passes a test with the power of that test (chi-square with noncentrality 2 N T where the
 null is known), so the report states the smallest T that is lost with a stated small probability. What no
-pairwise test can see is a parent that says something only together with another (pure synergy); forbid
-screening where that is expected.
+pairwise test can see is a parent that is informative only together with another (pure synergy); switch
+screening off where that is expected.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ LENIENT, DEPTH = 0.2, 2
 # Probability with which a parent of the stated strength may be lost over all its tests.
 MISS = 0.01
 
-NOTE = "a parent that says something only together with another source (pure synergy) does not survive"
+NOTE = "a parent that is informative only together with another source (pure synergy) is not found"
 
 
 class Screened(NamedTuple):
@@ -89,18 +89,10 @@ def screen(
     for size in range(1, DEPTH + 1):
         sieve.given_strongest(size)
     candidates = sieve.finish()
-    report = sieve.report | {
-        "applied": True,
-        "level": level,
-        "miss": miss,
-        "detectable": sieve.detectable(miss / (1 + DEPTH)),
-        "families": [before, count_families(candidates, max_parents)],
-        "note": NOTE,
-    }
     if choices is not None:
         words = f"{before:,} families would be too many; {sieve.report['tests']:,} tests at level {level:.2g}"
         choices.add("candidates", f"at most {max(map(len, candidates), default=0)} per node", words)
-    return Screened(candidates, report)
+    return Screened(candidates, sieve.summary(miss, [before, count_families(candidates, max_parents)]))
 
 
 def count_families(candidates: Iterable[Sequence[int]], max_parents: int) -> int:
@@ -140,6 +132,12 @@ class Sieve:
             self.report["dropped_by_rank"] += len(some) - len(kept)
             chosen.append(tuple(sorted(kept)))
         return tuple(chosen)
+
+    def summary(self, miss: float, families: list[int]) -> dict:
+        """Return the report: what was tested and dropped, and the weakest parent that is kept but for ``miss``."""
+        weakest = self.detectable(miss / (1 + DEPTH))
+        told = {"applied": True, "level": self._level, "miss": miss, "detectable": weakest}
+        return self.report | told | {"families": families, "note": NOTE}
 
     def _test(self, links: Sequence[Link], dropped: str) -> None:
         """Drop all that fail at once, so that the order of tests leaves no trace; sort by strength."""

@@ -27,7 +27,7 @@ Parents = tuple[int, ...]
 
 
 class Link(NamedTuple):
-    """An edge to be tested: does the source add to what the target's own past and the given nodes say?"""
+    """An edge to be tested: does the source carry information beyond the target's own past and the given nodes?"""
 
     source: int
     target: int
@@ -106,16 +106,16 @@ class Scorer(ABC, Generic[AnyScore]):
         return self.transfers.blocks.lags(source, target)
 
     def lag_choices(self, source: int, target: int) -> int:
-        """Return among how many sets of lags those of a source were chosen from the data; 1 if they were given."""
+        """Return the number of sets of lags from which a source's lags were chosen; 1 if the lags were given."""
         searched = self.transfers.blocks.searched
         return comb(searched, len(self.lags(source, target))) if searched else 1
 
     def of_target(self, target: int) -> "Scorer[Any]":
-        """Return the scorer that a target's tests are made by: this one, unless targets have their own."""
+        """Return the scorer of a target's tests: this one, unless every target has its own."""
         return self
 
     def bounds(self, candidates: Sequence[Parents]) -> "FitBounds | None":
-        """Return what the score can be at most with the given candidates per target, where that is known."""
+        """Return upper bounds of the score with the given candidates per target, or None if none are known."""
         return None
 
     def twin(self) -> "Scorer[AnyScore]":
@@ -136,7 +136,7 @@ class PenalisedScorer(Scorer[AnyScore]):
 
     @abstractmethod
     def penalty(self, target: int, parents: Parents) -> float:
-        """Return what the set of parents must exceed."""
+        """Return the penalty of the set of parents."""
 
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         """Return fit minus penalty."""
@@ -148,9 +148,9 @@ class PenalisedScorer(Scorer[AnyScore]):
 
 
 class FitBounds:
-    """score = fit - penalty with both growing with the set: enough to leave sets out unseen.
+    """Upper bounds of score = fit - penalty, where both grow with the set of parents; they save evaluating many sets.
 
-    A set and all its supersets go when ``ceiling - penalty(set)`` is no better than what is known.
+    A set and all its supersets are left out when ``ceiling - penalty(set)`` is no better than what is known.
     """
 
     def __init__(self, scorer: PenalisedScorer[Any], candidates: Sequence[Parents]):
@@ -186,6 +186,13 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
         ``{target: parents}``, a networkx DiGraph, an edge list or ``"a>b, b>c"``; nodes not named have no parents.
     score
         Such as ``TEA(estimator=Gaussian())``; TEA is on the scale of 2 N T, TEE on that of T: never compare them.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.score(series, "a>b, b>c", em.TEA(embedding=em.Embedding())).total > 0
+    True
     """
     scorer = score.bind(series)
     families = enumerate(parent_indices(series, graph))

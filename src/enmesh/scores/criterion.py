@@ -22,6 +22,14 @@ class Criterion(Score):
     """``Criterion("bic")``, ``"aic"`` or ``"ml"``, for Gaussian and Discrete, in nats.
 
     Unlike the transfer-entropy scores an empty parent set does not score 0: it has a likelihood too.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> bic = em.Criterion("bic", embedding=em.Embedding())
+    >>> em.score(series, "a>b, b>c", bic).total > em.score(series, "a>b, a>c", bic).total
+    True
     """
 
     cli_name = "criterion"

@@ -41,6 +41,13 @@ class MIT(Score):
         Confidence level of each test.
     lag
         1 takes parents from the sample before, 0 from the same sample.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> states = em.simulate.boolean("a>b", n=300, seed=0)
+    >>> em.infer(states, score=em.MIT(alpha=0.999)).parents["b"]
+    ('a',)
     """
 
     cli_name = "mit"

@@ -28,6 +28,15 @@ class PerTarget(Score):
     ----------
     scores
         ``{target: score}`` for every node; TEA and TEE, each with its embedding.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> linear = em.TEA(embedding=em.Embedding(), alpha=0.999)
+    >>> score = em.PerTarget({name: linear for name in "abc"})
+    >>> em.infer(series, score=score).parents
+    {'a': (), 'b': ('a',), 'c': ('b',)}
     """
 
     scores: Any = ()

@@ -48,6 +48,14 @@ class TEE(Score):
         keeps spurious parents beside a strong one.
     surrogate, n_surrogates, seed
         How the null is sampled; at least alpha / (1 - alpha) surrogates, of which the maximum is then the penalty.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> score = em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(), alpha=0.95, n_surrogates=19)
+    >>> em.score(series, "a>b", score).total > 0 > em.score(series, "c>a", score).total
+    True
     """
 
     cli_name = "tee"
@@ -103,7 +111,7 @@ class _TEEScorer(Scorer[TEE]):
         self._singles: dict[Link, float] = {}
 
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
-        """Return every parent given every set of earlier ones that some order has."""
+        """Return the test of every parent given every subset of the other parents that an order can put before it."""
         if self._is_one_piece:
             return ()
         if len(parents) <= ALL_ORDERS:
@@ -116,7 +124,7 @@ class _TEEScorer(Scorer[TEE]):
         return self._strongest_first(target, parents)
 
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
-        """Return the sum of T minus the penalty, which is the sum of T_alpha in the order strongest first, or more."""
+        """Return T minus the penalty: the sum of T_alpha, strongest parent first, or a larger one of another order."""
         if not parents:
             return 0.0
         if self._is_one_piece:
@@ -143,7 +151,7 @@ class _TEEScorer(Scorer[TEE]):
         return Sampling(self.score.surrogate, max(1, self.score.n_surrogates), self.score.seed)
 
     def _collective(self, target: int, parents: Parents) -> float:
-        """T of all parents together minus the quantile of all shuffled together."""
+        """T of all parents together minus its quantile when all are resampled together."""
         if self.score.alpha == 0:
             return self.transfers.value(parents, target) - 0.0
         step = self._step(run(by_surrogates(self.transfers, parents, target, (), self._sampling)))
@@ -166,7 +174,7 @@ class _TEEScorer(Scorer[TEE]):
         return self._costs[target, parents]
 
     def _strongest_first(self, target: int, parents: Parents) -> tuple[Link, ...]:
-        """Return the tests of every parent given those that say more alone."""
+        """Return the test of every parent given the parents whose own transfer entropy is larger."""
         order = sorted(parents, key=lambda j: (-self._single(target, j), j)) if len(parents) > 1 else parents
         return tuple(Link(j, target, tuple(sorted(order[:position]))) for position, j in enumerate(order))
 

@@ -1,4 +1,4 @@
-"""Exhaustive search: score every allowed graph. For small systems, and to hold the other searches to."""
+"""Exhaustive search: score every allowed graph. For small systems, and to check the other searches."""
 
 from math import fsum
 
@@ -16,6 +16,13 @@ class Exhaustive(Search):
     """Score of every acyclic graph, or of every parent set where cycles are allowed; the best is proven.
 
     Ties go to the graph with fewer edges, then to the lexicographically first.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.infer(series, score="tea", estimator="gaussian", search=em.Exhaustive(), max_lag=1).optimal
+    True
     """
 
     cli_name = "exhaustive"

@@ -13,6 +13,13 @@ class Independent(Search):
 
     The graph may have cycles: ``Problem.acyclic`` is not looked at, and ``optimal`` means best with cycles
     allowed. Where acyclicity matters, `Exact` begins with this graph and is done if it has no cycle.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.infer(series, score="tea", estimator="gaussian", search=em.Independent(), max_lag=1).parents["c"]
+    ('b',)
     """
 
     cli_name = "independent"

@@ -27,6 +27,13 @@ class Tabu(Search):
         Steps without a new best graph after which a walk ends.
     restarts, shake
         Number of walks after the first, and of random steps before most of them, as in `HillClimb`.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.infer(series, score="tea", estimator="gaussian", search=em.Tabu(), max_lag=1).parents["c"]
+    ('b',)
     """
 
     cli_name = "tabu"

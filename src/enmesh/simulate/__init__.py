@@ -3,6 +3,10 @@
 ``coupled_map``, ``coupled_flow`` and ``var`` simulate in one call; ``map_system``, ``flow_system`` and
 ``var_system`` return the `GraphDynamicalSystem` behind them, whose parts can be exchanged. ``boolean`` and
 ``markov`` make discrete data; ``random_dag`` draws a graph.
+
+>>> import enmesh as em
+>>> em.simulate.coupled_map("a>b, b>c", n=500, map="logistic", coupling=0.3, seed=0).truth
+{'a': (), 'b': ('a',), 'c': ('b',)}
 """
 
 from enmesh.simulate.discrete import boolean, markov

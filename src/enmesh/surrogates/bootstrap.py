@@ -15,6 +15,13 @@ class Bootstrap(Surrogate):
 
     Continuous vectors are smoothed: each is drawn from the cube that reaches to its nearest neighbour. Bare repeats
     would be structure to an estimator that looks at neighbours, and its null would not be that of the data.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.significance(series, "a", "b", estimator=em.Gaussian(), surrogate=em.Bootstrap(), n_surrogates=99).p_value
+    0.01
     """
 
     cli_name = "bootstrap"

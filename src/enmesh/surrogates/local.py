@@ -25,6 +25,14 @@ class LocalPermute(Surrogate):
     ----------
     neighbours
         Number of nearest samples in z to choose from.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> test = em.significance(series, "a", "c", given="b", estimator=em.Gaussian(), surrogate=em.LocalPermute())
+    >>> test.p_value > 0.05
+    True
     """
 
     cli_name = "local"

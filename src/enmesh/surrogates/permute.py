@@ -9,7 +9,15 @@ from enmesh.surrogates.random_words import random_orders, random_words
 
 @option
 class Permute(Surrogate):
-    """Shuffle the source's vectors over all samples (the paper's permutation). Autocorrelation inflates its errors."""
+    """Shuffle the source's vectors over all samples (the paper's permutation). Autocorrelation inflates its errors.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> em.significance(series, "a", "b", estimator=em.Gaussian(), surrogate=em.Permute(), n_surrogates=99).p_value
+    0.01
+    """
 
     cli_name = "permute"
     summary = "The paper's permutation; for series without memory."

@@ -26,6 +26,14 @@ class CircularShift(Surrogate):
     ----------
     min_shift
         Smallest shift in samples; by default the embedding's span plus the source's decorrelation time.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
+    >>> shifts = em.CircularShift(min_shift=20)
+    >>> em.significance(series, "a", "b", estimator=em.Gaussian(), surrogate=shifts, n_surrogates=99).p_value
+    0.01
     """
 
     cli_name = "shift"

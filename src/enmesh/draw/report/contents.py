@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from enmesh.draw.arrows import THIN, lag_tags, lags_of, links_of, thickest
-from enmesh.draw.ink import LEVEL
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order, is_error
 from enmesh.draw.report.words import recording
 from enmesh.draw.shapes import Edge
-from enmesh.draw.subject import Candidate, Network
+from enmesh.draw.subject import LEVEL, Candidate, Network
 
 MOST_BINS = 24
 MOST_POINTS = 360  # of a preview

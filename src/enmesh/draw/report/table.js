@@ -61,7 +61,7 @@ function row(link) {
   const size = make('span', { class: 'size' }), dot = make('span', { class: isSure(link) ? 'dot sure' : 'dot' });
   size.style.width = `${4 * Math.max(link.te ?? 0, 0) / strongest}rem`;
   size.style.color = dot.style.color = colour(link.q);
-  dot.title = isSure(link) ? 'q up to 0.05' : 'q above 0.05';
+  dot.title = `q ${isSure(link) ? 'up to' : 'above'} ${data.level}`;
   cells[2].prepend(size);
   cells[4].prepend(dot);
   const line = make('tr', { class: link.selected ? '' : 'unselected', 'data-link': `${link.source} ${link.target}` }, ...cells);

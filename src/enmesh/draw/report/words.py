@@ -3,16 +3,15 @@
 import math
 from pathlib import PurePath
 
-from enmesh.draw.ink import LEVEL
-from enmesh.draw.subject import Network
+from enmesh.draw.subject import LEVEL, Network
 
 MEANS = (
     "An arrow from a to b: the past of a helps to predict the next value of b, beyond what the past of b "
     "itself and of all other drivers of b already tell.",
     "The transfer entropy (TE) is the size of that help, in nats per sample, averaged over the recording.",
     "The p-value is the chance of a value so large without the link. The q-value corrects it for the number "
-    "of pairs that were tested: of the links with q ≤ 0.05, at most about one in twenty is expected to be "
-    "false.",
+    f"of pairs that were tested: of the links with q ≤ {LEVEL}, at most about one in {round(1 / LEVEL)} is "
+    "expected to be false.",
 )
 MEANS_NOT = (
     "It does not prove a cause. A common driver that was not recorded can draw an arrow between two nodes "
@@ -82,7 +81,7 @@ def notes(network: Network) -> tuple[str, ...]:
 
 
 def sure_links(network: Network) -> int:
-    """Return the number of links with a q-value up to 0.05."""
+    """Return the number of links with a q-value up to `LEVEL`."""
     return sum(c.selected and c.q_value <= LEVEL for c in network.candidates)
 
 
@@ -106,8 +105,8 @@ def _sureness(network: Network) -> str:
         return ""
     sure = sure_links(network)
     if sure == found:
-        return "Every link has q ≤ 0.05." if found > 1 else "The link has q ≤ 0.05."
-    return f"{sure} of the {found} {'has' if sure == 1 else 'have'} q ≤ 0.05; doubtful links are dashed."
+        return f"Every link has q ≤ {LEVEL}." if found > 1 else f"The link has q ≤ {LEVEL}."
+    return f"{sure} of the {found} {'has' if sure == 1 else 'have'} q ≤ {LEVEL}; doubtful links are dashed."
 
 
 def _acyclicity(network: Network) -> str:

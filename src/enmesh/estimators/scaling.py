@@ -1,0 +1,21 @@
+"""How columns are put on one scale, and how equal values are told apart."""
+
+import numpy as np
+
+
+def zscore(column: np.ndarray) -> np.ndarray:
+    """Return a column with mean 0 and standard deviation 1 (ddof 1)."""
+    return (column - column.mean()) / column.std(ddof=1)
+
+
+def normal_scores(column: np.ndarray) -> np.ndarray:
+    """Replace values by the normal quantiles of their (mean) ranks."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    return ndtri((rankdata(column) - 0.5) / len(column))
+
+
+def tie_noise(amplitude: float, index: int, shape: int | tuple[int, ...]) -> np.ndarray:
+    """Return normal noise that breaks ties: the same for the same index (of a column) in every run."""
+    return amplitude * np.random.default_rng([0x5EED, index]).standard_normal(shape)
