@@ -459,3 +459,19 @@ def pattern(parents):
     skeleton = {frozenset((s, t)) for t, sources in enumerate(parents) for s in sources}
     heads = {(t, pair) for t, sources in enumerate(parents) for pair in combinations(sources, 2)}
     return frozenset(skeleton), frozenset(heads)
+
+
+# --- lags ------------------------------------------------------------------------------------------------------
+
+
+def lag_profile(values, source, target, max_lag, cmi, orders=()):
+    """T at every lag on the window that reaches ``max_lag`` back, and of the source's rows in other orders."""
+    times = range(max_lag, len(values))
+    y = np.array([[values[t, target]] for t in times])
+    own = np.array([[values[t - 1, target]] for t in times])
+    lagged = [np.array([[values[t - lag, source]] for t in times]) for lag in range(1, max_lag + 1)]
+
+    def curve(order):
+        return [cmi(x[order], y, own) for x in lagged]
+
+    return np.array(curve(np.arange(len(y)))), np.array([curve(order) for order in orders])

@@ -18,6 +18,7 @@ from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, 
 from enmesh.inference.diagnostics import diagnose
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
+from enmesh.lag_profile import lag_profile
 from enmesh.measures import (
     active_information,
     cmi,
@@ -81,6 +82,7 @@ __all__ = [
     "infer",
     "kl_divergence",
     "kl_floor",
+    "lag_profile",
     "log_likelihood",
     "read",
     "score",

@@ -17,8 +17,6 @@ from itertools import groupby
 from math import comb
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from enmesh.data.series import Series
 from enmesh.embedding.base import EmbeddingMethod
 from enmesh.embedding.lagged import Lagged, Lags
@@ -166,7 +164,7 @@ class Race:
         candidates = [v for j in racing for v in self.transfers.blocks.choices(j) if v not in chosen]
         if not candidates:
             return None, {}
-        values = dict(zip(candidates, self._values(candidates, y, chosen)))
+        values = dict(zip(candidates, self.transfers.each(candidates, y, chosen)))
         leaders = {
             node: max(group, key=lambda v: (values[v], -v.lag))
             for node, group in ((n, list(g)) for n, g in groupby(candidates, key=lambda v: v.node))
@@ -175,12 +173,6 @@ class Race:
         best |= {node: leader.lag for node, leader in leaders.items() if node not in taken}
         leader = max(leaders.values(), key=lambda v: (values[v], -v.node))
         return leader, {v: value for v, value in values.items() if v.node == leader.node}
-
-    def _values(self, candidates: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> np.ndarray:
-        """Return I(x ; y | z) of every candidate x: one batch on one prepared (y, z)."""
-        if self.transfers.joint is not None:
-            return np.array([self.transfers.cmi([x], y, z) for x in candidates])
-        return self.transfers.prepared(y, z).cmi(self.transfers.blocks.take(candidates).T[:, :, None])
 
     def _test(
         self, node: int, y: Lagged, z: Sequence[Lagged], values: dict[Lagged, float]

@@ -6,6 +6,7 @@ batch of them. Symmetric in x and y by definition, so the side that stays the sa
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,6 +49,10 @@ class Prepared(ABC):
         the other; otherwise at all of them.
         """
         return Surrogates(self, x, draw, stream, choose)
+
+    def each(self, x: np.ndarray) -> np.ndarray:
+        """Return I(x' ; y | z) of each column x' of ``x (..., n, d)``, ``(..., d)``, all in one batch."""
+        return self.cmi(np.swapaxes(x, -1, -2)[..., None])
 
     def best(self, x: np.ndarray, choose: int) -> np.ndarray:
         """Return the largest I(x' ; y | z) of each ``x (batch, n, d)``, x' being ``choose`` of its columns.
@@ -93,6 +98,12 @@ class Surrogates:
         """
         return lambda: self._answers(first, count, itself)
 
+    def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
+        """Ask about each column of the same surrogates alone; answers ``(count, d)``, that of x first if ``itself``."""
+        own = [self._x[None]] if itself else []
+        drawn = chain(own, batches(self._draw, self._x, self._stream, count, first))
+        return lambda: np.concatenate([self._prepared.each(batch) for batch in drawn])
+
     def _answers(self, first: int, count: int, itself: bool) -> np.ndarray:
         drawn = batches(self._draw, self._x, self._stream, count, first)
         values = [self._value(batch) for batch in drawn]
@@ -134,8 +145,13 @@ class SurrogatesOnDevice(Surrogates):
         """Launch; waiting fetches the answers. With ``choose`` all columns of all surrogates go in one launch."""
         if not self._choose:
             return self._prepared._asked(self._resampled.some(first, count, itself))
+        answers = self.ask_each(first, count, itself)
+        return lambda: answers().max(axis=1)
+
+    def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
+        """Launch all columns of all surrogates at once; waiting fetches the answers."""
         answers = self._prepared._asked(self._resampled.each_column(first, count, itself))
-        return lambda: answers().reshape(count + itself, -1).max(axis=1)
+        return lambda: answers().reshape(count + itself, -1)
 
 
 class Estimator(Method, ABC):
