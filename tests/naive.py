@@ -409,6 +409,15 @@ def ragwitz_error(x, dim, delay, span, k, theiler=0):
     return float(np.mean(errors))
 
 
+def small_tse(x, max_window, k, theiler=0):
+    """Description length of windows 1 .. max_window of a z-scored series."""
+    lengths = []
+    for w in range(1, max_window + 1):
+        error = ragwitz_error(x, w, 1, max_window, k, theiler)
+        lengths.append((len(x) - w) / 2 * log(error) + w)
+    return np.array(lengths)
+
+
 def cao(x, max_dim, delay):
     """E1 and E2 of Cao (1997) of one series ``x (n,)`` without equal points."""
     count = len(x) - (max_dim + 1) * delay

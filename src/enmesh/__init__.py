@@ -12,6 +12,7 @@ from enmesh.embedding.cao import Cao
 from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedding_notes
 from enmesh.embedding.nonuniform import NonUniform
 from enmesh.embedding.ragwitz import Ragwitz
+from enmesh.embedding.small_tse import SmallTse
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal
@@ -71,6 +72,7 @@ __all__ = [
     "Permute",
     "Ragwitz",
     "Series",
+    "SmallTse",
     "Tabu",
     "active_information",
     "choose_embedding",
