@@ -42,10 +42,7 @@ def te(
 
     words = a.words(ctx)
     series = build.series(words)
-    estimate, embedding, notes = _chosen(words, series)
-    asked = words["n_surrogates"] is not None or words["surrogate"] is not None
-    number = SURROGATES if words["n_surrogates"] is None else words["n_surrogates"]
-    count = number if asked or not estimate.analytic else 0
+    estimate, embedding, notes = chosen(words, series)
     sources, conditions = build.names([source]), build.names(given)
     test = significance(
         series,
@@ -55,7 +52,7 @@ def te(
         estimator=estimate,
         embedding=embedding,
         surrogate=build.surrogate(words),
-        n_surrogates=count,
+        n_surrogates=surrogates_asked(words, estimate),
         seed=words["seed"],
     )
     if json:
@@ -84,7 +81,14 @@ def te(
     print(f"  embedding  {show.embedding(embedding, series.names)}{notes['embedding']}")
 
 
-def _chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Pasts, dict[str, str]]:
+def surrogates_asked(words: Mapping[str, Any], estimate: Estimator) -> int:
+    """Return the number of surrogates: as asked, or 199 where the estimator's null distribution is not known."""
+    if words["n_surrogates"] is not None:
+        return int(words["n_surrogates"])
+    return SURROGATES if words["surrogate"] is not None or not estimate.analytic else 0
+
+
+def chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Pasts, dict[str, str]]:
     """Return estimator and embedding, and why, where they were chosen from the data."""
     from enmesh.embedding.choose import choose_embedding, embedding_method
     from enmesh.inference.defaults import Choices, default_estimator
@@ -107,7 +111,8 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
 
     ragwitz: smallest error of predicting the next value; storage: largest
     active information storage; cao: smallest dimension in which neighbours
-    stay neighbours.
+    stay neighbours; small-tse: window of smallest description length. Each
+    takes the shortest past that is as good as the best.
 
     \b
     Examples
