@@ -1,5 +1,7 @@
 """The profile over lags: against plain loops, its test as the choice was made, recordings with known delays."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -152,3 +154,13 @@ def test_a_combined_test_of_the_best_lag_names_the_lag():
     test = em.significance(delayed(), "a", "b", max_lag=5, estimator=em.Combined(), n_surrogates=39)
     assert test.lag == 4
     assert test.p_value == 1 / 40
+
+
+def test_too_many_lags_for_one_short_series_are_warned_of():
+    with pytest.warns(em.HazardWarning, match="20 lags and .* p-values under 0.08.* may be too small"):
+        em.significance(delayed(300), "a", "b", max_lag=20, estimator=em.Gaussian())
+    trials = em.Series([delayed(150, seed=s).values for s in range(3)], names="abc")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        em.significance(trials, "a", "b", max_lag=20, estimator=em.Gaussian())
+        em.significance(delayed(1000), "a", "b", max_lag=5, estimator=em.Gaussian())

@@ -92,6 +92,9 @@ def _distinct(draw: Draw, count: int) -> int:
 BATCH = 32
 FIRST_LOOK = BATCH - 1
 
+# p-values down to this should hold; where shifts that share lags make them unsure, it is said.
+UNSURE = 0.01
+
 
 def by_surrogates(
     transfers: Transfers,
@@ -183,7 +186,23 @@ def _of_lags(
     stream = stream_of(sampling.seed, y.node, (choices[0].node,))
     prepared = transfers.prepared(y, z)
     surrogates = prepared.surrogates(transfers.blocks.take(choices), draw, stream, choose=1)
-    return surrogates, _distinct(draw, sampling.count)
+    count = _distinct(draw, sampling.count)
+    _warn_of_shared_lags(draw, len(choices), count)
+    return surrogates, count
+
+
+def _warn_of_shared_lags(draw: Draw, lags: int, count: int) -> None:
+    """Warn where p-values are less sure than they look: shifts of one trial nearer than the lags share most of them.
+
+    Of a series of n samples there are about n / lags shifts that share none, so that chance alone gives the largest of
+    all values to one lag or another of the source in a share lags / n of cases.
+    """
+    distinct = getattr(draw, "distinct", None)
+    if distinct is not None and lags > 1 and lags / distinct > max(UNSURE, 1 / (1 + count)):
+        hazard(
+            f"{lags} lags and {distinct} different shifts: shifts that share lags are alike, and p-values under "
+            f"{lags / distinct:.2g} may be too small; use a smaller max_lag, a longer series or several trials"
+        )
 
 
 def best_lag(

@@ -59,21 +59,20 @@ class Prepared(ABC):
 
         Columns are chosen one after the other, each time the one with which the chosen ones say most.
         """
-        batch, n, d = x.shape
-        chosen = np.empty((batch, 0), np.intp)
+        columns = np.swapaxes(x, 1, 2)
+        batch, d, n = columns.shape
+        chosen, free = np.empty((batch, 0), np.intp), np.tile(np.arange(d), (batch, 1))
         values = np.zeros(batch)
         for size in range(1, choose + 1):
-            trial = np.empty((batch, d, n, size), x.dtype)
-            trial[..., 0] = np.swapaxes(x, 1, 2)
-            for position in range(chosen.shape[1]):
-                trial[..., position + 1] = np.take_along_axis(x, chosen[:, None, position : position + 1], 2)[
-                    :, None, :, 0
-                ]
+            trial = np.empty((batch, free.shape[1], n, size), x.dtype)
+            trial[..., 0] = np.take_along_axis(columns, free[:, :, None], 1)
+            for position in range(size - 1):
+                trial[..., position + 1] = np.take_along_axis(columns, chosen[:, position, None, None], 1)
             found = self.cmi(trial)
-            np.put_along_axis(found, chosen, -np.inf, axis=1)
-            column = found.argmax(axis=1)[:, None]
-            values = np.take_along_axis(found, column, 1)[:, 0]
-            chosen = np.concatenate([chosen, column], axis=1)
+            place = found.argmax(axis=1)[:, None]
+            values = np.take_along_axis(found, place, 1)[:, 0]
+            chosen = np.concatenate([chosen, np.take_along_axis(free, place, 1)], axis=1)
+            free = free[np.arange(free.shape[1]) != place].reshape(batch, -1)
         return values
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
