@@ -86,7 +86,7 @@ class LagProfile:
         title, p_value = f"{self.source} → {self.target}{given}", self.p_value if len(self.null) else None
         if p_value is None:
             title += f"; p = {self.p_value:.2g} (chi-square, times {len(self.lags)} lags)"
-        drawn = {"low": self.low, "high": self.high, "best": self.best, "p_value": p_value}
+        drawn: dict[str, Any] = {"low": self.low, "high": self.high, "best": self.best, "p_value": p_value}
         return curves.lag_profile(self.lags, self.te, **(drawn | {"title": title, "path": path} | options))
 
     def __repr__(self) -> str:

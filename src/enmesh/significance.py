@@ -60,7 +60,7 @@ class Significance:
             raise InputError("an analytic test has no surrogate values; ask with n_surrogates=199")
         return order_statistic(self.null, alpha)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"
         shown = f"value={self.value:.6g}, p_value={self.p_value:.4g}, corrected={self.corrected:.6g}"
         return f"Significance({shown}, {tested})"

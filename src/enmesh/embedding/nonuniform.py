@@ -11,11 +11,11 @@ its drivers left in it, and hide them.)
 After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011), and Wollstadt et al., J. Open Source Softw. 4, 1081 (2019).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from itertools import groupby
 from math import comb
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from enmesh.data.series import Series
 from enmesh.embedding.base import EmbeddingMethod
@@ -124,6 +124,7 @@ class Race:
         self._most = 1 + method.estimator.bearable_parents(blocks.n, [1], states)[0]
         self._sampling = Sampling(method.surrogate, method.count, method.seed)
         self._level = 1 - method.alpha
+        self._tested: dict[object, Significance] = {}
 
     def past(self, target: int) -> Past:
         """Choose the lagged variables of one target."""
@@ -151,7 +152,7 @@ class Race:
         import copy
 
         twin = copy.copy(self)
-        twin.transfers = self.transfers.twin()
+        twin.transfers, twin._tested = self.transfers.twin(), {}
         return twin
 
     def _leader(
@@ -187,15 +188,21 @@ class Race:
     def _sampled(
         self, node: int, y: Lagged, z: Sequence[Lagged], free: Sequence[Lagged], choose: int, value: float
     ) -> Task[Significance]:
+        """Test ``choose`` lags of a node; a source chosen last is asked about once, though it is tested twice."""
+        question = y, tuple(z), tuple(free), choose
+        if question in self._tested:
+            return self._tested[question]
         transfers = self.transfers
         draw = transfers.draw(self._sampling.surrogate, free, y, z)
         stream = stream_of(self._sampling.seed, y.node, (node,))
         surrogates = transfers.prepared(y, z).surrogates(
             transfers.blocks.take(free), draw, stream, choose=choose
         )
-        return (yield from sampled(surrogates, draw, self._sampling.count, value, self._level))
+        test = yield from sampled(surrogates, draw, self._sampling.count, value, self._level)
+        self._tested[question] = test
+        return test
 
-    def _pruned(self, y: Lagged, chosen: list[Lagged]) -> Iterator[Any]:
+    def _pruned(self, y: Lagged, chosen: list[Lagged]) -> Task[list[Lagged]]:
         """Drop the weakest source that fails a test of all its lags given the rest, until none fails."""
         while True:
             sources = sorted({variable.node for variable in chosen} - {y.node})
