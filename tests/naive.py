@@ -409,6 +409,15 @@ def ragwitz_error(x, dim, delay, span, k, theiler=0):
     return float(np.mean(errors))
 
 
+def small_tse(x, max_window, k, theiler=0):
+    """Description length of windows 1 .. max_window of a z-scored series."""
+    lengths = []
+    for w in range(1, max_window + 1):
+        error = ragwitz_error(x, w, 1, max_window, k, theiler)
+        lengths.append((len(x) - w) / 2 * log(error) + w)
+    return np.array(lengths)
+
+
 def cao(x, max_dim, delay):
     """E1 and E2 of Cao (1997) of one series ``x (n,)`` without equal points."""
     count = len(x) - (max_dim + 1) * delay
@@ -485,3 +494,19 @@ def multi_information(x, k=4):
         )
         total -= digamma(inside).mean()
     return float(total)
+
+
+# --- lags ------------------------------------------------------------------------------------------------------
+
+
+def lag_profile(values, source, target, max_lag, cmi, orders=()):
+    """T at every lag on the window that reaches ``max_lag`` back, and of the source's rows in other orders."""
+    times = range(max_lag, len(values))
+    y = np.array([[values[t, target]] for t in times])
+    own = np.array([[values[t - 1, target]] for t in times])
+    lagged = [np.array([[values[t - lag, source]] for t in times]) for lag in range(1, max_lag + 1)]
+
+    def curve(order):
+        return [cmi(x[order], y, own) for x in lagged]
+
+    return np.array(curve(np.arange(len(y)))), np.array([curve(order) for order in orders])

@@ -28,6 +28,51 @@ def test_and_so_it_is_with_fewer_surrogates_and_other_seeds(estimator, repeats, 
     assert_as_often_as_asked(make_score, n, repeats, first_seed=0)
 
 
+@pytest.mark.parametrize(
+    ("name", "max_lag", "n", "repeats"),
+    [
+        ("TEE sequential, Gaussian", 5, 300, 600),
+        ("TEE sequential, Gaussian", 20, 1000, 300),
+        ("TEE sequential, KSG", 5, 300, 150),
+    ],
+)
+def test_and_so_it_is_where_lags_are_searched(name, max_lag, n, repeats):
+    """Given some N / L independent shifts for every level: 300 samples and 20 lags are too few for .01."""
+    assert_as_often_as_asked(calibration.SCORES[name][0], n, repeats, max_lag=max_lag)
+
+
+@pytest.mark.parametrize("max_lag", [5, 20])
+def test_the_divided_level_keeps_it_no_more_often(max_lag):
+    rates = calibration.rates_kept(
+        calibration.SCORES["TEA sum, Gaussian"][0], 300, 2000, n_jobs=1, max_lag=max_lag
+    )
+    for alpha, (rate, error) in zip(calibration.ALPHAS, rates):
+        assert rate <= 1 - alpha + 2 * error
+    assert rates[0][0] > 0.02  # conservative, not dead
+
+
+@pytest.mark.parametrize("given", [(), "c"])
+@pytest.mark.parametrize("max_lag", calibration.LAGS)
+@pytest.mark.parametrize(
+    ("name", "repeats"), [("Gaussian, shifts", 400), ("Discrete, shifts", 400), ("KSG, shifts", 150)]
+)
+def test_p_values_of_the_best_of_several_lags_are_uniform(name, repeats, max_lag, given):
+    from scipy.stats import kstest
+
+    p_values = calibration.best_lag_p_values(name, max_lag, given, repeats, 1, count=39)
+    assert kstest(p_values, "uniform").pvalue > 0.001
+    assert 0.1 - 4 * np.sqrt(0.09 / repeats) < (p_values <= 0.1).mean() < 0.1 + 4 * np.sqrt(0.09 / repeats)
+
+
+@pytest.mark.parametrize("max_lag", calibration.LAGS)
+@pytest.mark.parametrize("name", ["Gaussian, chi-square", "Discrete, chi-square"])
+def test_p_values_of_the_divided_level_are_never_too_small(name, max_lag):
+    p_values = calibration.best_lag_p_values(name, max_lag, (), 1000, 1)
+    for level in (0.1, 0.05, 0.01):
+        assert (p_values <= level).mean() <= level + 3 * np.sqrt(level * (1 - level) / 1000)
+    assert (p_values <= 0.1).mean() > 0.02
+
+
 @pytest.mark.parametrize("name", ["TEA collective, Gaussian", "TEE collective, Gaussian"])
 def test_the_collective_forms_keep_it_too_often(name):
     rate, error = calibration.rates_kept(calibration.SCORES[name][0], 300, 300, n_jobs=1)[-1]

@@ -146,6 +146,13 @@ BAD = {
     "embed data.csv --max-dim 0": "max_dim=0 is not possible",
     "embed data.csv --method cao --estimator ksg": "--estimator has no effect on --method cao",
     "embed short.csv": "too few samples",
+    "embed data.csv --method small-tse --max-dim 3": "--max-dim has no effect on the method small-tse",
+    "lags data.csv a b --max-lag 0": "max_lag=0 is not possible",
+    "lags data.csv a,b c": "there is no node",
+    "simulate var --graph a>b --lags a:b=x": "--lags a:b=x cannot be read",
+    "simulate var --graph a>b --lags ab=2": "--lags ab is not an edge",
+    "simulate var --graph a>b --lags a:c=2": "the links are a>b",
+    "simulate markov --graph a>b --lags 2": "--lags has no effect on the system markov",
     "score data.csv": "Missing option '--graph'",
     "score data.csv --graph a>z": "the graph names z",
     "score data.csv --graph a>>b": "cannot read",
@@ -376,9 +383,40 @@ def test_te_chooses_what_is_not_given(run):
     assert "(chosen by ActiveStorage)" in out
 
 
+def test_lags(run):
+    code, out, _ = run("simulate var --graph 'a>b, c' --lags a:b=3 -n 300 --out delayed.csv")
+    assert code == 0
+    assert "links: a>b (lag 3)" in out
+    line = "lags delayed.csv a b --max-lag 5 --given c --estimator gaussian --dim 1"
+    code, out, _ = run(f"{line} --out lags.png")
+    assert code == 0
+    assert "best lag   3, p-value" in out
+    assert "* best" in out
+    assert Path("lags.png").stat().st_size > 5000
+    told = json.loads(run(f"{line} --surrogates 39 --seed 4 --json")[1])
+    mine = em.lag_profile(
+        read("delayed.csv"), "a", "b", max_lag=5, given="c", estimator=em.Gaussian(), n_surrogates=39, seed=4
+    )
+    assert told["te"] == mine.te.tolist()
+    assert told["high"] == mine.high.tolist()
+    assert (told["best"], told["p_value"], told["surrogates"]) == (3, mine.p_value, 39)
+
+
+def test_simulated_lags_are_told(run):
+    code, out, _ = run("simulate logistic --graph 'a>b, b>c' --lags 2 -n 50 --json")
+    assert code == 0
+    assert json.loads(out)["lags"] == {"a:b": [2], "b:c": [2]}
+
+
 @pytest.mark.parametrize(
     "options",
-    ["", "--method ragwitz --max-dim 3 --max-delay 2", "--method storage", "--method cao --max-dim 4"],
+    [
+        "",
+        "--method small-tse --max-window 4",
+        "--method ragwitz --max-dim 3 --max-delay 2",
+        "--method storage",
+        "--method cao --max-dim 4",
+    ],
 )
 def test_embed(run, options):
     code, out, _ = run(f"embed data.csv {options} --json")
@@ -461,7 +499,7 @@ def test_demo_finds_its_network(run, folder, monkeypatch, surrogates):
 
 
 @pytest.mark.parametrize(
-    "command", ["", "demo", "infer", "te", "embed", "score", "simulate", "reproduce", "runs"]
+    "command", ["", "demo", "infer", "te", "lags", "warm", "embed", "score", "simulate", "reproduce", "runs"]
 )
 def test_help_has_examples(run, command):
     code, out, err = run(f"{command} --help")

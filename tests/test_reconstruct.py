@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh import ActiveStorage, Cao, Ragwitz, simulate
+from enmesh import ActiveStorage, Cao, Ragwitz, SmallTse, simulate
 from enmesh.embedding.base import chosen_embedding
 from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedding_notes
 from enmesh.embedding.prediction import nearest
@@ -32,7 +32,7 @@ def zscore(x):
 @pytest.mark.parametrize("theiler", [0, 3])
 def test_ragwitz_equals_the_plain_loop(theiler):
     series = simulate.coupled_flow("a>b", 90, dt=0.1)
-    tables = embedding_criteria(series, Ragwitz(max_dim=3, max_delay=2, k=3, theiler=theiler))
+    tables = embedding_criteria(series, Ragwitz(max_dim=3, max_delay=2, k=3, theiler=theiler, parsimony=0))
     for i, name in enumerate(series.names):
         x = zscore(series.values[:, i])
         loop = [[naive.ragwitz_error(x, dim, delay, 5, 3, theiler) for delay in (1, 2)] for dim in (1, 2, 3)]
@@ -45,7 +45,9 @@ def test_ragwitz_chooses_as_jidt_on_the_santa_fe_stretch(shared_data):
     path = shared_data / "sfi_heart_breath" / "schreiber_2350_3550.csv"
     recording = np.loadtxt(path, delimiter=",", skiprows=1)
     series = em.Series(recording[:, :2], names=["heart", "breath"])
-    tables = embedding_criteria(series, Ragwitz(max_dim=6, max_delay=4, k=4))
+    tables = embedding_criteria(
+        series, Ragwitz(max_dim=6, max_delay=4, k=4, parsimony=0)
+    )  # JIDT takes the least
     assert {name: table.best for name, table in tables.items()} == {"heart": (2, 1), "breath": (5, 1)}
 
 
@@ -56,7 +58,7 @@ def test_ragwitz_finds_the_state_of_known_maps():
 
 def test_parsimony_takes_the_smaller_of_two_equals():
     series = autoregression(0.6)
-    least = embedding_criteria(series, Ragwitz(max_delay=1, k=20))["a"]
+    least = embedding_criteria(series, Ragwitz(max_delay=1, k=20, parsimony=0))["a"]
     small = embedding_criteria(series, Ragwitz(max_delay=1, k=20, parsimony=2.0))["a"]
     assert small.values == least.values
     assert small.best[0] <= least.best[0]
@@ -119,7 +121,7 @@ def test_active_storage_with_neighbours_finds_the_lag_that_matters():
 
 def test_cao_equals_the_plain_loop():
     series = simulate.coupled_map({"a": []}, 150, map="henon")
-    table = embedding_criteria(series, Cao(max_dim=3, delay=2))["a"]
+    table = embedding_criteria(series, Cao(max_dim=3, delay=2, theiler=0))["a"]
     e1, e2 = naive.cao(zscore(series.values[:, 0]), 3, 2)
     np.testing.assert_allclose(np.array(table.values)[:, 0], e1, rtol=1e-6)
     np.testing.assert_allclose(table.further["e2"], e2, rtol=1e-6)
@@ -145,6 +147,85 @@ def test_cao_refuses_repeated_values():
     values = np.tile([0.0, 1.0, 0.5], 200)[:, None]
     with pytest.raises(em.InputError, match="Cao needs continuous data"):
         embedding_criteria(em.Series(values, names=["a"]), Cao(delay=1))
+
+
+def test_cao_takes_no_more_than_the_last_value_of_a_first_order_process():
+    noisy = embedding_criteria(simulate.coupled_map({"a": []}, 1000, noise=0.01), Cao())["a"]
+    assert noisy.values[0][0] < 0.5  # E1 alone would take more
+    assert min(noisy.further["e2"]) > 1
+    assert noisy.best[0] == 1
+
+
+# --- Small and Tse
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theiler", [0, 3])
+def test_small_tse_equals_the_plain_loop(theiler):
+    series = simulate.coupled_map({"a": []}, 120, map="henon")
+    method = SmallTse(max_window=4, k=3, theiler=theiler, parsimony=0)
+    table = embedding_criteria(series, method)["a"]
+    loop = naive.small_tse(zscore(series.values[:, 0]), 4, 3, theiler)
+    np.testing.assert_allclose(np.array(table.values)[:, 0], loop, rtol=1e-5)
+    assert table.best == (1 + loop.argmin(), 1)
+    assert table.delays == (1,)
+
+
+KNOWN_WINDOWS = {
+    "henon": (lambda seed: simulate.coupled_map({"a": []}, 1000, map="henon", seed=seed), 2),
+    "ar2": (lambda seed: autoregression(0.6, -0.5, n=1000, seed=seed), 2),
+    "weak-ar2": (lambda seed: autoregression(0.5, 0.3, n=1000, seed=seed), 2),
+    "ar1": (lambda seed: autoregression(0.6, n=1000, seed=seed), 1),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KNOWN_WINDOWS)
+def test_small_tse_finds_known_windows(name):
+    make, window = KNOWN_WINDOWS[name]
+    found = [embedding_criteria(make(seed), SmallTse())["a"].best for seed in range(1000, 1010)]
+    assert found.count((window, 1)) >= 9
+
+
+def test_small_tse_writes_the_first_values_of_every_trial():
+    one = autoregression(0.6, n=400).values
+    whole = embedding_criteria(em.Series(one, names=["a"]), SmallTse(max_window=3))["a"]
+    halves = embedding_criteria(em.Series([one[:200], one[200:]], names=["a"]), SmallTse(max_window=3))["a"]
+    assert whole.best == halves.best == (1, 1)
+    with pytest.raises(em.InputError, match="too few samples"):
+        embedding_criteria(em.Series(one[:40], names=["a"]), SmallTse())
+
+
+# --- a fully observed first-order node needs no embedding
+# -------------------------------------------------------
+
+FIRST_ORDER = {
+    "ar": lambda n, seed: autoregression(0.6, n=n, seed=seed),
+    "markov": lambda n, seed: simulate.markov({"a": []}, n, states=3, seed=seed),
+    "logistic": lambda n, seed: simulate.coupled_map({"a": []}, n, seed=seed),
+}
+CRITERIA = {
+    "ragwitz": (Ragwitz(), tuple(FIRST_ORDER)),
+    "storage-gaussian": (ActiveStorage(estimator=em.Gaussian()), ("ar", "logistic")),
+    "storage-ksg": (ActiveStorage(), ("ar", "logistic")),
+    "storage-discrete": (ActiveStorage(estimator=em.Discrete()), ("markov",)),
+    "cao": (Cao(), ("ar", "logistic")),  # needs continuous data
+    "small-tse": (SmallTse(), ("ar", "logistic")),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+@pytest.mark.parametrize("n", [500, 2000])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_first_order_nodes_get_kappa_one(criterion, n):
+    method, kinds = CRITERIA[criterion]
+    found = [
+        embedding_criteria(FIRST_ORDER[kind](n, seed), method)["a"].best[0]
+        for kind in kinds
+        for seed in SEEDS
+    ]
+    assert found.count(1) >= 0.9 * len(found)
 
 
 # --- tables and choices
@@ -204,7 +285,9 @@ def test_neighbours_keep_their_distance_in_time():
     assert (np.abs(rows - times[:, None]) > 4).all()
 
 
-@pytest.mark.parametrize("method", [Ragwitz(k=3), ActiveStorage(estimator=em.Gaussian()), Cao(delay=2)])
+@pytest.mark.parametrize(
+    "method", [Ragwitz(k=3), ActiveStorage(estimator=em.Gaussian()), Cao(delay=2), SmallTse(k=8)]
+)
 def test_methods_are_values(method):
     assert restore(describe(method)) == method
     assert hash(method) == hash(restore(describe(method)))
@@ -249,6 +332,8 @@ def test_choosing_warns_of_the_bounds():
         (lambda: ActiveStorage(estimator="ksg"), "is not an estimator"),
         (lambda: Cao(delay=0), "delay=0"),
         (lambda: Cao(tolerance=1.5), "tolerance=1.5"),
+        (lambda: Cao(theiler=-1), "theiler=-1"),
+        (lambda: SmallTse(max_window=0), "max_window=0"),
         (lambda: choose_embedding(autoregression(0.5, n=40)), "too few samples: 40 .* lower max_dim"),
         (lambda: choose_embedding(autoregression(0.5), "ragwitz"), "'ragwitz' is not known"),
     ],

@@ -329,3 +329,42 @@ def test_impossible_scores_are_refused(make, said):
     with pytest.raises(em.InputError) as caught:
         make()
     assert str(caught.value) == said
+
+
+# --- no embedding: TEA is MIT with every node its own parent -------------------------------------------------
+
+
+def few_states(counts, n=400, seed=0):
+    rng = np.random.default_rng([9, seed])
+    values = np.zeros((n, len(counts)), int)
+    for t in range(1, n):
+        values[t] = (values[t - 1] + np.roll(values[t - 1], 1) + rng.integers(0, 3, len(counts))) % counts
+    return em.Series(values, names="abc")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "series"),
+    [
+        (em.Gaussian(), em.simulate.var({"b": ["a"], "c": ["a", "b"]}, n=300)),
+        (em.Discrete(), few_states([3, 3, 3])),
+        (em.Discrete(), few_states([2, 2, 4])),
+    ],
+    ids=["gaussian", "discrete", "more-states-in-the-target"],
+)
+def test_tea_without_embedding_is_mit_beside_the_own_past(estimator, series):
+    tea = em.TEA(estimator=estimator, embedding=em.Embedding(), alpha=0.99).bind(series)
+    mit = em.MIT(estimator=estimator, alpha=0.99, lag=1).bind(series)
+
+    def g(scorer, parents):
+        return scorer.fit(2, parents) - scorer.penalty(2, parents)
+
+    for parents in ((0,), (1,), (0, 1)):
+        assert g(tea, parents) == pytest.approx(g(mit, (*parents, 2)) - g(mit, (2,)), abs=1e-10)
+        assert abs(g(tea, parents) - g(mit, parents)) > 1e-3  # without the own past they differ
+
+
+def test_a_parent_with_more_states_is_taken_first_by_mit_alone():
+    series = few_states([5, 2, 2])
+    tea = em.TEA(estimator=em.Discrete(), embedding=em.Embedding()).bind(series)
+    mit = em.MIT(estimator=em.Discrete(), lag=1).bind(series)
+    assert tea.penalty(2, (0,)) < mit.penalty(2, (0, 2)) - mit.penalty(2, (2,))

@@ -12,12 +12,14 @@ from enmesh.embedding.cao import Cao
 from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedding_notes
 from enmesh.embedding.nonuniform import NonUniform
 from enmesh.embedding.ragwitz import Ragwitz
+from enmesh.embedding.small_tse import SmallTse
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal
 from enmesh.inference.diagnostics import diagnose
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
+from enmesh.lag_profile import lag_profile
 from enmesh.measures import (
     active_information,
     cmi,
@@ -70,6 +72,7 @@ __all__ = [
     "Permute",
     "Ragwitz",
     "Series",
+    "SmallTse",
     "Tabu",
     "active_information",
     "choose_embedding",
@@ -81,6 +84,7 @@ __all__ = [
     "infer",
     "kl_divergence",
     "kl_floor",
+    "lag_profile",
     "log_likelihood",
     "read",
     "score",

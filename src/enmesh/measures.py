@@ -61,6 +61,12 @@ class Transfers:
                 return value
         return self.prepared(y, z).cmi(self.blocks.take(x), local=pointwise)
 
+    def each(self, candidates: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> np.ndarray:
+        """Return I(x ; y | z) of every lagged variable x among the candidates: one batch on one prepared (y, z)."""
+        if self.joint is not None:
+            return np.array([self.cmi([x], y, z) for x in candidates])
+        return self.prepared(y, z).each(self.blocks.take(candidates))
+
     def dof(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> int:
         """Return the degrees of freedom of 2 N I(x ; y | z) under independence."""
         arities = self.blocks.arities

@@ -7,7 +7,7 @@ chi-square distribution of 2 N T, where the estimator has one.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Significance:
             raise InputError("an analytic test has no surrogate values; ask with n_surrogates=199")
         return order_statistic(self.null, alpha)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"
         shown = f"value={self.value:.6g}, p_value={self.p_value:.4g}, corrected={self.corrected:.6g}"
         return f"Significance({shown}, {tested})"
@@ -91,6 +91,9 @@ def _distinct(draw: Draw, count: int) -> int:
 # first. No test looks at fewer.
 BATCH = 32
 FIRST_LOOK = BATCH - 1
+
+# p-values down to this should hold; where shifts that share lags make them unsure, it is said.
+UNSURE = 0.01
 
 
 def by_surrogates(
@@ -145,25 +148,85 @@ def sampled(
     return _tested(value, null)
 
 
+class EveryLag(NamedTuple):
+    """A source at every lag up to ``blocks.searched``: what it says, and what its surrogates say.
+
+    ``variables``, ``values (L,)`` and ``null (count, L)`` have a column per lag; row s of ``null`` is surrogate s, one
+    shift for all lags. Without surrogates ``null`` has no rows.
+    """
+
+    variables: list[Lagged]
+    values: np.ndarray
+    null: np.ndarray
+
+    @property
+    def best(self) -> int:
+        """Column with the largest value."""
+        return int(self.values.argmax())
+
+
+def every_lag(
+    transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling
+) -> EveryLag:
+    """Measure a source, and each of its surrogates, at every lag up to ``blocks.searched``."""
+    _, y, z = transfers.variables([], target, given)
+    choices = transfers.blocks.choices(source)
+    values = transfers.each(choices, y, z)
+    if not sampling.count:
+        return EveryLag(choices, values, np.empty((0, len(choices))))
+    surrogates, count = _of_lags(transfers, choices, y, z, sampling)
+    return EveryLag(choices, values, surrogates.ask_each(0, count)())
+
+
+def _of_lags(
+    transfers: Transfers, choices: list[Lagged], y: Lagged, z: Sequence[Lagged], sampling: Sampling
+) -> tuple[Surrogates, int]:
+    """Return surrogates of a source that take their own best lag, and how many of them differ."""
+    draw = transfers.draw(sampling.surrogate, choices, y, z, choosing=len(choices) > 1)
+    stream = stream_of(sampling.seed, y.node, (choices[0].node,))
+    prepared = transfers.prepared(y, z)
+    surrogates = prepared.surrogates(transfers.blocks.take(choices), draw, stream, choose=1)
+    count = _distinct(draw, sampling.count)
+    _warn_of_shared_lags(draw, len(choices), count)
+    return surrogates, count
+
+
+def _warn_of_shared_lags(draw: Draw, lags: int, count: int) -> None:
+    """Warn where p-values are less sure than they look: shifts of one trial nearer than the lags share most of them.
+
+    Of a series of n samples there are about n / lags shifts that share none, so that chance alone gives the largest of
+    all values to one lag or another of the source in a share lags / n of cases.
+    """
+    distinct = getattr(draw, "distinct", None)
+    if distinct is not None and lags > 1 and lags / distinct > max(UNSURE, 1 / (1 + count)):
+        hazard(
+            f"{lags} lags and {distinct} different shifts: shifts that share lags are alike, and p-values under "
+            f"{lags / distinct:.2g} may be too small; use a smaller max_lag, a longer series or several trials"
+        )
+
+
 def best_lag(
     transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling
 ) -> Significance:
     """Test a source at the best of the lags up to ``blocks.searched``; each surrogate takes its own best lag."""
-    blocks = transfers.blocks
     _, y, z = transfers.variables([], target, given)
-    choices = blocks.choices(source)
-    prepared, x = transfers.prepared(y, z), blocks.take(choices)
-    values = np.array([transfers.cmi([choice], y, z) for choice in choices])
-    best = int(values.argmax())
-    if not sampling.count:
-        single = analytic_p(transfers.dof([choices[best]], y, z), blocks.n, values[best])
-        p_value = min(1.0, single * len(choices))
-        return Significance(float(values[best]), p_value, np.empty(0), math.nan, choices[best].lag)
-    draw = transfers.draw(sampling.surrogate, choices, y, z, choosing=len(choices) > 1)
-    stream = stream_of(sampling.seed, target, (source,))
-    count = _distinct(draw, sampling.count)
-    null = prepared.surrogates(x, draw, stream, choose=1).ask(0, count)()
-    return replace(_tested(float(values[best]), null), lag=choices[best].lag)
+    if sampling.count and transfers.prepared(y, z).in_one_piece:
+        choices = transfers.blocks.choices(source)
+        surrogates, count = _of_lags(transfers, choices, y, z, sampling)
+        value, *null = surrogates.ask(0, count, itself=True)()
+        lag = choices[int(transfers.each(choices, y, z).argmax())].lag
+        return replace(_tested(float(value), np.array(null)), lag=lag)
+    return best_of(transfers, every_lag(transfers, source, target, given, sampling), y, z)
+
+
+def best_of(transfers: Transfers, found: EveryLag, y: Lagged, z: Sequence[Lagged]) -> Significance:
+    """Compare the largest of the values with the largest of each surrogate, or divide the level by the lags."""
+    value, variable = float(found.values[found.best]), found.variables[found.best]
+    if not len(found.null):
+        single = analytic_p(transfers.dof([variable], y, z), transfers.blocks.n, value)
+        p_value = min(1.0, single * len(found.variables))
+        return Significance(value, p_value, np.empty(0), math.nan, variable.lag)
+    return replace(_tested(value, found.null.max(axis=1)), lag=variable.lag)
 
 
 def _tested(value: float, null: np.ndarray) -> Significance:
@@ -183,6 +246,13 @@ def analytic_p(dof: int, n: int, value: float) -> float:
     from scipy.special import chdtrc
 
     return float(chdtrc(dof, max(0.0, 2 * n * value)))
+
+
+def analytic_quantile(dof: int, n: int, above: float) -> float:
+    """Return the value that T exceeds with probability ``above`` where 2 N T is chi-square with ``dof``."""
+    from scipy.special import chdtri
+
+    return float(chdtri(dof, above)) / (2 * n)
 
 
 def analytic(

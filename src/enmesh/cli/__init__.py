@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from enmesh.cli import arguments, infer, measure, runs, simulate
+from enmesh.cli import arguments, infer, lags, measure, runs, simulate, warm
 from enmesh.cli.terminal import SafeStream
 from enmesh.data.table import visible
 from enmesh.errors import HazardWarning, InputError, was_stopped
@@ -53,11 +53,13 @@ COMMANDS = (
     simulate.demo,
     infer.infer,
     measure.te,
+    lags.lags,
     measure.embed,
     measure.score,
     simulate.simulate,
     runs.reproduce,
     runs.runs,
+    warm.warm,
 )
 
 
@@ -95,6 +97,7 @@ def enmesh(
     enmesh demo                            the two-minute tour
     enmesh infer recording.csv             network, picture, page to share
     enmesh te recording.csv a b --given c  one transfer entropy, tested
+    enmesh lags recording.csv a b          at which lag a acts on b
     enmesh COMMAND --help                  options and examples
     """
     if ctx.invoked_subcommand is None:

@@ -180,6 +180,20 @@ def edges(option: str, words: Iterable[str] | None) -> list[tuple[str, str]]:
     return found
 
 
+def link_lags(word: str) -> int | dict[tuple[str, str], int]:
+    """Read ``3`` or ``a:b=3,b:c=2``."""
+    try:
+        if "=" not in word:
+            return int(word)
+        pairs = [part.rsplit("=", 1) for part in word.split(",")]
+        numbers = [int(number) for _, number in pairs]
+    except ValueError:
+        raise InputError(
+            f"--lags {word} cannot be read; give a number, or one per link as in a:b=3,b:c=2"
+        ) from None
+    return dict(zip(edges("lags", [link for link, _ in pairs]), numbers))
+
+
 def method(given: Given, data: Series) -> EmbeddingMethod:
     """Return the method that chooses an embedding: the named one, or that of `infer`."""
     from enmesh.embedding.choose import embedding_method

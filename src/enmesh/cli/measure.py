@@ -43,7 +43,7 @@ def te(
 
     words = a.words(ctx)
     series = build.series(words)
-    estimate, embedding, notes = _chosen(words, series)
+    estimate, embedding, notes = chosen(words, series)
     sources, conditions = build.names([source]), build.names(given)
     test = significance(
         series,
@@ -53,7 +53,7 @@ def te(
         estimator=estimate,
         embedding=embedding,
         surrogate=build.surrogate(words),
-        n_surrogates=_surrogates(words, estimate),
+        n_surrogates=surrogates_asked(words, estimate),
         seed=words["seed"],
     )
     if json:
@@ -65,13 +65,6 @@ def te(
     _print_test(test)
     print(f"  estimator  {brief(estimate)}{notes['estimator']}")
     print(f"  embedding  {show.embedding(embedding, series.names)}{notes['embedding']}")
-
-
-def _surrogates(words: Mapping[str, Any], estimator: Estimator) -> int:
-    """Return the number of surrogates: as given, or none where the null distribution is known."""
-    asked = words["n_surrogates"] is not None or words["surrogate"] is not None
-    number = SURROGATES if words["n_surrogates"] is None else words["n_surrogates"]
-    return number if asked or not estimator.analytic else 0
 
 
 def _numbers(test: Significance) -> dict[str, float]:
@@ -90,7 +83,14 @@ def _print_test(test: Significance) -> None:
     print(f"  p-value    {test.p_value:.4g} ({how})")
 
 
-def _chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Pasts, dict[str, str]]:
+def surrogates_asked(words: Mapping[str, Any], estimate: Estimator) -> int:
+    """Return the number of surrogates: as asked, or 199 where the estimator's null distribution is not known."""
+    if words["n_surrogates"] is not None:
+        return int(words["n_surrogates"])
+    return SURROGATES if words["surrogate"] is not None or not estimate.analytic else 0
+
+
+def chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Pasts, dict[str, str]]:
     """Return estimator and embedding, and why, where they were chosen from the data."""
     from enmesh.embedding.choose import choose_embedding, embedding_method
     from enmesh.inference.defaults import Choices, default_estimator
@@ -113,7 +113,8 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
 
     ragwitz: smallest error of predicting the next value; storage: largest
     active information storage; cao: smallest dimension in which neighbours
-    stay neighbours.
+    stay neighbours; small-tse: window of smallest description length. Each
+    takes the shortest past that is as good as the best.
 
     \b
     Examples

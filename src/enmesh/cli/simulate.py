@@ -14,9 +14,9 @@ SystemName = a.system_names()
 MAPS, FLOWS = ("logistic", "tent", "henon"), ("lorenz", "rossler", "mixed")
 # The options each kind of system takes.
 TAKES = {
-    **dict.fromkeys(MAPS, ("coupling", "noise", "obs_noise")),
-    **dict.fromkeys(FLOWS, ("coupling", "noise", "obs_noise", "dt")),
-    "var": ("coupling", "noise", "obs_noise"),
+    **dict.fromkeys(MAPS, ("coupling", "noise", "obs_noise", "lags")),
+    **dict.fromkeys(FLOWS, ("coupling", "noise", "obs_noise", "lags", "dt")),
+    "var": ("coupling", "noise", "obs_noise", "lags"),
     "boolean": (),
     "markov": (),
 }
@@ -45,6 +45,15 @@ def simulate(
     graph: a.Graph,
     n: Annotated[int, typer.Option("-n", help="Number of samples.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of start and noise.")] = 0,
+    lags: Annotated[
+        str | None,
+        typer.Option(
+            "--lags",
+            metavar="N or a:b=N,..",
+            help="Samples after which links act; 1.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="csv, npz or parquet; by default csv on stdout."),
@@ -58,6 +67,7 @@ def simulate(
       enmesh simulate logistic --graph "a>b, b>c" -n 1000 --out data.csv
       enmesh simulate mixed --graph "a>b, a>c" --dt 0.05 --out flows.npz
       enmesh simulate var --graph "a>b, c" -n 500 | head
+      enmesh simulate var --graph "a>b, b>c" --lags a:b=3,b:c=2 --out data.csv
     """
     from enmesh.data.export import series_table, write_series
 
@@ -66,12 +76,19 @@ def simulate(
         write_series(series, out)
     if json:
         about = {"names": series.names, "dt": series.dt, "truth": series.truth, "samples": series.lengths[0]}
+        about["lags"] = {f"{s}:{t}": found for (s, t), found in series.truth_lags.items()}
         show.as_json(about | ({"file": str(out)} if out is not None else {"values": series.values}))
     elif out is not None:
-        links = ", ".join(f"{s}>{t}" for t, sources in series.truth.items() for s in sources) or "none"
+        pairs = [(s, t) for t, sources in series.truth.items() for s in sources]
+        links = ", ".join(f"{s}>{t}{_said_lags(series.truth_lags[s, t])}" for s, t in pairs) or "none"
         print(f"{out}: {series.n_nodes} nodes, {series.lengths[0]} samples, dt {series.dt:g}; links: {links}")
     else:
         series_table(series).to_csv(sys.stdout, index=False)
+
+
+def _said_lags(lags):
+    """Say the lags of a link unless it acts after one sample."""
+    return "" if tuple(lags) == (1,) else f" (lag {', '.join(map(str, lags))})"
 
 
 def _simulated(given):
@@ -79,8 +96,10 @@ def _simulated(given):
     from enmesh.data.graph_input import parents_of
 
     name = given["system"]
-    options = build.present(given, ("coupling", "noise", "obs_noise", "dt"))
+    options = build.present(given, ("coupling", "noise", "obs_noise", "lags", "dt"))
     build.refuse_idle(options, TAKES[name], f"the system {name}")
+    if "lags" in options:
+        options["lags"] = build.link_lags(options["lags"])
     graph = parents_of(given["graph"])
     common = {"n": given["n"], "seed": given["seed"], **options}
     if name in MAPS:

@@ -54,7 +54,7 @@ def lag_profile(
     lags, te
         Lags in samples and the transfer entropy at each, in nats.
     low, high
-        Lower and upper limit, per lag, of what surrogates give: a band.
+        Lower and upper limit, per lag, of what chance gives: a band.
     best
         The lag that was chosen; marked.
     p_value
@@ -73,7 +73,7 @@ def lag_profile(
 
     def paint(ax: "Axes", ink: Ink) -> None:
         if band is not None:
-            ax.fill_between(lags, *band, color=ink.null, lw=0, alpha=0.7, label="surrogates", zorder=1)
+            ax.fill_between(lags, *band, color=ink.null, lw=0, alpha=0.7, label="chance", zorder=1)
         ax.axhline(0, color=ink.faint, lw=0.8, zorder=1)
         ax.plot(lags, values, "o-", color=ink.sure[1], ms=4, lw=1.5, label="measured", zorder=3)
         if best is not None:

@@ -20,6 +20,10 @@ from enmesh.methods import Method
 if TYPE_CHECKING:
     import pandas as pd
 
+# Standard errors within which a shorter past counts as good as the best. Errors of neighbouring candidates go together,
+# and the best of many is best by chance as well, so that this is more than a test of two would need.
+PARSIMONY = 2.5
+
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingTable:

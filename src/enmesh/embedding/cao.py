@@ -20,9 +20,15 @@ class Cao(SelfPrediction):
     """Smallest dimension beyond which neighbours stay neighbours (Cao 1997).
 
     E(d) is the mean, over all samples, of how many times further apart nearest neighbours in dimension d are
-    in dimension d + 1; E1(d) = E(d + 1) / E(d) reaches 1 where a further coordinate tells nothing new. E2,
-    the same for the new coordinate alone, is 1 at every d for noise, and differs from 1 at some d for a
-    deterministic series.
+    in dimension d + 1; E1(d) = E(d + 1) / E(d) reaches 1 where a further coordinate tells nothing new. E2(d) =
+    E*(d + 1) / E*(d) is the same for how far apart the new coordinate of neighbours is, E*: it is 1 at every d
+    for noise, and differs from 1 at some d for a deterministic series.
+
+    The smallest d is taken at which E1 has reached 1, or from which on E2 is nowhere under 1: E* is how badly
+    neighbours predict the coordinate to come, so E2 under 1 says that a further coordinate makes it better known.
+    Of a first-order process with noise E1 has no plateau (it goes on to grow with d as far as the samples last), while
+    E2 shows that its last value is all that is needed; so kappa is 1. A long memory that makes predictions
+    better by less than the tolerance is not seen.
 
     Parameters
     ----------
@@ -35,7 +41,8 @@ class Cao(SelfPrediction):
     tolerance
         E1 counts as 1 from ``1 - tolerance`` on; E2 counts as 1 within it.
     theiler
-        Samples within this time of one another are not neighbours.
+        Samples within this time of one another are not neighbours; None takes ``delay - 1``, since windows less than
+        a delay apart lie between one another.
 
     Examples
     --------
@@ -58,12 +65,12 @@ class Cao(SelfPrediction):
     delay: int | None = None
     max_delay: int = 5
     tolerance: float = 0.1
-    theiler: int = 0
+    theiler: int | None = None
 
     def __post_init__(self) -> None:
-        whole_fields(self, max_dim=1, max_delay=1, theiler=0)
-        if self.delay is not None:
-            whole_fields(self, delay=1)
+        given = {"delay": 1, "theiler": 0}
+        known = {field: least for field, least in given.items() if getattr(self, field) is not None}
+        whole_fields(self, max_dim=1, max_delay=1, **known)
         if not 0 < self.tolerance < 1:
             raise InputError(f"tolerance={self.tolerance!r} is not possible; give a number between 0 and 1")
 
@@ -75,10 +82,11 @@ class Cao(SelfPrediction):
         """Return E1 of one node, with E2 beside it."""
         delay = self.delay or self._decorrelated(series, name)
         blocks = windows(series, name, (self.max_dim + 1) * delay, standardised)
-        require_samples(blocks.n, CAO_NEIGHBOURS + 2 * self.theiler + 2, "max_dim, delay or theiler")
-        e1, e2 = self._curves(blocks, delay)
+        theiler = delay - 1 if self.theiler is None else self.theiler
+        require_samples(blocks.n, CAO_NEIGHBOURS + 2 * theiler + 2, "max_dim, delay or theiler")
+        e1, e2 = self._curves(blocks, delay, theiler)
         dims = tuple(range(1, self.max_dim + 1))
-        enough = [dim for dim, value in zip(dims, e1) if value >= 1 - self.tolerance]
+        enough = self._enough(e1, e2)
         if not enough:
             hazard(
                 f"{name}: Cao's E1 reaches {max(e1):.2f} at most up to kappa {self.max_dim}; raise max_dim"
@@ -90,20 +98,27 @@ class Cao(SelfPrediction):
             dims=dims,
             delays=(delay,),
             values=tuple((float(value),) for value in e1),
-            best=(min(enough, default=self.max_dim), delay),
+            best=(enough or self.max_dim, delay),
             further={"e2": tuple(map(float, e2))},
         )
+
+    def _enough(self, e1: np.ndarray, e2: np.ndarray) -> int | None:
+        """Return the smallest d with E1 at 1, or with E2 at 1 or over from there on; None if there is none."""
+        one = 1 - self.tolerance
+        stays = np.logical_and.accumulate((e2 >= one)[::-1])[::-1]
+        good = np.flatnonzero((e1 >= one) | stays)
+        return int(good[0]) + 1 if len(good) else None
 
     def _decorrelated(self, series: Series, name: str) -> int:
         blocks = windows(series, name, 1, standardised)
         return min(max(decorrelation_time(blocks.take([Lagged(0, 0)]), blocks.starts), 1), self.max_delay)
 
-    def _curves(self, blocks: Blocks, delay: int) -> tuple[np.ndarray, np.ndarray]:
+    def _curves(self, blocks: Blocks, delay: int, theiler: int) -> tuple[np.ndarray, np.ndarray]:
         """Return E1 and E2 for d = 1 .. max_dim. Coordinates go forward: a map may not be invertible."""
         forward = blocks.take([Lagged(0, blocks.span - m * delay) for m in range(self.max_dim + 2)])
         growths, jumps = [], []
         for dim in range(1, self.max_dim + 2):
-            near, distance = nearest(forward[:, :dim], blocks.times, CAO_NEIGHBOURS, self.theiler)
+            near, distance = nearest(forward[:, :dim], blocks.times, CAO_NEIGHBOURS, theiler)
             apart = (distance > 0).argmax(1)[:, None]
             distance = np.take_along_axis(distance, apart, 1)[:, 0]
             partner = np.take_along_axis(near, apart, 1)[:, 0]

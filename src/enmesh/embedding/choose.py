@@ -8,8 +8,12 @@ More is not better. Takens' theorem asks for kappa >= 2 d + 1 to reconstruct a n
 by the bundle theorem a longer past reconstructs the state of whatever drives the node as well, and then
 transfer entropy from the driver vanishes (`embedding_notes`).
 
+The criteria take the smallest kappa that is as good as the best (``parsimony``, the tolerance of `Cao`). A fully
+observed first-order node so gets kappa 1, no embedding; then TEA is MIT, as the paper says (`scores.tea`).
+
 References: Ragwitz and Kantz, Phys. Rev. E 65, 056201 (2002); Lizier et al., Inf. Sci. 208, 39 (2012) (active
-information storage); Cao, Physica D 110, 43 (1997); Takens (1981); Stark (1999); Deyle and Sugihara (2011).
+information storage); Cao, Physica D 110, 43 (1997); Small and Tse, Physica D 194, 283 (2004); Takens (1981);
+Stark (1999); Deyle and Sugihara (2011).
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +41,8 @@ def choose_embedding(
     series
         The data.
     method
-        `Ragwitz` (default), `ActiveStorage` or `Cao`, which give an `Embedding`; `NonUniform`, which gives `Lags`.
+        `Ragwitz` (default), `ActiveStorage`, `Cao` or `SmallTse`, which give an `Embedding`; `NonUniform`, which gives
+        `Lags`.
     state_dim, driver_dim
         Dimension d of each node's own state and e of what drives it, where they are known; then a
         `HazardWarning` says where the choice misses the bounds of the embedding theorems (`embedding_notes`).
@@ -53,7 +58,7 @@ def choose_embedding(
     method = method or Ragwitz()
     if not isinstance(method, EmbeddingMethod):
         raise InputError(
-            f"method={method!r} is not known; use Ragwitz(), ActiveStorage(), Cao() or NonUniform()"
+            f"method={method!r} is not known; use Ragwitz(), ActiveStorage(), Cao(), SmallTse() or NonUniform()"
         )
     if not isinstance(method, SelfPrediction):
         return method.choose(series)
@@ -76,7 +81,7 @@ def embedding_method(estimator: Estimator) -> SelfPrediction:
     """
     if estimator.analytic:
         return ActiveStorage(estimator=estimator, max_dim=3, max_delay=1 if estimator.discrete else 3)
-    return Ragwitz(max_dim=3, max_delay=4, theiler=getattr(estimator, "theiler", 0), parsimony=2.0)
+    return Ragwitz(max_dim=3, max_delay=4, theiler=getattr(estimator, "theiler", 0))
 
 
 def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> dict[str, EmbeddingTable]:
@@ -92,7 +97,7 @@ def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> 
     method = method or Ragwitz()
     if not isinstance(method, SelfPrediction):
         raise InputError(
-            f"method={method!r} has no criterion per node; use Ragwitz(), ActiveStorage() or Cao()"
+            f"method={method!r} has no criterion per node; use Ragwitz(), ActiveStorage(), Cao() or SmallTse()"
         )
     return method.tables(series)
 

@@ -11,13 +11,11 @@ its drivers left in it, and hide them.)
 After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011), and Wollstadt et al., J. Open Source Softw. 4, 1081 (2019).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from itertools import groupby
 from math import comb
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import ClassVar, NamedTuple
 
 from enmesh.data.series import Series
 from enmesh.embedding.base import EmbeddingMethod
@@ -134,6 +132,7 @@ class Race:
         self._most = 1 + method.estimator.bearable_parents(blocks.n, [1], states)[0]
         self._sampling = Sampling(method.surrogate, method.count, method.seed)
         self._level = 1 - method.alpha
+        self._tested: dict[object, Significance] = {}
 
     def past(self, target: int) -> Past:
         """Choose the lagged variables of one target."""
@@ -161,7 +160,7 @@ class Race:
         import copy
 
         twin = copy.copy(self)
-        twin.transfers = self.transfers.twin()
+        twin.transfers, twin._tested = self.transfers.twin(), {}
         return twin
 
     def _leader(
@@ -174,7 +173,7 @@ class Race:
         candidates = [v for j in racing for v in self.transfers.blocks.choices(j) if v not in chosen]
         if not candidates:
             return None, {}
-        values = dict(zip(candidates, self._values(candidates, y, chosen)))
+        values = dict(zip(candidates, self.transfers.each(candidates, y, chosen)))
         leaders = {
             node: max(group, key=lambda v: (values[v], -v.lag))
             for node, group in ((n, list(g)) for n, g in groupby(candidates, key=lambda v: v.node))
@@ -183,12 +182,6 @@ class Race:
         best |= {node: leader.lag for node, leader in leaders.items() if node not in taken}
         leader = max(leaders.values(), key=lambda v: (values[v], -v.node))
         return leader, {v: value for v, value in values.items() if v.node == leader.node}
-
-    def _values(self, candidates: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> np.ndarray:
-        """Return I(x ; y | z) of every candidate x: one batch on one prepared (y, z)."""
-        if self.transfers.joint is not None:
-            return np.array([self.transfers.cmi([x], y, z) for x in candidates])
-        return self.transfers.prepared(y, z).cmi(self.transfers.blocks.take(candidates).T[:, :, None])
 
     def _test(
         self, node: int, y: Lagged, z: Sequence[Lagged], values: dict[Lagged, float]
@@ -203,15 +196,21 @@ class Race:
     def _sampled(
         self, node: int, y: Lagged, z: Sequence[Lagged], free: Sequence[Lagged], choose: int, value: float
     ) -> Task[Significance]:
+        """Test ``choose`` lags of a node; a source chosen last is asked about once, though it is tested twice."""
+        question = y, tuple(z), tuple(free), choose
+        if question in self._tested:
+            return self._tested[question]
         transfers = self.transfers
         draw = transfers.draw(self._sampling.surrogate, free, y, z, choosing=True)
         stream = stream_of(self._sampling.seed, y.node, (node,))
         surrogates = transfers.prepared(y, z).surrogates(
             transfers.blocks.take(free), draw, stream, choose=choose
         )
-        return (yield from sampled(surrogates, draw, self._sampling.count, value, self._level))
+        test = yield from sampled(surrogates, draw, self._sampling.count, value, self._level)
+        self._tested[question] = test
+        return test
 
-    def _pruned(self, y: Lagged, chosen: list[Lagged]) -> Iterator[Any]:
+    def _pruned(self, y: Lagged, chosen: list[Lagged]) -> Task[list[Lagged]]:
         """Drop the weakest source that fails a test of all its lags given the rest, until none fails."""
         while True:
             sources = sorted({variable.node for variable in chosen} - {y.node})

@@ -4,6 +4,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.base import (
+    PARSIMONY,
     EmbeddingTable,
     SelfPrediction,
     criterion_table,
@@ -34,8 +35,8 @@ class Ragwitz(SelfPrediction):
     theiler
         Samples within this time of one another are not neighbours.
     parsimony
-        0 takes the minimum. A larger number takes the smallest kappa whose error is within that many standard
-        errors of the minimum.
+        The smallest kappa is taken whose error is within this many standard errors (of the paired differences
+        over samples) of the minimum. 0 takes the minimum itself, mostly too long a past.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class Ragwitz(SelfPrediction):
     max_delay: int = 5
     k: int = 4
     theiler: int = 0
-    parsimony: float = 0.0
+    parsimony: float = PARSIMONY
 
     def __post_init__(self) -> None:
         whole_fields(self, max_dim=1, max_delay=1, k=1, theiler=0)

@@ -4,6 +4,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.base import (
+    PARSIMONY,
     EmbeddingTable,
     SelfPrediction,
     criterion_table,
@@ -59,7 +60,7 @@ class ActiveStorage(SelfPrediction):
     estimator: Estimator = KSG()
     max_dim: int = 5
     max_delay: int = 5
-    parsimony: float = 1.5
+    parsimony: float = PARSIMONY
     surrogate: Surrogate = Permute()
     n_surrogates: int = 5
     seed: int = 0

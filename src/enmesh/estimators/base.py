@@ -6,6 +6,7 @@ batch of them. Symmetric in x and y by definition, so the side that stays the sa
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,26 +50,29 @@ class Prepared(ABC):
         """
         return Surrogates(self, x, draw, stream, choose)
 
+    def each(self, x: np.ndarray) -> np.ndarray:
+        """Return I(x' ; y | z) of each column x' of ``x (..., n, d)``, ``(..., d)``, all in one batch."""
+        return self.cmi(np.swapaxes(x, -1, -2)[..., None])
+
     def best(self, x: np.ndarray, choose: int) -> np.ndarray:
         """Return the largest I(x' ; y | z) of each ``x (batch, n, d)``, x' being ``choose`` of its columns.
 
         Columns are chosen one after the other, each time the one with which the chosen ones say most.
         """
-        batch, n, d = x.shape
-        chosen = np.empty((batch, 0), np.intp)
+        columns = np.swapaxes(x, 1, 2)
+        batch, d, n = columns.shape
+        chosen, free = np.empty((batch, 0), np.intp), np.tile(np.arange(d), (batch, 1))
         values = np.zeros(batch)
         for size in range(1, choose + 1):
-            trial = np.empty((batch, d, n, size), x.dtype)
-            trial[..., 0] = np.swapaxes(x, 1, 2)
-            for position in range(chosen.shape[1]):
-                trial[..., position + 1] = np.take_along_axis(x, chosen[:, None, position : position + 1], 2)[
-                    :, None, :, 0
-                ]
+            trial = np.empty((batch, free.shape[1], n, size), x.dtype)
+            trial[..., 0] = np.take_along_axis(columns, free[:, :, None], 1)
+            for position in range(size - 1):
+                trial[..., position + 1] = np.take_along_axis(columns, chosen[:, position, None, None], 1)
             found = self.cmi(trial)
-            np.put_along_axis(found, chosen, -np.inf, axis=1)
-            column = found.argmax(axis=1)[:, None]
-            values = np.take_along_axis(found, column, 1)[:, 0]
-            chosen = np.concatenate([chosen, column], axis=1)
+            place = found.argmax(axis=1)[:, None]
+            values = np.take_along_axis(found, place, 1)[:, 0]
+            chosen = np.concatenate([chosen, np.take_along_axis(free, place, 1)], axis=1)
+            free = free[np.arange(free.shape[1]) != place].reshape(batch, -1)
         return values
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
@@ -92,6 +96,12 @@ class Surrogates:
         The function that is returned waits for the answers; a GPU is at work meanwhile.
         """
         return lambda: self._answers(first, count, itself)
+
+    def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
+        """Ask about each column of the same surrogates alone; answers ``(count, d)``, that of x first if ``itself``."""
+        own = [self._x[None]] if itself else []
+        drawn = chain(own, batches(self._draw, self._x, self._stream, count, first))
+        return lambda: np.concatenate([self._prepared.each(batch) for batch in drawn])
 
     def _answers(self, first: int, count: int, itself: bool) -> np.ndarray:
         drawn = batches(self._draw, self._x, self._stream, count, first)
@@ -134,8 +144,13 @@ class SurrogatesOnDevice(Surrogates):
         """Launch; waiting fetches the answers. With ``choose`` all columns of all surrogates go in one launch."""
         if not self._choose:
             return self._prepared._asked(self._resampled.some(first, count, itself))
+        answers = self.ask_each(first, count, itself)
+        return lambda: answers().max(axis=1)
+
+    def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
+        """Launch all columns of all surrogates at once; waiting fetches the answers."""
         answers = self._prepared._asked(self._resampled.each_column(first, count, itself))
-        return lambda: answers().reshape(count + itself, -1).max(axis=1)
+        return lambda: answers().reshape(count + itself, -1)
 
 
 class Estimator(Method, ABC):

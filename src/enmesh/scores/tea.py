@@ -4,6 +4,14 @@
 
 The penalty is the sum of per-parent chi-square quantiles (the MIT form, default), or the quantile of the summed degrees
 of freedom (``"collective"``, the paper's first formula, which keeps spurious parents too often).
+
+Where the criteria of `enmesh.embedding` select no embedding (kappa 1, a fully observed first-order system), TEA is MIT
+with lag 1 in which every node is a parent of itself, less what its own past alone scores:
+
+    g_TEA(i, parents) = g_MIT(i, parents and i) - g_MIT(i, i)
+
+The difference is the same for all parents, so both prefer the same graphs. It is exact for Gaussian, and for Discrete
+where no parent has more states than the target: MIT takes parents with more states first, TEA always the own past.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,104 @@
+"""Small and Tse (2004): the window whose local model, with what it cannot predict, takes the fewest nats to write."""
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.embedding.base import (
+    EmbeddingTable,
+    SelfPrediction,
+    past,
+    require_positive,
+    require_samples,
+    windows,
+)
+from enmesh.embedding.lagged import Lagged
+from enmesh.embedding.prediction import prediction_errors, scaled
+from enmesh.options import option, whole_fields
+
+
+@option
+class SmallTse(SelfPrediction):
+    """Embedding window of smallest description length (Small and Tse 2004); kappa is the window, tau is 1.
+
+    To write down a series of N values one writes its first w values as they are, then what a local model on
+    windows of w values leaves of the others, each as a normal variable:
+
+        DL(w) = w/2 ln s^2 + (N - w)/2 ln e^2(w) + w
+
+    in nats, less what is the same for all w. s^2 is the variance of the series and e^2(w) the mean squared error
+    of local constant prediction: the mean of what followed the k nearest windows. The last term is what the first
+    values cost beside their spread. A longer window must predict better by more than it costs to start it; as N
+    grows, the window that predicts best is taken.
+
+    Errors are measured on the samples on which the longest window is defined, the same for all w, in the max norm
+    and on z-scored data, so that ln s^2 = 0. Every trial has first values of its own.
+
+    Parameters
+    ----------
+    max_window
+        Longest window that is tried.
+    k
+        Number of neighbours. Few follow the finest structure; more tell windows apart that predict nearly alike.
+    theiler
+        Samples within this time of one another are not neighbours.
+    parsimony
+        The shortest window is taken whose description length is within this many standard errors (of the paired
+        differences over samples) of the least. 0 takes the least itself.
+    """
+
+    cli_name = "small-tse"
+    cli_options = ("max_window",)
+    summary = "the window whose local model has the smallest description length"
+    criterion = "description length (nats)"
+    references = (
+        "Small, M. and Tse, C. K. (2004). Optimal Embedding Parameters: A Modelling Paradigm. Physica D 194, 283.",
+    )
+
+    max_window: int = 20
+    k: int = 16
+    theiler: int = 0
+    parsimony: float = 1.5
+
+    def __post_init__(self) -> None:
+        whole_fields(self, max_window=1, k=1, theiler=0)
+        require_positive("parsimony", self.parsimony)
+
+    def sentence(self) -> str:
+        """Name the criterion."""
+        return "the description length of a local model (Small and Tse 2004)"
+
+    def judge(self, series: Series, name: str) -> EmbeddingTable:
+        """Return the description length of every window for one node."""
+        blocks = windows(series, name, self.max_window, scaled)
+        require_samples(blocks.n, self.k + 2 * self.theiler + 2, "k, theiler or max_window")
+        after = blocks.take([Lagged(0, 0)])[:, 0]
+        dims = tuple(range(1, self.max_window + 1))
+        errors = np.array(
+            [prediction_errors(past(blocks, w, 1), after, blocks.times, self.k, self.theiler) for w in dims]
+        )
+        trials = len(blocks.starts) - 1
+        lengths = description_lengths(errors, blocks.n + trials * blocks.span, trials)
+        return EmbeddingTable(
+            method="SmallTse",
+            dims=dims,
+            delays=(1,),
+            values=tuple((float(value),) for value in lengths),
+            best=(self._shortest_good(lengths, errors), 1),
+            further={},
+        )
+
+    def _shortest_good(self, lengths: np.ndarray, errors: np.ndarray) -> int:
+        """Return the first window whose description length is as good as the least.
+
+        The error of N/2 ln e^2(w) - N/2 ln e^2(v) is N/2 times that of the mean of e_w^2 / e^2(w) - e_v^2 / e^2(v).
+        """
+        n, least = errors.shape[1], int(lengths.argmin())
+        shares = errors / errors.mean(axis=1, keepdims=True)
+        spread = np.sqrt(n) / 2 * (shares - shares[least]).std(axis=1, ddof=1)
+        return 1 + int(np.flatnonzero(lengths - lengths[least] <= self.parsimony * spread)[0])
+
+
+def description_lengths(errors: np.ndarray, samples: int, trials: int) -> np.ndarray:
+    """Return DL of windows 1, 2 ... from their squared errors ``(window, n)`` on z-scored data."""
+    first = trials * np.arange(1, len(errors) + 1)
+    return (samples - first) / 2 * np.log(errors.mean(axis=1)) + first
