@@ -32,6 +32,7 @@ from enmesh.scores import MIT, TE, TEA, TEE, Criterion, PerTarget
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
 from enmesh.significance import significance, te_matrix
+from enmesh.sureness.bootstrap import bootstrap
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 
 __version__ = "0.1.0"
@@ -72,6 +73,7 @@ __all__ = [
     "Series",
     "Tabu",
     "active_information",
+    "bootstrap",
     "choose_embedding",
     "cmi",
     "conditional_entropy",
