@@ -33,6 +33,7 @@ from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
 from enmesh.significance import significance, te_matrix
 from enmesh.sureness.bootstrap import bootstrap
+from enmesh.sureness.interval import interval
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 
 __version__ = "0.1.0"
@@ -81,6 +82,7 @@ __all__ = [
     "embedding_criteria",
     "embedding_notes",
     "infer",
+    "interval",
     "kl_divergence",
     "kl_floor",
     "log_likelihood",
