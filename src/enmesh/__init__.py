@@ -34,6 +34,7 @@ from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, In
 from enmesh.significance import significance, te_matrix
 from enmesh.sureness.bootstrap import bootstrap
 from enmesh.sureness.interval import interval
+from enmesh.sureness.windows import windows
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 
 __version__ = "0.1.0"
@@ -93,4 +94,5 @@ __all__ = [
     "stochastic_interaction",
     "te_matrix",
     "transfer_entropy",
+    "windows",
 ]
