@@ -33,6 +33,7 @@ from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
 from enmesh.significance import significance, te_matrix
 from enmesh.sureness.bootstrap import bootstrap
+from enmesh.sureness.group import group
 from enmesh.sureness.interval import interval
 from enmesh.sureness.windows import windows
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
@@ -82,6 +83,7 @@ __all__ = [
     "diagnose",
     "embedding_criteria",
     "embedding_notes",
+    "group",
     "infer",
     "interval",
     "kl_divergence",
