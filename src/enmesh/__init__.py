@@ -33,6 +33,7 @@ from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
 from enmesh.significance import significance, te_matrix
 from enmesh.sureness.bootstrap import bootstrap
+from enmesh.sureness.compare import compare
 from enmesh.sureness.group import group
 from enmesh.sureness.interval import interval
 from enmesh.sureness.windows import windows
@@ -79,6 +80,7 @@ __all__ = [
     "bootstrap",
     "choose_embedding",
     "cmi",
+    "compare",
     "conditional_entropy",
     "diagnose",
     "embedding_criteria",
