@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from enmesh.cli import arguments, infer, measure, runs, simulate
+from enmesh.cli import arguments, infer, measure, runs, simulate, sureness
 from enmesh.cli.terminal import SafeStream
 from enmesh.data.table import visible
 from enmesh.errors import HazardWarning, InputError, was_stopped
@@ -44,6 +44,7 @@ COMMANDS = (
     measure.te,
     measure.embed,
     measure.score,
+    sureness.compare,
     simulate.simulate,
     runs.reproduce,
     runs.runs,
