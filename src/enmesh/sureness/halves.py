@@ -105,7 +105,10 @@ def half_network(infer: Infer, units: Units, seed: int, i: int, options: Mapping
     order = np.random.default_rng([seed, i // 2]).permutation(len(units))
     middle = len(units) // 2
     chosen = order[middle:] if i % 2 else order[:middle]
-    network = infer(units.take(chosen.tolist()), seed=seed, n_jobs=1, **options)
+    try:
+        network = infer(units.take(chosen.tolist()), seed=seed, n_jobs=1, **options)
+    except InputError as error:
+        raise InputError(f"in one half of the data: {error}") from None
     return [list(edge) for edge in network]
 
 

@@ -8,8 +8,8 @@ by how much (they are the influence function of the estimate, apart from a const
 
 Others: halves of the data, taken in contiguous blocks. Two halves that share nothing differ as new recordings would;
 the mean of halves differs from the whole as the bias of half as many samples does. The bias of nearest neighbours
-shrinks as N^(-2/d), d the joint dimension, so the value is extrapolated to many samples (Richardson), and so is every
-half from its quarters, to know the error of that.
+shrinks as N^(-2/d), d the joint dimension, that of counted states as 1/N. So the value is extrapolated to many samples
+(Richardson), and so is every half from its quarters, to know the error of that.
 """
 
 from collections.abc import Callable, Sequence
@@ -108,7 +108,8 @@ def interval(
     tasks = [(units, ask, seed, i, min(i + TOGETHER, n)) for i in range(0, n, TOGETHER)]
     found = np.array([row for part in in_order(_halves, tasks, n_jobs=n_jobs, what="halves") for row in part])
     x, _, z = transfers.variables(sources, end, rest)
-    return _subsampled(value, found, len(x) + len(z) + 1, level)
+    power = 1.0 if measure.discrete else max(2 / (len(x) + len(z) + 1), SLOWEST)
+    return _subsampled(value, found, power, level)
 
 
 def _value(
@@ -176,8 +177,8 @@ def _halves(
     return found
 
 
-def _subsampled(value: float, found: np.ndarray, dimension: int, level: float) -> Interval:
-    """Return limits around the value less its bias.
+def _subsampled(value: float, found: np.ndarray, power: float, level: float) -> Interval:
+    """Return limits around the value less its bias, which shrinks with that power of the number of samples.
 
     Two halves that complement each other share nothing. Half their difference scatters as the whole does: its
     part from the samples as much, and its part from the estimator's own noise, which is independent in the two, as
@@ -186,7 +187,7 @@ def _subsampled(value: float, found: np.ndarray, dimension: int, level: float) -
     from scipy.special import ndtri
 
     halves, quarters = found[:, :2], found[:, 2:]
-    gain = 1 / (2 ** max(2 / dimension, SLOWEST) - 1)
+    gain = 1 / (2**power - 1)
     centre = value + gain * (value - halves.mean())
     corrected = halves + gain * (halves - quarters)
     error = float(np.sqrt(np.mean((corrected[:, 0] - corrected[:, 1]) ** 2) / 4))

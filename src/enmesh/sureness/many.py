@@ -25,6 +25,7 @@ def each(
     counted as done already.
     """
     from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
 
     if n_jobs == 0 or isinstance(n_jobs, bool):
         raise InputError(f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores")
@@ -33,7 +34,9 @@ def each(
     tell(before, total, what=what)
     if not arguments:
         return
-    with closing(Parallel(n_jobs, return_as="generator_unordered")(calls)) as results:
+    streams = get_active_backend()[0].supports_return_generator  # some clusters give all results at the end
+    run = Parallel(n_jobs, return_as="generator_unordered" if streams else "list")
+    with closing(one for one in run(calls)) as results:
         for done, result in enumerate(results, before + 1):
             yield result
             tell(done, total, what=what)

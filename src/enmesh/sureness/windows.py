@@ -11,6 +11,7 @@ from enmesh.errors import InputError
 from enmesh.inference.infer import DOUBTFUL, infer
 from enmesh.inference.network import LEVEL, Network
 from enmesh.options import whole
+from enmesh.significance import warn_if_too_few
 from enmesh.sureness.links import parents_in, q_of, score_of, tests_of
 from enmesh.sureness.many import in_order
 
@@ -123,4 +124,6 @@ def windows(
     found = in_order(tests_of, given, n_jobs=n_jobs, progress=progress, what="windows")
     te = np.stack([one.te for one in found])
     p_value = np.stack([one.p_value for one in found])
+    if surrogates := getattr(score, "n_surrogates", 0):
+        warn_if_too_few(surrogates, int(np.isfinite(p_value).sum()), LEVEL)
     return Windows(te, p_value, q_of(p_value), starts, width, network, series.dt)
