@@ -123,7 +123,7 @@ for source, target in ((0, 1), (1, 2), (2, 3), (0, 4)):
 
 def recording(halved: bool, n: int, seed: int) -> em.Series:
     matrix = COEFFICIENTS.copy()
-    matrix[2, 1] *= 0.5 if halved else 1.0
+    matrix[3, 2] *= 0.5 if halved else 1.0  # c > d: nothing is downstream of d, so nothing else changes
     return em.simulate.var(coefficients=matrix, n=n, seed=seed, names=list("abcde"))
 
 
@@ -134,12 +134,12 @@ def no_difference(seed: int, n: int = 1000, count: int = 999) -> bool:
 
 
 def halved(seed: int, n: int = 1000, count: int = 999) -> tuple[bool, int]:
-    """Whether the halved link b > c is found to have fallen, and how many others are found."""
+    """Whether the halved link c > d is found to have fallen, and how many others are found."""
     found = em.compare(
         recording(False, n, 2 * seed), recording(True, n, 2 * seed + 1), count, seed, score=SCORE
     )
     sure = found.q_value.to_numpy() <= 0.05
-    return bool(sure[1, 2] and found.difference.loc["b", "c"] < 0), int(sure.sum() - sure[1, 2])
+    return bool(sure[2, 3] and found.difference.loc["c", "d"] < 0), int(sure.sum() - sure[2, 3])
 
 
 def no_difference_of_subjects(seed: int, paired: bool) -> bool:
@@ -160,8 +160,8 @@ def comparison(scale, jobs):
         print(f"| same system, {kind} of 200 samples: any q up to .05 | {share:.3f} | {draws} |", flush=True)
     found = repeated(halved, jobs, range(draws))
     place, others = np.mean([one for one, _ in found]), np.mean([many > 0 for _, many in found])
-    print(f"| b > c halved, 1000 samples each: found, and fell | {place:.3f} | {draws} |")
-    print(f"| b > c halved: anything else found | {others:.3f} | {draws} |", flush=True)
+    print(f"| c > d halved, 1000 samples each: found, and fell | {place:.3f} | {draws} |")
+    print(f"| c > d halved: anything else found | {others:.3f} | {draws} |", flush=True)
 
 
 # --- groups -----------------------------------------------------------------------------------------------------------

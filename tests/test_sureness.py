@@ -315,8 +315,8 @@ def test_groups_that_cannot_be(chain):
 def test_a_halved_coupling_is_found_with_its_sign(tmp_path):
     pair = measured.recording(False, 1000, 1), measured.recording(True, 1000, 2)
     found = em.compare(*pair, 399, score=SCORE)
-    assert found.q_value.loc["b", "c"] <= 0.05
-    assert found.difference.loc["b", "c"] < -0.05
+    assert found.q_value.loc["c", "d"] <= 0.05
+    assert found.difference.loc["c", "d"] < -0.05
     assert (found.q_value.to_numpy() <= 0.05).sum() == 1
     back = em.compare(*pair[::-1], 399, score=SCORE)
     np.testing.assert_allclose(back.difference, -found.difference, atol=1e-12)
@@ -387,12 +387,12 @@ def test_the_command_compares(two_files, tmp_path, capsys):
     assert main([*two_files, "--out", "difference/"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("1 of 20 pairs differ (q up to 0.05; labels of ")
-    assert out.splitlines()[2].split()[:2] == ["b", "c"]
+    assert out.splitlines()[2].split()[:2] == ["c", "d"]
     names = {file.name for file in (tmp_path / "difference").iterdir()}
     assert names == {"difference.json", "difference.csv", "difference.png", "difference.svg"}
     assert main([*two_files, "--json"]) == 0  # into its own folder again
     data = json.loads(capsys.readouterr().out)
-    assert data["links"][0]["target"] == "c"
+    assert data["links"][0]["target"] == "d"
 
 
 def test_the_command_overwrites_nothing_of_others(two_files, tmp_path, capsys):
