@@ -34,6 +34,11 @@ from enmesh.scores import MIT, TE, TEA, TEE, Criterion, PerTarget
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
 from enmesh.significance import significance, te_matrix
+from enmesh.sureness.bootstrap import bootstrap
+from enmesh.sureness.compare import compare
+from enmesh.sureness.group import group
+from enmesh.sureness.interval import interval
+from enmesh.sureness.windows import windows
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 
 __version__ = "0.1.0"
@@ -75,13 +80,17 @@ __all__ = [
     "SmallTse",
     "Tabu",
     "active_information",
+    "bootstrap",
     "choose_embedding",
     "cmi",
+    "compare",
     "conditional_entropy",
     "diagnose",
     "embedding_criteria",
     "embedding_notes",
+    "group",
     "infer",
+    "interval",
     "kl_divergence",
     "kl_floor",
     "lag_profile",
@@ -93,4 +102,5 @@ __all__ = [
     "stochastic_interaction",
     "te_matrix",
     "transfer_entropy",
+    "windows",
 ]

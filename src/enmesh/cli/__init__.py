@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from enmesh.cli import arguments, infer, lags, measure, runs, simulate, warm
+from enmesh.cli import arguments, infer, lags, measure, runs, simulate, sureness, warm
 from enmesh.cli.terminal import SafeStream
 from enmesh.data.table import visible
 from enmesh.errors import HazardWarning, InputError, was_stopped
@@ -56,6 +56,7 @@ COMMANDS = (
     lags.lags,
     measure.embed,
     measure.score,
+    sureness.compare,
     simulate.simulate,
     runs.reproduce,
     runs.runs,

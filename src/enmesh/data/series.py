@@ -233,6 +233,10 @@ class Series:
         trials = [trial[:, keep] for trial in self.trials]
         return self._derive(trials, kinds, names=tuple(chosen), truth=truth)
 
+    def with_trials(self, trials: Sequence[np.ndarray]) -> "Series":
+        """Return a series of other samples ``(time, node)`` of the same nodes, such as parts of the trials."""
+        return self._derive(trials, self.kinds)
+
     def discretise(self, levels: int = 3, nodes: Sequence[str] | None = None) -> "Series":
         """Return the series with nodes cut into ``levels`` equally filled bins, coded ``0 .. levels-1``.
 

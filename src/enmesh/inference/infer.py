@@ -38,6 +38,7 @@ from enmesh.options import describe, whole
 from enmesh.scores import Link, Score
 from enmesh.search.base import Found, Problem, Search
 from enmesh.significance import Significance, analytic, q_values
+from enmesh.sureness.halves import beside, count_links
 
 log = logging.getLogger("enmesh")
 
@@ -72,6 +73,7 @@ def infer(
     progress: Any = False,
     memory: int | None = None,
     seed: int = 0,
+    bootstrap: int = 0,
 ) -> Network:
     """Infer which node drives which.
 
@@ -114,6 +116,9 @@ def infer(
         Bytes the workers may use together; fewer are used if more would need more.
     seed
         Seed of the default score's surrogates and of searches that draw at random.
+    bootstrap
+        Repeat the inference on so many random halves of the data; ``edges["stability"]`` is the share of them that
+        have the edge (see `bootstrap`).
 
     Returns
     -------
@@ -128,6 +133,10 @@ def infer(
     >>> net.parents
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
+    if bootstrap:
+        given = {name: value for name, value in locals().items() if name != "bootstrap"}
+        network = infer(**given)
+        return count_links(infer, n=bootstrap, **given | {"store": beside(store)}).on(network)
     series = series if isinstance(series, Series) else Series(series)
     if series.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; the series has 1")

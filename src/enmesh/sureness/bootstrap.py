@@ -1,0 +1,61 @@
+"""bootstrap: would each link be found again? The whole inference is repeated on halves of the data."""
+
+import os
+from typing import Any
+
+from enmesh.inference.infer import infer
+from enmesh.sureness.halves import Stability, count_links
+
+
+def bootstrap(
+    series: Any,
+    n: int = 100,
+    seed: int = 0,
+    *,
+    n_jobs: int | None = None,
+    store: str | os.PathLike[str] | None = None,
+    progress: Any = False,
+    block: int | None = None,
+    **options: Any,
+) -> Stability:
+    """Count how often each link is found when the inference is repeated on random halves of the data.
+
+    Samples are not drawn with replacement, which nearest neighbours do not bear. The recording is cut into contiguous
+    blocks (`units.block_length` says how long), or into its trials where there are at least ten; each network is
+    inferred from one half of them, and the next one from the other half (complementary pairs, Shah and Samworth
+    2013). Estimates from halves scatter around that of all data as much as those of new recordings of the same
+    length would. What is found in a half has half the samples to show itself: a share is rather too low than
+    too high.
+
+    Parameters
+    ----------
+    series
+        The data: a `Series`, or anything `Series` takes.
+    n
+        Number of networks.
+    seed
+        Seed of the halves, and of `infer`.
+    n_jobs
+        Networks that are inferred at the same time; -1 for all cores. Results do not depend on it.
+    store
+        Path of a file that keeps the links of each finished network, so that a stopped run resumes.
+    progress
+        True shows progress on a terminal; or a callback.
+    block
+        Length of a block in samples, in place of the one chosen from the data.
+    options
+        Of `infer`, such as ``score=`` or ``acyclic=``. What is left open is chosen anew in each half.
+
+    Returns
+    -------
+    Stability
+        ``.frequency`` holds the shares; ``.on(network)`` puts them beside the links of a network.
+
+    References
+    ----------
+    Politis, D. N., Romano, J. P. and Wolf, M. (1999). Subsampling. Springer.
+    Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability
+    selection. Journal of the Royal Statistical Society B 75, 55.
+    """
+    how: dict[str, Any] = {"n_jobs": n_jobs, "store": store, "progress": progress, "block": block}
+    return count_links(infer, series, n, seed, **how, **options)

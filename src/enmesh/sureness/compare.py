@@ -1,0 +1,258 @@
+"""compare: do two recordings, conditions or groups differ in their links?"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.errors import InputError, hazard
+from enmesh.inference.infer import infer
+from enmesh.inference.network import LEVEL
+from enmesh.options import whole
+from enmesh.scores.base import Parents, Score
+from enmesh.sureness.group import signed
+from enmesh.sureness.links import frame, parents_in, q_of, score_of, values, without_choices
+from enmesh.sureness.many import in_order
+from enmesh.sureness.units import MANY_TRIALS, Units, block_length, pooled, standardised, units_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Exchanges of labels in one task for a worker.
+TOGETHER = 20
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What grew and what fell; all DataFrames have row drives column.
+
+    Attributes
+    ----------
+    difference
+        Transfer entropy in the second less that in the first, nats, given the parents in either.
+    first, second
+        The transfer entropies themselves.
+    p_value, q_value
+        Of the difference being 0, from exchanged labels; q-values count all pairs.
+    exchanged
+        What was exchanged, in words.
+    """
+
+    difference: "pd.DataFrame"
+    first: "pd.DataFrame"
+    second: "pd.DataFrame"
+    p_value: "pd.DataFrame"
+    q_value: "pd.DataFrame"
+    exchanged: str
+
+    @property
+    def links(self) -> "pd.DataFrame":
+        """DataFrame with a row per pair, smallest p-value first."""
+        import pandas as pd
+
+        names = list(self.difference.columns)
+        parts = [self.first, self.second, self.difference, self.p_value, self.q_value]
+        matrices = [part.to_numpy(float) for part in parts]
+        rows = [
+            (source, target, *(float(matrix[i, j]) for matrix in matrices))
+            for i, source in enumerate(names)
+            for j, target in enumerate(names)
+            if i != j
+        ]
+        columns = ["source", "target", "first", "second", "difference", "p_value", "q_value"]
+        made = pd.DataFrame(rows, columns=columns)
+        return made.sort_values(["p_value", "source", "target"], ignore_index=True)
+
+    def plot(self, path: str | Path | None = None, **how: Any) -> Any:
+        """Draw what grew and what fell; differences with q up to 0.05 are marked."""
+        from enmesh.draw.curves import comparison
+
+        names = list(self.difference.columns)
+        return comparison(names, self.difference, self.q_value, path=path, **how)
+
+    def __repr__(self) -> str:
+        changed = self.links[self.links.q_value <= LEVEL]
+        said = [f"{r.source}->{r.target} {r.difference:+.4g}" for r in changed.itertuples()]
+        return f"Comparison({', '.join(said) or 'no difference'}; {self.exchanged})"
+
+
+def compare(
+    first: Any,
+    second: Any,
+    n_permutations: int = 999,
+    seed: int = 0,
+    *,
+    paired: bool = False,
+    n_jobs: int | None = None,
+    progress: Any = False,
+    **options: Any,
+) -> Comparison:
+    """Compare the links of two recordings or of two groups of subjects.
+
+    Everything is standardised. The network of all data together fixes score, estimator and pasts; the networks of
+    both sides are inferred with these, and every pair of nodes is measured on either side given the union of the
+    target's parents. Labels are then exchanged: of trials or contiguous blocks of two recordings, of subjects of two
+    groups, within each subject (signs of the differences) where they are paired. All pairs are tested, not only
+    links of the networks: a link that differs by chance is more often in one of them.
+
+    Parameters
+    ----------
+    first, second
+        Two recordings (a `Series` or anything `Series` takes), or two lists of them: subjects. Nodes are matched by
+        name.
+    n_permutations
+        Number of exchanges; the smallest p-value is ``1 / (1 + n_permutations)``.
+    seed
+        Seed of the exchanges and of `infer`.
+    paired
+        Whether the lists hold the same subjects in the same order.
+    n_jobs
+        Workers; -1 for all cores. Results do not depend on it.
+    progress
+        True shows progress on a terminal; or a callback.
+    options
+        Of `infer`, such as ``score=``.
+
+    References
+    ----------
+    Lindner, M., Auksztulewicz, R., Ghisleri, P. et al. (2018). Comparative analysis of effective connectivity
+    by transfer entropy. See also IDTxl: Wollstadt, P. et al. (2019), Journal of Open Source Software 4, 1081.
+    """
+    whole("n_permutations", n_permutations, 19)
+    sides, subjects = _sides(first, second, paired)
+    together = [pooled(side) for side in sides]
+    both = pooled(together)
+    score = score_of(infer(both, seed=seed, n_jobs=n_jobs, **options))
+    rest = without_choices(options)
+    networks = [infer(one, score=score, seed=seed, n_jobs=n_jobs, **rest) for one in together]
+    parents = parents_in(networks)
+    how = {"n_jobs": n_jobs, "progress": progress}
+    if subjects:
+        each_side = [_per_subject(side, both.names, score, parents, how) for side in sides]
+        means = [found.mean(0) for found in each_side]
+        p_value, exchanged = _between_subjects(each_side, paired, n_permutations, seed)
+    else:
+        units = [units_of(one, _common_block(together, score), {}) for one in together]
+        means, p_value, exchanged = _between_recordings(units, score, parents, n_permutations, seed, how)
+    _warn_if_too_few(p_value, n_permutations)
+    framed = [frame(both.names, matrix) for matrix in (means[1] - means[0], *means, p_value, q_of(p_value))]
+    return Comparison(framed[0], framed[1], framed[2], framed[3], framed[4], exchanged)
+
+
+def _sides(first: Any, second: Any, paired: bool) -> tuple[tuple[list[Series], list[Series]], bool]:
+    """Return the standardised recordings of both sides, and whether they are subjects."""
+    lists = [isinstance(side, (list, tuple)) and _holds_recordings(side) for side in (first, second)]
+    if lists[0] != lists[1]:
+        raise InputError("one side is a recording and the other a list of them; give two of the same")
+    if not lists[0]:
+        if paired:
+            raise InputError("paired=True is for two lists of subjects; two recordings have no pairs")
+        return ([standardised(first)], [standardised(second)]), False
+    sides = [standardised(one) for one in first], [standardised(one) for one in second]
+    if min(map(len, sides)) < 2:
+        raise InputError(f"{len(sides[0])} and {len(sides[1])} subjects; each side needs at least 2")
+    if paired and len(sides[0]) != len(sides[1]):
+        raise InputError(
+            f"{len(sides[0])} and {len(sides[1])} recordings make no pairs; give one of each subject on both sides"
+        )
+    return sides, True
+
+
+def _holds_recordings(side: Sequence[Any]) -> bool:
+    return len(side) > 0 and all(isinstance(one, Series) or getattr(one, "ndim", 0) >= 2 for one in side)
+
+
+# --- subjects ---------------------------------------------------------------------------------------------------------
+
+
+def _per_subject(
+    side: list[Series],
+    names: tuple[str, ...],
+    score: Score,
+    parents: tuple[Parents, ...],
+    how: dict[str, Any],
+) -> np.ndarray:
+    given = [(one.select(names), score, parents) for one in side]
+    return np.stack(in_order(values, given, what="subjects", **how))
+
+
+def _between_subjects(sides: list[np.ndarray], paired: bool, count: int, seed: int) -> tuple[np.ndarray, str]:
+    """Return p-values of the difference of means, by signs of pairs or by labels of subjects."""
+    if paired:
+        return signed(sides[1] - sides[0], seed, sides=2), f"signs of {len(sides[0])} pairs exchanged"
+    everyone, size = np.concatenate(sides), len(sides[0])
+    rng = np.random.default_rng([seed, 1])
+    orders = [np.arange(len(everyone)), *(rng.permutation(len(everyone)) for _ in range(count))]
+    differences = [everyone[o[size:]].mean(0) - everyone[o[:size]].mean(0) for o in orders]
+    return _two_sided(
+        np.stack(differences)
+    ), f"labels of {size} and {len(everyone) - size} subjects exchanged"
+
+
+# --- recordings -------------------------------------------------------------------------------------------------------
+
+
+def _common_block(recordings: Sequence[Series], score: Score) -> int | None:
+    """Return one length of blocks for both, None where both have trials enough."""
+    if all(len(one.trials) >= MANY_TRIALS for one in recordings):
+        return None
+    return max(block_length(one, {"score": score}) for one in recordings)
+
+
+def _between_recordings(
+    units: list[Units],
+    score: Score,
+    parents: tuple[Parents, ...],
+    count: int,
+    seed: int,
+    how: Mapping[str, Any],
+) -> tuple[list[np.ndarray], np.ndarray, str]:
+    """Exchange the labels of trials or blocks and measure both sides again.
+
+    Blocks are never joined, so that all labellings have the same number of windows.
+    """
+    sizes = [len(one) for one in units]
+    both = pooled([one.series for one in units])
+    offset = len(units[0].series.trials)
+    pieces = [*units[0].pieces, *((trial + offset, start, stop) for trial, start, stop in units[1].pieces)]
+    joined = Units(both, tuple(pieces), units[0].block)
+    tasks = [
+        (joined, sizes[0], score, parents, seed, start, min(start + TOGETHER, count + 1))
+        for start in range(0, count + 1, TOGETHER)
+    ]
+    found = np.concatenate(in_order(_exchanged, tasks, what="exchanges", **how))
+    p_value = _two_sided(found[:, 1] - found[:, 0])
+    kind = "trials" if units[0].block is None else "blocks"
+    return [found[0, 0], found[0, 1]], p_value, f"labels of {sizes[0]} and {sizes[1]} {kind} exchanged"
+
+
+def _exchanged(
+    units: Units, size: int, score: Score, parents: tuple[Parents, ...], seed: int, start: int, stop: int
+) -> np.ndarray:
+    """Return the values of both sides, ``(exchange, 2, M, M)``; exchange 0 is the true one."""
+    found = []
+    for i in range(start, stop):
+        order = np.arange(len(units)) if i == 0 else np.random.default_rng([seed, i]).permutation(len(units))
+        parts = order[:size].tolist(), order[size:].tolist()
+        found.append([values(units.take(part, joined=False), score, parents) for part in parts])
+    return np.array(found)
+
+
+def _two_sided(differences: np.ndarray) -> np.ndarray:
+    """Return the share of exchanges with a difference as far from 0 as the first, the true one, itself included."""
+    size = np.abs(differences)
+    reached = (size >= size[0] - 1e-12 * size[0]).mean(0)
+    return np.where(np.isnan(differences[0]), np.nan, reached)
+
+
+def _warn_if_too_few(p_value: np.ndarray, count: int) -> None:
+    pairs = int(np.isfinite(p_value).sum())
+    needed = int(np.ceil(round(pairs / LEVEL, 9))) - 1
+    if count < needed:
+        hazard(
+            f"{count} permutations cannot bring a single difference among {pairs} pairs to a q-value of {LEVEL:g}: the "
+            f"smallest is {min(1.0, pairs / (1 + count)):.2g}; {needed} are needed"
+        )

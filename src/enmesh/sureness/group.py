@@ -1,0 +1,134 @@
+"""group: the network of several subjects, who shares each link, and whether it holds for others like them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.errors import InputError
+from enmesh.inference.infer import infer
+from enmesh.inference.network import Network
+from enmesh.sureness.links import frame, parents_in, q_of, score_of, tests_of
+from enmesh.sureness.many import in_order
+from enmesh.sureness.units import pooled, standardised
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Signs that are drawn where there are too many to try all, and subjects up to which all are tried.
+DRAWN_SIGNS, ALL_SIGNS = 9999, 13
+
+
+@dataclass(frozen=True)
+class Group:
+    """The network of a group and what its members say to it.
+
+    Attributes
+    ----------
+    network
+        Inferred from all subjects pooled, each subject its own trials; surrogates are shifted within subjects.
+    share
+        DataFrame, row drives column: share of subjects in whose own network the link stands.
+    te
+        DataFrame: mean over subjects of the transfer entropy less what chance gives, in nats, given the parents in
+        the group's network.
+    p_value, q_value
+        DataFrames of the test across subjects: is the mean above 0 in the population that they stand for?
+    """
+
+    network: Network
+    share: "pd.DataFrame"
+    te: "pd.DataFrame"
+    p_value: "pd.DataFrame"
+    q_value: "pd.DataFrame"
+
+    def plot(self, path: str | Path | None = None, **how: Any) -> Any:
+        """Draw the shares as a matrix, links of the group's network framed."""
+        from enmesh.draw.curves import stability
+
+        return stability(self.network.names, self.share, selected=self.network.adjacency, path=path, **how)
+
+    def __repr__(self) -> str:
+        return f"Group({self.network!r})"
+
+
+def group(
+    subjects: Sequence[Any],
+    *,
+    n_jobs: int | None = None,
+    progress: Any = False,
+    seed: int = 0,
+    **options: Any,
+) -> Group:
+    """Infer the network of a group of subjects.
+
+    Each subject is standardised (levels and units differ between subjects, and a common offset would look like
+    transfer), then all are pooled as trials. The pooled network asks whether a link is there in these subjects taken
+    together; ``share`` says in how many of them it can be seen alone; ``p_value`` asks whether it holds for the
+    population: per subject the transfer entropy less its mean under chance, and the mean over subjects compared with
+    random signs (exact up to 13 subjects). Values under chance are skewed to the right, which makes this test
+    somewhat conservative.
+
+    Parameters
+    ----------
+    subjects
+        A `Series`, or anything `Series` takes, for each subject; nodes are matched by name.
+    n_jobs
+        Subjects inferred at the same time; -1 for all cores.
+    progress
+        True shows progress on a terminal; or a callback.
+    seed
+        Seed of `infer` and of the signs.
+    options
+        Of `infer`, such as ``score=``. Each subject's own network has the same options.
+
+    References
+    ----------
+    Nichols, T. E. and Holmes, A. P. (2002). Nonparametric permutation tests for functional neuroimaging. Human Brain
+    Mapping 15, 1.
+    """
+    if isinstance(subjects, Series) or len(subjects) < 2:
+        raise InputError("a group needs at least 2 subjects; give a list with a series for each")
+    prepared = [standardised(one) for one in subjects]
+    everyone = pooled(prepared)
+    matched = [one.select(everyone.names) for one in prepared]
+    network = infer(everyone, seed=seed, n_jobs=n_jobs, **options)
+    score, parents = score_of(network), parents_in([network])
+    given = [(one, score, parents, seed, options) for one in matched]
+    found = in_order(_of_one, given, n_jobs=n_jobs, progress=progress, what="subjects")
+    corrected = np.stack([values for values, _ in found])
+    p_value = signed(corrected, seed)
+    share = np.mean([links for _, links in found], axis=0)
+    np.fill_diagonal(share, np.nan)
+    matrices = (share, corrected.mean(0), p_value, q_of(p_value))
+    return Group(network, *(frame(everyone.names, matrix) for matrix in matrices))
+
+
+def _of_one(
+    series: Series, score: Any, parents: Any, seed: int, options: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a subject's transfer entropies less chance, and the links of its own network."""
+    alone = infer(series, seed=seed, n_jobs=1, **options)
+    return tests_of(series, score, parents, None).corrected, alone.adjacency.astype(float)
+
+
+def signed(values: np.ndarray, seed: int, *, sides: int = 1) -> np.ndarray:
+    """Return p-values of the mean of ``values (subject, ...)`` among those with random signs of each subject.
+
+    With ``sides=1`` large means count, with 2 means far from 0 either way. All signs are tried for few subjects.
+    """
+    count = len(values)
+    if count <= ALL_SIGNS:
+        signs = 1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
+    else:
+        signs = 1 - 2 * np.random.default_rng([seed, 2]).integers(0, 2, (DRAWN_SIGNS, count))
+        signs = np.vstack([np.ones((1, count), int), signs])
+    means = np.tensordot(signs / count, values, 1)
+    seen = means[0]
+    if sides == 2:
+        means, seen = np.abs(means), np.abs(seen)
+    reached = (means >= seen - 1e-12 * np.abs(seen)).mean(0)
+    return np.where(np.isnan(seen), np.nan, reached)

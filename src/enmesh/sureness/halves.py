@@ -1,0 +1,154 @@
+"""Would each link be found again? An inference is repeated on halves of the data, and the links are counted."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.errors import InputError
+from enmesh.inference.network import Network
+from enmesh.inference.work import fingerprint
+from enmesh.options import describe, whole
+from enmesh.reproduce.ledger import Ledger
+from enmesh.sureness.many import each
+from enmesh.sureness.units import Units, units_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Raised whenever the same seed draws other halves, so that stored networks are not reused.
+FORMAT = 1
+
+Edges = list[list[str]]
+Infer = Callable[..., Network]
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How often each link was found.
+
+    Attributes
+    ----------
+    frequency
+        DataFrame, row drives column: share of the networks that have the link; the diagonal is missing.
+    n, networks
+        Networks that were asked for, and that were inferred.
+    block
+        Length of the blocks that were taken or left, in samples; None where whole trials were.
+    """
+
+    frequency: "pd.DataFrame"
+    n: int
+    networks: int
+    block: int | None
+
+    def on(self, network: Network) -> Network:
+        """Return a network with the share of each link in ``network.edges["stability"]``."""
+        names, shares_of = list(self.frequency.columns), self.frequency.to_numpy()
+        shares = {
+            f"{source}>{target}": float(shares_of[i, j])
+            for i, source in enumerate(names)
+            for j, target in enumerate(names)
+            if i != j
+        }
+        return replace(network, stability=shares)
+
+    def plot(self, path: str | Path | None = None, *, network: Network | None = None, **how: Any) -> Any:
+        """Draw the shares as a matrix, links of ``network`` framed; ``ax`` and ``theme`` as in `Network.plot`."""
+        from enmesh.draw.curves import stability
+
+        selected = None if network is None else network.adjacency
+        return stability(list(self.frequency.columns), self.frequency, selected=selected, path=path, **how)
+
+    def __repr__(self) -> str:
+        units = "trials" if self.block is None else f"blocks of {self.block} samples"
+        return f"Stability({self.networks} networks from halves of the data, {units})"
+
+
+def count_links(
+    infer: Infer,
+    series: Any,
+    n: int,
+    seed: int,
+    *,
+    n_jobs: int | None = None,
+    store: str | os.PathLike[str] | None = None,
+    progress: Any = False,
+    block: int | None = None,
+    **options: Any,
+) -> Stability:
+    """Repeat an inference on halves of the data: `bootstrap`, for any function that returns a network."""
+    series = series if isinstance(series, Series) else Series(series)
+    whole("n", n, 1)
+    units = units_of(series, block, options)
+    run = fingerprint(json.dumps(_identity(units, seed, options), sort_keys=True, default=repr))
+    kept = None if store is None else _ledger(store)
+    edges: dict[int, Edges] = {}
+    if kept is not None:
+        edges = {i: found for i in range(n) if (found := kept.get({"run": run, "network": i})) is not None}
+    missing = [i for i in range(n) if i not in edges]
+    given = [(infer, units, seed, i, options) for i in missing]
+    for position, found in each(half_network, given, n_jobs=n_jobs, progress=progress, before=len(edges)):
+        if kept is not None:
+            kept.add({"run": run, "network": missing[position]}, found)
+        edges[missing[position]] = found
+    return Stability(_frequency(series.names, edges), n, len(edges), units.block)
+
+
+def half_network(infer: Infer, units: Units, seed: int, i: int, options: Mapping[str, Any]) -> Edges:
+    """Return the links inferred from the i-th half; an odd one is what the even one before it left."""
+    order = np.random.default_rng([seed, i // 2]).permutation(len(units))
+    middle = len(units) // 2
+    chosen = order[middle:] if i % 2 else order[:middle]
+    try:
+        network = infer(units.take(chosen.tolist()), seed=seed, n_jobs=1, **options)
+    except InputError as error:
+        raise InputError(f"in one half of the data: {error}") from None
+    return [list(edge) for edge in network]
+
+
+def _frequency(names: tuple[str, ...], edges: Mapping[int, Edges]) -> "pd.DataFrame":
+    import pandas as pd
+
+    counts = np.zeros((len(names), len(names)))
+    for found in edges.values():
+        for source, target in found:
+            counts[names.index(source), names.index(target)] += 1
+    shares = counts / len(edges)
+    np.fill_diagonal(shares, np.nan)
+    return pd.DataFrame(shares, list(names), list(names))
+
+
+def _identity(units: Units, seed: int, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the networks depend on."""
+    from enmesh import __version__
+
+    return {
+        "data": units.series.digest,
+        "block": units.block,
+        "options": describe(dict(options)),
+        "seed": seed,
+        "code": f"{__version__}/{FORMAT}",
+    }
+
+
+def _ledger(store: str | os.PathLike[str]) -> Ledger:
+    """Open the file of finished networks; refuse one that is something else."""
+    try:
+        return Ledger(Path(store))
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{store} is no file of bootstrap networks; give store= a path of its own, beside that of infer"
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot read {store}: {error.strerror}") from None
+
+
+def beside(store: str | os.PathLike[str] | None) -> Path | None:
+    """Return where the networks of halves are kept beside the store of `infer`."""
+    return None if store is None else Path(f"{store}.halves.jsonl")

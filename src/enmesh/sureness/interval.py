@@ -1,0 +1,201 @@
+"""interval: how strong a transfer entropy is, with limits that hold the true value as often as they say.
+
+Gaussian: the estimate has a known distribution. With R^2 = 1 - exp(-2 T), the share of the remaining variance that the
+source explains, Fisher's transform z = arccosh(exp T) = artanh R has a variance near 1 / N whatever T is, and N z^2 is
+noncentral chi-square with d degrees of freedom, d the number of lagged values of the source. Where noise is not normal
+or samples depend on each other, the variance is larger: the local values of the transfer entropy, whose mean it is, say
+by how much (they are the influence function of the estimate, apart from a constant).
+
+Others: halves of the data, taken in contiguous blocks. Two halves that share nothing differ as new recordings would;
+the mean of halves differs from the whole as the bias of half as many samples does. The bias of nearest neighbours
+shrinks as N^(-2/d), d the joint dimension, that of counted states as 1/N. So the value is extrapolated to many samples
+(Richardson), and so is every half from its quarters, to know the error of that.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.embedding import Embedding, Pasts
+from enmesh.errors import InputError, hazard
+from enmesh.estimators import KSG, Estimator, Gaussian
+from enmesh.measures import Node, Transfers, link
+from enmesh.methods import resolve
+from enmesh.options import whole
+from enmesh.sureness.many import in_order
+from enmesh.sureness.units import Units, units_of
+
+# Cuts in one task for a worker.
+TOGETHER = 5
+# Power of N with which a bias is taken to shrink at least: that of nearest neighbours is 2 over the dimension.
+SLOWEST = 0.5
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A transfer entropy between limits, in nats.
+
+    Attributes
+    ----------
+    value
+        The estimate.
+    low, high
+        Limits that hold the true value with the confidence ``level``; never below 0, as no transfer entropy is.
+    level
+        The confidence.
+    how
+        How the limits were found, in words.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    how: str
+
+    def __repr__(self) -> str:
+        return f"Interval({self.value:.6g}, {self.level:.0%}: {self.low:.6g} to {self.high:.6g} nats; {self.how})"
+
+
+def interval(
+    series: Any,
+    source: Node | Sequence[Node],
+    target: Node,
+    *,
+    given: Node | Sequence[Node] = (),
+    level: float = 0.95,
+    estimator: Estimator | str | None = None,
+    embedding: Pasts | None = None,
+    n: int = 50,
+    n_jobs: int | None = None,
+    seed: int = 0,
+) -> Interval:
+    """Return limits of a transfer entropy: ``.low .high .value``, in nats.
+
+    Gaussian has analytic limits, all others have those of block subsampling (see the module). Coverage was measured
+    by simulation: docs/sureness.md.
+
+    Parameters
+    ----------
+    source, target, given
+        As in `transfer_entropy`.
+    level
+        Confidence: the share of recordings whose limits hold the true value.
+    estimator, embedding
+        As in `transfer_entropy`.
+    n
+        Number of cuts into halves and quarters, for estimators other than Gaussian.
+    n_jobs, seed
+        Workers for these, and their seed.
+    """
+    series = series if isinstance(series, Series) else Series(series)
+    if not (isinstance(level, (int, float)) and 0 < level < 1):
+        raise InputError(f"level={level!r} is not possible; give a confidence between 0 and 1, such as 0.95")
+    whole("n", n, 10)
+    sources, end, rest = link(series, source, target, given)
+    measure: Estimator = KSG() if estimator is None else resolve(Estimator, estimator)  # type: ignore[type-abstract]
+    pasts = embedding or Embedding()
+    transfers = Transfers(series, measure, pasts)
+    if isinstance(measure, Gaussian):
+        return _analytic(transfers, sources, end, rest, level)
+    value = float(transfers.value(sources, end, rest))
+    units = units_of(series, None, {"embedding": pasts})
+    ask = partial(_value, measure, pasts, (sources, end, rest))
+    tasks = [(units, ask, seed, i, min(i + TOGETHER, n)) for i in range(0, n, TOGETHER)]
+    found = np.array([row for part in in_order(_halves, tasks, n_jobs=n_jobs, what="halves") for row in part])
+    x, _, z = transfers.variables(sources, end, rest)
+    power = 1.0 if measure.discrete else max(2 / (len(x) + len(z) + 1), SLOWEST)
+    return _subsampled(value, found, power, level)
+
+
+def _value(
+    estimator: Estimator, pasts: Pasts, ends: tuple[Sequence[int], int, Sequence[int]], series: Series
+) -> float:
+    return float(Transfers(series, estimator, pasts).value(*ends))
+
+
+# --- analytic ---------------------------------------------------------------------------------------------------------
+
+
+def _analytic(
+    transfers: Transfers, sources: Sequence[int], target: int, given: Sequence[int], level: float
+) -> Interval:
+    from scipy.special import chndtr, chndtrinc
+
+    x, y, z = transfers.variables(sources, target, given)
+    local = transfers.cmi(x, y, z, pointwise=True)
+    value = float(local.mean())
+    free = len(local) - len(x) - len(z) - 1
+    factor = _inflation(local, value, transfers.blocks.starts)
+    seen = free / factor * np.arccosh(np.exp(max(value, 0.0))) ** 2
+    limits = []
+    for share in ((1 + level) / 2, (1 - level) / 2):
+        # the noncentrality with which a value up to the one seen has this probability; 0 if none has
+        reached = chndtr(seen, len(x), 0.0) > share
+        centre = float(chndtrinc(seen, len(x), share)) if reached else 0.0
+        limits.append(float(np.log(np.cosh(np.sqrt(centre * factor / free)))))
+    return Interval(value, limits[0], limits[1], level, "noncentral chi-square on Fisher's scale")
+
+
+def _inflation(local: np.ndarray, value: float, starts: np.ndarray) -> float:
+    """Return by how much the variance of the estimate exceeds that of independent normal samples; at least 1.
+
+    The long-run variance of the local values (Bartlett's weights, cube root of N lags, within trials) over R^2.
+    """
+    explained = max(1 - np.exp(-2 * max(value, 0.0)), 1e-12)
+    centred, n = local - local.mean(), len(local)
+    lags = round(n ** (1 / 3))
+    total = float(centred @ centred)
+    for first, last in zip(starts[:-1], starts[1:]):
+        part = centred[first:last]
+        for lag in range(1, min(lags, len(part) - 1) + 1):
+            total += 2 * (1 - lag / (lags + 1)) * float(part[lag:] @ part[:-lag])
+    return max(1.0, total / n / explained)
+
+
+# --- by halves --------------------------------------------------------------------------------------------------------
+
+
+def _halves(
+    units: Units, measure: Callable[[Series], float], seed: int, start: int, stop: int
+) -> list[tuple[float, float, float, float]]:
+    """Return for each cut into two halves their values, and the mean value of two quarters of each."""
+    found = []
+    for i in range(start, stop):
+        order = np.random.default_rng([seed, i]).permutation(len(units)).tolist()
+        middle = len(units) // 2
+        values, quarters = [], []
+        for half in (order[:middle], order[middle:]):
+            parts = half[: len(half) // 2], half[len(half) // 2 :]
+            values.append(measure(units.take(half)))
+            quarters.append(sum(measure(units.take(part)) for part in parts) / 2)
+        found.append((values[0], values[1], quarters[0], quarters[1]))
+    return found
+
+
+def _subsampled(value: float, found: np.ndarray, power: float, level: float) -> Interval:
+    """Return limits around the value less its bias, which shrinks with that power of the number of samples.
+
+    Two halves that complement each other share nothing. Half their difference scatters as the whole does: its
+    part from the samples as much, and its part from the estimator's own noise, which is independent in the two, as
+    much too. Quarters correct the halves as halves correct the whole, so the error is that of the corrected value.
+    """
+    from scipy.special import ndtri
+
+    halves, quarters = found[:, :2], found[:, 2:]
+    gain = 1 / (2**power - 1)
+    centre = value + gain * (value - halves.mean())
+    corrected = halves + gain * (halves - quarters)
+    error = float(np.sqrt(np.mean((corrected[:, 0] - corrected[:, 1]) ** 2) / 4))
+    wide = float(ndtri((1 + level) / 2)) * error
+    low, high = max(0.0, centre - wide), max(0.0, centre + wide)
+    if not low <= max(0.0, value) <= high:
+        hazard(
+            f"the estimate changes with the number of samples: {value:.4g} nats from all of them, {halves.mean():.4g} "
+            f"from halves; the limits {low:.4g} to {high:.4g} are those of the value extrapolated to many samples"
+        )
+    return Interval(value, low, high, level, "halves of the data, less the bias")

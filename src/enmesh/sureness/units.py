@@ -1,0 +1,150 @@
+"""What is drawn, left out or exchanged: whole trials where there are many, otherwise contiguous blocks of samples.
+
+Nearest neighbours do not bear repeated samples: a copy of a sample is its own nearest neighbour. So nothing is drawn
+with replacement. Units are taken or left, and what is taken becomes trials of a new series, so that no window of
+samples crosses a seam.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.data.table import listed
+from enmesh.embedding.lagged import Pasts, reach
+from enmesh.errors import InputError, hazard
+from enmesh.inference import evidence
+from enmesh.options import whole
+from enmesh.scores import PerTarget
+
+# Trials from which on they are the units; and the fewest blocks, and the fewest units at all.
+MANY_TRIALS, FEW_BLOCKS, FEW_UNITS = 10, 10, 4
+# A block is at least so many decorrelation times and so many times the reach of the past, where the recording bears it.
+TIMES, REACHES, LEAST_REACHES = 5, 10, 3
+
+Piece = tuple[int, int, int]
+"""Trial, first sample, end."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """The pieces of a recording.
+
+    Attributes
+    ----------
+    series
+        The recording.
+    pieces
+        ``(trial, start, stop)`` of each, in order.
+    block
+        Length of a block; None where the units are trials.
+    """
+
+    series: Series
+    pieces: tuple[Piece, ...]
+    block: int | None
+
+    def __len__(self) -> int:
+        """Return the number of units."""
+        return len(self.pieces)
+
+    def take(self, chosen: Sequence[int], *, joined: bool = True) -> Series:
+        """Return the series of the chosen units; ``joined`` makes neighbours one trial again."""
+        runs: list[Piece] = []
+        for trial, start, stop in (self.pieces[i] for i in sorted(chosen)):
+            if joined and runs and runs[-1][0] == trial and runs[-1][2] == start:
+                start = runs.pop()[1]
+            runs.append((trial, start, stop))
+        return self.series.with_trials([self.series.trials[trial][start:stop] for trial, start, stop in runs])
+
+
+def units_of(series: Series, block: int | None, options: Mapping[str, Any]) -> Units:
+    """Return trials as units where there are at least ten, otherwise blocks of a length chosen from the data."""
+    if block is None and len(series.trials) >= MANY_TRIALS:
+        whole_trials = tuple((i, 0, length) for i, length in enumerate(series.lengths))
+        return Units(series, whole_trials, None)
+    length = block_length(series, options) if block is None else whole("block", block, 3)
+    pieces: list[Piece] = []
+    for trial, samples in enumerate(series.lengths):
+        cuts = np.linspace(0, samples, max(1, round(samples / length)) + 1).astype(int).tolist()
+        pieces += [(trial, start, stop) for start, stop in zip(cuts[:-1], cuts[1:])]
+    if len(pieces) < FEW_UNITS:
+        raise InputError(
+            f"{sum(series.lengths)} samples make {len(pieces)} blocks of {length}; at least {FEW_UNITS} are needed: "
+            "record longer, or give a shorter past"
+        )
+    return Units(series, tuple(pieces), length)
+
+
+def block_length(series: Series, options: Mapping[str, Any]) -> int:
+    """Return how long a block must be to keep what depends together, and to lose few windows at its seams.
+
+    Five decorrelation times of the slowest node and ten times the reach of the past, but no more than a tenth of the
+    recording; never less than three times the reach.
+    """
+    past, memory = past_reach(series, options), decorrelation_time(series)
+    total = sum(series.lengths)
+    length = max(min(max(ceil(TIMES * memory), REACHES * past), total // FEW_BLOCKS), LEAST_REACHES * past, 3)
+    if length < memory:
+        hazard(
+            f"the samples depend on each other over about {memory:.0f} samples, and blocks of {length} are shorter: "
+            "shares, intervals and differences look surer than they are; record longer"
+        )
+    return length
+
+
+def past_reach(series: Series, options: Mapping[str, Any]) -> int:
+    """Return how far back windows go: by the pasts that were given, or as far as the defaults look."""
+    score = options.get("score")
+    parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
+    pasts: list[Pasts | None] = [
+        options.get("embedding") or getattr(part, "embedding", None) for part in parts
+    ]
+    known = [reach(one, series.names) for one in pasts if one is not None]
+    if len(known) == len(pasts):
+        return max(known)
+    return max(evidence.largest_lag(series), whole("max_lag", options.get("max_lag") or 1, 1))
+
+
+def decorrelation_time(series: Series) -> float:
+    """Return 1 + 2 sum of squared autocorrelations of the slowest node, on normal scores of the longest trial."""
+    values = max(evidence.scored(series), key=len)
+    n = len(values)
+    spectrum = np.abs(np.fft.rfft(values - values.mean(0), 2 * n, axis=0)) ** 2
+    covariance = np.fft.irfft(spectrum, axis=0)[: max(2, n // 4)]
+    correlation = covariance / np.maximum(covariance[0], 1e-300)
+    beyond_chance = np.maximum(correlation[1:] ** 2 - 1 / n, 0.0) * (correlation[1:] ** 2 > 4 / n)
+    return float((1 + 2 * beyond_chance.sum(0)).max())
+
+
+def pooled(recordings: Sequence[Series]) -> Series:
+    """Return all recordings as trials of one series; nodes are matched by name."""
+    first = recordings[0]
+    trials: list[np.ndarray] = []
+    for number, one in enumerate(recordings, 1):
+        if set(one.names) != set(first.names):
+            odd = listed(sorted(set(one.names) ^ set(first.names)))
+            raise InputError(
+                f"recording {number} and the first do not share {odd}; give the same nodes in each"
+            )
+        matched = one if one.names == first.names else one.select(first.names)
+        for what in ("kinds", "labels", "dt"):
+            if getattr(matched, what) != getattr(first, what):
+                raise InputError(
+                    f"the {what} of recording {number} ({getattr(matched, what)}) are not those of the first "
+                    f"({getattr(first, what)}); read all in the same way"
+                )
+        trials += matched.trials
+    return first.with_trials(trials)
+
+
+def standardised(series: Any) -> Series:
+    """Return a recording whose measurements have mean 0 and standard deviation 1 in each trial.
+
+    Levels and units of subjects differ, and a common offset would look like transfer between nodes.
+    """
+    series = series if isinstance(series, Series) else Series(series)
+    return series.standardise() if "float" in series.kinds else series

@@ -1,0 +1,129 @@
+"""windows: how links change over time, each window asked the same question."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.errors import InputError
+from enmesh.inference.infer import DOUBTFUL, infer
+from enmesh.inference.network import LEVEL, Network
+from enmesh.options import whole
+from enmesh.significance import warn_if_too_few
+from enmesh.sureness.links import parents_in, q_of, score_of, tests_of
+from enmesh.sureness.many import in_order
+
+# Links up to which all are drawn; of more, only those that are in the network or significant in some window.
+MOST_DRAWN = 12
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Links over time.
+
+    Attributes
+    ----------
+    te, p_value, q_value
+        ``(window, source, target)``: transfer entropy in nats, its p-value, and q-value over all windows and
+        links together; the diagonal is missing.
+    starts, width
+        First sample of each window, and its length.
+    network
+        The network of the whole recording: its score measures every window, and its parents are given.
+    dt
+        Sampling step.
+    """
+
+    te: np.ndarray
+    p_value: np.ndarray
+    q_value: np.ndarray
+    starts: np.ndarray
+    width: int
+    network: Network
+    dt: float
+
+    @property
+    def on(self) -> np.ndarray:
+        """``(window, source, target)``: whether a link is significant there, q at most 0.05."""
+        return self.q_value <= LEVEL
+
+    def plot(self, path: str | Path | None = None, **how: Any) -> Any:
+        """Draw each link over time; of many links those that are in the network or significant somewhere."""
+        from enmesh.draw.curves import windows
+
+        names = self.network.names
+        pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if i != j]
+        if len(pairs) > MOST_DRAWN:
+            shown = self.network.adjacency | self.on.any(0)
+            pairs = [pair for pair in pairs if shown[pair]] or pairs[:MOST_DRAWN]
+        rows, columns = map(list, zip(*pairs))
+        return windows(
+            ((self.starts + self.width / 2) * self.dt).tolist(),
+            [f"{names[i]} → {names[j]}" for i, j in pairs],
+            self.te[:, rows, columns],
+            q_value=self.q_value[:, rows, columns],
+            unit="samples" if self.dt == 1 else "time",
+            path=path,
+            **how,
+        )
+
+    def __repr__(self) -> str:
+        links = self.te.shape[1] * (self.te.shape[1] - 1)
+        return f"Windows({len(self.starts)} of {self.width} samples, {links} links, {int(self.on.sum())} times on)"
+
+
+def windows(
+    series: Any,
+    width: int,
+    step: int,
+    *,
+    n_jobs: int | None = None,
+    progress: Any = False,
+    **options: Any,
+) -> Windows:
+    """Measure and test every link in windows that slide over the recording.
+
+    The network is inferred once, from the whole recording. Its score, estimator and pasts then measure every pair of
+    nodes in every window, given the target's other parents, so that windows can be compared. q-values count all
+    windows and links. With several trials windows slide over the time of the trial and pool all trials (the
+    ensemble form): links that change within each trial are seen, however short.
+
+    Parameters
+    ----------
+    series
+        The data: a `Series`, or anything `Series` takes.
+    width, step
+        Length of a window and the distance of their starts, in samples. Windows end within the shortest trial.
+    n_jobs
+        Windows measured at the same time; -1 for all cores.
+    progress
+        True shows progress on a terminal; or a callback.
+    options
+        Of `infer`, such as ``score=``.
+
+    References
+    ----------
+    Wollstadt, P., Martínez-Zarzuela, M., Vicente, R., Díaz-Pernas, F. J. and Wibral, M. (2014). Efficient transfer
+    entropy analysis of non-stationary neural time series. PLoS ONE 9, e102833.
+    """
+    series = series if isinstance(series, Series) else Series(series)
+    whole("width", width, 3)
+    whole("step", step, 1)
+    shortest = min(series.lengths)
+    if width > shortest:
+        raise InputError(f"width={width} is longer than the shortest trial ({shortest} samples); give less")
+    network = infer(series, n_jobs=n_jobs, **options)
+    score, parents = score_of(network), parents_in([network])
+    starts = np.arange(0, shortest - width + 1, step)
+    pieces = [
+        series.with_trials([trial[start : start + width] for trial in series.trials]) for start in starts
+    ]
+    given = [(piece, score, parents, DOUBTFUL) for piece in pieces]
+    found = in_order(tests_of, given, n_jobs=n_jobs, progress=progress, what="windows")
+    te = np.stack([one.te for one in found])
+    p_value = np.stack([one.p_value for one in found])
+    if surrogates := getattr(score, "n_surrogates", 0):
+        warn_if_too_few(surrogates, int(np.isfinite(p_value).sum()), LEVEL)
+    return Windows(te, p_value, q_of(p_value), starts, width, network, series.dt)
