@@ -243,11 +243,14 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("tables", nargs="*", choices=[*TABLES, []], default=list(TABLES))
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    for name in options.tables:
+    unknown = set(options.tables) - set(TABLES)
+    if unknown:
+        parser.error(f"there is no table {', '.join(sorted(unknown))}")
+    for name in options.tables or TABLES:
         began = time.perf_counter()
         print(f"\n## {name}\n")
         TABLES[name](options.scale, options.jobs)
