@@ -32,7 +32,7 @@ class Transfers:
 
     def __init__(self, series: Series, estimator: Estimator, embedding: Pasts):
         self.series, self.estimator = series, estimator
-        self.blocks = Blocks(series, embedding, estimator.condition)
+        self.blocks = Blocks(series, embedding, estimator.condition, estimator.reaches_back)
         self.joint = estimator.joint(self.blocks)
         self._prepared: OrderedDict[tuple[Lagged, tuple[Lagged, ...]], Prepared] = OrderedDict()
         self._draws: dict[tuple[Surrogate, tuple[Lagged, ...]], Draw] = {}

@@ -119,9 +119,14 @@ def by_surrogates(
     searched = transfers.blocks.searched > 0 and len(sources) == 1
     resampled = transfers.blocks.choices(sources[0]) if searched else x
     draw = transfers.draw(sampling.surrogate, resampled, y, z, choosing=searched)
-    surrogates = transfers.prepared(y, z).surrogates(
+    prepared = transfers.prepared(y, z)
+    surrogates = prepared.surrogates(
         transfers.blocks.take(resampled), draw, stream, choose=len(x) if searched else 0
     )
+    if (
+        prepared.in_one_piece
+    ):  # the value belongs to the batch of its surrogates, and the batch cannot stop early
+        return (yield from sampled(surrogates, draw, sampling.count))
     value = None if transfers.joint is None and not searched else transfers.cmi(x, y, z)
     return (yield from sampled(surrogates, draw, sampling.count, value, level))
 
@@ -311,7 +316,8 @@ def significance(
         if len(sources) > 1:
             raise InputError("max_lag chooses the lag of one source; name one, or leave max_lag out")
         pasts = Lags.of(pasts, series.names, searched=whole("max_lag", max_lag, 1))
-    transfers = Transfers(series, estimator or KSG(), pasts)
+    chosen = estimator or KSG()
+    transfers = Transfers(series, chosen if n_surrogates else chosen.plug_in, pasts)
     if max_lag is not None:
         return best_lag(transfers, sources[0], end, rest, sampling)
     if n_surrogates == 0:

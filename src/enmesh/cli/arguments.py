@@ -278,6 +278,17 @@ def search() -> Group:
             ],
             None,
         ),
+        "bootstrap": (
+            Annotated[
+                int | None,
+                _search(
+                    "--bootstrap",
+                    metavar="N",
+                    help="Infer N more networks from halves of the data: how stable is a link.",
+                ),
+            ],
+            None,
+        ),
         "jobs": (
             Annotated[
                 int,

@@ -64,6 +64,7 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
         "required": _edges(series, "require", given["require"]),
         "forbidden": _edges(series, "forbid", given["forbid"]),
         "screen": given["screen"],
+        "bootstrap": given["bootstrap"] or 0,
         "n_jobs": given["jobs"],
         "seed": given["seed"],
         "progress": not (quiet or json) and sys.stderr.isatty(),
@@ -147,7 +148,7 @@ def _store(place: Place) -> Path:
             f"{store} belongs to a run that is still going on; wait for it or give another --out"
         )
     aside = next(one for one in map(_aside(store), count(1)) if not one.exists())
-    for ending in ("", "-wal", "-shm"):
+    for ending in ("", "-wal", "-shm", ".halves.jsonl"):
         if Path(f"{store}{ending}").exists():
             Path(f"{store}{ending}").rename(f"{aside}{ending}")
     if held:

@@ -74,7 +74,10 @@ def network(found, files: Sequence = (), truth: Mapping | None = None) -> None:
 
     edges = found.edges
     columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
-    rows = [list(row) for row in edges.itertuples(index=False)]
+    rows = [[*row[:5], ", ".join(map(str, row.lags))] for row in edges.itertuples(index=False)]
+    if "stability" in edges:
+        columns.append("stability")
+        rows = [[*row, share] for row, share in zip(rows, edges["stability"])]
     if truth is not None:
         columns.append("in truth")
         for row in rows:

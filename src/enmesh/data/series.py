@@ -255,23 +255,35 @@ class Series:
         note = f"cut into {levels} equally filled bins"
         return self._derive(self._split(pooled), tuple(kinds), note=self._noted(note, cut))
 
-    def transform(self, condition: Callable[[np.ndarray, int, str], np.ndarray]) -> np.ndarray:
+    def transform(self, condition: Callable[..., np.ndarray], in_runs: bool = False) -> np.ndarray:
         """Apply ``condition(column, index, name)`` to each node, pooled over trials; return ``(node, total time)``.
 
         ``condition`` sees each column in its own type: float64, int64, or words for text. Missing samples are not
-        shown to it and are 0 in the result; the embedding drops them.
+        shown to it and are 0 in the result; the embedding drops them. With ``in_runs`` it is told by ``starts`` at
+        which of the samples it sees runs of consecutive ones begin.
         """
         pooled = self.values
         present = None if self.missing is None else ~np.concatenate(self.missing)
         columns = []
         for i, name in enumerate(self.names):
+            how = {"starts": self._run_starts(i)} if in_runs else {}
             if present is None:
-                columns.append(condition(self._typed(i, pooled[:, i]), i, name))
+                columns.append(condition(self._typed(i, pooled[:, i]), i, name, **how))
             else:
-                known = condition(self._typed(i, pooled[present[:, i], i]), i, name)
+                known = condition(self._typed(i, pooled[present[:, i], i]), i, name, **how)
                 columns.append(np.zeros(len(pooled), known.dtype))
                 columns[-1][present[:, i]] = known
         return np.stack(columns)
+
+    def _run_starts(self, i: int) -> np.ndarray:
+        """Return where, among the samples of node i that are there, runs begin: with a trial or after a gap."""
+        begins = np.zeros(len(self.values), bool)
+        begins[np.cumsum([0, *self.lengths[:-1]])] = True
+        if self.missing is None:
+            return np.flatnonzero(begins)
+        present = ~np.concatenate(self.missing)[:, i]
+        begins[1:] |= ~present[:-1]
+        return np.flatnonzero((begins & present)[present])
 
     def _typed(self, i: int, column: np.ndarray) -> np.ndarray:
         """Return samples of node i, none of them missing, in its own type."""

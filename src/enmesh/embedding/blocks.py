@@ -37,15 +37,18 @@ class Blocks:
         Conditioned values ``(node, total time)`` and the positions in them of the predicted samples.
     """
 
-    def __init__(self, series: Series, pasts: Pasts, condition: Callable[[np.ndarray, int, str], np.ndarray]):
+    def __init__(
+        self, series: Series, pasts: Pasts, condition: Callable[..., np.ndarray], reaches_back: int = 0
+    ):
         self.names = series.names
         self._table = pasts.table(series.names)
         self.span, self.searched = reach(pasts, series.names), pasts.searched
         self._series = series
-        self.values = series.transform(condition)
+        self.values = series.transform(condition, in_runs=reaches_back > 0)
         offsets = np.concatenate([[0], np.cumsum(series.lengths)])
         times = [np.arange(self.span, length) for length in series.lengths]
-        times = times if series.missing is None else self._without_missing(times)
+        if series.missing is not None or reaches_back:
+            times = self._without_missing(times)
         self.rows = np.concatenate([offset + t for offset, t in zip(offsets, times)])
         self.n = len(self.rows)
         self._require(series)
@@ -111,14 +114,19 @@ class Blocks:
         return self.arity[source] ** width if self.arity[source] else width
 
     def _without_missing(self, times: list[np.ndarray]) -> list[np.ndarray]:
-        """Leave out every window that touches a missing value."""
+        """Leave out every window that touches a missing value, or one that cannot be made (a code of -1)."""
         needed = {Lagged(i, 0) for i in range(self.n_nodes)} | set(self.askable())
+        absent = self.values.T < 0 if self.values.dtype.kind == "i" else np.zeros(self.values.T.shape, bool)
+        if self._series.missing is not None:
+            absent |= np.concatenate(self._series.missing)
         kept = []
-        for t, mask in zip(times, self._series.missing or ()):
+        for t, mask in zip(times, np.split(absent, np.cumsum(self._series.lengths)[:-1])):
             bad = np.zeros(len(t), bool)
             for node, lag in needed:
                 bad |= mask[t - lag, node]
             kept.append(t[~bad])
+        if self._series.missing is None:
+            return kept
         used, total = sum(map(len, kept)), sum(map(len, times))
         hazard(f"missing='drop': {used} of {total} windows have no missing value and are used")
         return kept

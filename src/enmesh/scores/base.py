@@ -16,7 +16,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
-from enmesh.errors import InputError
+from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator
 from enmesh.measures import Transfers, parent_indices
 from enmesh.methods import Method
@@ -24,6 +24,9 @@ from enmesh.significance import Significance, analytic
 from enmesh.tasks import Task, ready, run
 
 Parents = tuple[int, ...]
+
+# A confidence level below this is most likely meant as the level of a test.
+SMALL_ALPHA = 0.5
 
 
 class Link(NamedTuple):
@@ -77,7 +80,8 @@ class Scorer(ABC, Generic[AnyScore]):
 
     def __init__(self, score: AnyScore, series: Series):
         self.score = score
-        self.transfers = Transfers(series, score.estimator, score.embedding or Embedding())
+        estimator = score.estimator.plug_in if score.needs_analytic else score.estimator
+        self.transfers = Transfers(series, estimator, score.embedding or Embedding())
 
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
         """Return the edge tests that a family's score is made of; none if it needs none."""
@@ -204,6 +208,10 @@ def check_alpha(alpha: float) -> None:
     if not (isinstance(alpha, (int, float)) and np.isfinite(alpha) and 0 <= alpha < 1):
         raise InputError(
             f"alpha={alpha!r} is not possible; give a confidence level from 0 to below 1, such as 0.99"
+        )
+    if 0 < alpha < SMALL_ALPHA:
+        hazard(
+            f"alpha={alpha:g} is a confidence level of {alpha:.0%}; for a {alpha:g} test give alpha={1 - alpha:g}"
         )
 
 

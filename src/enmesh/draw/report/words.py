@@ -59,13 +59,15 @@ def past(network: Network) -> str:
 
 
 def headline(network: Network) -> str:
-    """Return the finding in one sentence."""
+    """Return the finding in one sentence: links with q up to 0.05, and how many more the score kept."""
     found, possible = _counts(network)
     if not possible:
         return "One node: no link is possible."
-    if not found:
-        return f"No link found among {possible} possible."
-    return f"{found} of {possible} possible links found."
+    sure = sure_links(network) if network.candidates else found
+    more = f" {found - sure} more kept by the score." if found > sure else ""
+    if not sure:
+        return f"No link found among {possible} possible." + more
+    return f"{sure} of {possible} possible links found.{more}"
 
 
 def standing(network: Network) -> str:
