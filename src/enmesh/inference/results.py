@@ -135,6 +135,7 @@ def _write_edges(network: Network, file: Path) -> None:
     edges = network.edges
     for end in ("source", "target"):
         edges[end] = [guarded(name) for name in edges[end]]
+    edges["lags"] = [" ".join(map(str, lags)) for lags in edges["lags"]]
     edges.to_csv(file, index=False)
 
 
