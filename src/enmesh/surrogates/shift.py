@@ -13,7 +13,7 @@ from enmesh.surrogates.random_words import random_orders, random_words
 # Places of a random order that are found at once: a test asks for a few hundred of many thousand shifts.
 FEW = 256
 # Parts in which a record is shifted where shifts must differ by several samples; a part's length in least shifts.
-PARTS, LONG_PART = 4, 6
+PARTS, LONG_PART = 4, 10
 
 
 @option
