@@ -41,14 +41,12 @@ def test_and_so_it_is_where_lags_are_searched(name, max_lag, n, repeats):
     assert_as_often_as_asked(calibration.SCORES[name][0], n, repeats, max_lag=max_lag)
 
 
-@pytest.mark.parametrize("max_lag", [5, 20])
-def test_the_divided_level_keeps_it_no_more_often(max_lag):
-    rates = calibration.rates_kept(
-        calibration.SCORES["TEA sum, Gaussian"][0], 300, 2000, n_jobs=1, max_lag=max_lag
-    )
+@pytest.mark.parametrize(("name", "max_lag"), [("TEA sum, Gaussian", 5), ("TEA sum, Gaussian, F null", 20)])
+def test_the_divided_level_keeps_it_no_more_often(name, max_lag):
+    rates = calibration.rates_kept(calibration.SCORES[name][0], 300, 2000, n_jobs=1, max_lag=max_lag)
     for alpha, (rate, error) in zip(calibration.ALPHAS, rates):
         assert rate <= 1 - alpha + 2 * error
-    assert rates[0][0] > 0.02  # conservative, not dead
+    assert rates[0][0] > 0.02  # it may be careful, not dead
 
 
 @pytest.mark.parametrize("given", [(), "c"])
