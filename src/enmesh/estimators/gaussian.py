@@ -20,7 +20,8 @@ from enmesh.estimators.scaling import normal_scores
 from enmesh.options import option
 
 if TYPE_CHECKING:
-    from enmesh.embedding.blocks import Blocks, Column
+    from enmesh.embedding.blocks import Blocks
+    from enmesh.embedding.lagged import Lagged
 
 INCE = (
     "Ince, R. A. A., Giordano, B. L., Kayser, C., Rousselet, G. A., Gross, J. and Schyns, P. G. (2017). A Statistical "
@@ -119,7 +120,7 @@ class Gaussian(Estimator):
 class _JointGaussian:
     """Correlations of all lagged variables of a series."""
 
-    def __init__(self, blocks: "Blocks", columns: list["Column"]):
+    def __init__(self, blocks: "Blocks", columns: list["Lagged"]):
         self._position = {column: i for i, column in enumerate(columns)}
         values = blocks.take(columns)
         values = values - values.mean(0)
@@ -128,7 +129,7 @@ class _JointGaussian:
         self._correlation = covariance / np.outer(scale, scale)
         self._n = blocks.n
 
-    def cmi(self, x: Sequence["Column"], y: "Column", z: Sequence["Column"]) -> float | None:
+    def cmi(self, x: Sequence["Lagged"], y: "Lagged", z: Sequence["Lagged"]) -> float | None:
         """I(x ; y | z) of columns, y a single one; None where cancellation would cost digits.
 
         The last diagonal entry of the Cholesky factor of (z, x, y) is what z and x leave of y.
@@ -138,7 +139,7 @@ class _JointGaussian:
         before, after = self._left(y, z), self._left(y, [*z, *x])
         return None if before is None or after is None else float(np.log(before / after))
 
-    def _left(self, y: "Column", z: Sequence["Column"]) -> float | None:
+    def _left(self, y: "Lagged", z: Sequence["Lagged"]) -> float | None:
         rows = [self._position[column] for column in (*z, y)]
         try:
             factor = np.diag(np.linalg.cholesky(self._correlation[np.ix_(rows, rows)]))
