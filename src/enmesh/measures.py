@@ -137,6 +137,17 @@ def cmi(
 ) -> float: ...
 
 
+@overload
+def cmi(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    *,
+    estimator: Estimator | None = None,
+    local: bool,
+) -> Any: ...
+
+
 def cmi(x: Any, y: Any, z: Any = None, *, estimator: Estimator | None = None, local: bool = False) -> Any:
     """Conditional mutual information I(x ; y | z) of plain arrays ``(n, d)``, in nats; ``z`` may be None.
 
@@ -191,6 +202,19 @@ def transfer_entropy(
     embedding: Pasts | None = None,
     local: Literal[False] = False,
 ) -> float: ...
+
+
+@overload
+def transfer_entropy(
+    series: Series,
+    source: Node | Sequence[Node],
+    target: Node,
+    *,
+    given: Node | Sequence[Node] = (),
+    estimator: Estimator | None = None,
+    embedding: Pasts | None = None,
+    local: bool,
+) -> Any: ...
 
 
 def transfer_entropy(
@@ -273,6 +297,17 @@ def active_information(
     embedding: Pasts | None = None,
     local: Literal[False] = False,
 ) -> float: ...
+
+
+@overload
+def active_information(
+    series: Series,
+    target: Node,
+    *,
+    estimator: Estimator | None = None,
+    embedding: Pasts | None = None,
+    local: bool,
+) -> Any: ...
 
 
 def active_information(

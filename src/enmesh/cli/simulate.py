@@ -1,6 +1,8 @@
 """enmesh simulate and demo: systems whose network is known."""
 
 import sys
+from collections.abc import Iterable, Mapping
+from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +11,8 @@ import typer
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.cli.infer import Place, run
+from enmesh.data.series import Series
 
-SystemName = a.system_names()
 MAPS, FLOWS = ("logistic", "tent", "henon"), ("lorenz", "rossler", "mixed")
 # The options each kind of system takes.
 TAKES = {
@@ -20,6 +22,12 @@ TAKES = {
     "boolean": (),
     "markov": (),
 }
+
+
+def system() -> a.Group:
+    """Return the argument that names a system."""
+    told = "What each node is; mixed: lorenz and rossler in turn."
+    return {"system": (Annotated[a.system_names(), typer.Argument(help=told)], Parameter.empty)}
 
 
 def numbers() -> a.Group:
@@ -36,12 +44,9 @@ def numbers() -> a.Group:
     }
 
 
-@a.takes(numbers)
+@a.takes(system, numbers)
 def simulate(
     ctx: typer.Context,
-    system: Annotated[
-        SystemName, typer.Argument(help="What each node is; mixed: lorenz and rossler in turn.")
-    ],
     graph: a.Graph,
     n: Annotated[int, typer.Option("-n", help="Number of samples.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of start and noise.")] = 0,
@@ -59,7 +64,7 @@ def simulate(
         typer.Option("--out", metavar="FILE", help="csv, npz or parquet; by default csv on stdout."),
     ] = None,
     json: a.Json = False,
-):
+) -> None:
     """Simulate a network whose links are known.
 
     \b
@@ -86,12 +91,12 @@ def simulate(
         series_table(series).to_csv(sys.stdout, index=False)
 
 
-def _said_lags(lags):
+def _said_lags(lags: Iterable[int]) -> str:
     """Say the lags of a link unless it acts after one sample."""
     return "" if tuple(lags) == (1,) else f" (lag {', '.join(map(str, lags))})"
 
 
-def _simulated(given):
+def _simulated(given: Mapping[str, Any]) -> Series:
     from enmesh import simulate as systems
     from enmesh.data.graph_input import parents_of
 
@@ -118,7 +123,7 @@ def demo(
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Workers, -1 for all cores.")] = -1,
     json: a.Json = False,
     quiet: a.Quiet = False,
-):
+) -> None:
     """The two-minute tour: simulate a network, infer it, show both.
 
     \b

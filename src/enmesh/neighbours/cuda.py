@@ -22,7 +22,8 @@ from enmesh.surrogates.base import Draw
 Array = Any
 """An array of CuPy, which has no types of its own."""
 
-Real = type[np.float32] | type[np.float64]
+Real = Any
+"""``np.float32`` or ``np.float64``."""
 
 TILE = 32
 CELL = 4096
