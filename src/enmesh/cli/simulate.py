@@ -1,7 +1,7 @@
 """enmesh simulate and demo: systems whose network is known."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any
@@ -77,15 +77,16 @@ def simulate(
     from enmesh.data.export import series_table, write_series
 
     series = _simulated(a.words(ctx))
+    truth, acting = series.truth or {}, series.truth_lags or {}
     if out is not None:
         write_series(series, out)
     if json:
         about = {"names": series.names, "dt": series.dt, "truth": series.truth, "samples": series.lengths[0]}
-        about["lags"] = {f"{s}:{t}": found for (s, t), found in series.truth_lags.items()}
+        about["lags"] = {f"{s}:{t}": found for (s, t), found in acting.items()}
         show.as_json(about | ({"file": str(out)} if out is not None else {"values": series.values}))
     elif out is not None:
-        pairs = [(s, t) for t, sources in series.truth.items() for s in sources]
-        links = ", ".join(f"{s}>{t}{_said_lags(series.truth_lags[s, t])}" for s, t in pairs) or "none"
+        pairs = [(s, t) for t, sources in truth.items() for s in sources]
+        links = ", ".join(f"{s}>{t}{_said_lags(acting[s, t])}" for s, t in pairs) or "none"
         print(f"{out}: {series.n_nodes} nodes, {series.lengths[0]} samples, dt {series.dt:g}; links: {links}")
     else:
         series_table(series).to_csv(sys.stdout, index=False)
@@ -112,7 +113,9 @@ def _simulated(given: Mapping[str, Any]) -> Series:
     if name in FLOWS:
         turns = {node: ("lorenz", "rossler")[i % 2] for i, node in enumerate(graph)}
         return systems.coupled_flow(graph, system=turns if name == "mixed" else name, **common)
-    return {"var": systems.var, "boolean": systems.boolean, "markov": systems.markov}[name](graph, **common)
+    others: dict[str, Callable[..., Series]]
+    others = {"var": systems.var, "boolean": systems.boolean, "markov": systems.markov}
+    return others[name](graph, **common)
 
 
 def demo(
