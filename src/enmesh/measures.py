@@ -6,7 +6,7 @@ In the notation of the paper Y^i_{n+1} is a target's next value, Y^{i,(kappa^i)}
 import copy
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -115,7 +115,40 @@ class Transfers:
         return twin
 
 
-def cmi(x, y, z=None, *, estimator: Estimator | None = None, local: bool = False):
+@overload
+def cmi(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    *,
+    estimator: Estimator | None = None,
+    local: Literal[True],
+) -> np.ndarray: ...
+
+
+@overload
+def cmi(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    *,
+    estimator: Estimator | None = None,
+    local: Literal[False] = False,
+) -> float: ...
+
+
+@overload
+def cmi(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    *,
+    estimator: Estimator | None = None,
+    local: bool,
+) -> Any: ...
+
+
+def cmi(x: Any, y: Any, z: Any = None, *, estimator: Estimator | None = None, local: bool = False) -> Any:
     """Conditional mutual information I(x ; y | z) of plain arrays ``(n, d)``, in nats; ``z`` may be None.
 
     Columns are scaled, ranked or coded as the estimator asks (`Estimator.condition`).
@@ -126,7 +159,8 @@ def cmi(x, y, z=None, *, estimator: Estimator | None = None, local: bool = False
     0.6931
     """
     estimator = estimator or KSG()
-    blocks, index = [], 0
+    blocks: list[np.ndarray | None] = []
+    index = 0
     for name, block in (("x", x), ("y", y), ("z", z)):
         if block is None:
             blocks.append(None)
@@ -144,6 +178,45 @@ def cmi(x, y, z=None, *, estimator: Estimator | None = None, local: bool = False
     return estimator.prepare(y, z).cmi(x, local=local)
 
 
+@overload
+def transfer_entropy(
+    series: Series,
+    source: Node | Sequence[Node],
+    target: Node,
+    *,
+    given: Node | Sequence[Node] = (),
+    estimator: Estimator | None = None,
+    embedding: Pasts | None = None,
+    local: Literal[True],
+) -> np.ndarray: ...
+
+
+@overload
+def transfer_entropy(
+    series: Series,
+    source: Node | Sequence[Node],
+    target: Node,
+    *,
+    given: Node | Sequence[Node] = (),
+    estimator: Estimator | None = None,
+    embedding: Pasts | None = None,
+    local: Literal[False] = False,
+) -> float: ...
+
+
+@overload
+def transfer_entropy(
+    series: Series,
+    source: Node | Sequence[Node],
+    target: Node,
+    *,
+    given: Node | Sequence[Node] = (),
+    estimator: Estimator | None = None,
+    embedding: Pasts | None = None,
+    local: bool,
+) -> Any: ...
+
+
 def transfer_entropy(
     series: Series,
     source: Node | Sequence[Node],
@@ -153,7 +226,7 @@ def transfer_entropy(
     estimator: Estimator | None = None,
     embedding: Pasts | None = None,
     local: bool = False,
-):
+) -> Any:
     """Transfer entropy T_{source -> target} (eq. te): collective for several sources, conditional on ``given``.
 
     T = I( Y^{source} pasts ; Y^target_{n+1} | own past, pasts of given )
@@ -187,7 +260,9 @@ def transfer_entropy(
     return transfers.value(sources, end, rest, pointwise=local)
 
 
-def link(series: Series, source, target, given) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+def link(
+    series: Series, source: Node | Sequence[Node], target: Node, given: Node | Sequence[Node]
+) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
     """Return positions of sources, target and given, or say why they make no link."""
     sources, end, rest = series.indices(source), series.index(target), series.indices(given)
     if not sources:
@@ -202,6 +277,39 @@ def link(series: Series, source, target, given) -> tuple[tuple[int, ...], int, t
     return sources, end, rest
 
 
+@overload
+def active_information(
+    series: Series,
+    target: Node,
+    *,
+    estimator: Estimator | None = None,
+    embedding: Pasts | None = None,
+    local: Literal[True],
+) -> np.ndarray: ...
+
+
+@overload
+def active_information(
+    series: Series,
+    target: Node,
+    *,
+    estimator: Estimator | None = None,
+    embedding: Pasts | None = None,
+    local: Literal[False] = False,
+) -> float: ...
+
+
+@overload
+def active_information(
+    series: Series,
+    target: Node,
+    *,
+    estimator: Estimator | None = None,
+    embedding: Pasts | None = None,
+    local: bool,
+) -> Any: ...
+
+
 def active_information(
     series: Series,
     target: Node,
@@ -209,7 +317,7 @@ def active_information(
     estimator: Estimator | None = None,
     embedding: Pasts | None = None,
     local: bool = False,
-):
+) -> Any:
     """Active information storage I( own past ; Y_{n+1} ): the information in a node's own past about its next value.
 
     Examples
@@ -292,7 +400,7 @@ def stochastic_interaction(
 
 def kl_divergence(
     series: Series,
-    graph,
+    graph: Any,
     *,
     estimator: Estimator | None = None,
     embedding: Pasts | None = None,
@@ -345,7 +453,7 @@ def kl_floor(series: Series, *, estimator: Estimator | None = None, embedding: P
 
 
 def log_likelihood(
-    series: Series, graph, *, estimator: Estimator | None = None, embedding: Pasts | None = None
+    series: Series, graph: Any, *, estimator: Estimator | None = None, embedding: Pasts | None = None
 ) -> float:
     """Maximised log-likelihood of a graph (eq. log-ll-cond-entropy) as far as observed variables go, in nats.
 
@@ -368,7 +476,7 @@ def log_likelihood(
     return -transfers.blocks.n * float(sum(entropies))
 
 
-def parent_indices(series: Series, graph) -> tuple[tuple[int, ...], ...]:
+def parent_indices(series: Series, graph: Any) -> tuple[tuple[int, ...], ...]:
     """Return for each node of the series the ascending positions of its parents in ``graph``."""
     parents: Mapping[str, tuple[str, ...]] = parents_of(graph, names=series.names)
     return tuple(tuple(sorted(series.index(p) for p in parents.get(name, ()))) for name in series.names)

@@ -11,13 +11,13 @@ its words for the methods paragraph. Nothing else in the package lists methods b
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import cleandoc, isabstract
 from pkgutil import iter_modules
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from enmesh.errors import InputError
 from enmesh.options import known_options
@@ -49,24 +49,25 @@ class Method:
 Kind = TypeVar("Kind", bound=Method)
 
 
-def members(kind: type[Kind]) -> dict[str, type[Kind]]:
+def members(kind: Callable[..., Kind]) -> dict[str, type[Kind]]:
     """Return all methods of a kind (such as ``Estimator``) by their name on the command line.
 
     They are the options defined in the modules beside the kind, in installed packages with an entry point in the group
     ``enmesh.methods``, and in any module that was imported before. A class named after several things, such as
     ``Criterion`` after ``"aic"`` and ``"bic"``, lists them in ``cli_variants``.
     """
-    package = import_module(kind.__module__.rpartition(".")[0])
+    base = cast(type[Kind], kind)
+    package = import_module(base.__module__.rpartition(".")[0])
     for module in iter_modules(package.__path__):
         if not module.name.endswith("kernels") and not module.ispkg:
             import_module(f"{package.__name__}.{module.name}")
     for entry in entry_points(group=ENTRY_POINTS):
         entry.load()
-    found = [cls for cls in known_options() if issubclass(cls, kind) and not isabstract(cls) and cls.cli_name]
+    found = [cls for cls in known_options() if issubclass(cls, base) and not isabstract(cls) and cls.cli_name]
     return {cls.cli_name: cls for cls in found}
 
 
-def from_name(kind: type[Kind], name: str, **options: Any) -> Kind:
+def from_name(kind: Callable[..., Kind], name: str, **options: Any) -> Kind:
     """Return the method of a kind that has this name on the command line, with the given fields."""
     for word, cls in members(kind).items():
         variants = getattr(cls, "cli_variants", ())
@@ -78,9 +79,9 @@ def from_name(kind: type[Kind], name: str, **options: Any) -> Kind:
     raise InputError(f"{kind.__name__.lower()}={name!r} is not known; use {', '.join(known)}")
 
 
-def resolve(kind: type[Kind], value: Any) -> Kind:
+def resolve(kind: Callable[..., Kind], value: Any) -> Kind:
     """Return a method that was given as itself or by its name; refuse anything else."""
-    if isinstance(value, kind):
+    if isinstance(value, cast(type[Kind], kind)):
         return value
     if isinstance(value, str):
         return from_name(kind, value)

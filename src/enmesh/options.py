@@ -16,11 +16,11 @@ import numpy as np
 from enmesh.errors import InputError
 
 _CLASSES: dict[str, type] = {}
-Cls = TypeVar("Cls", bound=type)
+T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def option(cls: Cls) -> Cls:
+def option(cls: type[T]) -> type[T]:
     """Make ``cls`` a frozen, keyword-only dataclass that `describe` and `restore` know by its name."""
     made = dataclass(frozen=True, kw_only=True, init="__init__" not in vars(cls))(cls)
     _CLASSES[made.__name__] = made

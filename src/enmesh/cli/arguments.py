@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
+from types import GenericAlias
 from typing import Annotated, Any
 
 import typer
@@ -54,6 +55,11 @@ def widened(command: Callable[..., Any]) -> Callable[..., Any]:
 def choice(name: str, values: Iterable[str]) -> Any:
     """Return an enumeration of words that completion and help can list."""
     return StrEnum(name, {value.replace("-", "_"): value for value in values})
+
+
+def several(kind: Any) -> Any:
+    """Return the type of a list of a kind that is known only when the program runs, such as a `choice`."""
+    return GenericAlias(list, (kind,))
 
 
 def _panel(title: str) -> Callable[..., Any]:
@@ -321,7 +327,7 @@ def output() -> Group:
             None,
         ),
         "formats": (
-            Annotated[list[formats] | None, _output("--format", help="A further file. Can be repeated.")],
+            Annotated[several(formats) | None, _output("--format", help="A further file. Can be repeated.")],
             None,
         ),
         "force": (

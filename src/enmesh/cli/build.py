@@ -30,7 +30,7 @@ def series(given: Given) -> Series:
     paths = given["data"] if isinstance(given["data"], (list, tuple)) else [given["data"]]
     recording = read(
         list(paths),
-        time=[_or_none(word) for word in names(given.get("time"))] or None,
+        time=[False if word == "none" else word for word in names(given.get("time"))] or None,
         trial=_or_none(given.get("trial")),
         columns=names(given.get("columns")) or None,
         header=given.get("header"),

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.data.series import Series
-from enmesh.embedding import Pasts
+from enmesh.embedding import Embedding
 from enmesh.estimators import Estimator
 from enmesh.options import brief
 from enmesh.significance import Significance
@@ -90,7 +90,7 @@ def surrogates_asked(words: Mapping[str, Any], estimate: Estimator) -> int:
     return SURROGATES if words["surrogate"] is not None or not estimate.analytic else 0
 
 
-def chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Pasts, dict[str, str]]:
+def chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Embedding, dict[str, str]]:
     """Return estimator and embedding, and why, where they were chosen from the data."""
     from enmesh.embedding.choose import choose_embedding, embedding_method
     from enmesh.inference.defaults import Choices, default_estimator
@@ -121,12 +121,12 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
       enmesh embed recording.csv
       enmesh embed recording.csv --method storage --max-dim 8 --max-delay 1
     """
-    from enmesh.embedding.base import chosen_embedding
+    from enmesh.embedding.base import SelfPrediction, chosen_embedding
     from enmesh.embedding.choose import embedding_criteria
 
     words = a.words(ctx)
     series = build.series(words)
-    way = build.method(words, series)
+    way = cast(SelfPrediction, build.method(words, series))  # embedding_criteria refuses any other
     tables = embedding_criteria(series, way)
     if json:
         show.as_json({"method": str(way), "nodes": {name: table.to_dict() for name, table in tables.items()}})

@@ -4,11 +4,16 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from enmesh.options import plain
 
+if TYPE_CHECKING:
+    from enmesh.inference.network import Network
 
-def table(columns: Sequence[str], rows: Iterable[Sequence], title: str | None = None) -> None:
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
     """Print a table; numbers are aligned to the right."""
     rows = [[_cell(value) for value in row] for row in rows]
     right = [all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
@@ -26,7 +31,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence], title: str | None = 
         print("  ".join(cells).rstrip())
 
 
-def _print_rich(columns, rows, right, title):
+def _print_rich(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], title: str | None
+) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -39,13 +46,13 @@ def _print_rich(columns, rows, right, title):
     Console().print(view)
 
 
-def _cell(value):
+def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.4g}"
     return str(value)
 
 
-def _is_number(text):
+def _is_number(text: str) -> bool:
     try:
         float(text or "0")
     except ValueError:
@@ -53,12 +60,12 @@ def _is_number(text):
     return True
 
 
-def as_json(data) -> None:
+def as_json(data: Any) -> None:
     """Print data as strict JSON: what is not a finite number becomes null."""
     print(json.dumps(plain(data), indent=1, allow_nan=False))
 
 
-def embedding(value, names: Sequence[str]) -> str:
+def embedding(value: Any, names: Sequence[str]) -> str:
     """Say an embedding as the options that give it; one number where all nodes share it."""
     parts = []
     for field, numbers in value.per_node(tuple(names)).items():
@@ -68,7 +75,9 @@ def embedding(value, names: Sequence[str]) -> str:
     return " ".join(parts)
 
 
-def network(found, files: Sequence = (), truth: Mapping | None = None) -> None:
+def network(
+    found: "Network", files: Sequence[Path] = (), truth: Mapping[str, Sequence[str]] | None = None
+) -> None:
     """Print the links of a network, how good it is, what was chosen and where the files are."""
     from enmesh.draw.report.words import headline
 
@@ -94,7 +103,7 @@ def network(found, files: Sequence = (), truth: Mapping | None = None) -> None:
         print(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
 
 
-def verdict(found) -> str:
+def verdict(found: "Network") -> str:
     """Say in one sentence whether the network is the best there is, and what acyclicity cost."""
     if found.optimal:
         said = f"Proven optimal: score {found.score:.6g}"
@@ -112,7 +121,7 @@ def verdict(found) -> str:
     return f"{said}; acyclicity costs {found.gap:.3g} and removed {listed}."
 
 
-def _against(found, truth):
+def _against(found: "Network", truth: Mapping[str, Sequence[str]]) -> str:
     true = {(source, target) for target, sources in truth.items() for source in sources}
     mine = {(source, target) for target, sources in found.parents.items() for source in sources}
     missed = ", ".join(f"{s}>{t}" for s, t in sorted(true - mine)) or "none"
@@ -120,7 +129,7 @@ def _against(found, truth):
     return f"Truth has {len(true)} links; {len(true & mine)} found, missed: {missed}, false: {extra}."
 
 
-def network_json(found, files: Sequence = ()) -> dict:
+def network_json(found: "Network", files: Sequence[Path] = ()) -> dict[str, Any]:
     """Return what `infer --json` prints."""
     keep = ("names", "parents", "score", "optimal", "bound", "gap", "removed", "options", "provenance")
     return {

@@ -1,6 +1,8 @@
 """enmesh simulate and demo: systems whose network is known."""
 
 import sys
+from collections.abc import Callable, Iterable, Mapping
+from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +11,8 @@ import typer
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.cli.infer import Place, run
+from enmesh.data.series import Series
 
-SystemName = a.system_names()
 MAPS, FLOWS = ("logistic", "tent", "henon"), ("lorenz", "rossler", "mixed")
 # The options each kind of system takes.
 TAKES = {
@@ -20,6 +22,12 @@ TAKES = {
     "boolean": (),
     "markov": (),
 }
+
+
+def system() -> a.Group:
+    """Return the argument that names a system."""
+    told = "What each node is; mixed: lorenz and rossler in turn."
+    return {"system": (Annotated[a.system_names(), typer.Argument(help=told)], Parameter.empty)}
 
 
 def numbers() -> a.Group:
@@ -36,12 +44,9 @@ def numbers() -> a.Group:
     }
 
 
-@a.takes(numbers)
+@a.takes(system, numbers)
 def simulate(
     ctx: typer.Context,
-    system: Annotated[
-        SystemName, typer.Argument(help="What each node is; mixed: lorenz and rossler in turn.")
-    ],
     graph: a.Graph,
     n: Annotated[int, typer.Option("-n", help="Number of samples.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of start and noise.")] = 0,
@@ -59,7 +64,7 @@ def simulate(
         typer.Option("--out", metavar="FILE", help="csv, npz or parquet; by default csv on stdout."),
     ] = None,
     json: a.Json = False,
-):
+) -> None:
     """Simulate a network whose links are known.
 
     \b
@@ -72,26 +77,27 @@ def simulate(
     from enmesh.data.export import series_table, write_series
 
     series = _simulated(a.words(ctx))
+    truth, acting = series.truth or {}, series.truth_lags or {}
     if out is not None:
         write_series(series, out)
     if json:
         about = {"names": series.names, "dt": series.dt, "truth": series.truth, "samples": series.lengths[0]}
-        about["lags"] = {f"{s}:{t}": found for (s, t), found in series.truth_lags.items()}
+        about["lags"] = {f"{s}:{t}": found for (s, t), found in acting.items()}
         show.as_json(about | ({"file": str(out)} if out is not None else {"values": series.values}))
     elif out is not None:
-        pairs = [(s, t) for t, sources in series.truth.items() for s in sources]
-        links = ", ".join(f"{s}>{t}{_said_lags(series.truth_lags[s, t])}" for s, t in pairs) or "none"
+        pairs = [(s, t) for t, sources in truth.items() for s in sources]
+        links = ", ".join(f"{s}>{t}{_said_lags(acting[s, t])}" for s, t in pairs) or "none"
         print(f"{out}: {series.n_nodes} nodes, {series.lengths[0]} samples, dt {series.dt:g}; links: {links}")
     else:
         series_table(series).to_csv(sys.stdout, index=False)
 
 
-def _said_lags(lags):
+def _said_lags(lags: Iterable[int]) -> str:
     """Say the lags of a link unless it acts after one sample."""
     return "" if tuple(lags) == (1,) else f" (lag {', '.join(map(str, lags))})"
 
 
-def _simulated(given):
+def _simulated(given: Mapping[str, Any]) -> Series:
     from enmesh import simulate as systems
     from enmesh.data.graph_input import parents_of
 
@@ -107,7 +113,9 @@ def _simulated(given):
     if name in FLOWS:
         turns = {node: ("lorenz", "rossler")[i % 2] for i, node in enumerate(graph)}
         return systems.coupled_flow(graph, system=turns if name == "mixed" else name, **common)
-    return {"var": systems.var, "boolean": systems.boolean, "markov": systems.markov}[name](graph, **common)
+    others: dict[str, Callable[..., Series]]
+    others = {"var": systems.var, "boolean": systems.boolean, "markov": systems.markov}
+    return others[name](graph, **common)
 
 
 def demo(
@@ -118,7 +126,7 @@ def demo(
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Workers, -1 for all cores.")] = -1,
     json: a.Json = False,
     quiet: a.Quiet = False,
-):
+) -> None:
     """The two-minute tour: simulate a network, infer it, show both.
 
     \b

@@ -30,7 +30,7 @@ TIME_NAME = re.compile(
 TRIAL_NAME = "trial"
 MODES = ("sort", "ignore")
 
-TimeRule = str | bool | Sequence[str] | None
+TimeRule = str | bool | Sequence[str | bool] | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ Stark (1999); Deyle and Sugihara (2011).
 """
 
 from collections.abc import Iterator, Sequence
+from typing import overload
 
 from enmesh.data.series import Series
 from enmesh.embedding.base import EmbeddingMethod, EmbeddingTable, SelfPrediction, chosen_embedding
@@ -25,6 +26,26 @@ from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator
+
+
+@overload
+def choose_embedding(
+    series: Series,
+    method: SelfPrediction | None = None,
+    *,
+    state_dim: PerNode | None = None,
+    driver_dim: PerNode | None = None,
+) -> Embedding: ...
+
+
+@overload
+def choose_embedding(
+    series: Series,
+    method: EmbeddingMethod | None = None,
+    *,
+    state_dim: PerNode | None = None,
+    driver_dim: PerNode | None = None,
+) -> Pasts: ...
 
 
 def choose_embedding(

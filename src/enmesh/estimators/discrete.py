@@ -25,7 +25,8 @@ from enmesh.estimators.base import Estimator, Prepared
 from enmesh.options import option
 
 if TYPE_CHECKING:
-    from enmesh.embedding.blocks import Blocks, Column
+    from enmesh.embedding.blocks import Blocks
+    from enmesh.embedding.lagged import Lagged
 
 # Above this many joint states per sample a dense table of counts wastes memory, and states are sorted instead.
 DENSE_STATES_PER_SAMPLE = 8
@@ -176,7 +177,7 @@ class _JointDiscrete:
     def __init__(self, blocks: "Blocks", correction: str):
         self._blocks, self._correction = blocks, correction
 
-    def cmi(self, x: Sequence["Column"], y: "Column", z: Sequence["Column"]) -> float | None:
+    def cmi(self, x: Sequence["Lagged"], y: "Lagged", z: Sequence["Lagged"]) -> float | None:
         """I(x ; y | z) of columns; None where the table would be too large."""
         from enmesh.estimators.discrete_kernels import count_states
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from enmesh.embedding.lagged import Lagged
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.estimators.ksg import KSG
@@ -20,7 +21,7 @@ from enmesh.estimators.scaling import normal_scores
 from enmesh.options import option
 
 if TYPE_CHECKING:
-    from enmesh.embedding.blocks import Blocks, Column
+    from enmesh.embedding.blocks import Blocks
 
 INCE = (
     "Ince, R. A. A., Giordano, B. L., Kayser, C., Rousselet, G. A., Gross, J. and Schyns, P. G. (2017). A Statistical "
@@ -81,7 +82,7 @@ class Gaussian(Estimator):
 
     def joint(self, blocks: "Blocks") -> "_JointGaussian | None":
         """One covariance of all lagged variables, from which every family is a Cholesky factor away."""
-        columns = [*((i, 0) for i in range(blocks.n_nodes)), *blocks.askable()]
+        columns = [*(Lagged(i, 0) for i in range(blocks.n_nodes)), *blocks.askable()]
         return None if blocks.n * len(columns) > JOINT_VALUES else _JointGaussian(blocks, columns)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
@@ -119,7 +120,7 @@ class Gaussian(Estimator):
 class _JointGaussian:
     """Correlations of all lagged variables of a series."""
 
-    def __init__(self, blocks: "Blocks", columns: list["Column"]):
+    def __init__(self, blocks: "Blocks", columns: list[Lagged]):
         self._position = {column: i for i, column in enumerate(columns)}
         values = blocks.take(columns)
         values = values - values.mean(0)
@@ -128,7 +129,7 @@ class _JointGaussian:
         self._correlation = covariance / np.outer(scale, scale)
         self._n = blocks.n
 
-    def cmi(self, x: Sequence["Column"], y: "Column", z: Sequence["Column"]) -> float | None:
+    def cmi(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> float | None:
         """I(x ; y | z) of columns, y a single one; None where cancellation would cost digits.
 
         The last diagonal entry of the Cholesky factor of (z, x, y) is what z and x leave of y.
@@ -138,7 +139,7 @@ class _JointGaussian:
         before, after = self._left(y, z), self._left(y, [*z, *x])
         return None if before is None or after is None else float(np.log(before / after))
 
-    def _left(self, y: "Column", z: Sequence["Column"]) -> float | None:
+    def _left(self, y: Lagged, z: Sequence[Lagged]) -> float | None:
         rows = [self._position[column] for column in (*z, y)]
         try:
             factor = np.diag(np.linalg.cholesky(self._correlation[np.ix_(rows, rows)]))

@@ -3,7 +3,7 @@
 Nothing here refuses data. A finding is a value; whoever infers turns it into a warning.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -47,7 +47,7 @@ class Finding:
     value: float
     message: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.message
 
 
@@ -88,7 +88,7 @@ def diagnose(
     return (*findings, *_shifts(series, said), *_size(series, blocks, most))
 
 
-def _synchronisation(series) -> Iterator[Finding]:
+def _synchronisation(series: Series) -> Iterator[Finding]:
     """Pairs with |correlation| over 0.99: both carry the same values, neither tells more."""
     for i, j in combinations(range(series.n_nodes), 2):
         correlation = _correlation(*_together(series, i, j))
@@ -103,7 +103,7 @@ def _synchronisation(series) -> Iterator[Finding]:
             )
 
 
-def _slowness(series) -> Iterator[Finding]:
+def _slowness(series: Series) -> Iterator[Finding]:
     """Nodes with a long autocorrelation time: samples are not independent, plain permutation misleads."""
     longest, starts = max(series.lengths), np.concatenate([[0], np.cumsum(series.lengths)])
     times = {
@@ -229,7 +229,7 @@ def _variances(series: Series) -> Iterator[Finding]:
         )
 
 
-def _determinism(blocks) -> Iterator[Finding]:
+def _determinism(blocks: Blocks) -> Iterator[Finding]:
     """Nodes whose own past predicts them almost fully: little is left for a source to explain."""
     left, step = {}, -(-blocks.n // ENOUGH)
     for i, name in enumerate(blocks.names):
@@ -263,7 +263,7 @@ def _shifts(series: Series, said: set[str]) -> Iterator[Finding]:
             )
 
 
-def _shift(values, late) -> float:
+def _shift(values: np.ndarray, late: np.ndarray) -> float:
     """Difference of the halves' means in standard errors, which the scatter of means over blocks gives.
 
     Blocks longer than the memory of the process make this right for autocorrelated samples too.
@@ -276,7 +276,7 @@ def _shift(values, late) -> float:
     return float(abs(np.mean(halves[0]) - np.mean(halves[1])) / error) if error > 0 else 0.0
 
 
-def _size(series, blocks, most) -> Iterator[Finding]:
+def _size(series: Series, blocks: Blocks, most: int) -> Iterator[Finding]:
     """The largest family: more dimensions, or more joint states, than the samples can fill."""
     if series.is_integer:
         yield from _states(series, blocks, most)
@@ -285,7 +285,7 @@ def _size(series, blocks, most) -> Iterator[Finding]:
         name: 1 + len(blocks.lags(i, i)) + sum(_largest(_widths(blocks, i), i, most))
         for i, name in enumerate(blocks.names)
     }
-    name = max(sizes, key=sizes.get)
+    name = max(sizes, key=sizes.__getitem__)
     dimension = sizes[name]
     if dimension > LARGE_DIMENSION:
         yield Finding(
@@ -305,7 +305,7 @@ def _size(series, blocks, most) -> Iterator[Finding]:
         )
 
 
-def _states(series, blocks, most) -> Iterator[Finding]:
+def _states(series: Series, blocks: Blocks, most: int) -> Iterator[Finding]:
     pooled = series.values
     arity = [len(np.unique(pooled[:, i])) for i in range(series.n_nodes)]
     states = {}
@@ -314,7 +314,7 @@ def _states(series, blocks, most) -> Iterator[Finding]:
         states[name] = arity[i] * pasts[i] * prod(_largest(pasts, i, most))
     few = tuple(name for name, count in states.items() if blocks.n < SAMPLES_PER_STATE * count)
     if few:
-        name = max(few, key=states.get)
+        name = max(few, key=states.__getitem__)
         yield Finding(
             kind="samples",
             nodes=few,
@@ -329,29 +329,29 @@ def _widths(blocks: Blocks, target: int) -> list[int]:
     return [len(blocks.lags(j, target)) for j in range(blocks.n_nodes)]
 
 
-def _family(name, most):
+def _family(name: str, most: int) -> str:
     return f"{name} with {most} source{'s' if most != 1 else ''}"
 
 
-def _listed(numbers) -> str:
+def _listed(numbers: Mapping[str, float]) -> str:
     """Return ``12 (a), 9 (b)``, largest first, at most five."""
     first = sorted(numbers.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{value:.3g} ({name})" for name, value in first[:5])
     return shown + (f" and {len(first) - 5} more" if len(first) > 5 else "")
 
 
-def _largest(sizes, target, most):
+def _largest(sizes: Sequence[int], target: int, most: int) -> list[int]:
     """Return the largest ``most`` sizes among the nodes other than the target."""
     return sorted((size for j, size in enumerate(sizes) if j != target), reverse=True)[:most]
 
 
-def _numbers(column, index, name):
+def _numbers(column: np.ndarray, index: int, name: str) -> np.ndarray:
     if column.dtype.kind == "f":
         return scaled(column, index, name)
     return np.unique(column, return_inverse=True)[1] if column.dtype.kind == "U" else column
 
 
-def _filled(series) -> np.ndarray:
+def _filled(series: Series) -> np.ndarray:
     """Return all values as floats, missing ones as their node's mean."""
     values = series.values.astype(float)
     return (
@@ -359,13 +359,13 @@ def _filled(series) -> np.ndarray:
     )
 
 
-def _together(series, i, j):
+def _together(series: Series, i: int, j: int) -> np.ndarray:
     """Return the samples of two nodes at which both are present."""
     pair = series.values[:, [i, j]].astype(float)
     return pair[~np.isnan(pair).any(axis=1)].T
 
 
-def _correlation(x, y) -> float:
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
     x, y = x - x.mean(), y - y.mean()
     scale = np.sqrt((x @ x) * (y @ y))
     return float(x @ y / scale) if scale > 0 else 0.0

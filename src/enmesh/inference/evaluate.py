@@ -214,6 +214,6 @@ def describe_run(score: Score | NonUniform, series: Series) -> dict[str, Any]:
     }
 
 
-def run_key(description: dict) -> str:
+def run_key(description: dict[str, Any]) -> str:
     """Return the hash that values of a run are stored under."""
     return fingerprint(json.dumps(description, sort_keys=True))

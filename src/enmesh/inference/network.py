@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -197,7 +197,7 @@ class Network:
             graph.add_node(name, score=float(self.local[name]))
         for row in self.edges.itertuples():
             values = {"te": row.te, "p_value": row.p_value, "q_value": row.q_value, "lag": row.lag}
-            values["lags"] = " ".join(map(str, row.lags))
+            values["lags"] = " ".join(map(str, cast(tuple[int, ...], row.lags)))
             graph.add_edge(row.source, row.target, **{key: plain(value) for key, value in values.items()})
         return graph
 

@@ -10,7 +10,7 @@ screening off where that is expected.
 
 from collections.abc import Iterable, Sequence
 from math import comb, sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from enmesh.inference.evaluate import Evaluator
 from enmesh.scores import TEE
 from enmesh.scores.base import Link
 from enmesh.significance import FIRST_LOOK, Significance
+
+if TYPE_CHECKING:
+    from enmesh.inference.defaults import Choices
 
 # Families per target that need no screening: 30 nodes with an analytic null, 8 with surrogates, at 3 parents.
 BUDGET_ANALYTIC, BUDGET_SURROGATES = 4100, 64
@@ -34,7 +37,7 @@ class Screened(NamedTuple):
     """Sources each target may have, and what was done to find them."""
 
     candidates: tuple[tuple[int, ...], ...]
-    report: dict
+    report: dict[str, Any]
 
 
 def screen(
@@ -46,7 +49,7 @@ def screen(
     wanted: bool | int | None = None,
     level: float | None = None,
     miss: float = MISS,
-    choices=None,
+    choices: "Choices | None" = None,
 ) -> Screened:
     """Preselect candidate parents of every target by pairwise and then conditional tests.
 
@@ -103,13 +106,25 @@ def count_families(candidates: Iterable[Sequence[int]], max_parents: int) -> int
 class Sieve:
     """The sources of every target that have passed all tests so far, strongest first."""
 
-    def __init__(self, evaluator, allowed, required, most, level):
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        allowed: Sequence[Sequence[int]],
+        required: frozenset[tuple[int, int]],
+        most: int,
+        level: float,
+    ):
         self._evaluate, self._required, self._most, self._level = evaluator, required, most, level
         self._left = [list(some) for some in allowed]
         self._strength: dict[tuple[int, int], float] = {}
         self._spread: list[np.ndarray] = []
         self._links: list[Link] = []
-        self.report = {"tests": 0, "dropped_alone": 0, "dropped_given": 0, "dropped_by_rank": 0}
+        self.report: dict[str, Any] = {
+            "tests": 0,
+            "dropped_alone": 0,
+            "dropped_given": 0,
+            "dropped_by_rank": 0,
+        }
 
     def alone(self) -> None:
         """Test every source given the target's own past."""
@@ -133,7 +148,7 @@ class Sieve:
             chosen.append(tuple(sorted(kept)))
         return tuple(chosen)
 
-    def summary(self, miss: float, families: list[int]) -> dict:
+    def summary(self, miss: float, families: list[int]) -> dict[str, Any]:
         """Return the report: what was tested and dropped, and the weakest parent that is kept but for ``miss``."""
         weakest = self.detectable(miss / (1 + DEPTH))
         told = {"applied": True, "level": self._level, "miss": miss, "detectable": weakest}
@@ -147,8 +162,8 @@ class Sieve:
         failed = {(j, i) for (j, i, _), test in zip(links, tests) if test.p_value > self._level}
         failed -= self._required
         for i, some in enumerate(self._left):
-            passed = [j for j in some if (j, i) not in failed]
-            self._left[i] = sorted(passed, key=lambda j, i=i: (-self._strength[j, i], j))
+            passed = sorted((-self._strength[j, i], j) for j in some if (j, i) not in failed)
+            self._left[i] = [j for _, j in passed]
         self.report["tests"] += len(links)
         self.report[dropped] += len(failed)
 
@@ -178,7 +193,7 @@ class Sieve:
         return float(chndtrinc(chdtri(dof, self._level), dof, miss) / (2 * transfers.blocks.n))
 
 
-def _most(evaluator: Evaluator, max_parents: int, wanted) -> int:
+def _most(evaluator: Evaluator, max_parents: int, wanted: bool | int | None) -> int:
     """Return how many candidates a target may keep: as given, or as the budget of families allows."""
     if wanted is not None and not isinstance(wanted, bool):
         if not isinstance(wanted, (int, np.integer)) or wanted < 1:
@@ -190,7 +205,7 @@ def _most(evaluator: Evaluator, max_parents: int, wanted) -> int:
     return max(fitting)
 
 
-def _level(evaluator: Evaluator, allowed, most: int, level: float | None) -> float:
+def _level(evaluator: Evaluator, allowed: Sequence[Sequence[int]], most: int, level: float | None) -> float:
     """Return the level of the tests: lenient, but so that unrelated sources do not fill the candidates."""
     score = evaluator.score
     sampled = isinstance(score, TEE) or not score.estimator.analytic

@@ -12,10 +12,11 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -71,7 +72,7 @@ class Store:
         Hash of what the values depend on, and the same in words (``data``, ``names``, ``score``, ``code``).
     """
 
-    def __init__(self, path: str | os.PathLike, key: str, description: Mapping):
+    def __init__(self, path: str | os.PathLike[str], key: str, description: Mapping[str, Any]):
         self.path = Path(path)
         _refuse_foreign(self.path)
         with _explained(self.path):
@@ -84,8 +85,8 @@ class Store:
             self._db.close()
             raise
 
-    def read(self, questions: Iterable[Question]) -> dict[Question, float | Significance]:
-        """Return the answers that are there."""
+    def read(self, questions: Iterable[Question]) -> dict[Question, Any]:
+        """Return the answers that are there, each as its kind of question has it (`work.Answer`)."""
         found = {}
         with _explained(self.path):
             for question in questions:
@@ -94,7 +95,7 @@ class Store:
                     found[question] = row
         return found
 
-    def write(self, answers: Mapping[Question, float | Significance]) -> None:
+    def write(self, answers: Mapping[Question, Any]) -> None:
         """Keep answers; when this returns, a kill of the process cannot lose them."""
         families, tests, pasts = [], [], []
         for question, answer in answers.items():
@@ -120,7 +121,7 @@ class Store:
             )
         self._db.close()
 
-    def _read_one(self, question):
+    def _read_one(self, question: Question) -> Any:
         if question.kind == "past":
             row = self._db.execute(READ_PAST, (self._run, *question.args)).fetchone()
             return row and _past(row[0])
@@ -135,7 +136,7 @@ class Store:
                 return Significance(_number(value), _number(p_value), np.frombuffer(null), _number(mean))
         return None
 
-    def _open(self):
+    def _open(self) -> None:
         """Make the tables if the file is new: in one transaction, so that a kill leaves all or nothing."""
         with self._transaction():
             if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -154,7 +155,7 @@ class Store:
                 time.sleep(0.05)
         self._db.execute("PRAGMA synchronous=NORMAL")
 
-    def _begin(self, key, description):
+    def _begin(self, key: str, description: Mapping[str, Any]) -> tuple[int, int | None]:
         with self._transaction():
             words = [json.dumps(description[name]) for name in ("names", "score")]
             self._say_changes(key, description)
@@ -169,7 +170,7 @@ class Store:
             ).lastrowid
         return run, session
 
-    def _say_changes(self, key, description):
+    def _say_changes(self, key: str, description: Mapping[str, Any]) -> None:
         """Say, where the file holds other runs and not this one, what differs from the last of them."""
         held = self._db.execute("SELECT key, data, names, score, code FROM runs ORDER BY id").fetchall()
         if not held or key in [row[0] for row in held]:
@@ -185,7 +186,7 @@ class Store:
         )
 
     @contextmanager
-    def _transaction(self):
+    def _transaction(self) -> Iterator[None]:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -196,7 +197,7 @@ class Store:
             raise
 
 
-def runs(path: str | os.PathLike) -> list[dict]:
+def runs(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Return what a store holds, an entry per data set and options: when, what, how much, how it ended.
 
     ``status`` is that of the last session: finished, interrupted, failed, running (on this machine), or
@@ -213,7 +214,9 @@ def runs(path: str | os.PathLike) -> list[dict]:
         ]
 
 
-def _summary(db, run, key, data, names, score, code):
+def _summary(
+    db: sqlite3.Connection, run: int, key: str, data: str, names: str, score: str, code: str
+) -> dict[str, Any]:
     sessions = db.execute(
         "SELECT started, ended, status, host, pid FROM sessions WHERE run=? ORDER BY id", (run,)
     ).fetchall()
@@ -240,7 +243,7 @@ def _summary(db, run, key, data, names, score, code):
     }
 
 
-def _changes(last: Mapping, now: Mapping) -> list[str]:
+def _changes(last: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say what differs between two descriptions of runs, in words."""
     said = []
     if last["names"] != now["names"]:
@@ -266,7 +269,7 @@ def _flat(value: object, name: str = "score") -> dict[str, object]:
     return found
 
 
-def _family(question):
+def _family(question: Question) -> tuple[int, str]:
     target, parents = question.args
     return int(target), " ".join(map(str, parents))
 
@@ -276,18 +279,18 @@ def _past(text: str) -> Past:
     return Past(tuple(own), tuple(map(tuple, lags)), tuple(sources))
 
 
-def _link(question):
+def _link(question: Question) -> tuple[int, int, str, float, int]:
     source, target, given = question.args
     level = FULL if question.level is None else question.level
-    return int(source), int(target), " ".join(map(str, given)), level, question.count or 0
+    return int(source), int(target), " ".join(map(str, given)), level, question.surrogates or 0
 
 
-def _number(value):
+def _number(value: float | None) -> float:
     """SQLite has no NaN and keeps nothing in its place."""
     return float("nan") if value is None else value
 
 
-def _alive(host, pid):
+def _alive(host: str, pid: int) -> bool:
     if host != socket.gethostname():
         return False
     try:
@@ -299,7 +302,7 @@ def _alive(host, pid):
     return True
 
 
-def _now():
+def _now() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
@@ -362,7 +365,7 @@ def _read_only(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _explained(path: Path):
+def _explained(path: Path) -> Iterator[None]:
     """Say what is wrong with the file, and what becomes of what was finished."""
     try:
         yield
@@ -378,7 +381,7 @@ def _explained(path: Path):
         raise _damaged(path, error) from error
 
 
-def _damaged(path, reason):
+def _damaged(path: Path, reason: object) -> InputError:
     return InputError(
         f"the store {path} is damaged ({reason}) and was left as it is; restore a copy or give another file"
     )

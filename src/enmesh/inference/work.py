@@ -21,7 +21,7 @@ from itertools import count, takewhile
 from typing import Any, NamedTuple
 
 from enmesh.data.series import Series
-from enmesh.embedding.nonuniform import Past
+from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import HazardWarning
 from enmesh.scores.base import Link, Score
 from enmesh.significance import Significance
@@ -42,7 +42,7 @@ class Question(NamedTuple):
     kind: str
     args: tuple[Any, ...]
     level: float | None = None
-    count: int | None = None
+    surrogates: int | None = None
 
     @classmethod
     def family(cls, target: int, parents: tuple[int, ...]) -> "Question":
@@ -50,9 +50,9 @@ class Question(NamedTuple):
         return cls("family", (target, parents))
 
     @classmethod
-    def test(cls, link: Link, level: float | None = None, count: int | None = None) -> "Question":
+    def test(cls, link: Link, level: float | None = None, surrogates: int | None = None) -> "Question":
         """Ask for the test of an edge; with a level it may stop once its verdict is certain."""
-        return cls("test", link, level, count)
+        return cls("test", link, level, surrogates)
 
     @classmethod
     def past(cls, target: int) -> "Question":
@@ -92,7 +92,7 @@ class Reply(NamedTuple):
 class Payload:
     """A series and a score on the way to the workers."""
 
-    def __init__(self, series: Series, score: Score, key: str):
+    def __init__(self, series: Series, score: Score | NonUniform, key: str):
         self.series, self.score, self.key = series, score, key
         self.home = (socket.gethostname(), os.getpid())
         self.stop = threading.Event()
@@ -121,7 +121,7 @@ def work(
     if scorer is None:
         return ticket, None
     try:
-        if at_home:
+        if payload is not None and at_home:
             return ticket, answer(scorer, questions, seconds, payload.stop)
         return ticket, _in_a_worker(scorer, questions, seconds)
     finally:
@@ -156,7 +156,7 @@ def _task(scorer: Any, question: Question) -> Task[Answer]:
         return (yield from scorer.find(*question.args))
     if question.kind == "family":
         return scorer.combine(*question.args, {})
-    return (yield from scorer.test(Link(*question.args), question.level, question.count))
+    return (yield from scorer.test(Link(*question.args), question.level, question.surrogates))
 
 
 def plain(answer: Any) -> Any:

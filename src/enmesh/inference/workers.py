@@ -6,7 +6,7 @@ order or how often: answers are pure.
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import count, islice
 from math import ceil
 from threading import Lock
@@ -47,7 +47,7 @@ class Workers:
         self._tickets = count()
         self._payloads_due: int | None = None
 
-    def answers(self, questions: Sequence[Question]) -> Iterator[dict[Question, Answer]]:
+    def answers(self, questions: Sequence[Question]) -> Generator[dict[Question, Answer], None, None]:
         """Yield the answers of finished chunks, in any order."""
         queue = Queue(questions)
         with single_thread():
@@ -148,7 +148,7 @@ class Workers:
         while queue:
             chunk, ticket = queue.take(queue.fair_share(workers)), next(self._tickets)
             out[ticket] = chunk
-            payload = self._payload if local else None
+            payload: Payload | bytes | None = self._payload if local else None
             if not local and self._payloads_due > 0:
                 self._payloads_due -= 1
                 payload = self._payload.packed

@@ -10,10 +10,20 @@ questions meanwhile.
 """
 
 import functools
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import cupy
 import numpy as np
+
+from enmesh.surrogates.base import Draw
+
+Array = Any
+"""An array of CuPy, which has no types of its own."""
+
+Real = Any
+"""``np.float32`` or ``np.float64``."""
 
 TILE = 32
 CELL = 4096
@@ -23,7 +33,7 @@ LONG = 2**16
 MANY = 8
 """Questions from which a lane is better spent on a question than on a point."""
 
-MODES = {"box": 0, 1: 1, 2: 2}
+MODES: dict[str | int, int] = {"box": 0, 1: 1, 2: 2}
 UNIT = 2.0**-36
 """Resolution of summed values: 1.5e-11 nats each, and room for a million samples."""
 
@@ -47,9 +57,18 @@ class Neighbours:
     ``residuals`` is a function of arrays (b, n, dx) on the device through which every x goes, surrogates included.
     """
 
-    def __init__(self, y, z, *, times=None, theiler=0, precision="single", residuals=None):
+    def __init__(
+        self,
+        y: np.ndarray,
+        z: np.ndarray,
+        *,
+        times: np.ndarray | None = None,
+        theiler: int = 0,
+        precision: str = "single",
+        residuals: Callable[[Array], Array] | None = None,
+    ):
         self.residuals = residuals
-        self.real = np.float32 if precision == "single" else np.float64
+        self.real: Real = np.float32 if precision == "single" else np.float64
         self.theiler = int(theiler)
         self.n, self.dims = len(y), (np.shape(y)[1], np.shape(z)[1])
         self.tiles = -(-self.n // TILE)
@@ -57,35 +76,35 @@ class Neighbours:
         # With no window and no time shared by two samples, a point keeps but itself from its neighbours.
         self.timed = self.theiler > 0 or (times is not None and not (np.diff(times) > 0).all())
         if self.timed:
-            times = cupy.asarray(_narrow(np.arange(self.n) if times is None else times, self.theiler))
+            at = cupy.asarray(_narrow(np.arange(self.n) if times is None else times, self.theiler))
         else:
-            times = cupy.zeros(self.n, np.int32)
-        self._points = self._settle(points, times, _kd_order(points))
+            at = cupy.zeros(self.n, np.int32)
+        self._points = self._settle(points, at, _kd_order(points))
 
-    def ksg(self, x, k, algorithm=1):
+    def ksg(self, x: Array, k: int, algorithm: int = 1) -> tuple[np.ndarray, ...]:
         """Return (n_xz, n_yz, n_z), each (b, n) int32, for x (b, n, dx)."""
         return self._counts(x, 3, k=k, mode=MODES[algorithm])
 
-    def within(self, x, radius):
+    def within(self, x: Array, radius: float) -> tuple[np.ndarray, ...]:
         """Return (n_xyz, n_xz, n_yz, n_z), each (b, n) int32: points no farther than ``radius``."""
         return self._counts(x, 4, mode=MODES["box"], radius=radius)
 
-    def ksg_mean(self, x, k, algorithm, plus, minus):
+    def ksg_mean(self, x: Any, k: int, algorithm: int, plus: Array, minus: Array) -> Callable[[], np.ndarray]:
         """Return a function that waits for the means (b,) of ``plus[n_z] - minus[n_xz] - minus[n_yz]``.
 
         x is (b, n, dx) or `Resampled`, tables are from `whole`.
         """
         return self._means(x, plus, minus, k=k, mode=MODES[algorithm])
 
-    def within_mean(self, x, radius, table):
+    def within_mean(self, x: Any, radius: float, table: Array) -> Callable[[], np.ndarray]:
         """Likewise of ``table[n_xyz] + table[n_z] - table[n_xz] - table[n_yz]``, 0 where n_xyz is 0."""
         return self._means(x, table, table, mode=MODES["box"], radius=radius)
 
-    def resample(self, x, draw, stream):
+    def resample(self, x: np.ndarray, draw: Draw, stream: Any) -> "Resampled":
         """Return the surrogates of x (n, dx), some of which are questions for the means."""
         return Resampled(_on_device(x), draw, stream)
 
-    def _counts(self, x, kinds, **how):
+    def _counts(self, x: Any, kinds: int, **how: Any) -> tuple[np.ndarray, ...]:
         parts = []
         for questions in self._batches(x):
             counts = cupy.empty((kinds, questions.count, self.n), np.int32)
@@ -93,7 +112,7 @@ class Neighbours:
             parts.append(counts.get())
         return tuple(np.concatenate(parts, axis=1))
 
-    def _means(self, x, plus, minus, **how):
+    def _means(self, x: Any, plus: Array, minus: Array, **how: Any) -> Callable[[], np.ndarray]:
         parts = []
         for questions in self._batches(x):
             sums = cupy.zeros(questions.count, np.int64)
@@ -101,7 +120,7 @@ class Neighbours:
             parts.append(sums)
         return lambda: np.concatenate([part.get() for part in parts]) * (UNIT / self.n)
 
-    def _batches(self, x):
+    def _batches(self, x: Any) -> "Iterator[_Given | Resampled]":
         """Yield the questions in parts that fit the free memory."""
         x = x if isinstance(x, Resampled) else _Given(x)
         working = 0 if self.residuals is None else 5 * 8 * x.dims  # x, its residuals, and what is between
@@ -114,7 +133,17 @@ class Neighbours:
             part = x.part(first, min(size, x.count - first))
             yield part if self.residuals is None else _Given(_on_device(self.residuals(part.gathered())))
 
-    def _launch(self, questions, *, mode, k=1, radius=0.0, counts=None, tables=(None, None), sums=None):
+    def _launch(
+        self,
+        questions: "_Given | Resampled",
+        *,
+        mode: int,
+        k: int = 1,
+        radius: float = 0.0,
+        counts: Array = None,
+        tables: tuple[Array, Array] = (None, None),
+        sums: Array = None,
+    ) -> None:
         lanes = TILE if questions.count >= MANY else 1
         dims = (questions.dims, *self.dims)
         if lanes > 1:
@@ -131,7 +160,7 @@ class Neighbours:
         grid = blocks, -(-questions.count // lanes)
         kernel(grid, (warps * TILE,), (*self._points, x, self.real(radius), *_integers(answers)))
 
-    def _settle(self, points, times, order):
+    def _settle(self, points: Array, times: Array, order: Array) -> tuple[Any, ...]:
         """Copy the prepared side to kd order; the first arguments of every counting kernel."""
         dims, padded = points.shape[1], self.tiles * TILE
         at = cupy.empty((dims, padded), self.real)
@@ -145,7 +174,7 @@ class Neighbours:
         turn = turn.astype(np.int32)
         return (*out, turn, *_integers((self.n, self.tiles, span, self.theiler)))
 
-    def _lay(self, questions, lanes):
+    def _lay(self, questions: "_Given | Resampled", lanes: int) -> Array:
         """Copy x to kd order as (group, position, column, lane)."""
         padded, order = self.tiles * TILE, self._points[4]
         groups = -(-questions.count // lanes)
@@ -163,15 +192,15 @@ class _Given:
 
     rows, itself = None, False
 
-    def __init__(self, x):
+    def __init__(self, x: Array):
         self.count, _, self.dims = x.shape
         self.bytes = 8 * self.dims
         self.x = x
 
-    def part(self, first, count):
+    def part(self, first: int, count: int) -> "_Given":
         return _Given(_on_device(self.x[first : first + count]))
 
-    def gathered(self):
+    def gathered(self) -> Array:
         return self.x
 
 
@@ -179,17 +208,20 @@ class Resampled:
     """Questions about one x (n, dx): x if ``itself``, then ``count`` surrogates ``x[rows]``, drawn on the device."""
 
     bytes = 96  # of one row number while it is drawn
+    rows: Array
 
-    def __init__(self, x, draw, stream, first=0, count=0, itself=False):
+    def __init__(
+        self, x: Array, draw: Draw, stream: Any, first: int = 0, count: int = 0, itself: bool = False
+    ):
         self.x, self.dims = x, x.shape[1]
         self.draw, self.stream, self.first = draw, stream, first
         self.itself, self.count = itself, count + itself
 
-    def some(self, first, count, itself=False):
+    def some(self, first: int, count: int, itself: bool = False) -> "Resampled":
         """Return surrogates ``first`` to ``first + count - 1``, after x if ``itself``."""
         return Resampled(self.x, self.draw, self.stream, first, count, itself)
 
-    def each_column(self, first, count, itself=False):
+    def each_column(self, first: int, count: int, itself: bool = False) -> Array:
         """Return every column of x and of the surrogates as a question of its own, ``(questions, n, 1)``."""
         rows = self.draw(self.stream, first, count, cupy)
         drawn = self.x[rows].transpose(0, 2, 1)
@@ -197,7 +229,7 @@ class Resampled:
             drawn = cupy.concatenate([self.x.T[None], drawn])
         return cupy.ascontiguousarray(drawn).reshape(-1, len(self.x), 1)
 
-    def part(self, first, count):
+    def part(self, first: int, count: int) -> "Resampled":
         """Return ``count`` of the questions, with their rows."""
         itself = self.itself and first == 0
         part = self.some(self.first + first - (self.itself and not itself), count - itself, itself)
@@ -207,17 +239,17 @@ class Resampled:
             part.rows = cupy.ascontiguousarray(rows, dtype=np.int64)
         return part
 
-    def gathered(self):
+    def gathered(self) -> Array:
         """Return the questions of a part as they are: (count, n, dx)."""
         drawn = [] if self.rows is None else [self.x[self.rows]]
         return cupy.concatenate([self.x[None]] * self.itself + drawn)
 
 
-def _on_device(values):
+def _on_device(values: Any) -> Array:
     return cupy.asarray(values, dtype=np.float64, order="C")
 
 
-def _kd_order(points):
+def _kd_order(points: Array) -> Array:
     """Order of points (n, d) in which aligned runs of 32, 64, 128 ... are kd cells, cut along their widest axis."""
     n, dims = points.shape
     order, other = cupy.arange(n, dtype=np.int32), cupy.empty(n, np.int32)
@@ -231,7 +263,7 @@ def _kd_order(points):
     return order
 
 
-def _narrow(times, theiler):
+def _narrow(times: np.ndarray, theiler: int) -> np.ndarray:
     """Times as int32 with the same answers to "no more than theiler apart"."""
     times = np.asarray(times, dtype=np.int64)
     span = times - times.min()
@@ -242,12 +274,12 @@ def _narrow(times, theiler):
     return np.cumsum(steps)[place].astype(np.int32)
 
 
-def whole(table):
+def whole(table: np.ndarray) -> Array:
     """Return a table of values on the device, in units of 2^-36; counts that do not occur may have no finite value."""
     return cupy.asarray(np.rint(np.where(np.isfinite(table), table, 0.0) / UNIT).astype(np.int64))
 
 
-def _queries(dx, k, mode, real):
+def _queries(dx: int, k: int, mode: int, real: Real) -> tuple[int, int]:
     """Points that a warp of ``many.cu`` serves, and warps an SM should hold.
 
     One point has the tightest reach; more share the loads of a wide x. Warps hide loads, but each must keep its points.
@@ -257,27 +289,27 @@ def _queries(dx, k, mode, real):
     return queries, 32 if queries * each <= CROWDED else 1
 
 
-def _warps(width, k, real):
+def _warps(width: int, k: int, real: Real) -> int:
     """Warps of ``one.cu`` that share a tile, limited by the shared memory of their queues and neighbours."""
     size = np.dtype(real).itemsize
     each = 64 * (-(-width * size // 16) * 16 + 8) + TILE * k * (size + 4)
     return max(w for w in (1, 2, 4, 8) if w == 1 or w * each <= 45_000)
 
 
-def _pointer(array):
+def _pointer(array: Array | None) -> Any:
     return np.uintp(0) if array is None else array
 
 
-def _integers(values):
+def _integers(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(np.int32(v) if isinstance(v, int) else v for v in values)
 
 
-def _source(*names):
+def _source(*names: str) -> str:
     return "".join((Path(__file__).parent / f"{name}.cu").read_text() for name in names)
 
 
 @functools.cache
-def _kernel(name, real, dims, **shape):
+def _kernel(name: str, real: Real, dims: tuple[int, ...], **shape: int) -> Any:
     """Compile a counting kernel for the given columns and shape; CuPy keeps it on disk."""
     values = dict(zip(("DX", "DY", "DZ"), dims), REAL=_c_name(real), DOUBLE=int(real == np.float64), **shape)
     options = ("-std=c++17", *(f"-D{key}={value}" for key, value in values.items()))
@@ -285,10 +317,10 @@ def _kernel(name, real, dims, **shape):
 
 
 @functools.cache
-def _layout(real, name):
+def _layout(real: Real, name: str) -> Any:
     options = ("-std=c++17", f"-DREAL={_c_name(real)}")
     return cupy.RawModule(code=_source("layout"), options=options).get_function(name)
 
 
-def _c_name(real):
+def _c_name(real: Real) -> str:
     return "float" if real == np.float32 else "double"

@@ -44,5 +44,5 @@ def largest_sum(
     return max(_sum(order, quantile) for order in permutations(ordered))
 
 
-def _sum(order, quantile):
+def _sum(order: tuple[int, ...], quantile: Callable[[int, tuple[int, ...]], float]) -> float:
     return sum(quantile(j, order[:position]) for position, j in enumerate(order))

@@ -97,7 +97,7 @@ def interval(
         raise InputError(f"level={level!r} is not possible; give a confidence between 0 and 1, such as 0.95")
     whole("n", n, 10)
     sources, end, rest = link(series, source, target, given)
-    measure: Estimator = KSG() if estimator is None else resolve(Estimator, estimator)  # type: ignore[type-abstract]
+    measure: Estimator = KSG() if estimator is None else resolve(Estimator, estimator)
     pasts = embedding or Embedding()
     transfers = Transfers(series, measure, pasts)
     if isinstance(measure, Gaussian):
