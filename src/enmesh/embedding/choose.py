@@ -102,7 +102,7 @@ def embedding_method(estimator: Estimator) -> SelfPrediction:
     """
     if estimator.analytic:
         return ActiveStorage(estimator=estimator, max_dim=3, max_delay=1 if estimator.discrete else 3)
-    return Ragwitz(max_dim=3, max_delay=4, theiler=getattr(estimator, "theiler", 0))
+    return Ragwitz(max_dim=3, max_delay=4, theiler=getattr(estimator, "theiler", 0), parsimony=2.0)
 
 
 def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> dict[str, EmbeddingTable]:
