@@ -163,7 +163,7 @@ def test_long_previews_are_thinned():
 @pytest.mark.parametrize(
     ("network", "said"),
     [
-        (networks.five(), "5 of 20 possible links found."),
+        (networks.five(), "4 of 20 possible links found. 1 more kept by the score."),
         (networks.empty(), "No link found among 12 possible."),
         (networks.make(("alone",), []), "One node: no link is possible."),
     ],
@@ -312,7 +312,10 @@ def test_page_names_the_recording_and_its_origin():
         "lab": "north & south",
     }
     text = page(networks.three(provenance=known))
-    assert "<title>&lt;b&gt;heart.csv: 2 of 6 possible links found.</title>" in text
+    assert (
+        "<title>&lt;b&gt;heart.csv: No link among 6 possible has q ≤ 0.05; 2 were kept by the score.</title>"
+        in text
+    )
     read = Reader(text)
     shown = read.words[read.words.index("Provenance") :]
     for value in known.values():
@@ -323,7 +326,7 @@ def test_page_names_the_recording_and_its_origin():
     assert order == sorted(order)
     assert recording(networks.three()) == "data 5f1c5f1c"
     assert recording(networks.three(provenance={})) == ""
-    assert "<title>2 of 6" in page(networks.three(provenance={}))
+    assert "<title>No link among 6" in page(networks.three(provenance={}))
 
 
 def test_choice_of_the_past_is_explained():

@@ -83,8 +83,9 @@ def network(
 
     edges = found.edges
     columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
-    rows = [[*row[:5], ", ".join(map(str, row.lags))] for row in edges.itertuples(index=False)]
-    if "stability" in edges:
+    lags = [", ".join(str(lag) for lag in found) for found in edges["lags"]]
+    rows = [[*row[:5], said] for row, said in zip(edges.itertuples(index=False), lags)]
+    if edges["stability"].notna().any():
         columns.append("stability")
         rows = [[*row, share] for row, share in zip(rows, edges["stability"])]
     if truth is not None:

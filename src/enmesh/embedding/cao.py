@@ -49,7 +49,7 @@ class Cao(SelfPrediction):
     >>> import enmesh as em
     >>> flow = em.simulate.coupled_flow("a>b", n=1000, dt=0.1, seed=0)
     >>> em.choose_embedding(flow, em.Cao(max_dim=6, max_delay=3)).per_node(flow.names)["dim"]
-    (4, 5)
+    (3, 3)
     """
 
     cli_name = "cao"

@@ -113,7 +113,7 @@ def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> 
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.embedding_criteria(series, em.Ragwitz(max_dim=3, max_delay=1))["a"].best
-    (2, 1)
+    (1, 1)
     """
     method = method or Ragwitz()
     if not isinstance(method, SelfPrediction):

@@ -43,7 +43,7 @@ class Ragwitz(SelfPrediction):
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.choose_embedding(series, em.Ragwitz(max_dim=3, max_delay=1)).per_node(series.names)["dim"]
-    (2, 2, 3)
+    (1, 1, 1)
     """
 
     cli_name = "ragwitz"

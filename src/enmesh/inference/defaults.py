@@ -19,7 +19,7 @@ from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed
 from enmesh.inference import evidence
-from enmesh.inference.diagnostics import SHARED_VARIANCE, common_variance
+from enmesh.inference.diagnostics import common_variance, shared_variance_limit
 from enmesh.inference.evaluate import Evaluator
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, PerTarget, Score
@@ -234,7 +234,7 @@ def by_evidence(
     """Choose estimator, null distribution and pasts from the data."""
     numbers = _by_kind(series) is None
     both = numbers and _work(series) <= NEIGHBOUR_WORK and max_lag != 1
-    if both and common_variance(series) > SHARED_VARIANCE:
+    if both and common_variance(series) > shared_variance_limit(series):
         estimator = choices.add(
             "estimator",
             Gaussian(normalise="rank"),

@@ -199,7 +199,11 @@ def _seasons(series: Series) -> Iterator[Finding]:
 
 
 def common_variance(series: Series) -> float:
-    """Return how much changes of variance go together: the median correlation of log variances over short blocks."""
+    """Return how much changes of variance go together, beyond the values themselves.
+
+    The median over pairs of the correlation of log variances over short blocks, less what values that go along with
+    each other, now or a few samples later, give by themselves: their squared correlation.
+    """
     from enmesh.inference import evidence
 
     memory = evidence.own_memory(series)
@@ -212,14 +216,23 @@ def common_variance(series: Series) -> float:
         return 0.0
     cut = surprise[: blocks * VARIANCE_BLOCK].reshape(blocks, VARIANCE_BLOCK, -1)
     logs = np.log(np.maximum((cut**2).mean(axis=1), 1e-12))
-    correlation = np.corrcoef(logs.T)
-    return float(np.median(correlation[np.triu_indices(series.n_nodes, 1)]))
+    pairs = np.triu_indices(series.n_nodes, 1)
+    scaled = (surprise - surprise.mean(0)) / np.maximum(surprise.std(0), 1e-12)
+    near = [scaled[: len(scaled) - lag].T @ scaled[lag:] / len(scaled) for lag in range(VARIANCE_BLOCK)]
+    going_along = np.max([np.maximum(one**2, one.T**2) for one in near], axis=0)
+    return float(np.median((np.corrcoef(logs.T) - going_along)[pairs]))
+
+
+def shared_variance_limit(series: Series) -> float:
+    """Return the correlation of log variances beyond which they are common; chance reaches far with few blocks."""
+    blocks = max(1, sum(series.lengths) // VARIANCE_BLOCK)
+    return max(SHARED_VARIANCE, 4 / np.sqrt(blocks * max(1, series.n_nodes - 1)))
 
 
 def _variances(series: Series) -> Iterator[Finding]:
     """Changes of variance that nodes share: a hidden driver of how large, not of which way, they move."""
     together = common_variance(series)
-    if together > SHARED_VARIANCE:
+    if together > shared_variance_limit(series):
         yield Finding(
             kind="variance",
             nodes=series.names,

@@ -148,12 +148,11 @@ class Network:
         """DataFrame with a row per edge, strongest first.
 
         Columns: source, target, te, p_value, q_value, lag (the strongest), lags (all), significant (q at most 0.05),
-        and, where a bootstrap was made, stability (share of its networks with the edge).
+        and stability (share of bootstrap networks with the edge; NaN without a bootstrap).
         """
         import pandas as pd
 
-        columns = ["source", "target", "te", "p_value", "q_value", "lag", "lags", "significant"]
-        columns += ["stability"] if self.stability else []
+        columns = ["source", "target", "te", "p_value", "q_value", "lag", "lags", "significant", "stability"]
         tested = {(c.source, c.target): c for c in self.candidates}
         rows = []
         for target in self.names:
@@ -161,8 +160,8 @@ class Network:
                 test = tested.get((source, target))
                 nothing = (float("nan"),) * 3 + (1, (1,))
                 rest = (test.te, test.p_value, test.q_value, test.lag, test.lags) if test else nothing
-                share = [self.stability.get(f"{source}>{target}", math.nan)] if self.stability else []
-                rows.append((source, target, *rest, bool(rest[2] <= LEVEL), *share))
+                share = self.stability.get(f"{source}>{target}", math.nan)
+                rows.append((source, target, *rest, bool(rest[2] <= LEVEL), share))
         frame = pd.DataFrame(rows, columns=columns)
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
 

@@ -63,10 +63,14 @@ def headline(network: Network) -> str:
     found, possible = _counts(network)
     if not possible:
         return "One node: no link is possible."
-    sure = sure_links(network) if network.candidates else found
-    more = f" {found - sure} more kept by the score." if found > sure else ""
+    tested = any(math.isfinite(c.q_value) for c in network.candidates)
+    sure = sure_links(network) if tested else found
+    if not found:
+        return f"No link found among {possible} possible."
     if not sure:
-        return f"No link found among {possible} possible." + more
+        kept = f"{found} {'was' if found == 1 else 'were'} kept by the score."
+        return f"No link among {possible} possible has q ≤ {LEVEL:g}; {kept}"
+    more = f" {found - sure} more kept by the score." if found > sure else ""
     return f"{sure} of {possible} possible links found.{more}"
 
 
