@@ -7,7 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -21,6 +21,15 @@ from enmesh.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Simulated(TypedDict, total=False):
+    """What is known of a simulated series: its links, their lags, and whether nodes may be identical."""
+
+    duplicates: str
+    truth: Mapping[str, Sequence[str]] | None
+    truth_lags: Mapping[tuple[str, str], tuple[int, ...]] | None
+
 
 # A transition needs a past and a next value, and a constant cannot be told from so few.
 MIN_LENGTH = 3
@@ -88,13 +97,11 @@ class Series:
         dt: float | None = None,
         *,
         missing: str = "raise",
-        duplicates: str = "raise",
-        truth: Mapping[str, Sequence[str]] | None = None,
-        truth_lags: Mapping[tuple[str, str], tuple[int, ...]] | None = None,
         time: TimeRule = None,
         columns: Sequence[str] | None = None,
         trial: str | bool | None = None,
         states: Sequence[str] | None = None,
+        **simulated: Unpack[Simulated],
     ):
         rules = rules_of(time, columns, trial, missing, states, counters=names is not None)
         self.time: Time | None
@@ -112,9 +119,14 @@ class Series:
         if known is not None and chosen != known:
             renamed = dict(zip(known, chosen))
             found = replace(found, labels={renamed[name]: words for name, words in found.labels.items()})
-        self._fill(found, chosen, dt if dt is not None else 1.0 if step is None else step, truth)
-        self.truth_lags = None if truth_lags is None else dict(truth_lags)
-        self._validate(missing, duplicates)
+        rest = sorted(simulated.keys() - Simulated.__annotations__.keys())
+        if rest:
+            raise TypeError(f"Series() got an unexpected keyword argument {rest[0]!r}")
+        step = dt if dt is not None else 1.0 if step is None else step
+        self._fill(found, chosen, step, simulated.get("truth"))
+        lags = simulated.get("truth_lags")
+        self.truth_lags = None if lags is None else dict(lags)
+        self._validate(missing, simulated.get("duplicates", "raise"))
 
     @classmethod
     def of(

@@ -109,10 +109,8 @@ def compare(
         Seed of the exchanges and of `infer`.
     paired
         Whether the lists hold the same subjects in the same order.
-    n_jobs
-        Workers; -1 for all cores. Results do not depend on it.
-    progress
-        True shows progress on a terminal; or a callback.
+    n_jobs, progress
+        Workers, -1 for all cores; True shows progress on a terminal, or a callback.
     options
         Of `infer`, such as ``score=``.
 
