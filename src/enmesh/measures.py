@@ -35,7 +35,7 @@ class Transfers:
         self.blocks = Blocks(series, embedding, estimator.condition, estimator.reaches_back)
         self.joint = estimator.joint(self.blocks)
         self._prepared: OrderedDict[tuple[Lagged, tuple[Lagged, ...]], Prepared] = OrderedDict()
-        self._draws: dict[tuple[Surrogate, tuple[Lagged, ...]], Draw] = {}
+        self._draws: dict[tuple[Surrogate, tuple[Lagged, ...], bool], Draw] = {}
 
     def variables(
         self, sources: Iterable[int], target: int, given: Iterable[int] = ()
@@ -90,17 +90,17 @@ class Transfers:
         y: Lagged,
         z: Sequence[Lagged],
         *,
-        choosing: bool = False,
+        in_parts: bool = False,
     ) -> Draw:
         """Return the function that draws rows to resample x by; kept where it does not depend on z.
 
-        ``choosing`` says that each surrogate will be asked at its best lag. Shifts nearer than the number of lags then
-        share most of them, and a record has too few that differ: it is shifted in parts, each on its own.
+        ``in_parts`` shifts parts of the record on their own, for tests that need more shifts than the whole has: where
+        each surrogate is asked at its best lag, shifts nearer than the number of lags share most of them.
         """
-        key = surrogate, tuple(x)
+        key = surrogate, tuple(x), in_parts
         if key not in self._draws:
             known, samples, starts = self.prepared(y, z).z, self.blocks.take(x), self.blocks.starts
-            if choosing:
+            if in_parts:
                 starts = parted(samples, starts, self.blocks.span)
             drawn = surrogate.plan(samples, known, starts=starts, span=self.blocks.span)
             if surrogate.looks_at_z:

@@ -103,6 +103,7 @@ def by_surrogates(
     given: Sequence[int],
     sampling: Sampling,
     level: float | None = None,
+    in_parts: bool = False,
 ) -> Task[Significance]:
     """Test one link, or several sources together, by surrogates.
 
@@ -112,13 +113,14 @@ def by_surrogates(
 
     With a ``level`` the test goes no further than it takes to see that its p-value cannot be at most that. With r
     surrogates reaching T, p is at most ``level`` if ``1 + r <= level (1 + count)``; once r is beyond that the verdict
-    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates.
+    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates. ``in_parts`` lets
+    circular shifts take parts of the record on their own: there are many more of them.
     """
     x, y, z = transfers.variables(sources, target, given)
     stream = stream_of(sampling.seed, target, tuple(sorted(sources)))
     searched = transfers.blocks.searched > 0 and len(sources) == 1
     resampled = transfers.blocks.choices(sources[0]) if searched else x
-    draw = transfers.draw(sampling.surrogate, resampled, y, z, choosing=searched)
+    draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=searched or in_parts)
     prepared = transfers.prepared(y, z)
     surrogates = prepared.surrogates(
         transfers.blocks.take(resampled), draw, stream, choose=len(x) if searched else 0
@@ -187,7 +189,7 @@ def _of_lags(
     transfers: Transfers, choices: list[Lagged], y: Lagged, z: Sequence[Lagged], sampling: Sampling
 ) -> tuple[Surrogates, int]:
     """Return surrogates of a source that take their own best lag, and how many of them differ."""
-    draw = transfers.draw(sampling.surrogate, choices, y, z, choosing=len(choices) > 1)
+    draw = transfers.draw(sampling.surrogate, choices, y, z, in_parts=len(choices) > 1)
     stream = stream_of(sampling.seed, y.node, (choices[0].node,))
     prepared = transfers.prepared(y, z)
     surrogates = prepared.surrogates(transfers.blocks.take(choices), draw, stream, choose=1)

@@ -201,7 +201,7 @@ class Race:
         if question in self._tested:
             return self._tested[question]
         transfers = self.transfers
-        draw = transfers.draw(self._sampling.surrogate, free, y, z, choosing=True)
+        draw = transfers.draw(self._sampling.surrogate, free, y, z, in_parts=True)
         stream = stream_of(self._sampling.seed, y.node, (node,))
         surrogates = transfers.prepared(y, z).surrogates(
             transfers.blocks.take(free), draw, stream, choose=choose

@@ -140,7 +140,8 @@ class _TEEScorer(Scorer[TEE]):
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by surrogates."""
         sampling = self._sampling if count is None else replace(self._sampling, count=count)
-        return by_surrogates(self.transfers, (link.source,), link.target, link.given, sampling, level)
+        tested = (link.source,), link.target, link.given
+        return by_surrogates(self.transfers, *tested, sampling, level, in_parts=count is not None)
 
     @property
     def _is_one_piece(self) -> bool:
