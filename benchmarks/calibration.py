@@ -20,6 +20,8 @@ from enmesh.tasks import run
 ALPHAS = (0.9, 0.95, 0.99)
 FIRST_SEED = 5_000_000
 PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
+# The part of the page that another benchmark makes begins with this line; it is kept.
+NEXT = "## False links of infer"
 
 
 def driven(n, seed):
@@ -249,13 +251,15 @@ def main():
             print(line, flush=True)
             lines.append(line)
     if not options.quick and options.only is None:
-        PAGE.write_text("\n".join(lines))
+        kept = PAGE.read_text().partition(NEXT)
+        PAGE.write_text("\n".join([*lines, kept[1] + kept[2]]))
         print(f"written to {PAGE}")
 
 
 INTRODUCTION = """# Calibration
 
-Made by `python benchmarks/calibration.py`. Every number is a share of simulated data sets.
+Made by `python benchmarks/calibration.py`: every number is a share of simulated data sets. The last part is made by
+`python benchmarks/false_links.py`.
 
 ## A spurious second parent
 

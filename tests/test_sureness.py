@@ -1,11 +1,7 @@
 """How sure is each link: stability, intervals, groups, comparisons and windows (docs/sureness.md has the rates)."""
 
-import doctest
 import json
 import math
-import re
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,11 +11,9 @@ import enmesh as em
 from enmesh.cli import main
 from enmesh.sureness.group import signed
 from enmesh.sureness.units import block_length, decorrelation_time, pooled, units_of
-from tests.test_tutorials import NearlyEqual
 
 pytestmark = pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
 SCORE = em.TEA(embedding=em.Embedding())
-PAGE = Path(__file__).parents[1] / "docs" / "sureness.md"
 
 
 @pytest.fixture(scope="module")
@@ -401,20 +395,6 @@ def test_the_command_overwrites_nothing_of_others(two_files, tmp_path, capsys):
     assert main([*two_files, "--out", "mine"]) == 2
     assert "which enmesh did not write" in capsys.readouterr().err
     assert (tmp_path / "mine" / "difference.csv").read_text() == "mine"
-
-
-# --- the page ---------------------------------------------------------------------------------------------------------
-
-
-def test_the_page_says_what_happens(shared_data, tmp_path, monkeypatch):
-    shutil.copy(shared_data / "trentool_lorenz2" / "lorenz2.npz", tmp_path)
-    monkeypatch.chdir(tmp_path)
-    python = "".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S))
-    example = doctest.DocTestParser().get_doctest(python, {}, PAGE.name, str(PAGE), 0)
-    assert len(example.examples) == python.count(">>> ") > 10
-    failures = []
-    doctest.DocTestRunner(checker=NearlyEqual(), verbose=False).run(example, out=failures.append)
-    assert not failures, "".join(failures)
 
 
 # --- rates, in long simulations ---------------------------------------------------------------------------------------

@@ -44,6 +44,13 @@ class SmallTse(SelfPrediction):
     parsimony
         The shortest window is taken whose description length is within this many standard errors (of the paired
         differences over samples) of the least. 0 takes the least itself.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b", n=500, seed=0)
+    >>> em.choose_embedding(series, em.SmallTse(max_window=5)).dim
+    (('a', 1), ('b', 1))
     """
 
     cli_name = "small-tse"

@@ -51,6 +51,16 @@ def bootstrap(
     Stability
         ``.frequency`` holds the shares; ``.on(network)`` puts them beside the links of a network.
 
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b", n=500, seed=0)
+    >>> stability = em.bootstrap(series, n=4, score=em.TEA(embedding=em.Embedding()))  # 100 for real use
+    >>> stability.frequency
+         a    b
+    a  NaN  1.0
+    b  0.0  NaN
+
     References
     ----------
     Politis, D. N., Romano, J. P. and Wolf, M. (1999). Subsampling. Springer.

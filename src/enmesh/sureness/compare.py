@@ -114,6 +114,19 @@ def compare(
     options
         Of `infer`, such as ``score=``.
 
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> before = em.simulate.var("a>b", n=500, coupling=0.4, seed=0)
+    >>> after = em.simulate.var("a>b", n=500, coupling=0.1, seed=1)
+    >>> found = em.compare(before, after, 199, score=em.TEA(embedding=em.Embedding()))
+    >>> found.difference.round(2)
+         a     b
+    a  NaN -0.09
+    b  0.0   NaN
+    >>> bool(found.q_value.loc["a", "b"] < 0.05), bool(found.q_value.loc["b", "a"] < 0.05)
+    (True, False)
+
     References
     ----------
     Lindner, M., Auksztulewicz, R., Ghisleri, P. et al. (2018). Comparative analysis of effective connectivity

@@ -85,6 +85,18 @@ def group(
     options
         Of `infer`, such as ``score=``. Each subject's own network has the same options.
 
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> subjects = [em.simulate.var("a>b", n=200, seed=seed) for seed in range(6)]
+    >>> found = em.group(subjects, score=em.TEA(embedding=em.Embedding()))
+    >>> found.network.parents
+    {'a': (), 'b': ('a',)}
+    >>> found.share
+         a    b
+    a  NaN  1.0
+    b  0.0  NaN
+
     References
     ----------
     Nichols, T. E. and Holmes, A. P. (2002). Nonparametric permutation tests for functional neuroimaging. Human Brain

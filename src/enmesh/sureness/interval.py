@@ -91,6 +91,14 @@ def interval(
         Number of cuts into halves and quarters, for estimators other than Gaussian.
     n_jobs, seed
         Workers for these, and their seed.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b", n=500, seed=0)
+    >>> found = em.interval(series, "a", "b", estimator=em.Gaussian())
+    >>> print(f"{found.value:.3f} nats, between {found.low:.3f} and {found.high:.3f}")
+    0.084 nats, between 0.051 and 0.125
     """
     series = series if isinstance(series, Series) else Series(series)
     if not (isinstance(level, (int, float)) and 0 < level < 1):

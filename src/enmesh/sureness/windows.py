@@ -103,6 +103,14 @@ def windows(
     options
         Of `infer`, such as ``score=``.
 
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.var("a>b", n=500, seed=0)
+    >>> found = em.windows(series, width=250, step=125, score=em.TEA(embedding=em.Embedding()))
+    >>> found.starts.tolist(), found.on[:, 0, 1].tolist()
+    ([0, 125, 250], [True, True, True])
+
     References
     ----------
     Wollstadt, P., Martínez-Zarzuela, M., Vicente, R., Díaz-Pernas, F. J. and Wibral, M. (2014). Efficient transfer
