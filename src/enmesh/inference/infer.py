@@ -386,7 +386,7 @@ class Run:
         usual = getattr(evaluator.score, "n_surrogates", 0)
         if not usual or not found:
             return None
-        needed = ceil(2 * pairs / (LEVEL * found)) - 1
+        needed = ceil(3 * pairs / (LEVEL * found)) - 1
         return needed if needed > usual else None
 
     def _candidate(
