@@ -304,8 +304,8 @@ def _two_tests(
             )
     choices.add(
         "score",
-        f"{_score_words(takes)}, alpha {level:g}",
-        "two tests share the level of " + f"{1 - _alpha(series):.2g}",
+        _score_words(takes, level, free_level),
+        f"two tests share the level of {1 - _alpha(series):.2g}",
     )
     raced = [past for past, straight in zip(pasts, takes) if not straight]
     if raced:
@@ -322,10 +322,9 @@ def _two_tests(
     return Plan(score, candidates)
 
 
-def _score_words(takes: list[bool]) -> str:
-    if all(takes):
-        return "TEA"
-    return "TEA and TEE" if any(takes) else "TEE"
+def _score_words(takes: list[bool], level: float, free_level: float) -> str:
+    said = [f"TEA, alpha {level:g}"] * any(takes) + [f"TEE, alpha {free_level:g}"] * (not all(takes))
+    return "; ".join(said)
 
 
 def _best_sources(series: Series, score: TEA, evaluators: Evaluators) -> tuple[tuple[int, ...], ...]:
