@@ -105,15 +105,12 @@ def compare(
     Parameters
     ----------
     first, second
-        Two recordings (a `Series` or anything `Series` takes), or two lists of them: subjects. Nodes are matched by
-        name.
+        Two recordings (anything `Series` takes), or two lists of them: subjects. Nodes are matched by name.
     n_permutations, seed
         Number of exchanges, of which the smallest p-value is ``1 / (1 + n_permutations)``, and their seed.
     paired
         Whether the lists hold the same subjects in the same order.
-    n_jobs, progress
-        Workers, -1 for all cores; True shows progress on a terminal, or a callback.
-    options
+    n_jobs, progress, options
         Of `infer`, such as ``score=``.
 
     Examples
@@ -144,8 +141,7 @@ def compare(
         units = [units_of(one, _common_block(together, score), {}) for one in together]
         means, p_value, exchanged = _between_recordings(units, score, parents, n_permutations, seed, how)
     _warn_if_too_few(p_value, n_permutations)
-    matrices = means[1] - means[0], means[0], means[1], p_value, q_of(p_value)
-    framed = [frame(both.names, matrix) for matrix in matrices]
+    framed = [frame(both.names, matrix) for matrix in (means[1] - means[0], *means, p_value, q_of(p_value))]
     return Comparison(framed[0], framed[1], framed[2], framed[3], framed[4], exchanged)
 
 

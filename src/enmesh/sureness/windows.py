@@ -96,10 +96,8 @@ def windows(
         The data: a `Series`, or anything `Series` takes.
     width, step
         Length of a window and the distance of their starts, in samples. Windows end within the shortest trial.
-    n_jobs
-        Windows measured at the same time; -1 for all cores.
-    progress
-        True shows progress on a terminal; or a callback.
+    n_jobs, progress
+        Windows measured at the same time, -1 for all cores; True shows progress on a terminal, or a callback.
     options
         Of `infer`, such as ``score=``.
 
