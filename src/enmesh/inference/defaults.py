@@ -150,8 +150,10 @@ def _neighbours(series: Series) -> tuple[KSG, str]:
     """Return nearest neighbours on normal scores, with residuals unless the own past explains nearly all."""
     left = float(np.median(evidence.unexplained_by_own_past(series, evidence.own_memory(series))))
     if left < SMOOTH:
+        few, tails = sum(series.lengths) < FEW_SMOOTH, _excess_kurtosis(series)
+        scaling = "zscore" if few and tails <= HEAVY_TAILS else "rank"
         return KSG(
-            normalise="rank"
+            normalise=scaling
         ), f"numbers; smooth: the own past leaves {left:.1%} of the variance unexplained"
     reason = (
         f"numbers; the own past leaves {left:.0%} of the variance unexplained, neighbours look at residuals"
