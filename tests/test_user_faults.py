@@ -358,3 +358,89 @@ def test_fault_21_a_pipe_without_a_writer_does_not_hang(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(em.InputError, match=r"nothing came through the pipe .*pipe.csv in 0.2 s"):
         read(tmp_path / "pipe.csv")
+
+
+# --- faults of results and words ---------------------------------------------------------------------------------
+
+LAG_1 = em.TEA(embedding=em.Embedding())
+
+
+def test_fault_2_a_driver_at_lag_3_is_found_and_its_lag_is_said(run, tmp_path):
+    assert run("simulate var --graph 'a>b' -n 400 --lags 3 --out late.csv")[0] == 0
+    code, out, _ = run("infer late.csv --estimator gaussian")
+    assert code == 0
+    link = next(line.split() for line in out.splitlines() if line.startswith("a "))
+    assert link[:2] == ["a", "b"]
+    assert link[-1] == "3"
+    assert run("infer late.csv --estimator gaussian --lag 3 --quiet")[0] == 0  # without --dim
+
+
+def test_fault_3_the_cap_on_parents_rises_or_speaks():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(800, 8))
+    values[1:, 7] += 0.3 * values[:-1, :6].sum(axis=1)
+    series = em.Series(values)
+    assert set(em.infer(series, score=LAG_1)["x7"]) == {f"x{i}" for i in range(6)}
+    with pytest.warns(em.HazardWarning, match=r"at most 3 parents per node were allowed, but x\d -> x7"):
+        em.infer(series, score=LAG_1, max_parents=3)
+
+
+def test_fault_4_a_small_alpha_is_refused_or_warned_of(run):
+    code, _, err = run("infer data.csv --alpha 0.05")
+    assert code == 2
+    assert "--alpha 0.05 is a confidence level; for a 0.05 test write --alpha 0.95" in err
+    with pytest.warns(em.HazardWarning, match=r"for a 0\.05 test give alpha=0\.95"):
+        em.TEA(alpha=0.05)
+
+
+def test_fault_5_a_strong_link_can_pass_its_q():
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(200, 8))
+    values[1:, 1] += 1.5 * values[:-1, 0]
+    score = em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(), n_surrogates=199)
+    network = em.infer(em.Series(values), score=score)
+    link = network.edges.set_index(["source", "target"]).loc[("x0", "x1")]
+    assert link.q_value < 0.05
+    assert link.significant
+
+
+def test_fault_8_both_directions_are_said_where_one_was_left_out():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(600, 2))
+    for t in range(1, 600):
+        values[t] += 0.4 * values[t - 1, ::-1]
+    with pytest.warns(em.HazardWarning, match="both ways significant; feedback not allowed"):
+        network = em.infer(em.Series(values, names="ab"), score=LAG_1)
+    assert len(network) == 1
+    assert len(em.infer(em.Series(values, names="ab"), score=LAG_1, acyclic=False)) == 2
+
+
+def test_fault_13_warnings_speak_the_users_language(run):
+    rng = np.random.default_rng(0)
+    walks = rng.normal(size=(300, 2)) + np.linspace(0, 6, 300)[:, None]
+    pd.DataFrame(walks, columns=["a", "b"]).to_csv("trend.csv", index=False)
+    _, _, err = run("infer trend.csv --estimator gaussian --dim 1 --quiet")
+    assert "remove it with --detrend" in err
+    assert "series." not in err
+    code, _, err = run("infer trend.csv --estimator gaussian --dim 1 --quiet --detrend")
+    assert code == 0
+    assert "trend:" not in err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (dict(score=em.TEA), "score=TEA is a class; give an instance, TEA()"),
+        (dict(score=em.KSG()), "is no score"),
+        (dict(estimator=em.TEA()), "is no estimator"),
+        (dict(search="exakt"), "search='exakt' is not known; use basin, exact"),
+        (dict(score="tea", estimator="ksg"), "TEA needs an estimator with a known null distribution"),
+    ],
+)
+def test_fault_15_options_by_name_and_clear_refusals(given, said):
+    series = em.Series(DRIVEN)
+    with pytest.raises(em.InputError) as caught:
+        em.infer(series, **given)
+    assert said in str(caught.value)
+    named = em.infer(series, score="tea", search="exact", estimator="gaussian", max_lag=1)
+    assert named.parents == em.infer(series, score=em.TEA(), search=em.Exact(), max_lag=1).parents

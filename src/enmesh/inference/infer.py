@@ -518,11 +518,12 @@ def _instantaneous(
 ) -> tuple[tuple[str, str, float, float, float], ...]:
     """Test which pairs depend on each other within one sample, given the pasts of both and of their parents.
 
-    By the linear test on normal scores: value in nats, p-value and q-value of every pair.
+    By the linear test on normal scores: value in nats, p-value and q-value of every pair. A pair for which that test
+    does not exist, because a node follows from the rest without a remainder, is not in the result.
     """
     from enmesh.measures import Transfers
 
-    series, found = evaluator.series, []
+    series, found = evaluator.series, {}
     if set(series.kinds) != {"float"}:
         return ()
     scorers = [evaluator.scorer.of_target(i) for i in range(series.n_nodes)]
@@ -534,14 +535,13 @@ def _instantaneous(
     for i, j in pairs:
         known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
         try:
-            test = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
-            found.append((test.value, test.p_value))
-        except InputError:  # one is a function of the other: they depend on each other entirely
-            found.append((np.inf, 0.0))
-    q = q_values(np.array([p for _, p in found]))
+            found[i, j] = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
+        except InputError:  # no remainder, or more coefficients than samples: there is no such test
+            continue
+    q = q_values(np.array([test.p_value for test in found.values()]))
     return tuple(
-        (series.names[j], series.names[i], float(value), float(p), float(q[row]))
-        for row, ((i, j), (value, p)) in enumerate(zip(pairs, found))
+        (series.names[j], series.names[i], float(test.value), float(test.p_value), float(q[row]))
+        for row, ((i, j), test) in enumerate(found.items())
     )
 
 
