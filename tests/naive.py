@@ -510,3 +510,25 @@ def lag_profile(values, source, target, max_lag, cmi, orders=()):
         return [cmi(x[order], y, own) for x in lagged]
 
     return np.array(curve(np.arange(len(y)))), np.array([curve(order) for order in orders])
+
+
+# --- the linear null of smooth series -------------------------------------------------------------------------------
+
+
+def shift_factor(y, x, z, starts, span):
+    """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation, each at least 1."""
+
+    def left(columns, v):
+        design = np.column_stack([np.ones(len(v)), columns])
+        return v - design @ np.linalg.lstsq(design, v, rcond=None)[0]
+
+    n, shortest = len(y), min(np.diff(starts))
+    given = left(z, y)
+    values = []
+    for shift in range(span, shortest - span + 1):
+        rolled = np.concatenate([np.roll(x[a:b], -shift, axis=0) for a, b in zip(starts[:-1], starts[1:])])
+        both = left(np.column_stack([z, rolled]), y)
+        values.append(n * log(given @ given / (both @ both)) / x.shape[1])
+    e, freed = given**2, np.column_stack([left(z, column) for column in x.T]) ** 2
+    white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f in freed.T])
+    return max(1.0, np.mean(values)) * max(1.0, white)

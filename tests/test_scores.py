@@ -368,3 +368,29 @@ def test_a_parent_with_more_states_is_taken_first_by_mit_alone():
     tea = em.TEA(estimator=em.Discrete(), embedding=em.Embedding()).bind(series)
     mit = em.MIT(estimator=em.Discrete(), lag=1).bind(series)
     assert tea.penalty(2, (0,)) < mit.penalty(2, (0, 2)) - mit.penalty(2, (2,))
+
+
+@pytest.mark.parametrize("lengths", [(120,), (70, 50)])
+def test_the_shift_null_is_that_of_its_twin(lengths):
+    rng = np.random.default_rng(5)
+    trials = [np.cumsum(rng.normal(size=(length, 3)), axis=0) for length in lengths]
+    series = em.Series(trials, names="abc")
+    pasts = em.Lags({("a", "c"): (1, 3), ("b", "c"): (2,), ("c", "c"): (1, 2)})
+    scorer = em.TEA(estimator=em.Gaussian(), embedding=pasts, null="shift").bind(series)
+    blocks = scorer.transfers.blocks
+    for source in (0, 1):
+        x, y, z = scorer.transfers.variables([source], 2)
+        samples = blocks.take([y])[:, 0], blocks.take(x), blocks.take(z)
+        expected = naive.shift_factor(*samples, blocks.starts, blocks.span)
+        assert scorer._shifts.factor(source, 2) == pytest.approx(expected, rel=1e-6)
+        assert expected > 1.0
+
+
+def test_the_shift_null_asks_sources_in_portions(monkeypatch):
+    from enmesh.scores import shift_null
+
+    series = em.simulate.var("a>b, b>c, c>d", n=100, seed=0)
+    score = em.TEA(embedding=em.Embedding(), null="shift")
+    whole = [score.bind(series)._shifts.factor(j, 0) for j in (1, 2, 3)]
+    monkeypatch.setattr(shift_null, "HELD", 1)
+    assert [score.bind(series)._shifts.factor(j, 0) for j in (1, 2, 3)] == pytest.approx(whole, rel=1e-12)

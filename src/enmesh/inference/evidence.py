@@ -140,12 +140,12 @@ def squared_errors(features: np.ndarray, targets: np.ndarray) -> np.ndarray:
     for start, stop in zip(cuts[:-1], cuts[1:]):
         inside = np.r_[0:start, stop:n]
         mean, scale = features[inside].mean(0), np.maximum(features[inside].std(0), 1e-12)
-        left, values, right = np.linalg.svd((features[inside] - mean) / scale, full_matrices=False)
-        level = targets[inside].mean(0)
-        along = left.T @ (targets[inside] - level)
-        held = (features[start:stop] - mean) / scale @ right.T
+        known, level = (features[inside] - mean) / scale, targets[inside].mean(0)
+        values, axes = np.linalg.eigh(known.T @ known)
+        along = axes.T @ (known.T @ (targets[inside] - level))
+        held = (features[start:stop] - mean) / scale @ axes
         for row, penalty in enumerate(PENALTIES):
-            weights = (values / (values**2 + penalty * len(inside)))[:, None] * along
+            weights = along / (np.maximum(values, 0.0) + penalty * len(inside))[:, None]
             errors[row, :, start:stop] = ((targets[start:stop] - level - held @ weights) ** 2).T
     return errors[errors.mean(axis=2).argmin(axis=0), np.arange(targets.shape[1])]
 

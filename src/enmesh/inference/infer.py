@@ -33,6 +33,7 @@ from enmesh.inference.defaults import (
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.network import LEVEL, Candidate, Network
 from enmesh.inference.screen import screen as preselect
+from enmesh.inference.work import single_thread
 from enmesh.methods import from_name, resolve
 from enmesh.options import describe, whole
 from enmesh.scores import Link, Score
@@ -142,11 +143,11 @@ def infer(
         raise InputError("a network needs at least 2 nodes; the series has 1")
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
     rules = Rules.of(series, required, forbidden, tiers, candidates)
-    with run.noting_hazards():
+    with run.noting_hazards(), single_thread():
         plan = run.plan(_given_score(score, estimator, series, seed, run.choices), max_lag)
         chosen = resolve(Search, search) if search is not None else default_search(acyclic, run.choices)
         _diagnose(series, plan.score, FEW_PARENTS if max_parents is None else max_parents)
-    with run.noting_hazards(), run.evaluator(plan.score) as evaluator:
+    with run.noting_hazards(), single_thread(), run.evaluator(plan.score) as evaluator:
         allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
         limit, found, tests = run.searched(evaluator, chosen, rules, allowed, max_parents)
         instantaneous = _instantaneous(evaluator, found.parents)

@@ -36,6 +36,7 @@ from enmesh.scores.base import (
     need_analytic,
 )
 from enmesh.scores.penalty import chi2_quantile, largest_sum
+from enmesh.scores.shift_null import ShiftNull
 from enmesh.significance import Significance
 from enmesh.tasks import Task, ready
 
@@ -102,7 +103,7 @@ class TEA(Score):
 class _TEAScorer(PenalisedScorer[TEA]):
     def __init__(self, score: TEA, series: Series):
         super().__init__(score, series)
-        self._shifted: dict[tuple[int, int], float] = {}
+        self._shifts = ShiftNull(self.transfers)
 
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         return super().combine(target, parents, tests) if parents else 0.0
@@ -132,7 +133,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
             return super().test(link, level, count)
         x, y, z = self.transfers.variables([link.source], link.target, link.given)
         dof, n, value = self.transfers.dof(x, y, z), self.transfers.blocks.n, self.transfers.cmi(x, y, z)
-        factor = self._shift_factor(link.source, link.target) if self.score.null == "shift" else 1.0
+        factor = self._shifts.factor(link.source, link.target) if self.score.null == "shift" else 1.0
         p_value = _f_p_value(2 * n * value / factor, dof, n, len(z))
         choices = self.lag_choices(link.source, link.target)
         return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), factor * dof / (2 * n)))
@@ -148,20 +149,10 @@ class _TEAScorer(PenalisedScorer[TEA]):
         choices = prod(self.lag_choices(j, target) for j in sources)
         alpha = score.alpha if choices == 1 or not score.alpha else 1 - (1 - score.alpha) / choices
         if score.null in ("f", "shift"):
-            factor = self._shift_factor(sources[0], target) if score.null == "shift" else 1.0
+            factor = self._shifts.factor(sources[0], target) if score.null == "shift" else 1.0
             return factor * _f_quantile(alpha, dof, n, len(z))
         value = chi2_quantile(alpha, dof)
         return value * self._inflation(x, y, z) if score.null == "ess" else value
-
-    def _shift_factor(self, source: int, target: int) -> float:
-        """Return by how much the null distribution of 2 N T is wider than that of independent samples; at least 1."""
-        if (source, target) not in self._shifted:
-            blocks = self.transfers.blocks
-            x, y, z = self.transfers.variables([source], target)
-            samples = blocks.take([y])[:, 0], blocks.take(x), blocks.take(z)
-            smooth = mean_over_shifts(*samples, blocks.starts, blocks.span)
-            self._shifted[source, target] = max(1.0, smooth) * max(1.0, variance_inflation(*samples))
-        return self._shifted[source, target]
 
     def _inflation(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> float:
         """N / N_eff, with N_eff from the autocorrelations of the residuals of source and target given the rest."""
@@ -193,45 +184,6 @@ def _f_p_value(statistic: float, dof: int, n: int, n_given: int) -> float:
             f"too few samples: {n} for {n_given + dof + 1} coefficients; use a smaller embedding"
         )
     return float(fdtrc(dof, rest, np.expm1(max(0.0, statistic) / n) * rest / dof))
-
-
-def mean_over_shifts(y: np.ndarray, x: np.ndarray, z: np.ndarray, starts: np.ndarray, span: int) -> float:
-    """Return the mean of 2 N I(x ; y | z) over circular shifts of x, in units of its degrees of freedom.
-
-    For each shift s the explained share of y is y' X_s (X_s' X_s)^-1 X_s' y / y'y with y and X_s freed of z. All
-    products with shifted columns come from one Fourier transform. Trials are shifted alike, each around its own end;
-    shifts within ``span`` of none are left out. 1 for independent samples, more for smooth or periodic ones.
-    """
-    basis = np.linalg.qr(np.column_stack([np.ones(len(y)), z]))[0]
-    left = y - basis @ (basis.T @ y)
-    scaled = (x - x.mean(0)) / np.maximum(x.std(0), 1e-300)
-    fixed = np.column_stack([left / np.linalg.norm(left), basis])
-    shortest = int(np.diff(starts).min())
-    shifts = np.arange(span, shortest - span + 1)
-    if len(shifts) < 1:
-        return 1.0
-    products = np.zeros((len(shifts), x.shape[1], fixed.shape[1]))
-    for start, stop in zip(starts[:-1], starts[1:]):
-        across = np.fft.rfft(fixed[start:stop], axis=0).conj()[:, None, :]
-        along = np.fft.rfft(scaled[start:stop], axis=0)[:, :, None]
-        products += np.fft.irfft(across * along, stop - start, axis=0)[shifts]
-    with_y, with_z = products[:, :, 0], products[:, :, 1:]
-    inner = scaled.T @ scaled - with_z @ np.swapaxes(with_z, 1, 2)
-    inner += 1e-9 * len(y) * np.eye(x.shape[1])
-    share = np.einsum("si,si->s", with_y, np.linalg.solve(inner, with_y[:, :, None])[:, :, 0])
-    return float(-len(y) * np.log1p(-np.clip(share, 0, 1 - 1e-12)).mean() / x.shape[1])
-
-
-def variance_inflation(y: np.ndarray, x: np.ndarray, z: np.ndarray) -> float:
-    """Return by how much changes of variance that x and y share widen the null distribution (White 1980).
-
-    The mean over columns of < x^2 e^2 > / (< x^2 > < e^2 >), with x and e freed of z; 1 if their variances do not go
-    together.
-    """
-    basis = np.linalg.qr(np.column_stack([np.ones(len(y)), z]))[0]
-    e = (y - basis @ (basis.T @ y)) ** 2
-    freed = (x - basis @ (basis.T @ x)) ** 2
-    return float(((freed * e[:, None]).mean(0) / (freed.mean(0) * e.mean())).mean())
 
 
 def bartlett_inflation(x: np.ndarray, y: np.ndarray, starts: np.ndarray) -> float:

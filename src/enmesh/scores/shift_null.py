@@ -1,0 +1,97 @@
+"""By how much the null distribution of a linear test is wider than that of independent samples.
+
+Smooth or periodic series resemble one another by chance more often than independent samples do: 2 N T is then larger
+under independence than its F distribution says. Circular shifts of the source show by how much, and since the test is
+linear, one Fourier transform asks all of them at once. Changes of variance that source and target share widen the null
+distribution too, and no shift shows it, because a shift moves them apart (White, Econometrica 48, 817, 1980).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from enmesh.measures import Transfers
+
+# Products of shifted columns that are held at a time.
+HELD = 4_000_000
+
+
+class ShiftNull:
+    """The factor by which the null distribution of 2 N T is wider, for every link of a series; at least 1."""
+
+    def __init__(self, transfers: Transfers):
+        self._transfers = transfers
+        self._found: dict[int, dict[int, float]] = {}
+
+    def factor(self, source: int, target: int) -> float:
+        """Return the factor of one link; those of a target's other sources are found along with it."""
+        if target not in self._found:
+            self._found[target] = self._factors(target)
+        return self._found[target][source]
+
+    def _factors(self, target: int) -> dict[int, float]:
+        blocks = self._transfers.blocks
+        _, y, z = self._transfers.variables([], target)
+        free = Freed(blocks.take([y])[:, 0], blocks.take(z))
+        widths = {j: len(blocks.lags(j, target)) for j in range(blocks.n_nodes) if j != target}
+        found: dict[int, float] = {}
+        for width, group in groupby(sorted(widths, key=lambda j: (widths[j], j)), key=lambda j: widths[j]):
+            for some in _portions(list(group), width * blocks.n * free.fixed.shape[1]):
+                columns = [blocks.take(blocks.past([j], target)) for j in some]
+                x = np.stack(columns, axis=1)  # (n, source, lag)
+                smooth = free.mean_over_shifts(x, blocks.starts, blocks.span)
+                uneven = free.variance_inflation(x)
+                found |= zip(some, map(float, np.maximum(1.0, smooth) * np.maximum(1.0, uneven)))
+        return found
+
+
+def _portions(sources: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    most = max(1, HELD // max(1, size))
+    return (sources[first : first + most] for first in range(0, len(sources), most))
+
+
+class Freed:
+    """A target freed of what is conditioned on, ``y (n,)`` given ``z (n, d)``."""
+
+    def __init__(self, y: np.ndarray, z: np.ndarray):
+        self.basis = np.linalg.qr(np.column_stack([np.ones(len(y)), z]))[0]
+        self.left = y - self.basis @ (self.basis.T @ y)
+        self.fixed = np.column_stack([self.left / np.linalg.norm(self.left), self.basis])
+
+    def mean_over_shifts(self, x: np.ndarray, starts: np.ndarray, span: int) -> np.ndarray:
+        """Return the mean of 2 N I(x ; y | z) over circular shifts of x, in units of its degrees of freedom.
+
+        ``x (n, k, d)`` are k sources with d lags. For each shift s the explained share of y is
+        y' X_s (X_s' X_s)^-1 X_s' y / y'y with y and X_s freed of z. All products with shifted columns come from one
+        Fourier transform. Trials are shifted alike, each around its own end; shifts within ``span`` of none are left
+        out. 1 for independent samples, more for smooth or periodic ones.
+        """
+        n, k, d = x.shape
+        scaled = (x - x.mean(0)) / np.maximum(x.std(0), 1e-300)
+        shortest = int(np.diff(starts).min())
+        shifts = np.arange(span, shortest - span + 1)
+        if len(shifts) < 1:
+            return np.ones(k)
+        products = np.zeros((len(shifts), k, d, self.fixed.shape[1]))
+        for start, stop in zip(starts[:-1], starts[1:]):
+            across = np.fft.rfft(self.fixed[start:stop], axis=0).conj()[:, None, None, :]
+            along = np.fft.rfft(scaled[start:stop], axis=0)[..., None]
+            products += np.fft.irfft(across * along, stop - start, axis=0)[shifts]
+        with_y, with_z = products[..., 0], products[..., 1:]
+        inner = np.einsum("nki,nkj->kij", scaled, scaled) - with_z @ np.swapaxes(with_z, 2, 3)
+        inner += 1e-9 * n * np.eye(d)
+        share = (with_y * np.linalg.solve(inner, with_y[..., None])[..., 0]).sum(axis=2)
+        return -n * np.log1p(-np.clip(share, 0, 1 - 1e-12)).mean(axis=0) / d
+
+    def variance_inflation(self, x: np.ndarray) -> np.ndarray:
+        """Return by how much changes of variance that x and y share widen the null distribution.
+
+        The mean over the d lags of ``x (n, k, d)`` of < x^2 e^2 > / (< x^2 > < e^2 >), with x and e freed of z; 1 if
+        their variances do not go together.
+        """
+        n, k, d = x.shape
+        columns = x.reshape(n, -1)
+        freed = (columns - self.basis @ (self.basis.T @ columns)) ** 2
+        e = self.left**2
+        return ((e @ freed / n) / (freed.mean(0) * e.mean())).reshape(k, d).mean(axis=1)
