@@ -88,9 +88,10 @@ def _distinct(draw: Draw, count: int) -> int:
 
 
 # Surrogates are drawn in batches of this size, so as to share the cost of a question; the value itself is one of the
-# first. No test looks at fewer.
+# first. Where each surrogate is asked at several lags, fewer make a question as large.
 BATCH = 32
 FIRST_LOOK = BATCH - 1
+SMALLEST_BATCH = 8
 
 # p-values down to this should hold; where shifts that share lags make them unsure, it is said.
 UNSURE = 0.01
@@ -142,17 +143,18 @@ def sampled(
     """
     count = _distinct(draw, count)
     allowed = count if level is None else math.floor(round(level * (1 + count), 9)) - 1
-    first = _next_look(0, count, allowed)
+    batch = max(SMALLEST_BATCH, BATCH // surrogates.questions)
+    first = _next_look(0, count, allowed, batch)
     answers = surrogates.ask(0, first, itself=value is None)
     yield
     null = answers()
     if value is None:
         value, null = float(null[0]), null[1:]
     while len(null) < count and (null >= value).sum() <= allowed:
-        answers = surrogates.ask(len(null), _next_look(len(null), count, allowed) - len(null))
+        answers = surrogates.ask(len(null), _next_look(len(null), count, allowed, batch) - len(null))
         yield
         null = np.concatenate([null, answers()])
-    return _tested(value, null)
+    return tested(value, null)
 
 
 class EveryLag(NamedTuple):
@@ -222,7 +224,7 @@ def best_lag(
         surrogates, count = _of_lags(transfers, choices, y, z, sampling)
         value, *null = surrogates.ask(0, count, itself=True)()
         lag = choices[int(transfers.each(choices, y, z).argmax())].lag
-        return replace(_tested(float(value), np.array(null)), lag=lag)
+        return replace(tested(float(value), np.array(null)), lag=lag)
     return best_of(transfers, every_lag(transfers, source, target, given, sampling), y, z)
 
 
@@ -233,19 +235,20 @@ def best_of(transfers: Transfers, found: EveryLag, y: Lagged, z: Sequence[Lagged
         single = analytic_p(transfers.dof([variable], y, z), transfers.blocks.n, value)
         p_value = min(1.0, single * len(found.variables))
         return Significance(value, p_value, np.empty(0), math.nan, variable.lag)
-    return replace(_tested(value, found.null.max(axis=1)), lag=variable.lag)
+    return replace(tested(value, found.null.max(axis=1)), lag=variable.lag)
 
 
-def _tested(value: float, null: np.ndarray) -> Significance:
+def tested(value: float, null: np.ndarray) -> Significance:
+    """Compare a value with those of surrogates."""
     p_value = (1 + int((null >= value).sum())) / (1 + len(null))
     return Significance(value, p_value, null, float(null.mean()))
 
 
-def _next_look(seen: int, count: int, allowed: int) -> int:
+def _next_look(seen: int, count: int, allowed: int, batch: int) -> int:
     """Return the number of surrogates after which the test is checked again: about twice as many as now."""
-    batches = max(1, -(-2 * (allowed + 1) // BATCH), 2 * (seen + 1) // BATCH)
-    look = batches * BATCH - 1
-    return count if count - look < BATCH // 2 else look  # a few more cost less than another question
+    batches = max(1, -(-2 * (allowed + 1) // batch), 2 * (seen + 1) // batch)
+    look = batches * batch - 1
+    return count if count - look < batch // 2 else look  # a few more cost less than another question
 
 
 def analytic_p(dof: int, n: int, value: float) -> float:
@@ -423,12 +426,14 @@ def order_statistic(null: np.ndarray, alpha: float, lower: float = 0.0) -> float
     The product is rounded first: in floating point .07 x 100 is a little over 7 and would give the 8th. ``lower`` goes
     down by so many standard errors of the rank, sqrt(n alpha (1 - alpha)): what the value is at least, but for chance.
     """
-    count = len(null)
+    rank = order_rank(len(null), alpha, lower)
+    return float(np.sort(null)[rank - 1]) if rank else 0.0
+
+
+def order_rank(count: int, alpha: float, lower: float = 0.0) -> int:
+    """Return which smallest of ``count`` values `order_statistic` takes; 0 for ``alpha = 0``."""
     rank = math.ceil(round(alpha * count, 9))
-    if not rank:
-        return 0.0
-    rank = max(1, math.floor(rank - lower * math.sqrt(count * alpha * (1 - alpha))))
-    return float(np.sort(null)[rank - 1])
+    return max(1, math.floor(rank - lower * math.sqrt(count * alpha * (1 - alpha)))) if rank else 0
 
 
 def least_surrogates(alpha: float) -> int:

@@ -15,7 +15,9 @@ from collections.abc import Sequence
 from dataclasses import field
 from itertools import groupby
 from math import comb
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.base import EmbeddingMethod
@@ -35,6 +37,8 @@ class Past(NamedTuple):
     own: tuple[int, ...]
     lags: tuple[tuple[int, ...], ...]
     sources: tuple[int, ...]
+    nulls: tuple[tuple[int, tuple[int, ...], np.ndarray], ...] = ()
+    """Null distributions ``(source, given sources, values)`` that tests with these lags need, and the race has made."""
 
 
 @option
@@ -51,6 +55,9 @@ class NonUniform(EmbeddingMethod):
         Confidence level of the tests.
     surrogate, n_surrogates, seed
         How the null distribution is sampled. None takes the analytic one where the estimator has it, else 199.
+    known
+        Sources that another test has found, as ``((source, target, lag), ...)``. What is looked for is a source beyond
+        them; if there is none they stand as they are, if there is one the target's race begins anew without them.
 
     Examples
     --------
@@ -76,6 +83,7 @@ class NonUniform(EmbeddingMethod):
     surrogate: Surrogate = field(default_factory=CircularShift)
     n_surrogates: int | None = None
     seed: int = 0
+    known: tuple[tuple[str, str, int], ...] = ()
 
     def __post_init__(self) -> None:
         whole_fields(self, max_lag=1, seed=0)
@@ -132,7 +140,10 @@ class Race:
         self._most = 1 + method.estimator.bearable_parents(blocks.n, [1], states)[0]
         self._sampling = Sampling(method.surrogate, method.count, method.seed)
         self._level = 1 - method.alpha
-        self._tested: dict[object, Significance] = {}
+        self._tested: dict[tuple[Any, ...], Significance] = {}
+        self._known: dict[int, list[Lagged]] = {}
+        for source, node, lag in method.known:
+            self._known.setdefault(series.index(node), []).append(Lagged(series.index(source), lag))
 
     def past(self, target: int) -> Past:
         """Choose the lagged variables of one target."""
@@ -140,20 +151,36 @@ class Race:
 
     def find(self, target: int) -> Task[Past]:
         """Choose the lagged variables of one target; a task that waits while a test is computed."""
-        y, chosen = Lagged(target, 0), [Lagged(target, 1)]
+        y, known = Lagged(target, 0), self._known.get(target, [])
+        chosen, best = yield from self._grown(y, known)
+        new = {variable.node for variable in chosen} - {target, *(variable.node for variable in known)}
+        if known and new:
+            chosen, best = yield from self._grown(y, [])
+        if new or not known:
+            chosen = yield from self._pruned(y, chosen)
+        return self._past(target, chosen, best)
+
+    def _grown(self, y: Lagged, known: list[Lagged]) -> Task[tuple[list[Lagged], dict[int, int]]]:
+        """Choose one variable after the other, beginning with those known; return them and every node's best lag.
+
+        If some are known, the first source beyond them ends it.
+        """
+        chosen = [Lagged(y.node, 1), *known]
         racing = list(range(self.transfers.blocks.n_nodes))
         best = dict.fromkeys(racing, 1)
-        while racing and len(chosen) < self._most:
-            leader, values = self._leader(y, chosen, racing, best)
+        while racing and len(chosen) < max(self._most, len(known) + 2):
+            z = _in_order(y, chosen)
+            leader, values = self._leader(y, z, racing, best)
             if leader is None:
                 break
-            test = yield from self._test(leader.node, y, chosen, values)
-            if test.p_value <= self._level:
-                chosen.append(leader)
-            else:
+            test = yield from self._test(leader.node, y, z, values)
+            if test.p_value > self._level:
                 racing.remove(leader.node)
-        chosen = yield from self._pruned(y, chosen)
-        return self._past(target, chosen, best)
+                continue
+            chosen.append(leader)
+            if known and leader.node not in {y.node, *(variable.node for variable in known)}:
+                break
+        return chosen, best
 
     def twin(self) -> "Race":
         """Return a race for another thread: the same data, prepared objects of its own."""
@@ -197,7 +224,7 @@ class Race:
         self, node: int, y: Lagged, z: Sequence[Lagged], free: Sequence[Lagged], choose: int, value: float
     ) -> Task[Significance]:
         """Test ``choose`` lags of a node; a source chosen last is asked about once, though it is tested twice."""
-        question = y, tuple(z), tuple(free), choose
+        question = y, tuple(z), node, tuple(free), choose
         if question in self._tested:
             return self._tested[question]
         transfers = self.transfers
@@ -226,7 +253,7 @@ class Race:
     def _together(self, source: int, y: Lagged, chosen: Sequence[Lagged]) -> Task[Significance]:
         """Test all chosen lags of a source together, given the other lagged variables."""
         x = [variable for variable in chosen if variable.node == source]
-        z = [variable for variable in chosen if variable.node != source]
+        z = _in_order(y, [variable for variable in chosen if variable.node != source])
         choices = self.transfers.blocks.choices(source)
         if not self._sampling.count:
             tried = comb(len(choices), len(x))
@@ -240,4 +267,27 @@ class Race:
 
         nodes = range(self.transfers.blocks.n_nodes)
         sources = tuple(j for j in nodes if j != target and lags(j))
-        return Past(lags(target), tuple(lags(j) or (best[j],) for j in nodes), sources)
+        found = {j: [Lagged(j, lag) for lag in lags(j)] for j in (target, *sources)}
+        return Past(
+            lags(target), tuple(lags(j) or (best[j],) for j in nodes), sources, self._nulls(target, found)
+        )
+
+    def _nulls(
+        self, target: int, found: dict[int, list[Lagged]]
+    ) -> tuple[tuple[int, tuple[int, ...], np.ndarray], ...]:
+        """Return the null distributions of those tests that ask what a test with the lags in ``found`` asks."""
+        nulls = []
+        for (y, z, source, free, choose), test in self._tested.items():
+            given = tuple(sorted({variable.node for variable in z} - {target}))
+            if y.node != target or source not in found or not found.keys() >= set(given):
+                continue
+            same_z = list(z) == _in_order(y, [v for j in (target, *given) for v in found[j]])
+            same_x = list(free) == self.transfers.blocks.choices(source) and choose == len(found[source])
+            if same_z and same_x and source != target and len(test.null) == self._sampling.count:
+                nulls.append((source, given, test.null))
+        return tuple(nulls)
+
+
+def _in_order(y: Lagged, variables: Sequence[Lagged]) -> list[Lagged]:
+    """Return lagged variables as `Transfers.variables` orders them: the target's own first, then node by node."""
+    return sorted(variables, key=lambda v: (v.node != y.node, v.node, v.lag))

@@ -90,6 +90,11 @@ class Surrogates:
     def __init__(self, prepared: Prepared, x: np.ndarray, draw: Draw, stream: int, choose: int = 0):
         self._prepared, self._x, self._draw, self._stream, self._choose = prepared, x, draw, stream, choose
 
+    @property
+    def questions(self) -> int:
+        """Questions that are put for one surrogate: one, or one for each column it may choose."""
+        return self._x.shape[1] if self._choose else 1
+
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         """Ask about surrogates ``first`` to ``first + count - 1``, after x if ``itself``.
 
@@ -139,6 +144,11 @@ class SurrogatesOnDevice(Surrogates):
     def __init__(self, prepared: PreparedOnDevice, x: np.ndarray, draw: Draw, stream: int, choose: int = 0):
         super().__init__(prepared, x, draw, stream, choose)
         self._resampled = prepared._neighbours.resample(x, draw, stream)
+
+    @property
+    def questions(self) -> int:
+        """One: a launch has room for all columns."""
+        return 1
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         """Launch; waiting fetches the answers. With ``choose`` all columns of all surrogates go in one launch."""

@@ -5,8 +5,8 @@ several kinds are measured together, and numbers are asked by a linear test, by 
 target by target. The lags of sources are found from the data too; what was chosen is tested as it was chosen.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +21,9 @@ from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed
 from enmesh.inference import evidence
 from enmesh.inference.diagnostics import common_variance, shared_variance_limit
 from enmesh.inference.evaluate import Evaluator
+from enmesh.measures import Transfers
 from enmesh.options import brief, whole
-from enmesh.scores import TEA, TEE, PerTarget, Score
+from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Exact, Independent
 from enmesh.search.base import Problem, Search
 from enmesh.significance import least_surrogates
@@ -66,11 +67,15 @@ class Choices:
 
 
 class Plan(NamedTuple):
-    """What is to be searched: a score with its pasts, the sources each target may have, and the embedding criteria."""
+    """What is to be searched: a score with its pasts, the sources each target may have, and the embedding criteria.
+
+    ``nulls`` are null distributions of tests that the choice of pasts has made already.
+    """
 
     score: Score
     candidates: tuple[tuple[int, ...], ...] | None = None
     criteria: Mapping[str, Any] = {}
+    nulls: Mapping[Link, np.ndarray] = {}
 
 
 # --- estimator and score ------------------------------------------------------------------------------------------
@@ -227,7 +232,19 @@ def planned(
     choices.add(
         "lags", _in_words(pasts, series.names), "found by a race of lagged variables, tested as found"
     )
-    return Plan(score.embedded(lags), tuple(past.sources for past in pasts))
+    raced = score.embedded(lags)
+    return Plan(raced, tuple(past.sources for past in pasts), nulls=_nulls(raced, pasts))
+
+
+def _nulls(score: Score, pasts: Sequence[Past]) -> dict[Link, np.ndarray]:
+    """Return the null distributions that a race has made and the score needs, if it samples as the race did."""
+    count = getattr(score, "n_surrogates", 0)
+    return {
+        Link(source, target, given): null
+        for target, past in enumerate(pasts)
+        for source, given, null in past.nulls
+        if len(null) == count
+    }
 
 
 def by_evidence(
@@ -267,6 +284,7 @@ def _two_tests(
 ) -> Plan:
     """Test every target's sources linearly and by neighbours, which share the level; keep the test that suits.
 
+    Where the linear test explains a target as well as a curve does, neighbours look for sources beyond its own.
     Neighbours are taken where a curve through the own past, or through the variables they chose, predicts the target
     clearly better, out of sample, than a line: a line cannot condition nonlinear dynamics away. Otherwise the larger
     set of sources is taken if it contains the other, the linear test where they are equal, and the one that predicts
@@ -283,10 +301,17 @@ def _two_tests(
     )
     count = max(SURROGATES, least_surrogates(free_level))
     free = TEE(estimator=neighbours, alpha=free_level, n_surrogates=count, seed=seed)
-    lags, pasts = _raced(series, _race(free, far.raced), evaluators)
-    free = TEE(estimator=neighbours, embedding=lags, alpha=free_level, n_surrogates=count, seed=seed)
-    found = _best_sources(series, linear, evaluators)
+    found, known = _best_sources(series, linear, evaluators)
     straight = evidence.own_curvature(series) >= CLEARLY
+    explained = tuple(
+        (series.names[v.node], series.names[i], v.lag)
+        for i, some in enumerate(known)
+        if straight[i] and _is_straight(series, far.together, i, set(found[i]), some)
+        for v in some
+    )
+    race = replace(_race(free, far.raced), known=explained)
+    lags, pasts = _raced(series, race, evaluators)
+    free = TEE(estimator=neighbours, embedding=lags, alpha=free_level, n_surrogates=count, seed=seed)
     takes = [
         bool(straight[i]) and _prefers_linear(series, far.together, i, set(found[i]), past)
         for i, past in enumerate(pasts)
@@ -321,7 +346,8 @@ def _two_tests(
         tuple(j for j in everyone if j != i) if takes[i] else pasts[i].sources for i in everyone
     )
     score = PerTarget({name: linear if straight else free for name, straight in zip(series.names, takes)})
-    return Plan(score, candidates)
+    nulls = {link: null for link, null in _nulls(free, pasts).items() if not takes[link.target]}
+    return Plan(score, candidates, nulls=nulls)
 
 
 def _score_words(takes: list[bool], level: float, free_level: float) -> str:
@@ -329,8 +355,10 @@ def _score_words(takes: list[bool], level: float, free_level: float) -> str:
     return "; ".join(said)
 
 
-def _best_sources(series: Series, score: TEA, evaluators: Evaluators) -> tuple[tuple[int, ...], ...]:
-    """Return each target's best sources by a score, cycles allowed."""
+def _best_sources(
+    series: Series, score: TEA, evaluators: Evaluators
+) -> tuple[tuple[tuple[int, ...], ...], list[list[Lagged]]]:
+    """Return each target's best sources by a score, cycles allowed, and each of them at its strongest lag."""
     limit = min(series.n_nodes - 1, FEW_PARENTS)
     with evaluators(score) as evaluate:
         nodes = range(series.n_nodes)
@@ -338,35 +366,48 @@ def _best_sources(series: Series, score: TEA, evaluators: Evaluators) -> tuple[t
         problem = Problem(
             n_nodes=series.n_nodes, max_parents=limit, acyclic=False, bounds=evaluate.scorer.bounds(everyone)
         )
-        return Independent().run(evaluate, problem).parents
+        found = Independent().run(evaluate, problem).parents
+        transfers = evaluate.scorer.transfers
+        return found, [[strongest(transfers, j, i, some) for j in some] for i, some in enumerate(found)]
+
+
+def strongest(transfers: Transfers, source: int, target: int, parents: Sequence[int]) -> Lagged:
+    """Return the lagged variable of a source that says most given the others and the target's other parents."""
+    x, y, z = transfers.variables([source], target, [p for p in parents if p != source])
+    return max(x, key=lambda v: (transfers.cmi([v], y, [*z, *(w for w in x if w != v)]), -v.lag))
 
 
 def _prefers_linear(series: Series, lag: int, target: int, linear: set[int], past: Past) -> bool:
     """Whether a target is left to the linear test: see `_two_tests`."""
     free = set(past.sources)
+    chosen = [Lagged(target, at) for at in past.own]
+    chosen += [Lagged(j, at) for j in past.sources for at in past.lags[j]]
     if not linear and not free:
         return True
-    straight, bent = _prediction_errors(series, lag, target, linear, past)
-    if bent < CLEARLY * straight:
+    line, curve = _prediction_errors(series, lag, target, linear, chosen)
+    if curve < CLEARLY * line:
         return False
     if linear >= free or free > linear:
         return linear >= free
-    return straight <= bent
+    return line <= curve
+
+
+def _is_straight(series: Series, lag: int, target: int, linear: set[int], known: Sequence[Lagged]) -> bool:
+    """Whether no curve through the own past and the strongest lags of the linear sources predicts clearly better."""
+    line, curve = _prediction_errors(series, lag, target, linear, [Lagged(target, 1), *known])
+    return curve >= CLEARLY * line
 
 
 def _prediction_errors(
-    series: Series, lag: int, target: int, linear: set[int], past: Past
+    series: Series, lag: int, target: int, linear: set[int], chosen: Sequence[Lagged]
 ) -> tuple[float, float]:
     """Return the errors of predicting a target by a line on all lags of its linear sources, and by a curve.
 
-    The curve goes through the lagged variables that the race chose.
+    The curve goes through the lagged variables that were chosen.
     """
-    reached = max(lag, *past.own, *(at for j in past.sources for at in past.lags[j]))
-    after, before = evidence.lagged_rows(evidence.scored(series), reached)
+    after, before = evidence.lagged_rows(evidence.scored(series), max(lag, *(v.lag for v in chosen)))
     y = after[:, target]
     line = np.concatenate([before[:, :lag, j] for j in (target, *sorted(linear))], axis=1)
-    chosen = [Lagged(target, at) for at in past.own]
-    chosen += [Lagged(j, at) for j in past.sources for at in past.lags[j]]
     columns = np.column_stack([before[:, v.lag - 1, v.node] for v in chosen])
     return evidence.prediction_error(line, y), evidence.prediction_error(evidence.curve(columns), y)
 

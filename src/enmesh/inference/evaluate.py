@@ -7,7 +7,7 @@ nothing here can change a result.
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from math import fsum
 from types import TracebackType
@@ -24,7 +24,7 @@ from enmesh.inference.workers import Workers
 from enmesh.options import describe
 from enmesh.scores.base import Link, Score
 from enmesh.search.base import Family
-from enmesh.significance import Significance
+from enmesh.significance import Significance, tested
 
 
 class Evaluator:
@@ -109,6 +109,17 @@ class Evaluator:
         """
         return self._tested([Question.test(Link(s, t, tuple(sorted(g))), level) for s, t, g in links])
 
+    def superfluous(self, families: Iterable[Family]) -> list[int | None]:
+        """Return for each family a parent without which it scores no less, where one test can show that; or None."""
+        deciding = [self.scorer.deciding(*family) for family in families]
+        asked = {test for test in deciding if test is not None}
+        failed = set()
+        for level in sorted({level for _, level in asked}):
+            links = sorted(link for link, one in asked if one == level)
+            found = zip(links, self.verdicts(links, level))
+            failed |= {(link, level) for link, test in found if test.p_value > level}
+        return [test[0].source if test is not None and test in failed else None for test in deciding]
+
     def pasts(self, targets: Iterable[int]) -> list[Past]:
         """Return the lagged variables that a race finds for each target (`NonUniform`)."""
         targets = list(targets)
@@ -117,6 +128,15 @@ class Evaluator:
             self._pasts |= {question.args[0]: past for question, past in found.items()}
         self._compute([Question.past(t) for t in targets if t not in self._pasts], "targets")
         return [self._pasts[target] for target in targets]
+
+    def know(self, nulls: Mapping[Link, np.ndarray]) -> None:
+        """Take tests as made whose null distributions are known; the values are measured here."""
+        answers = {}
+        for link, null in nulls.items():
+            transfers = self.scorer.of_target(link.target).transfers
+            value = transfers.value([link.source], link.target, link.given)
+            answers[Question.test(link)] = plain(tested(value, null))
+        self._keep(answers)
 
     @property
     def evaluated(self) -> int:

@@ -46,7 +46,7 @@ log = logging.getLogger("enmesh")
 # Minutes beyond which a job is announced.
 LONG = 1.0
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
-DOUBTFUL = 0.1
+DOUBTFUL = LEVEL
 # Pairs of nodes up to which links that were screened out are tested too, for the page.
 MOST_PAIRS = 400
 # Samples of the series kept for pictures.
@@ -148,6 +148,7 @@ def infer(
         chosen = resolve(Search, search) if search is not None else default_search(acyclic, run.choices)
         _diagnose(series, plan.score, FEW_PARENTS if max_parents is None else max_parents)
     with run.noting_hazards(), single_thread(), run.evaluator(plan.score) as evaluator:
+        evaluator.know(plan.nulls)
         allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
         limit, found, tests = run.searched(evaluator, chosen, rules, allowed, max_parents)
         instantaneous = _instantaneous(evaluator, found.parents)
@@ -335,6 +336,7 @@ class Run:
             forbidden=rules.forbidden,
             candidates=allowed,
             bounds=evaluator.scorer.bounds(allowed),
+            superfluous=evaluator.superfluous,
             seed=self.seed,
             names=self.series.names,
         )
@@ -460,7 +462,7 @@ class Run:
 def _announce(evaluator: Evaluator, allowed: Sequence[Sequence[int]], limit: int) -> None:
     """Say beforehand that a job will take long: the questions there are times the cost of a few, measured."""
     target = max(range(len(allowed)), key=lambda i: len(allowed[i]))
-    sample = [(target, (j,)) for j in allowed[target][:20]]
+    sample = [(target, (j,)) for j in allowed[target][:4]]
     counts = [len(some) for some in allowed]
     if evaluator.scorer.tests(target, allowed[target][:1]):  # made of tests: each source given fewer others
         questions = sum(c * comb(c - 1, size) for c in counts for size in range(limit) if c)

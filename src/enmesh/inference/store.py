@@ -100,7 +100,7 @@ class Store:
         families, tests, pasts = [], [], []
         for question, answer in answers.items():
             if question.kind == "past":
-                pasts.append((self._run, question.args[0], json.dumps(answer)))
+                pasts.append((self._run, question.args[0], json.dumps(answer[:3])))
             elif question.kind == "family":
                 families.append((self._run, *_family(question), float(answer)))
             else:

@@ -91,6 +91,13 @@ class Scorer(ABC, Generic[AnyScore]):
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         """Return the score of a family from the results of its tests; higher is better."""
 
+    def deciding(self, target: int, parents: Parents) -> tuple[Link, float] | None:
+        """Return a test and a level: if the test's p-value is over it, the family is no better than without the source.
+
+        A family whose deciding test fails need not be scored, and such a test may stop early. None if there is none.
+        """
+        return None
+
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge given the target's other parents.
 

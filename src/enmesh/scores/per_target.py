@@ -111,6 +111,9 @@ class _PerTargetScorer(Scorer[PerTarget]):
         scale = 2 * part.transfers.blocks.n if isinstance(part.score, TEA) else 1
         return part.combine(target, parents, tests) / scale
 
+    def deciding(self, target: int, parents: Parents) -> tuple[Link, float] | None:
+        return self._parts[target].deciding(target, parents)
+
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         return self._parts[link.target].test(link, level, count)
 

@@ -24,7 +24,14 @@ from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.options import option, whole
 from enmesh.scores.base import Link, Parents, Score, Scorer, Tests, check_alpha
-from enmesh.significance import Sampling, Significance, by_surrogates, least_surrogates, order_statistic
+from enmesh.significance import (
+    Sampling,
+    Significance,
+    by_surrogates,
+    least_surrogates,
+    order_rank,
+    order_statistic,
+)
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, run
 
@@ -136,6 +143,19 @@ class _TEEScorer(Scorer[TEE]):
         if len(parents) <= ALL_ORDERS:
             penalty = max(penalty, self._largest_cost(target, tuple(parents)))
         return sum(step.value for step in steps) - penalty
+
+    def deciding(self, target: int, parents: Parents) -> tuple[Link, float] | None:
+        """Return the test of the weakest parent given all others, at the level of the lowered quantile.
+
+        With j the weakest, T(parents) = T(rest) + T(j | rest), and the penalty grows by at least the lowered quantile
+        of j: along the strongest-first order by the quantile itself, and among all orders is the one with j at the end.
+        Where all orders are compared without j but not with it, this says nothing.
+        """
+        if self._is_one_piece or not parents or len(parents) == ALL_ORDERS + 1:
+            return None
+        count = self._sampling.count
+        rank = order_rank(count, self.score.alpha, LOWER)
+        return self._strongest_first(target, parents)[-1], (1 + count - rank) / (1 + count)
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by surrogates."""

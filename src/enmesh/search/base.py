@@ -63,6 +63,8 @@ class Problem:
         For each target the sources it may have; None allows all.
     bounds
         Bounds of the score, where it has a monotone fit.
+    superfluous
+        Names for each of some families a parent without which it scores no less, where that is cheap to see.
     seed
         Seed of the searches that draw random numbers.
     names
@@ -76,6 +78,7 @@ class Problem:
     forbidden: frozenset[Edge] = frozenset()
     candidates: tuple[tuple[int, ...], ...] | None = None
     bounds: Bounds | None = None
+    superfluous: Callable[[Sequence[Family]], Sequence[int | None]] | None = None
     seed: int = 0
     names: tuple[str, ...] | None = None
 

@@ -10,7 +10,7 @@ from itertools import combinations
 from math import inf
 from typing import NamedTuple
 
-from enmesh.search.base import Memo, Problem
+from enmesh.search.base import Family, Memo, Problem
 from enmesh.search.graphs import Parents
 
 
@@ -91,9 +91,10 @@ class Growth:
                     yield added
 
     def take(self, front: list[tuple[int, ...]], memo: Memo) -> None:
-        """Enter the scores of a level."""
+        """Enter the scores of a level; a set without one is dominated."""
         for added in front:
-            score, below = memo[self.target, self.full(added)], self.below(added)
+            below = self.below(added)
+            score = memo.scores.get((self.target, self.full(added)), below)
             self.best[added] = max(score, below)
             if score > below:
                 self.choices.append(Choice(score, self.full(added)))
@@ -111,14 +112,24 @@ def generate(memo: Memo, problem: Problem, floors: Sequence[float] | None = None
     fronts: list[list[tuple[int, ...]]] = [[()] for _ in nodes]
     size = 0
     while any(fronts):
-        memo.ask(
-            (growth.target, growth.full(added)) for growth, front in zip(growths, fronts) for added in front
-        )
+        memo.ask(_worth_asking(problem, growths, fronts))
         for growth, front in zip(growths, fronts):
             growth.take(front, memo)
         size += 1
         fronts = [list(growth.grow(size)) for growth in growths]
     return [sorted(growth.choices, key=lambda choice: choice.rank) for growth in growths]
+
+
+def _worth_asking(
+    problem: Problem, growths: Sequence[Growth], fronts: Sequence[Sequence[tuple[int, ...]]]
+) -> list[Family]:
+    """Return the families of a level without those that are as good without a parent that may be left out."""
+    sets = [(growth, added) for growth, front in zip(growths, fronts) for added in front]
+    families = [(growth.target, growth.full(added)) for growth, added in sets]
+    if problem.superfluous is None:
+        return families
+    needless = problem.superfluous(families)
+    return [f for f, (_, added), parent in zip(families, sets, needless) if parent not in added]
 
 
 def favourites(table: Sequence[Sequence[Choice]]) -> Parents:
