@@ -165,3 +165,32 @@ def test_a_dataframe_will_do(chain):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert em.infer(chain.to_dataframe(), score=LINEAR).names == ("a", "b", "c")
+
+
+def test_hazards_are_shown_when_they_are_met_and_point_at_the_users_line():
+    walks = em.Series(np.cumsum(np.random.default_rng(0).normal(size=(200, 2)), axis=0), names="ab")
+    shown = []
+
+    def progress(done, total, best=None, what=""):
+        shown.append(len(met))
+
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        network = em.infer(walks, progress=progress)
+    assert met[0].filename == __file__
+    assert "autocorrelation" in str(met[0].message)
+    assert shown[0] > 0  # before any work was done
+    assert [str(one.message) for one in met] == list(network.warnings)
+
+
+def test_progress_is_one_bar_for_the_whole_run(monkeypatch):
+    told = []
+    em.infer(
+        em.simulate.var("a>b, b>c", n=300, seed=0),
+        score=em.TEE(estimator=em.KSG(), embedding=em.Embedding(), alpha=0.95, n_surrogates=19),
+        progress=lambda done, total, best=None, what="": told.append((done, total, what)),
+    )
+    done = [one[0] for one in told]
+    assert done == sorted(done)
+    assert told[-1][0] == told[-1][1]
+    assert {what for *_, what in told} == {"searching", "testing links"}

@@ -19,18 +19,19 @@ def simulated(phases, *, start=0.0, announced=None, jobs=1, seed=0):
     clock, rng = Clock(), np.random.default_rng(seed)
     run = RunProgress(None, clock=clock)
     for name, tests, cost in announced or phases:
-        run.expect(name, tests, cost)
+        run.expect(name, tests * cost)
+        run.weigh(**{name: cost})
     seen = []
     for position, (name, tests, seconds) in enumerate(phases):
         with run.phase(name):
             for job in np.array_split(np.arange(tests), jobs):
-                run(0, len(job))
+                run(0, len(job), what=name)
                 for done in range(1, len(job) + 1):
                     clock.now += seconds * rng.uniform(0.5, 1.5) + (
                         start if position == 0 and done == 1 else 0.0
                     )
                     start = 0.0 if position == 0 else start
-                    run(done, len(job))
+                    run(done, len(job), what=name)
                     seen.append((clock.now, run.left))
     return np.array(seen)
 

@@ -41,7 +41,7 @@ def hazard(message: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, HazardWarning, stacklevel=level - 1)
+    warnings.warn(message, HazardWarning, stacklevel=level)
 
 
 def was_stopped(error: BaseException | None) -> bool:

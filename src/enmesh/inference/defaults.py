@@ -279,6 +279,19 @@ def by_evidence(
     return planned(series, score, max_lag, evaluators, choices)
 
 
+def _shared_levels(series: Series) -> tuple[float, float]:
+    """Return the confidence levels of the linear test and of neighbours where both are made."""
+    error = 1 - _alpha(series)
+    return round(1 - (1 - NEIGHBOUR_SHARE) * error, 6), round(1 - NEIGHBOUR_SHARE * error, 6)
+
+
+def default_surrogates(series: Series) -> int:
+    """Return how many surrogates a test by neighbours has by default; 0 where neighbours are not asked."""
+    if _work(series) > NEIGHBOUR_WORK:
+        return 0
+    return max(SURROGATES, least_surrogates(_shared_levels(series)[1]))
+
+
 def _two_tests(
     series: Series, neighbours: KSG, seed: int, max_lag: int | None, evaluators: Evaluators, choices: Choices
 ) -> Plan:
@@ -290,8 +303,7 @@ def _two_tests(
     set of sources is taken if it contains the other, the linear test where they are equal, and the one that predicts
     better if they conflict.
     """
-    level = round(1 - (1 - NEIGHBOUR_SHARE) * (1 - _alpha(series)), 6)
-    free_level = round(1 - NEIGHBOUR_SHARE * (1 - _alpha(series)), 6)
+    level, free_level = _shared_levels(series)
     far = chosen_reach(series, max_lag, choices)
     linear = TEA(
         estimator=Gaussian(normalise="rank"),
@@ -299,7 +311,7 @@ def _two_tests(
         alpha=level,
         null="shift",
     )
-    count = max(SURROGATES, least_surrogates(free_level))
+    count = default_surrogates(series)
     free = TEE(estimator=neighbours, alpha=free_level, n_surrogates=count, seed=seed)
     found, known = _best_sources(series, linear, evaluators)
     straight = evidence.own_curvature(series) >= CLEARLY

@@ -76,16 +76,26 @@ def diagnose(
     >>> [finding.kind for finding in diagnose(coupled_map("a>b", n=1000, coupling=0.7))]
     ['synchronisation', 'determinism']
     """
-    embedding = embedding or Embedding()
-    blocks = Blocks(series, embedding, _numbers)
-    most = series.n_nodes - 1 if max_parents is None else min(max_parents, series.n_nodes - 1)
+    return *hazards_of_data(series), *hazards_of_pasts(series, embedding or Embedding(), max_parents)
+
+
+def hazards_of_data(series: Series) -> tuple[Finding, ...]:
+    """Look for hazards that are there whatever will be asked."""
     findings = [*_synchronisation(series), *_slowness(series)]
     if not series.is_integer:
-        findings += [*_determinism(blocks), *_trends(series), *_seasons(series), *_variances(series)]
+        findings += [*_trends(series), *_seasons(series), *_variances(series)]
     said = {
         node for finding in findings if finding.kind in ("trend", "stationarity") for node in finding.nodes
     }
-    return (*findings, *_shifts(series, said), *_size(series, blocks, most))
+    return *findings, *_shifts(series, said)
+
+
+def hazards_of_pasts(series: Series, embedding: Pasts, max_parents: int | None = None) -> tuple[Finding, ...]:
+    """Look for hazards that depend on the pasts: kinds ``"determinism"``, ``"dimension"`` and ``"samples"``."""
+    blocks = Blocks(series, embedding, _numbers)
+    most = series.n_nodes - 1 if max_parents is None else min(max_parents, series.n_nodes - 1)
+    determined = () if series.is_integer else _determinism(blocks)
+    return *determined, *_size(series, blocks, most)
 
 
 def _synchronisation(series: Series) -> Iterator[Finding]:

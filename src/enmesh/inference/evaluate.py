@@ -182,7 +182,9 @@ class Evaluator:
     def _tested(self, questions: Sequence[Question]) -> list[Significance]:
         unique = dict.fromkeys(questions)
         self._look_up(unique)
-        self._compute([question for question in unique if question not in self._tests], "tests")
+        new = [question for question in unique if question not in self._tests]
+        self._compute([question for question in new if question.level is None], "tests")
+        self._compute([question for question in new if question.level is not None], "verdicts")
         return [self._tests[question] for question in questions]
 
     def _look_up(self, questions: Iterable[Question]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Lagged, Pasts
+from enmesh.embedding import Embedding, Lagged, Pasts
 from enmesh.errors import HazardWarning, InputError, hazard
 from enmesh.estimators import Estimator, Gaussian
 from enmesh.inference.defaults import (
@@ -28,10 +28,16 @@ from enmesh.inference.defaults import (
     by_evidence,
     default_score,
     default_search,
+    default_surrogates,
     planned,
 )
+from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.evidence import USUAL_LAG
+from enmesh.inference.forecast import LAGS, SCREENING, SEARCHING, TESTING, Forecast
 from enmesh.inference.network import LEVEL, Candidate, Network
+from enmesh.inference.progress import RunProgress
+from enmesh.inference.screen import most_candidates
 from enmesh.inference.screen import screen as preselect
 from enmesh.inference.work import single_thread
 from enmesh.methods import from_name, resolve
@@ -144,9 +150,11 @@ def infer(
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
     rules = Rules.of(series, required, forbidden, tiers, candidates)
     with run.noting_hazards(), single_thread():
+        for finding in hazards_of_data(series):
+            hazard(finding.message)
         plan = run.plan(_given_score(score, estimator, series, seed, run.choices), max_lag)
         chosen = resolve(Search, search) if search is not None else default_search(acyclic, run.choices)
-        _diagnose(series, plan.score, FEW_PARENTS if max_parents is None else max_parents)
+        _warn_of_pasts(series, plan.score, FEW_PARENTS if max_parents is None else max_parents)
     with run.noting_hazards(), single_thread(), run.evaluator(plan.score) as evaluator:
         evaluator.know(plan.nulls)
         allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
@@ -164,6 +172,7 @@ def infer(
         "screening": screening,
         "seed": seed,
     }
+    run.progress.close()
     return run.network(found, tests, options, plan.criteria, instantaneous)
 
 
@@ -250,7 +259,9 @@ class Run:
         memory: int | None,
     ):
         self.series, self.seed, self.acyclic = series, seed, acyclic
-        self._compute = {"n_jobs": n_jobs, "store": store, "progress": progress, "memory": memory}
+        self.progress = RunProgress(progress)
+        self.forecast = Forecast(self.progress, series.n_nodes)
+        self._compute = {"n_jobs": n_jobs, "store": store, "progress": self.progress, "memory": memory}
         self.choices, self.hazards = Choices(), list[str]()
 
     def evaluator(self, score: Any) -> Evaluator:
@@ -259,9 +270,13 @@ class Run:
 
     def plan(self, score: Score | None, max_lag: int | None) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
-        if score is None:
-            return by_evidence(self.series, self.seed, max_lag, self.evaluator, self.choices)
-        return planned(self.series, score, max_lag, self.evaluator, self.choices)
+        if score is None or score.embedding is None:
+            surrogates = getattr(score, "n_surrogates", 0) if score else default_surrogates(self.series)
+            self.forecast.before_all(surrogates, max_lag or USUAL_LAG)
+        with self.progress.phase(LAGS):
+            if score is None:
+                return by_evidence(self.series, self.seed, max_lag, self.evaluator, self.choices)
+            return planned(self.series, score, max_lag, self.evaluator, self.choices)
 
     def preselected(
         self,
@@ -281,14 +296,21 @@ class Run:
                 for i, some in enumerate(allowed)
             )
         limit = FEW_PARENTS if max_parents is None else whole("max_parents", max_parents)
-        found, report = preselect(
-            evaluator,
-            allowed,
-            required=rules.required,
-            max_parents=min(limit, self.series.n_nodes - 1),
-            wanted=None if raced and screen is True else screen,
-            choices=self.choices,
-        )
+        limit = min(limit, self.series.n_nodes - 1)
+        wanted = None if raced and screen is True else screen
+        most = most_candidates(evaluator, limit, wanted)
+        self.forecast.searching(evaluator.scorer, allowed, limit, len(plan.nulls), most)
+        self.forecast.screening(evaluator.scorer, allowed, most)
+        with self.progress.phase(SCREENING):
+            found, report = preselect(
+                evaluator,
+                allowed,
+                required=rules.required,
+                max_parents=limit,
+                wanted=wanted,
+                choices=self.choices,
+            )
+        self.forecast.searching(evaluator.scorer, found, limit, len(plan.nulls))
         return found, report | ({"raced": [len(some) for some in allowed]} if raced else {})
 
     def searched(
@@ -307,9 +329,11 @@ class Run:
         limit = most if given else min(FEW_PARENTS, most)
         while True:
             problem = self._problem(evaluator, rules, allowed, limit)
-            _announce(evaluator, allowed, limit)
-            found = search.run(evaluator, problem)
-            tests = self._edge_tests(evaluator, found.parents, allowed, rules.allowed)
+            with self.progress.phase(SEARCHING):
+                _announce(evaluator, allowed, limit)
+                found = search.run(evaluator, problem)
+            with self.progress.phase(TESTING):
+                tests = self._edge_tests(evaluator, found.parents, allowed, rules.allowed)
             left_out = self._left_out(evaluator, found.parents, tests, limit)
             if not left_out or limit >= most:
                 break
@@ -411,20 +435,23 @@ class Run:
 
     @contextmanager
     def noting_hazards(self) -> Iterator[None]:
-        """Keep the messages of hazards; each is shown once, at the end of the block, if the user's filters let it."""
-        with warnings.catch_warnings(record=True) as caught:
+        """Keep the messages of hazards; each is shown once, when it is met, if the user's filters let it."""
+        with warnings.catch_warnings():
+            filters, show = list(warnings.filters), warnings.showwarning
+
+            def note(message: Any, category: Any, filename: str, lineno: int, *_: Any) -> None:
+                if issubclass(category, HazardWarning):
+                    if str(message) in self.hazards:
+                        return
+                    self.hazards.append(str(message))
+                with warnings.catch_warnings():
+                    warnings.filters[:] = filters  # type: ignore[index]
+                    warnings.showwarning = show
+                    warnings.warn_explicit(message, category, filename, lineno)
+
             warnings.simplefilter("always")
-            try:
-                yield
-            finally:
-                pending = list(caught)
-        for one in pending:
-            message = str(one.message)
-            if not issubclass(one.category, HazardWarning):
-                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-            elif message not in self.hazards:
-                self.hazards.append(message)
-                hazard(message)
+            warnings.showwarning = note  # type: ignore[assignment]
+            yield
 
     def network(
         self,
@@ -571,16 +598,10 @@ def _warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -
 # --- bookkeeping -----------------------------------------------------------------------------------------------------
 
 
-def _diagnose(series: Series, score: Score, max_parents: int) -> None:
-    """Warn of the hazards in the data; a joint space that is too wide troubles neighbours and kernels alone."""
-    from enmesh.inference.diagnostics import diagnose
-
-    for finding in diagnose(series, score.embedding, max_parents=max_parents):
-        if (
-            finding.kind not in ("dimension", "samples")
-            or score.estimator.discrete
-            or not score.estimator.analytic
-        ):
+def _warn_of_pasts(series: Series, score: Score, max_parents: int) -> None:
+    """Warn of pasts that determine too much; a joint space that is too wide troubles neighbours and kernels alone."""
+    for finding in hazards_of_pasts(series, score.embedding or Embedding(), max_parents):
+        if finding.kind == "determinism" or score.estimator.discrete or not score.estimator.analytic:
             hazard(finding.message)
 
 

@@ -35,60 +35,60 @@ def _silent(done: int, total: int, best: float | None = None, what: str = "famil
 
 @dataclass
 class _Phase:
-    """Tests of one kind: how many are expected, what one costs beside others, and when how many were done."""
+    """Work of one kind: how much is expected, and when how much was done."""
 
     name: str
     expected: float
-    cost: float
     done: float = 0.0
+    waiting: float = 0.0  # of the job under way
     seconds: float = 0.0
     ended: bool = False
     marks: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, 0.0)])  # (done, seconds)
 
-    def move(self, done: float, seconds: float) -> None:
-        self.done, self.seconds = done, self.seconds + seconds
-        if done > self.marks[-1][0]:
-            self.marks.append((done, self.seconds))
+    def move(self, work: float, seconds: float) -> None:
+        self.done, self.seconds = self.done + work, self.seconds + seconds
+        if self.done > self.marks[-1][0]:
+            self.marks.append((self.done, self.seconds))
 
     @property
     def total(self) -> float:
-        return self.done if self.ended else max(self.expected, self.done)
+        return self.done if self.ended else max(self.expected, self.done + self.waiting)
 
     def recent(self) -> tuple[float, float] | None:
-        """Return cost done and seconds of the later half of what was done: the start may have been slow."""
+        """Return work and seconds of the later half of what was done: the start may have been slow."""
         since = max((mark for mark in self.marks if mark[0] <= self.done / 2), default=(0.0, 0.0))
         done, seconds = self.done - since[0], self.seconds - since[1]
-        return (self.cost * done, seconds) if done > 0 and seconds > 0 else None
+        return (done, seconds) if done > 0 and seconds > 0 else None
 
 
 class RunProgress:
     """One bar, and one time left, for a run of several phases.
 
-    Phases are announced with `expect`: how many tests, and what one of them costs beside one of the others, in any
-    unit (CPU seconds, or surrogates times points). Work is reported by calling the object as any progress callback,
-    within ``with run.phase(name)``; jobs that follow one another in a phase add up. What proves larger or smaller than
-    expected is revised: by `expect` again, by a job that is larger, and when a phase ends.
+    Phases are announced with `expect`: how much work, in any unit. Work is reported by calling the object as any
+    progress callback, within ``with run.phase(name)``; what one item of a kind costs is said with `weigh`. What proves
+    larger or smaller than expected is revised: by `expect` again, by a job that is larger, and when a phase ends.
 
     Parameters
     ----------
     progress
-        What the user gave: None or False, True, or a callable, which is called with the tests done and expected in
-        the whole run and with the phase's name as ``what``.
+        What the user gave: None or False, True, or a callable, which is called with the items done, those expected in
+        the whole run, and the phase's name as ``what``.
     clock
         Seconds, for tests.
 
     Examples
     --------
     >>> run = RunProgress(lambda done, total, best=None, what="": print(f"{done} of {total}: {what}"))
-    >>> run.expect("screening", 10)
-    >>> run.expect("search", 30, cost=2.0)
+    >>> run.weigh(tests=2.0)
+    >>> run.expect("screening", 20)
+    >>> run.expect("search", 60)
     >>> with run.phase("screening"):
-    ...     run(5, 10)
-    ...     run(10, 10)
+    ...     run(5, 10, what="tests")
+    ...     run(10, 10, what="tests")
     5 of 40: screening
     10 of 40: screening
     >>> with run.phase("search"):
-    ...     run(20, 20)
+    ...     run(20, 20, what="tests")
     30 of 40: search
     >>> run.close()
     30 of 30: search
@@ -98,16 +98,20 @@ class RunProgress:
         self._show, self._clock = reporter(progress), clock
         self._watched = isinstance(self._show, (Bar, Lines))
         self._phases: dict[str, _Phase] = {}
+        self._costs: dict[str, float] = {}
         self._now: _Phase | None = None
-        self._before = 0.0  # done in earlier jobs of this phase
-        self._job: tuple[int, int] = 0, 0
+        self._items, self._job = 0, (0, 0)
         self._told: tuple[Any, ...] = ()
         self._at = clock()
 
-    def expect(self, name: str, tests: float, cost: float = 1.0) -> None:
+    def expect(self, name: str, work: float) -> None:
         """Announce a phase, or correct what was said of it."""
-        known = self._phases.setdefault(name, _Phase(name, tests, cost))
-        known.expected, known.cost, known.ended = tests, cost, False
+        phase = self._phases.setdefault(name, _Phase(name, work))
+        phase.expected, phase.ended = work, False
+
+    def weigh(self, **costs: float) -> None:
+        """Say what one item of a kind costs, such as ``weigh(tests=199)``; 1 where nothing is said."""
+        self._costs |= costs
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -116,25 +120,26 @@ class RunProgress:
         try:
             yield
         finally:
-            self._tick()
+            self._tick(0.0)
             self._phases[name].ended = True
             self._now = None
 
     def __call__(self, done: int, total: int, best: float | None = None, what: str = "tests") -> None:
-        """Take note of ``done`` of ``total`` tests of a job; a job ends where another one starts."""
+        """Take note of ``done`` of ``total`` items of a job; a job ends where another one starts."""
         phase = self._now or self._begin(what)
         if total != self._job[1] or done < self._job[0]:
-            self._before = phase.done
-        self._job = done, total
-        phase.expected = max(phase.expected, self._before + total)
-        self._tick(self._before + done)
+            self._job = 0, total
+        cost, new = self._costs.get(what, 1.0), done - self._job[0]
+        self._job, self._items = (done, total), self._items + new
+        phase.waiting = cost * (total - done)
+        self._tick(cost * new)
         self._tell(best, phase.name)
 
     @property
     def share(self) -> float:
         """Share of the work that is done, 0 to 1."""
-        work = sum(p.cost * p.total for p in self._phases.values())
-        return sum(p.cost * p.done for p in self._phases.values()) / work if work else 0.0
+        work = sum(p.total for p in self._phases.values())
+        return sum(p.done for p in self._phases.values()) / work if work else 0.0
 
     @property
     def left(self) -> float | None:
@@ -152,7 +157,7 @@ class RunProgress:
             if p is self._now and own is not None:
                 trust = p.done / (p.done + 0.05 * p.total)
                 pace = trust * own[1] / own[0] + (1 - trust) * overall
-            left += pace * p.cost * (p.total - p.done)
+            left += pace * (p.total - p.done)
         return left
 
     def close(self) -> None:
@@ -165,25 +170,25 @@ class RunProgress:
             self._show.close()
 
     def _begin(self, name: str) -> _Phase:
-        self._now = self._phases.setdefault(name, _Phase(name, 0.0, 1.0))
+        self._now = self._phases.setdefault(name, _Phase(name, 0.0))
         self._now.ended = False
-        self._before, self._job, self._at = self._now.done, (0, 0), self._clock()
+        self._job, self._at = (0, 0), self._clock()
         return self._now
 
-    def _tick(self, done: float | None = None) -> None:
+    def _tick(self, work: float) -> None:
         now, phase = self._clock(), self._now
         if phase is not None:
-            phase.move(phase.done if done is None else done, now - self._at)
+            phase.move(work, now - self._at)
         self._at = now
 
     def _tell(self, best: float | None, what: str) -> None:
         self._told = best, what
-        done = round(sum(p.done for p in self._phases.values()))
-        total = round(sum(p.total for p in self._phases.values()))
+        share = self.share
+        total = max(self._items, round(self._items / share)) if share else max(1, self._job[1])
         if self._watched:
-            self._show(done, total, best=best, what=what, share=self.share, left=self.left)
+            self._show(self._items, total, best=best, what=what, share=share, left=self.left)
         else:
-            self._show(done, total, best=best, what=what)
+            self._show(self._items, total, best=best, what=what)
 
 
 class Lines:

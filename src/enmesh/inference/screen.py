@@ -82,7 +82,7 @@ def screen(
     """
     nodes = range(evaluator.series.n_nodes)
     allowed = tuple(tuple(j for j in (nodes if allowed is None else allowed[i]) if j != i) for i in nodes)
-    most = _most(evaluator, max_parents, wanted)
+    most = most_candidates(evaluator, max_parents, wanted)
     before = count_families(allowed, max_parents)
     if wanted is False or (wanted is None and all(len(some) <= most for some in allowed)):
         return Screened(allowed, {"applied": False, "families": before})
@@ -193,7 +193,7 @@ class Sieve:
         return float(chndtrinc(chdtri(dof, self._level), dof, miss) / (2 * transfers.blocks.n))
 
 
-def _most(evaluator: Evaluator, max_parents: int, wanted: bool | int | None) -> int:
+def most_candidates(evaluator: Evaluator, max_parents: int, wanted: bool | int | None) -> int:
     """Return how many candidates a target may keep: as given, or as the budget of families allows."""
     if wanted is not None and not isinstance(wanted, bool):
         if not isinstance(wanted, (int, np.integer)) or wanted < 1:
