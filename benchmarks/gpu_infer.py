@@ -51,15 +51,23 @@ def warm_up(estimator):
     em.infer(series, score=em.TEE(estimator=estimator, embedding=embedding, alpha=0.9, n_surrogates=19))
 
 
-def run(nodes, samples, device, jobs):
+def run(nodes, samples, device, jobs, max_lag):
     graph = em.simulate.random_dag(nodes, max_parents=2, seed=3)
     series = em.simulate.coupled_map(graph, n=samples, coupling=0.3, noise=0.01, seed=0)
     estimator = em.KSG(device=device)
     warm_up(estimator)
-    score = em.TEE(estimator=estimator, embedding=em.Embedding(dim=2), n_surrogates=199)
+    embedding = em.Embedding(dim=2) if max_lag is None else None
+    score = em.TEE(estimator=estimator, embedding=embedding, n_surrogates=199)
     began = time.perf_counter()
     with Busy() as busy:
-        network = em.infer(series, score=score, max_parents=3, screen=True, n_jobs=jobs)
+        network = em.infer(
+            series,
+            score=score,
+            max_parents=3,
+            screen=True if embedding else None,
+            n_jobs=jobs,
+            max_lag=max_lag,
+        )
     seconds = time.perf_counter() - began
     found = {(s, t) for t, some in network.parents.items() for s in some}
     true = {(s, t) for t, some in series.truth.items() for s in some}
@@ -76,10 +84,13 @@ def main():
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--jobs", type=int, nargs="*", default=[1])
+    parser.add_argument(
+        "--max-lag", type=int, help="find lags up to this instead of a fixed embedding of dim 2"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore", em.HazardWarning)
     for jobs in options.jobs:
-        run(options.nodes, options.samples, options.device, jobs)
+        run(options.nodes, options.samples, options.device, jobs, options.max_lag)
 
 
 if __name__ == "__main__":

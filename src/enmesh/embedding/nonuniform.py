@@ -170,17 +170,37 @@ class Race:
         best = dict.fromkeys(racing, 1)
         while racing and len(chosen) < max(self._most, len(known) + 2):
             z = _in_order(y, chosen)
-            leader, values = self._leader(y, z, racing, best)
+            values = self._values(y, z, racing)
+            taken = {variable.node for variable in chosen}
+            best |= {node: leader.lag for node, leader in _leaders(values).items() if node not in taken}
+            leader = yield from self._first_to_pass(y, z, racing, values)
             if leader is None:
                 break
-            test = yield from self._test(leader.node, y, z, values)
-            if test.p_value > self._level:
-                racing.remove(leader.node)
-                continue
             chosen.append(leader)
             if known and leader.node not in {y.node, *(variable.node for variable in known)}:
                 break
         return chosen, best
+
+    def _values(self, y: Lagged, z: Sequence[Lagged], racing: Sequence[int]) -> dict[Lagged, float]:
+        """Return what every candidate says given those chosen."""
+        candidates = [v for j in racing for v in self.transfers.blocks.choices(j) if v not in z]
+        return dict(zip(candidates, self.transfers.each(candidates, y, z))) if candidates else {}
+
+    def _first_to_pass(
+        self, y: Lagged, z: Sequence[Lagged], racing: list[int], values: dict[Lagged, float]
+    ) -> Task[Lagged | None]:
+        """Return the first candidate that passes its test, from the one that says most on.
+
+        A node whose best candidate fails leaves the race.
+        """
+        leaders = _leaders(values)
+        for leader in sorted(leaders.values(), key=lambda v: (-values[v], v.node)):
+            own = {v: value for v, value in values.items() if v.node == leader.node}
+            test = yield from self._test(leader.node, y, z, own)
+            if test.p_value <= self._level:
+                return leader
+            racing.remove(leader.node)
+        return None
 
     def twin(self) -> "Race":
         """Return a race for another thread: the same data, prepared objects of its own."""
@@ -189,26 +209,6 @@ class Race:
         twin = copy.copy(self)
         twin.transfers, twin._tested = self.transfers.twin(), {}
         return twin
-
-    def _leader(
-        self, y: Lagged, chosen: Sequence[Lagged], racing: Sequence[int], best: dict[int, int]
-    ) -> tuple[Lagged | None, dict[Lagged, float]]:
-        """Return the candidate that says most given those chosen, and what each candidate of its node says.
-
-        ``best`` is brought up to date with the best lag of every node that was never chosen.
-        """
-        candidates = [v for j in racing for v in self.transfers.blocks.choices(j) if v not in chosen]
-        if not candidates:
-            return None, {}
-        values = dict(zip(candidates, self.transfers.each(candidates, y, chosen)))
-        leaders = {
-            node: max(group, key=lambda v: (values[v], -v.lag))
-            for node, group in ((n, list(g)) for n, g in groupby(candidates, key=lambda v: v.node))
-        }
-        taken = {variable.node for variable in chosen}
-        best |= {node: leader.lag for node, leader in leaders.items() if node not in taken}
-        leader = max(leaders.values(), key=lambda v: (values[v], -v.node))
-        return leader, {v: value for v, value in values.items() if v.node == leader.node}
 
     def _test(
         self, node: int, y: Lagged, z: Sequence[Lagged], values: dict[Lagged, float]
@@ -286,6 +286,12 @@ class Race:
             if same_z and same_x and source != target and len(test.null) == self._sampling.count:
                 nulls.append((source, given, test.null))
         return tuple(nulls)
+
+
+def _leaders(values: dict[Lagged, float]) -> dict[int, Lagged]:
+    """Return for each node the candidate that says most, of equal ones that with the smallest lag."""
+    by_node = groupby(sorted(values), key=lambda v: v.node)
+    return {node: max(group, key=lambda v: (values[v], -v.lag)) for node, group in by_node}
 
 
 def _in_order(y: Lagged, variables: Sequence[Lagged]) -> list[Lagged]:
