@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SMALLEST_Q = 1e-3  # end of the colour scale
 SUFFIXES = (".png", ".svg", ".pdf")
 USUAL_SHARE = 0.775  # of a figure's width that its axes have before the figure is laid out
-INCH_PER_POINT = 0.0083  # of a letter, for each point of its size
+INCH_PER_POINT = 0.0073  # of a letter, for each point of its size
 LONGEST_BAR = 2.6  # inches of a colour scale, however tall the picture
 
 
@@ -211,7 +211,7 @@ def matrix_size(rows: Sequence[str], columns: Sequence[str]) -> tuple[float, flo
         for names in (columns, rows)
     )
     cells = [min(12.0, 2.2 + 0.2 * len(names)) for names in (columns, rows)]
-    return cells[0] + down + 2.0, cells[1] + across + 0.8
+    return cells[0] + down + 1.6, cells[1] + across + 0.9
 
 
 def panels(ax: "Axes", count: int, ink: Ink) -> list["Axes"]:
