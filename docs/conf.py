@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import matplotlib
@@ -10,7 +11,7 @@ import matplotlib
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "src"))
 
-from enmesh import __version__  # noqa: E402
+from enmesh import HazardWarning, __version__  # noqa: E402
 
 project, author, copyright = "enmesh", "the authors of enmesh", "the authors of enmesh"
 version = release = __version__
@@ -57,7 +58,9 @@ def draw_gallery() -> None:
     before = Path.cwd()
     os.chdir(pictures)
     try:
-        exec(compile(code, "gallery.md", "exec"), {"__name__": "gallery"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", HazardWarning)
+            exec(compile(code, "gallery.md", "exec"), {"__name__": "gallery"})
     finally:
         os.chdir(before)
 

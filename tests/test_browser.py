@@ -14,7 +14,7 @@ from tests import networks
 
 pytestmark = pytest.mark.browser
 
-SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
+SIZES = {"laptop": (1300, 800), "phone": (390, 844)}
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
