@@ -33,6 +33,8 @@ default_role = "code"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "enmesh"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}
