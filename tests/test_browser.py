@@ -277,7 +277,7 @@ def test_a_hundred_nodes_are_painted_within_a_second_and_filtered_within_a_tenth
     page.locator("#network").scroll_into_view_if_needed()
     for what, values in (("q", ["4", "10"]), ("te", ["12", "0"]), ("name", ["region 1", ""])):
         assert page.evaluate(FILTERED, [what, values]) < 100, what
-    page.wait_for_function("!document.body.classList.contains('filtering')")  # then all is drawn again
+    page.wait_for_function("() => !document.body.classList.contains('filtering')")  # then all is drawn again
 
 
 def test_recording_is_named_and_has_a_time_axis(show):
