@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import matplotlib
@@ -10,7 +11,7 @@ import matplotlib
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "src"))
 
-from enmesh import __version__  # noqa: E402
+from enmesh import HazardWarning, __version__  # noqa: E402
 
 project, author, copyright = "enmesh", "the authors of enmesh", "the authors of enmesh"
 version = release = __version__
@@ -32,6 +33,8 @@ default_role = "code"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "enmesh"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}
@@ -57,7 +60,9 @@ def draw_gallery() -> None:
     before = Path.cwd()
     os.chdir(pictures)
     try:
-        exec(compile(code, "gallery.md", "exec"), {"__name__": "gallery"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", HazardWarning)
+            exec(compile(code, "gallery.md", "exec"), {"__name__": "gallery"})
     finally:
         os.chdir(before)
 

@@ -223,6 +223,9 @@ def test_infer_writes_everything_and_says_so(run, folder):
     network = em.Network.from_json("results/network.json")
     assert network.parents == {"a": (), "b": ("a",), "c": ("b",)}
     assert network.provenance["data"] == read("data.csv").digest
+    assert network.provenance["file"] == "data.csv"
+    assert network.provenance["command"].startswith("enmesh infer data.csv")
+    assert "<b>data.csv</b>" in Path("results/report.html").read_text()
     assert "Proven optimal" in out
     assert "chosen max_lag" in out
     edges = pd.read_csv("results/edges.csv")

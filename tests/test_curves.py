@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from enmesh.draw import curves
 from enmesh.draw.ink import INKS
 from enmesh.errors import InputError
+from tests.test_plot import is_cut
 
 NAMES = ["a", "b", "c"]
 CHANGE = np.array([[np.nan, 0.2, -0.1], [-0.3, np.nan, 0.05], [0.01, -0.02, np.nan]])
@@ -43,7 +44,31 @@ def test_lag_profile_draws_values_band_and_best():
     assert (best.get_xdata()[0], best.get_ydata()[0]) == (3, 0.4)
     band = drawn.collections[0].get_paths()[0].vertices
     assert (band[:, 1].min(), band[:, 1].max()) == (-0.1, 0.1)
-    assert "a$ → b; p = 0.005" in drawn.get_title("left")
+    assert drawn.get_title("left").startswith("a$ → b\np = 0.005")
+
+
+def test_grey_comparison_hatches_what_fell():
+    change = np.array([[np.nan, -0.2], [0.1, np.nan]])
+    for theme, hatched in (("grey", [(0, 1)]), ("light", [])):
+        drawn = curves.comparison(["a", "b"], change, ax=ax(), theme=theme)
+        cells = [(round(p.get_y() + 0.5), round(p.get_x() + 0.5)) for p in drawn.patches if p.get_hatch()]
+        assert cells == hatched
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "b"], [f"temperature of the north riser, sensor {i}" for i in range(6)]]
+)
+def test_no_words_leave_the_picture(names, tmp_path):
+    square = np.full((len(names),) * 2, 0.2)
+    wide = " → ".join(names[:2])
+    path = tmp_path / "picture.svg"
+    for drawn in (
+        curves.lag_profile([1, 2], [0.1, 0.2], best=2, p_value=0.01, title=wide, path=path),
+        curves.stability(names, square, selected=square, path=path),
+        curves.comparison(names, square, square, path=path, theme="grey"),
+        curves.windows([1, 2, 3], [wide], [[0.1]] * 3, q_value=[[0.1]] * 3, path=path),
+    ):
+        assert not is_cut(drawn.figure)
 
 
 def test_stability_writes_percent_and_frames_the_network():

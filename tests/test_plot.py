@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from enmesh.draw import plot
+from enmesh.draw import plot, timegraph
 from enmesh.draw.arrows import lag_tags, links_of
 from enmesh.draw.ink import INKS
 from enmesh.draw.labels import key, short, width, wrap
 from enmesh.draw.layout import arrange, crossed, tag_size
-from enmesh.draw.shapes import corners, sampled
+from enmesh.draw.shapes import corners, passes, sampled
+from enmesh.draw.timegraph import DOT, ROW
 from enmesh.errors import InputError
 from enmesh.inference.network import Candidate
 from tests import networks
@@ -49,6 +50,43 @@ def test_a_shaft_and_a_head_per_edge_and_a_pill_per_node(maker):
         f"link-{i}-{j}" for i, j in np.argwhere(network.adjacency)
     }
     assert sum(type(patch).__name__ == "Polygon" for patch in ax.patches) == network.adjacency.sum()
+
+
+def is_cut(figure):
+    """Whether anything is written or drawn beyond the border of a figure."""
+    figure.draw_without_rendering()
+    boxes = [ax.get_tightbbox() for ax in figure.axes]
+    return any(
+        (box.min < figure.bbox.min - 1).any() or (box.max > figure.bbox.max + 1).any() for box in boxes
+    )
+
+
+@pytest.mark.parametrize("kind", list(plot.KINDS))
+@pytest.mark.parametrize("maker", ["pair", "three", "thirty", "odd", "long", "key"])
+def test_no_words_leave_the_picture(maker, kind, tmp_path):
+    made = {
+        "pair": lambda: lagged(networks.make(("a", "b"), [(0, 1), (1, 0)]), 1, 3),
+        "long": lambda: networks.make(LONG, CHAIN),
+        "key": lambda: networks.make(tuple("x" * 60 + c + "x" * 60 for c in "abc"), [(0, 1), (1, 2)]),
+    }
+    network = made.get(maker, getattr(networks, maker, None))()
+    assert not is_cut(plot.draw(network, tmp_path / "net.svg", kind=kind).figure)
+
+
+LONG = tuple(f"temperature, north riser, no. {i:012d}" for i in range(6))
+CHAIN = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)]
+
+
+def test_words_that_are_cut_are_seen():
+    ax = Figure(figsize=(2, 2)).subplots()
+    ax.set_title("a title that is much longer than two inches of paper can hold")
+    assert is_cut(ax.figure)
+
+
+def test_a_long_chain_goes_down_the_sheet():
+    wide, tall = (plot._layout(networks.make(names, CHAIN)) for names in ("abcdef", LONG))
+    assert (np.diff(wide.centres[:, 0]) > 0).all()
+    assert (np.diff(tall.centres[:, 1]) < 0).all()
 
 
 def shafts_of(ax):
@@ -175,6 +213,22 @@ def test_timegraph_has_an_arrow_per_lag():
     rows = ax.get_yticks()
     assert (np.argmin(np.abs(rows - start[1])), np.argmin(np.abs(rows - end[1]))) == (1, 2)
     assert "link-1-2-lag-3-1" not in drawn
+
+
+@pytest.mark.parametrize(("rows", "lags"), [(5, 4), (12, 8), (40, 3)])
+def test_timegraph_arrows_pass_no_third_dot_and_keep_to_their_time(rows, lags):
+    heights, times = -ROW * np.arange(rows), 5.0 * np.arange(-lags, 1)
+    dots = np.array([(time, height) for height in heights for time in times])
+    rng = np.random.default_rng(rows)
+    for _ in range(60):
+        i, j = rng.choice(rows, 2, replace=False)
+        start, end = np.array([times[rng.integers(lags)], heights[i]]), np.array([0.0, heights[j]])
+        path = timegraph._path(start, end, dots)
+        ends = [np.abs(dots - end_).max(1) < 1e-9 for end_ in (start, end)]
+        others = dots[~ends[0] & ~ends[1]]
+        assert not any(passes(path, dot, np.full(2, 2 * DOT), 0.0) for dot in others)
+        assert (path[:, 0] >= start[0]).all()
+        assert (path[:, 0] <= end[0]).all()
 
 
 def test_several_lags_are_written_and_drawn_one_by_one():
@@ -346,6 +400,35 @@ def test_the_measures_of_overlap_can_fail():
     assert crossed(dataclasses.replace(drawing, paths=through), range(3)) == [((0, 2), 1)]
 
 
+def test_a_thin_box_between_two_points_of_a_long_curve_is_seen():
+    path = np.linspace([0.0, 0.0], [100.0, 50.0], 4)
+    for at in np.linspace(0.1, 0.9, 41):
+        assert passes(path, at * path[-1], np.array([0.02, 0.02]), 0.3)
+        assert not passes(path, at * path[-1] + [0.0, 0.05], np.array([0.02, 0.02]), 0.3)
+
+
+def test_many_arrows_at_one_node_end_apart():
+    drawing = arrange([f"n{i}" for i in range(9)], [(i, 8) for i in range(8)])
+    ends = np.sort([path[-1, 1] for path in drawing.paths.values()])
+    assert np.diff(ends).min() > 0.29
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lags_lie_on_no_head_and_seldom_on_another_arrow(seed):
+    edges = random_edges(40, 60, seed, acyclic=True)
+    drawing = arrange([f"channel {i:02d}" for i in range(40)], edges, tags=dict.fromkeys(edges, "12"))
+    half, ways = np.array(tag_size("12")) / 2, {edge: sampled(path) for edge, path in drawing.paths.items()}
+    behind = [
+        (edge, other)
+        for edge in edges
+        for other in edges
+        if other != edge and (np.abs(ways[other] - drawing.tags[edge]) < half).all(1).any()
+    ]
+    assert len(behind) <= 6  # in the middle of their arrows 42 were on another
+    for edge in edges:
+        assert np.hypot(*(ways[edge][-1] - drawing.tags[edge])) > 0.7
+
+
 @pytest.mark.parametrize("maker", MAKERS)
 def test_arrows_go_from_the_source_to_the_target(maker):
     drawing = layout_of(getattr(networks, maker)())
@@ -404,7 +487,7 @@ def test_labels_are_never_two_of_the_same():
     assert max(map(len, labels)) <= 80
     assert [line.split(" = ") for line in key(same, labels)] == [[a, b] for a, b in zip(labels[:2], same[:2])]
     ax = plot.draw(networks.make(tuple(same), [(0, 1)]), ax=Figure().subplots())
-    assert any(same[0] in text.get_text() for text in ax.texts)
+    assert any(same[0] in text.get_text().replace("\n", "") for text in ax.texts)
 
 
 @settings(max_examples=60, deadline=None)

@@ -41,7 +41,7 @@ from enmesh.sureness.interval import interval
 from enmesh.sureness.windows import windows
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "KSG",

@@ -107,10 +107,11 @@ def enmesh(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code: 0, 1 unexpected, 2 refused, 130 stopped."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with _safe_terminal(), _stopped_by_signals(), _said_hazards(), _said_log():
             code = typer.main.get_command(command_line()).main(
-                None if arguments is None else list(arguments), prog_name="enmesh", standalone_mode=False
+                words, prog_name="enmesh", standalone_mode=False, obj=words
             )
             sys.stdout.flush()
         return _fail("stopped", STOPPED) if code == STOPPED else int(code or OK)

@@ -1,6 +1,7 @@
 """enmesh infer: from a recording to a network, a picture and a page."""
 
 import logging
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -72,6 +73,7 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
     place = Place(
         folder=_folder(given["out"], data[0]),
         inputs=tuple(data),
+        command=shlex.join(["enmesh", *(word for word in ctx.find_root().obj or () if word != "--resume")]),
         resume=given["resume"],
         force=given["force"],
     )
@@ -84,12 +86,20 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where results go, and what must not be lost there: what was read, files of others, a stored run."""
+    """Where results come from and go, and what must not be lost there: what was read, others' files, a stored run."""
 
     folder: Path
     inputs: tuple[Path, ...] = ()
+    command: str = ""
     resume: bool = False
     force: bool = False
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """The files that were read and the command, as far as they are known, for the result's provenance."""
+        files = ", ".join(str(path) for path in self.inputs if str(path) != "-")
+        known = {"file": files, "command": self.command}
+        return {name: value for name, value in known.items() if value}
 
 
 def run(
@@ -109,7 +119,8 @@ def run(
     try:
         with _changes_said(place.resume):
             network = infer_network(series, store=store, **options)
-        network = replace(network, choices=(*choices, *network.choices))
+        origin = {**network.provenance, **place.origin}
+        network = replace(network, choices=(*choices, *network.choices), provenance=origin)
         files = write_results(network, place.folder, formats, inputs=place.inputs, force=place.force)
         return network, [*files, store]
     except (KeyboardInterrupt, SystemError) as error:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enmesh.draw.ink import LEVEL, Ink, q_scale
+from enmesh.draw.ink import LEVEL, USUAL_SHARE, Ink, fitted, q_scale
 from enmesh.draw.labels import key
 from enmesh.draw.layout import Layout, tag_size
-from enmesh.draw.shapes import CORNER, Edge, sampled
+from enmesh.draw.shapes import CORNER, Edge, sampled, walked
 from enmesh.draw.subject import Candidate, Network
 
 if TYPE_CHECKING:
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
 THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
+KEY_SIZE = 7  # points of the key under the drawing
 MOST_RUNS = 4  # of lags written on an arrow
 INCH = 0.26  # of a new figure, per unit
+LEAST = (13.0, 4.0)  # units shown across and up, so that two or three nodes are not drawn huge
 
 
 def links_of(network: Network) -> "dict[Edge, Candidate | None]":
@@ -66,10 +68,12 @@ def lag_tags(links: Mapping[Edge, Candidate | None]) -> dict[Edge, str]:
     return {edge: lag_text(found) for edge, found in lags.items()}
 
 
-def size_of(drawing: Layout) -> tuple[float, float]:
-    """Return the figure size in inches at which a drawing's text is readable."""
+def size_of(drawing: Layout, names: Sequence[str] = ()) -> tuple[float, float]:
+    """Return the figure size in inches at which a drawing's text, and the key of ``names``, is readable."""
     left, right, bottom, top = drawing.extent
-    return max(5.0, INCH * (right - left) + 2.2), max(2.4, INCH * (top - bottom) + 1.2)
+    width = max(5.0, INCH * (right - left) + 2.2)
+    under = 1.6 / 72 * KEY_SIZE * len(fitted(key(names, drawing.labels), width, KEY_SIZE))
+    return width, max(2.4, INCH * (top - bottom) + 1.5) + under
 
 
 def show(
@@ -77,7 +81,11 @@ def show(
 ) -> None:
     """Draw a whole network: boxes, arrows, lags, and the key of names that were shortened."""
     left, right, bottom, top = drawing.extent
-    ax.set(xlim=(left - 0.6, right + 0.6), ylim=(bottom - 0.6, top + 0.6), aspect="equal")
+    aside, above = (max(0.6, (least - side) / 2) for least, side in zip(LEAST, (right - left, top - bottom)))
+    ax.set(xlim=(left - aside, right + aside), ylim=(bottom - above, top + above))
+    ax.set_aspect(
+        "equal", anchor="NW"
+    )  # the drawing hangs from the words above it, which so have all the width
     ax.set_axis_off()
     points = _points_per_unit(ax)
     strongest, thick = strongest_of(links), thickest(len(links), bool(drawing.turns.any()))
@@ -88,10 +96,10 @@ def show(
     texts = lag_tags(links)
     for edge, (x, y) in drawing.tags.items():
         _tag(ax, texts[edge], x, y, ink)
-    said = key(names, drawing.labels)
+    said = fitted(key(names, drawing.labels), ax.bbox.width / ax.figure.dpi / USUAL_SHARE, KEY_SIZE)
     if said:
         ax.text(
-            0, -0.02, "\n".join(said), transform=ax.transAxes, va="top", fontsize=7, color=ink.faint,
+            0, -0.02, "\n".join(said), transform=ax.transAxes, va="top", fontsize=KEY_SIZE, color=ink.faint,
             parse_math=False,
         )  # fmt: skip
 
@@ -184,17 +192,17 @@ def arrow(
 
 def _headed(way: np.ndarray, length: float, half: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the points of the shaft and of the head at its end; a short arrow gets a short head."""
-    walked = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(way, axis=0).T))])
-    length = min(length, 0.6 * walked[-1])
+    far = walked(way)
+    length = min(length, 0.6 * far[-1])
 
     def at(distance: float) -> np.ndarray:
-        return np.array([np.interp(distance, walked, way[:, axis]) for axis in (0, 1)])
+        return np.array([np.interp(distance, far, way[:, axis]) for axis in (0, 1)])
 
-    tip, base = way[-1], at(walked[-1] - length)
+    tip, base = way[-1], at(far[-1] - length)
     along = (tip - base) / max(float(np.hypot(*(tip - base))), 1e-9)
     aside = np.array([-along[1], along[0]])
-    inner = at(walked[-1] - 0.72 * length)
-    shaft = np.vstack([way[walked < walked[-1] - 0.72 * length], inner])
+    inner = at(far[-1] - 0.72 * length)
+    shaft = np.vstack([way[far < far[-1] - 0.72 * length], inner])
     return shaft, np.array([tip, base + half * aside, inner, base - half * aside])
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 ROOM = 1.3  # along the circle, per node
 BLOCK_GAP = 0.9  # between blocks
-SMALLEST = 4.0  # radius
+SMALLEST = 6.0  # radius
+FEEDBACK = 0.9  # how far the two arrows of a pair are bent aside
 SWEEPS = 12
 PORT = 0.3  # wished distance of two arrows' ends at one node
 
@@ -67,16 +68,17 @@ def ring(
     graph: "nx.DiGraph[int]", nodes: Sequence[int], sizes: np.ndarray, tall: bool, spread: float = 1.0
 ) -> Placed:
     """Return a few nodes on an ellipse, labels upright, arrows straight or, for feedback, in two arcs."""
-    angle = np.pi / 2 - 2 * np.pi * np.arange(len(nodes)) / len(nodes)
+    first = np.pi if len(nodes) == 2 and not tall else np.pi / 2  # two nodes stand side by side
+    angle = first - 2 * np.pi * np.arange(len(nodes)) / len(nodes)
     around = np.column_stack([(0.9 if tall else 1.3) * np.cos(angle), np.sin(angle)])
     centres = spread * around * _least_scale(around, sizes)
     place = {node: at for at, node in enumerate(nodes)}
     paths = {}
     for i, j in sorted(graph.edges):
         a, b = place[i], place[j]
-        bend = 0.16 if graph.has_edge(j, i) else 0.0
         along = centres[b] - centres[a]
-        control = (centres[a] + centres[b]) / 2 + bend * np.array([along[1], -along[0]])
+        aside = np.array([along[1], -along[0]]) / np.hypot(*along)
+        control = (centres[a] + centres[b]) / 2 + FEEDBACK * graph.has_edge(j, i) * aside
         whole = np.array(
             [centres[a], (centres[a] + 2 * control) / 3, (centres[b] + 2 * control) / 3, centres[b]]
         )

@@ -16,8 +16,8 @@ from enmesh.draw.ink import (
     LEVEL,
     Ink,
     caption,
+    colour_bar,
     heat,
-    label_bar,
     matrix_size,
     name_ticks,
     picture,
@@ -88,8 +88,7 @@ def lag_profile(
             if p_value is None
             else f"p = {p_value:.2g} (the best of {len(lags)} lags, chosen so in surrogates)"
         )
-        said = "; ".join(filter(None, [flat(title) if title else "", p]))
-        ax.set_title(said, fontsize=9, color=ink.faint, loc="left", parse_math=False)
+        caption(ax, "\n".join(filter(None, [flat(title) if title else "", p])), ink)
 
     return picture(paint, lambda: (6.4, 3.8), path=path, ax=ax, theme=theme)
 
@@ -120,7 +119,7 @@ def stability(
         _frames(ax, framed, ink)
         name_ticks(ax, names, names)
         ax.set(xlabel="target", ylabel="source")
-        label_bar(ax.figure.colorbar(image, ax=ax, shrink=0.8), "share of resampled networks", ink)
+        colour_bar(ax, image, "share of resampled networks", ink)
         framing = "; framed: in the network" if framed.any() else ""
         percent = ", in percent" if len(names) <= WRITTEN else ""
         caption(ax, f"how often row drives column is found{percent}{framing}", ink)
@@ -152,14 +151,17 @@ def comparison(
         ends = mpl.colors.LinearSegmentedColormap.from_list("change", [ink.fell, ink.heat[0], ink.grew])
         most = float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
         image = _cells(ax, change, ends, (-most, most), ink)
+        if ink.hatch:
+            _hatched(ax, change < 0, ink)
         side = float(np.clip(120 / len(names), 3, 9))
         for marker, mask in (("^", sure & (change > 0)), ("v", sure & (change < 0))):
             rows, columns = np.nonzero(mask)
             ax.plot(columns, rows, marker, ms=side, mfc=ink.text, mec=ink.paper, mew=0.8, ls="none")
         name_ticks(ax, names, names)
         ax.set(xlabel="target", ylabel="source")
-        label_bar(ax.figure.colorbar(image, ax=ax, shrink=0.8), "change of transfer entropy (nats)", ink)
-        caption(ax, f"row drives column; triangle up: grew, down: fell (q up to {level:g})", ink)
+        colour_bar(ax, image, "change of transfer entropy (nats)", ink)
+        hatched = "; hatched: less than before" if ink.hatch else ""
+        caption(ax, f"row drives column; triangle up: grew, down: fell (q up to {level:g}){hatched}", ink)
 
     return picture(paint, lambda: matrix_size(names, names), path=path, ax=ax, theme=theme)
 
@@ -209,7 +211,7 @@ def windows(
             range(0, len(times), every), [f"{time:g}" for time in times[::every]], fontsize=8, rotation=0
         )
         ax.set_xlabel(f"middle of the window ({unit})")
-        label_bar(ax.figure.colorbar(image, ax=ax, shrink=0.8), "transfer entropy (nats)", ink)
+        colour_bar(ax, image, "transfer entropy (nats)", ink)
         dots = f"; dot: q up to {level:g}" if q_value is not None else ""
         caption(ax, f"each link over time{dots}", ink)
 
@@ -250,6 +252,15 @@ def _write(ax: "Axes", texts: list[list[str]], reversed_: np.ndarray, ink: Ink) 
             if text != "nan":
                 colour = ink.paper if reversed_[i, j] else ink.text
                 ax.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
+
+
+def _hatched(ax: "Axes", mask: np.ndarray, ink: Ink) -> None:
+    """Draw thin lines over cells, which tell them from others where there is no colour."""
+    from matplotlib.patches import Rectangle
+
+    for i, j in np.argwhere(mask):
+        cell = Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, hatch=ink.hatch, ec=ink.faint, lw=0)
+        ax.add_patch(cell)
 
 
 def _frames(ax: "Axes", mask: np.ndarray, ink: Ink) -> None:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from enmesh.draw.labels import short
@@ -16,18 +17,22 @@ from enmesh.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
 SMALLEST_Q = 1e-3  # end of the colour scale
 SUFFIXES = (".png", ".svg", ".pdf")
+USUAL_SHARE = 0.775  # of a figure's width that its axes have before the figure is laid out
+INCH_PER_POINT = 0.0073  # of a letter, for each point of its size
+LONGEST_BAR = 2.6  # inches of a colour scale, however tall the picture
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ink:
     """Colours of a picture. ``sure`` goes from q = 0.001 to 1; ``heat`` from nothing to much; ``fell`` and
-    ``grew`` are the ends of a difference."""
+    ``grew`` are the ends of a difference; without colours, what fell is hatched too."""
 
     paper: str
     text: str
@@ -41,6 +46,7 @@ class Ink:
     heat: tuple[str, ...]
     fell: str
     grew: str
+    hatch: str = ""
 
 
 INKS = {
@@ -57,7 +63,7 @@ INKS = {
     "grey": Ink(
         paper="#ffffff", text="#111111", faint="#666666", box="#f2f2f2", border="#aaaaaa", mark="#000000",
         null="#c4c4c4", empty="#e6e6e6", sure=("#000000", "#3c3c3c", "#666666", "#8c8c8c", "#b0b0b0"),
-        heat=("#fafafa", "#bdbdbd", "#737373", "#111111"), fell="#8c8c8c", grew="#333333",
+        heat=("#fafafa", "#bdbdbd", "#737373", "#111111"), fell="#8c8c8c", grew="#333333", hatch="////",
     ),
 }  # fmt: skip
 
@@ -126,8 +132,17 @@ def dress(ax: "Axes", ink: Ink) -> "Axes":
 
 
 def caption(ax: "Axes", said: str, ink: Ink) -> None:
-    """Write how to read the picture above it."""
-    ax.set_title(said, fontsize=9, color=ink.faint, loc="left", pad=8)
+    """Write how to read the picture above it, on lines that fit its width; names are not read as formulas."""
+    names = max((len(label.get_text()) for label in ax.get_yticklabels()), default=0) if ax.axison else 0
+    room = ax.bbox.width / ax.figure.dpi / USUAL_SHARE - 0.07 * names - 0.3 * ax.axison
+    words = fitted(said.split("\n"), room, 9)
+    ax.set_title("\n".join(words), fontsize=9, color=ink.faint, loc="left", pad=8, parse_math=False)
+
+
+def fitted(lines: Sequence[str], room: float, size: float) -> list[str]:
+    """Return lines of text broken so that each fits into ``room`` inches in letters of ``size`` points."""
+    letters = max(24, int(room / (INCH_PER_POINT * size)))
+    return [part for line in lines for part in wrap(line, letters)]
 
 
 def q_scale(ink: Ink) -> tuple["Normalize", "Colormap"]:
@@ -151,19 +166,25 @@ def q_bar(ax: "Axes", ink: Ink) -> None:
 
     norm, colours = q_scale(ink)
     ticks = [SMALLEST_Q, 0.01, LEVEL, 0.2, 1]
-    bar = ax.figure.colorbar(
-        mpl.cm.ScalarMappable(norm, colours), ax=ax, shrink=0.6, aspect=28, extend="min", pad=0.02
-    )
+    bar = colour_bar(ax, mpl.cm.ScalarMappable(norm, colours), "q-value", ink, extend="min")
     bar.set_ticks(ticks, labels=["≤0.001" if q == SMALLEST_Q else f"{q:g}" for q in ticks], fontsize=8)
     bar.minorticks_off()
-    label_bar(bar, "q-value", ink)
 
 
-def label_bar(bar: "Colorbar", label: str, ink: Ink) -> None:
-    """Name a colour bar."""
+def colour_bar(
+    ax: "Axes", shown: "ScalarMappable", label: str, ink: Ink, *, extend: str = "neither"
+) -> "Colorbar":
+    """Draw a named colour scale beside the axes, of a size that does not grow with the picture."""
+    tall, wide = ax.bbox.height / ax.figure.dpi, ax.bbox.width / ax.figure.dpi
+    share = min(0.8, LONGEST_BAR / tall)
+    bar = ax.figure.colorbar(
+        shown, ax=ax, shrink=share, aspect=24, extend=extend, pad=0.02, fraction=min(0.15, 0.7 / wide),
+        panchor=False,
+    )  # fmt: skip
     bar.set_label(label, fontsize=9, color=ink.text)
     bar.ax.tick_params(colors=ink.text, labelsize=8)
     bar.outline.set_visible(False)
+    return bar
 
 
 def name_ticks(ax: "Axes", columns: Sequence[str], rows: Sequence[str]) -> None:
@@ -190,7 +211,7 @@ def matrix_size(rows: Sequence[str], columns: Sequence[str]) -> tuple[float, flo
         for names in (columns, rows)
     )
     cells = [min(12.0, 2.2 + 0.2 * len(names)) for names in (columns, rows)]
-    return cells[0] + down + 2.0, cells[1] + across + 0.8
+    return cells[0] + down + 1.6, cells[1] + across + 0.9
 
 
 def panels(ax: "Axes", count: int, ink: Ink) -> list["Axes"]:

@@ -5,12 +5,13 @@ it passes: it crosses a layer straight, in its lane, and bends only between the 
 arrow ever runs behind a node that it does not join.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enmesh.draw.shapes import APART, Edge, Placed, inset, line
+from enmesh.draw.shapes import APART, CORNER, Edge, Placed, chain, inset
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -20,7 +21,7 @@ NODE_GAP, LANE_GAP = 0.8, 0.3  # between two nodes of a layer; between lanes, or
 LANE = 0.1
 STRAIGHT = 6.0  # how much more a lane is drawn to the next lane than to a node
 SWEEPS = 16
-PORT = 0.42  # wished distance of two arrows' ends at one node
+PORT, LEAST_PORT = 0.42, 0.3  # wished and least distance of two arrows' ends at one node
 
 Way = tuple[int, int, int]  # source, target, layer: where an arrow passes a layer
 Stop = int | Way
@@ -48,6 +49,7 @@ def in_layers(
         return None
     layers, links = _with_lanes(nodes, rank, ways)
     layers = _untangled(layers, links)
+    sizes = _with_room_for_arrows(sizes, nodes, ways, across=0 if tall else 1)
     size = dict(zip(nodes, sizes[:, ::-1] if tall else sizes))  # (along, across)
     across = _heights(layers, links, {node: float(size[node][1]) for node in nodes})
     least, most = ROOM_DOWN if tall else ROOM_RIGHT
@@ -111,6 +113,17 @@ def _ways(graph: "nx.DiGraph[int]", rank: dict[int, int]) -> dict[Edge, list[Sto
         left, right = (i, j) if rank[i] < rank[j] else (j, i)
         ways[i, j] = [left, *((i, j, r) for r in range(rank[left] + 1, rank[right])), right]
     return ways
+
+
+def _with_room_for_arrows(
+    sizes: np.ndarray, nodes: Sequence[int], ways: dict[Edge, list[Stop]], across: int
+) -> np.ndarray:
+    """Return the sizes with a node of many arrows as broad as their heads need."""
+    sides = [Counter(stops[end] for stops in ways.values()) for end in (0, -1)]
+    most = np.array([max(side[node] for side in sides) for node in nodes])
+    grown = sizes.copy()
+    grown[:, across] = np.maximum(sizes[:, across], CORNER + LEAST_PORT * (most - 1))
+    return grown
 
 
 def _with_lanes(
@@ -263,21 +276,9 @@ def _paths(
                 height += arrive[edge]
                 end = middle - size[right][0] / 2 + inset(arrive[edge], size[right][1]) - APART
             knots += [np.array([begin, height]), np.array([end, height])]
-        path = _chain(knots)
+        path = chain(knots)
         paths[edge] = path[::-1] if edge[::-1] in back else path
     return paths
-
-
-def _chain(knots: list[np.ndarray]) -> np.ndarray:
-    """Return straight pieces between knots 0 and 1, 2 and 3, ..., and a double bend from each to the next."""
-    points = [knots[0][None]]
-    for at, (a, b) in enumerate(zip(knots, knots[1:])):
-        if at % 2 == 0:
-            points.append(line([a, b])[1:])
-        else:
-            half = np.array([(b[0] - a[0]) / 2, 0.0])
-            points.append(np.array([a + half, b - half, b]))
-    return np.concatenate(points)
 
 
 def _ports(

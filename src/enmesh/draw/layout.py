@@ -15,7 +15,7 @@ import numpy as np
 from enmesh.draw.circle import on_circle, ring
 from enmesh.draw.labels import box, short, wrap
 from enmesh.draw.layered import in_layers
-from enmesh.draw.shapes import Edge, Placed, corners, passes, sampled
+from enmesh.draw.shapes import Edge, Placed, corners, passes, sampled, walked
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -27,7 +27,9 @@ LONGEST = 64.0  # a layered drawing longer than this, and thin, goes on a circle
 ROW_GAP, COLUMN_GAP = 0.9, 1.0  # between components
 
 TAG_HEIGHT, TAG_CHARACTER = 0.62, 0.33  # of the lags written on an arrow
-TAG_PLACES = np.linspace(0.04, 0.96, 47)  # along the arrow
+TAG_PLACES = 47  # along an arrow
+MANY_TAGS = 150  # with more words than this, those of other arrows may pass behind them
+HEAD = 0.7  # of an arrow, which words must not cover
 SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the words on its arrows
 
 
@@ -141,30 +143,43 @@ def crossed(placed: Placed | Layout, part: Sequence[int]) -> list[tuple[Edge, in
 
 
 def _tag_places(drawing: Layout, texts: Mapping[Edge, str]) -> tuple[dict[Edge, tuple[float, float]], float]:
-    """Return where the words on the arrows go, and the area that they share with nodes and each other."""
+    """Return where the words on the arrows go, and the area that they share with nodes and each other.
+
+    Among free places the one nearest to the arrow's middle is taken at which no other arrow passes behind the words.
+    """
     spots: dict[Edge, tuple[float, float]] = {}
     taken = corners(drawing.centres, drawing.sizes, drawing.turns)
     low, high, total = taken.min(1), taken.max(1), 0.0
-    curves = {edge: sampled(drawing.paths[edge]) for edge in texts}
-    lengths = {
-        edge: np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
-        for edge, points in curves.items()
-    }
-    wished = 0.75 if drawing.turns.any() else 0.5  # in a circle's middle all arrows meet
-    shares = TAG_PLACES[np.argsort(np.abs(TAG_PLACES - wished), kind="stable")]
+    curves = {edge: sampled(path) for edge, path in drawing.paths.items()} if texts else {}
+    lengths = {edge: walked(curves[edge]) for edge in texts}
+    everywhere = np.concatenate([np.empty((0, 2)), *curves.values()])
+    whose = np.repeat(np.arange(len(curves)), [len(curve) for curve in curves.values()])
+    number = {edge: at for at, edge in enumerate(curves)}
     for edge in sorted(
         texts, key=lambda edge: (lengths[edge][-1], edge)
     ):  # the shortest has the least choice
         half = np.array(tag_size(texts[edge])) / 2
-        walked = shares * lengths[edge][-1]
-        places = np.column_stack([np.interp(walked, lengths[edge], axis) for axis in curves[edge].T])[:, None]
-        over = np.minimum(places + half, high) - np.maximum(places - half, low)
+        at = _along(lengths[edge], float(half[0]), circle=bool(drawing.turns.any()))
+        places = np.column_stack([np.interp(at, lengths[edge], axis) for axis in curves[edge].T])
+        over = np.minimum(places[:, None] + half, high) - np.maximum(places[:, None] - half, low)
         shared = np.clip(over, 0, None).prod(-1).sum(-1)
-        at = places[int(np.argmin(shared)), 0]
-        total += float(shared.min())
-        spots[edge] = float(at[0]), float(at[1])
-        low, high = np.vstack([low, at - half]), np.vstack([high, at + half])
+        free = np.flatnonzero(shared <= shared.min() + 1e-9)[: 1 if len(texts) > MANY_TAGS else None]
+        others = everywhere[whose != number[edge]]
+        behind = [int((np.abs(others - places[k]) < half).all(1).sum()) for k in free]
+        best = int(free[int(np.argmin(behind))])
+        total += float(shared[best])
+        spots[edge] = float(places[best, 0]), float(places[best, 1])
+        low, high = np.vstack([low, places[best] - half]), np.vstack([high, places[best] + half])
     return spots, total
+
+
+def _along(length: np.ndarray, half: float, *, circle: bool) -> np.ndarray:
+    """Return the places along an arrow for its words, the best first: off its tail and off its head."""
+    whole = float(length[-1])
+    wished = 0.7 if circle else 0.5  # in a circle's middle all arrows meet
+    first, last = min(half, 0.4 * whole), max(whole - half - HEAD, 0.6 * whole)
+    at = np.linspace(first, last, TAG_PLACES)
+    return at[np.argsort(np.abs(at - wished * whole), kind="stable")]
 
 
 def tag_size(text: str) -> tuple[float, float]:

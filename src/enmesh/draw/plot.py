@@ -17,9 +17,9 @@ from enmesh.draw.ink import (
     LEVEL,
     Ink,
     caption,
+    colour_bar,
     grid,
     heat,
-    label_bar,
     matrix_size,
     name_ticks,
     panels,
@@ -41,6 +41,7 @@ __all__ = ["KINDS", "LEVEL", "circle", "draw", "embedding", "graph", "matrix", "
 
 MOST_PANELS = 48
 GAINS = {"Ragwitz": -1, "ActiveStorage": 1, "Cao": 1}  # whether a high value of the criterion is good
+SHEET = (11.0, 8.0)  # inches, which a picture should fit on
 WRITTEN = 8  # nodes up to which a matrix has its numbers in the cells
 
 
@@ -117,10 +118,10 @@ def matrix(network: Network, ax: "Axes", ink: Ink) -> None:
         for (i, j), value in np.ndenumerate(te):
             if np.isfinite(value):
                 colour = ink.paper if value > 0.6 * top else ink.text
-                ax.text(j, i, f"{value:.3f}", ha="center", va="center", fontsize=8, color=colour)
+                ax.text(j, i, _written(value), ha="center", va="center", fontsize=8, color=colour)
     name_ticks(ax, names, names)
     extend = "min" if known.size and known.min() < 0 else "neither"
-    label_bar(ax.figure.colorbar(image, ax=ax, shrink=0.8, extend=extend), "transfer entropy (nats)", ink)
+    colour_bar(ax, image, "transfer entropy (nats)", ink, extend=extend)
     ax.set(xlabel="target", ylabel="source")
     by_blocks = "; lines between blocks" if borders else ""
     caption(ax, f"row drives column; framed: in the network{by_blocks}", ink)
@@ -144,8 +145,8 @@ def embedding(network: Network, ax: "Axes", ink: Ink) -> None:
     method = next(iter(network.criteria.values())).get("method", "criterion")
     caption(
         ax,
-        f"{method}: dimension (up) and delay (right). Dot: the choice, the smallest dimension\n"
-        "that is as good as the best; so it need not lie on the extreme cell",
+        f"{method}: dimension (up) and delay (right), darker is better. Dot: the choice, the smallest "
+        "dimension that is as good as the best; it need not lie on the darkest cell",
         ink,
     )
 
@@ -168,6 +169,12 @@ def nulls(network: Network, ax: "Axes", ink: Ink) -> None:
         panel.margins(x=0.12)
         panel.spines[["left", "right", "top"]].set_visible(False)
     caption(ax, "bars: surrogates without the link; line: measured (transfer entropy in nats)", ink)
+
+
+def _written(value: float) -> str:
+    """Return a number for a cell: three digits, and no minus before a zero."""
+    said = f"{value:.3f}".replace("-", "−")
+    return "0.000" if said == "−0.000" else said
 
 
 def is_error(table: Mapping[str, Any]) -> bool:
@@ -198,8 +205,20 @@ def block_order(network: Network) -> tuple[list[int], list[int]]:
 
 
 def _layout(network: Network, circle: bool = False) -> Layout:
+    """Return the drawing; one that is too long for a sheet goes from top to bottom if it is larger there."""
     edges = [(i, j) for i, j in np.argwhere(network.adjacency).tolist()]
-    return arrange(network.names, edges, circle=circle, tags=lag_tags(links_of(network)))
+    tags = lag_tags(links_of(network))
+    wide = arrange(network.names, edges, circle=circle, tags=tags)
+    if circle or _scale(wide) == 1:
+        return wide
+    tall = arrange(network.names, edges, tall=True, tags=tags)
+    return tall if _scale(tall) > 1.25 * _scale(wide) else wide
+
+
+def _scale(drawing: Layout) -> float:
+    """Return by how much a picture must be shrunk to fit on a sheet; 1 where it fits."""
+    width, height = size_of(drawing)
+    return min(1.0, SHEET[0] / width, SHEET[1] / height)
 
 
 def _graph(network: Network, drawing: Layout, ax: "Axes", ink: Ink) -> None:
@@ -241,10 +260,10 @@ def _embedding_size(network: Network) -> tuple[float, float]:
 
 Picture = Callable[[Network, "Axes", Ink], None]
 KINDS: "dict[str, tuple[Picture, Callable[[Network], tuple[float, float]]]]" = {
-    "graph": (graph, lambda network: size_of(_layout(network))),
+    "graph": (graph, lambda network: size_of(_layout(network), network.names)),
     "matrix": (matrix, lambda network: matrix_size(network.names, network.names)),
     "timegraph": (timegraph, lambda network: timegraph_size(network.names, links_of(network))),
-    "circle": (circle, lambda network: size_of(_layout(network, circle=True))),
+    "circle": (circle, lambda network: size_of(_layout(network, circle=True), network.names)),
     "embedding": (embedding, _embedding_size),
     "nulls": (nulls, lambda network: _panels_size(len(_with_null(network)))),
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SAMPLES = 24  # points of a curve at which it is measured
+SAMPLES = 40  # points of a curve at which it is measured and drawn
 CORNER = 0.5  # radius of a box's corners
 APART = 0.08  # between an arrow's end and the box
 
@@ -54,6 +54,11 @@ def sampled(path: np.ndarray, samples: int = SAMPLES) -> np.ndarray:
     return np.concatenate([path[:1], *parts])
 
 
+def walked(points: np.ndarray) -> np.ndarray:
+    """Return the length of a broken line up to each of its points."""
+    return np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+
+
 def line(points: Sequence[np.ndarray]) -> np.ndarray:
     """Return a broken line as a chain of cubic curves."""
     corners_ = np.asarray(points)
@@ -63,12 +68,28 @@ def line(points: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(steps)
 
 
+def chain(knots: Sequence[np.ndarray]) -> np.ndarray:
+    """Return straight pieces between knots 0 and 1, 2 and 3, ..., and a double bend from each to the next."""
+    points = [knots[0][None]]
+    for at, (a, b) in enumerate(zip(knots, knots[1:])):
+        if at % 2 == 0:
+            points.append(line([a, b])[1:])
+        else:
+            half = np.array([(b[0] - a[0]) / 2, 0.0])
+            points.append(np.array([a + half, b - half, b]))
+    return np.concatenate(points)
+
+
 def passes(path: np.ndarray, centre: np.ndarray, size: np.ndarray, turn: float) -> bool:
-    """Return whether a path runs through a box."""
+    """Return whether a path runs through a box: whether one of its pieces is inside both of the box's strips."""
     away = sampled(path) - centre
     cos, sin = np.cos(turn), np.sin(turn)
-    inside = np.column_stack([cos * away[:, 0] + sin * away[:, 1], cos * away[:, 1] - sin * away[:, 0]])
-    return bool((np.abs(inside) < size / 2).all(1).any())
+    points = np.column_stack([cos * away[:, 0] + sin * away[:, 1], cos * away[:, 1] - sin * away[:, 0]])
+    start, step = points[:-1], np.diff(points, axis=0)
+    step[step == 0] = 1e-300
+    enter, leave = np.sort([(-size / 2 - start) / step, (size / 2 - start) / step], axis=0)
+    first, last = np.maximum(enter.max(1), 0.0), np.minimum(leave.min(1), 1.0)
+    return bool((first < last).any())
 
 
 def inset(offset: float, breadth: float) -> float:

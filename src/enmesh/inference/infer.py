@@ -77,7 +77,7 @@ def infer(
     screen: bool | int | None = None,
     n_jobs: int | None = None,
     store: Any = None,
-    progress: Any = False,
+    progress: Any = None,
     memory: int | None = None,
     seed: int = 0,
     bootstrap: int = 0,
@@ -118,7 +118,7 @@ def infer(
     store
         Path of a file that keeps every finished score, so that a stopped run resumes.
     progress
-        True shows progress on a terminal; or a callback.
+        None shows progress in a notebook, True on a terminal too; or a callback.
     memory
         Bytes the workers may use together; fewer are used if more would need more.
     seed

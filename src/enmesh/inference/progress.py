@@ -23,7 +23,11 @@ log = logging.getLogger("enmesh")
 
 
 def reporter(progress: Any) -> Progress:
-    """Return the callback for what a user gave: None or False, True, or a callable."""
+    """Return the callback for what a user gave: None (shown in a notebook), True or False, or a callable."""
+    from enmesh.inference.notebook import NotebookBar, in_notebook
+
+    if (progress is None or progress is True) and in_notebook():
+        return NotebookBar()
     if progress is True:
         return Bar() if sys.stderr.isatty() else Lines()
     return progress if callable(progress) else _silent

@@ -26,7 +26,7 @@ class Exhaustive(Search):
     """
 
     cli_name = "exhaustive"
-    summary = "The best of all acyclic graphs, proven; up to 5 nodes, as a check."
+    summary = "The best of all acyclic graphs, proven; up to 6 nodes, as a check."
 
     def sentence(self) -> str:
         """Say what was done, for the methods paragraph."""

@@ -14,7 +14,7 @@ def bootstrap(
     *,
     n_jobs: int | None = None,
     store: str | os.PathLike[str] | None = None,
-    progress: Any = False,
+    progress: Any = None,
     block: int | None = None,
     **options: Any,
 ) -> Stability:
@@ -40,7 +40,7 @@ def bootstrap(
     store
         Path of a file that keeps the links of each finished network, so that a stopped run resumes.
     progress
-        True shows progress on a terminal; or a callback.
+        None shows progress in a notebook, True on a terminal too; or a callback.
     block
         Length of a block in samples, in place of the one chosen from the data.
     options

@@ -91,7 +91,7 @@ def compare(
     *,
     paired: bool = False,
     n_jobs: int | None = None,
-    progress: Any = False,
+    progress: Any = None,
     **options: Any,
 ) -> Comparison:
     """Compare the links of two recordings or of two groups of subjects.

@@ -59,7 +59,7 @@ def group(
     subjects: Sequence[Any],
     *,
     n_jobs: int | None = None,
-    progress: Any = False,
+    progress: Any = None,
     seed: int = 0,
     **options: Any,
 ) -> Group:
@@ -77,7 +77,7 @@ def group(
     subjects
         A `Series`, or anything `Series` takes, for each subject; nodes are matched by name.
     n_jobs, progress
-        Subjects inferred at the same time, -1 for all cores; True shows progress on a terminal, or a callback.
+        Subjects inferred at the same time, -1 for all cores; as in `infer`.
     seed
         Seed of `infer` and of the signs.
     options
@@ -119,7 +119,7 @@ def _of_one(
     series: Series, score: Any, parents: Any, seed: int, options: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a subject's transfer entropies less chance, and the links of its own network."""
-    alone = infer(series, seed=seed, n_jobs=1, **options)
+    alone = infer(series, seed=seed, n_jobs=1, progress=False, **options)
     return tests_of(series, score, parents, None).corrected, alone.adjacency.astype(float)
 
 

@@ -78,7 +78,7 @@ def count_links(
     *,
     n_jobs: int | None = None,
     store: str | os.PathLike[str] | None = None,
-    progress: Any = False,
+    progress: Any = None,
     block: int | None = None,
     **options: Any,
 ) -> Stability:
@@ -106,7 +106,7 @@ def half_network(infer: Infer, units: Units, seed: int, i: int, options: Mapping
     middle = len(units) // 2
     chosen = order[middle:] if i % 2 else order[:middle]
     try:
-        network = infer(units.take(chosen.tolist()), seed=seed, n_jobs=1, **options)
+        network = infer(units.take(chosen.tolist()), seed=seed, n_jobs=1, progress=False, **options)
     except InputError as error:
         raise InputError(f"in one half of the data: {error}") from None
     return [list(edge) for edge in network]

@@ -15,7 +15,7 @@ def each(
     arguments: Sequence[tuple[Any, ...]],
     *,
     n_jobs: int | None = None,
-    progress: Any = False,
+    progress: Any = None,
     what: str = "networks",
     before: int = 0,
 ) -> Iterator[tuple[int, Any]]:

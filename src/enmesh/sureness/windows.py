@@ -80,7 +80,7 @@ def windows(
     step: int,
     *,
     n_jobs: int | None = None,
-    progress: Any = False,
+    progress: Any = None,
     **options: Any,
 ) -> Windows:
     """Measure and test every link in windows that slide over the recording.
@@ -97,7 +97,7 @@ def windows(
     width, step
         Length of a window and the distance of their starts, in samples. Windows end within the shortest trial.
     n_jobs, progress
-        Windows measured at the same time, -1 for all cores; True shows progress on a terminal, or a callback.
+        Windows measured at the same time, -1 for all cores; as in `infer`.
     options
         Of `infer`, such as ``score=``.
 

@@ -55,7 +55,15 @@ function isNamed(node) { return lowered[node].includes(view.name); }
 
 function follow(update) { followers.push(update); update(); }
 
-function refresh() { for (const update of followers) update(); }
+const CALM = 300; // milliseconds without a change after which everything is drawn again
+let settled = 0;
+
+function refresh() {
+  document.body.classList.add('filtering');
+  clearTimeout(settled);
+  settled = setTimeout(() => document.body.classList.remove('filtering'), CALM);
+  for (const update of followers) update();
+}
 
 function lagText(link) { return link.lags.length ? link.lags.join(', ') : '–'; }
 

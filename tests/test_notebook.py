@@ -1,0 +1,96 @@
+"""A notebook shows progress unasked, in the output of the cell; a script and a terminal do not."""
+
+import sys
+import types
+
+import pytest
+
+from enmesh.inference.notebook import NotebookBar, in_notebook
+from enmesh.inference.progress import Bar, Lines, reporter
+
+CELLS = """
+import enmesh as em
+from enmesh.inference import progress
+progress.SILENT = 0.0
+series = em.simulate.var("a>b>c", n=300, seed=0)
+"""
+
+
+class Handle:
+    def __init__(self, shown):
+        self.shown = shown
+
+    def update(self, html):
+        self.shown.append(html)
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    """A process that looks like a notebook's kernel; returns what its cell shows."""
+    shown = []
+    shell = types.SimpleNamespace(kernel=object())
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython = lambda: shell
+    pictures = types.ModuleType("IPython.display")
+    pictures.HTML = str
+    pictures.display = lambda html, display_id: Handle(shown)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", pictures)
+    return types.SimpleNamespace(shell=shell, shown=shown)
+
+
+def test_a_kernel_is_told_from_a_terminal(kernel):
+    assert in_notebook()
+    del kernel.shell.kernel  # IPython on a terminal
+    assert not in_notebook()
+    assert not isinstance(reporter(None), (Bar, Lines))
+
+
+def test_a_script_shows_nothing_unasked():
+    assert not in_notebook()
+    assert not isinstance(reporter(None), (Bar, Lines))
+    assert isinstance(reporter(True), (Bar, Lines))
+
+
+def test_progress_is_on_in_a_notebook_unless_it_is_switched_off(kernel):
+    assert isinstance(reporter(None), NotebookBar)
+    assert isinstance(reporter(True), NotebookBar)
+    assert not isinstance(reporter(False), Bar)
+
+
+def test_the_bar_tells_and_goes(kernel, monkeypatch):
+    monkeypatch.setattr("enmesh.inference.progress.SILENT", -1.0)
+    bar = NotebookBar()
+    bar(1, 4, best=2.0, what="<families>")
+    assert "&lt;families&gt;" in kernel.shown[-1]
+    assert 'value="0.2500"' in kernel.shown[-1]
+    assert "1 of 4" in kernel.shown[-1]
+    bar(4, 4)
+    assert kernel.shown[-1] == ""
+
+
+def test_a_real_kernel_shows_progress_network_and_series():
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    code = [
+        CELLS,
+        "em.infer(series, estimator='gaussian', max_lag=2)",
+        "series",
+        "em.infer(series, progress=False)",
+    ]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in code])
+    updates = []
+
+    class Client(nbclient.NotebookClient):
+        def process_message(self, msg, cell, cell_index):
+            if msg["msg_type"] == "update_display_data":
+                updates.append((cell_index, msg["content"]["data"]["text/html"]))
+            return super().process_message(msg, cell, cell_index)
+
+    Client(book, timeout=300, kernel_name="python3").execute()
+    assert any("<progress" in html for at, html in updates if at == 1)
+    assert not any(at == 3 for at, _ in updates)
+    results = [out for out in book.cells[1].outputs if out.output_type == "execute_result"]
+    assert "<iframe" in results[0].data["text/html"]
+    assert "<svg" in book.cells[2].outputs[0].data["text/html"]
