@@ -157,6 +157,8 @@ class Member(NamedTuple):
 
 
 RANKED = em.Gaussian(normalise="rank")
+# A pattern of three values has 6 states, two parents with the own past and the target 6^4: TEE then rarely keeps b.
+CAREFUL = "Ordinal(), order 3"
 MEMBERS = {
     "Gaussian(rank), chi-square": Member(RANKED, analytic=True, repeats=4000),
     "Gaussian(rank), chi-square, noise of t(2)": Member(RANKED, heavy_tailed, analytic=True, repeats=4000),
@@ -170,7 +172,8 @@ MEMBERS = {
     "Combined()": Member(em.Combined()),
     "Mixed(), numbers": Member(em.Mixed(), repeats=400),
     "Mixed(), states and numbers": Member(em.Mixed(), states_and_numbers, repeats=400),
-    "Ordinal()": Member(em.Ordinal(), repeats=2000),
+    "Ordinal(order=2)": Member(em.Ordinal(order=2), repeats=2000),
+    CAREFUL: Member(em.Ordinal(), repeats=2000),
     "Discrete(), chi-square": Member(em.Discrete(), chains, analytic=True, repeats=4000),
     **{
         f"Discrete({correction})": Member(em.Discrete(correction=correction), chains, repeats=2000)
@@ -391,8 +394,10 @@ EVERY_ESTIMATOR = """## Every estimator
 The same question of the other estimators, and the single test whether `b` says something of `y` given nothing but the
 past of `y` (nominal .05). TEE with 199 surrogates, the single test with 39, by circular shifts; where "chi-square" is
 said, TEA and its analytic test. `Mixed` with states and `Discrete` have chains of two states for `a` and `b`; `y`
-copies `a` now and then, or is higher after it. With 16 rows of 4 rates each some are expected more than two standard
-errors off.
+copies `a` now and then, or is higher after it. Of 32 rows with 4 rates each some are expected more than two standard
+errors off. Order patterns of three values are too many for two parents and so few samples: quantiles of counts then
+differ between orders of the parents, of which TEE takes the dearest, and `b` is kept less often than asked. A single
+test holds.
 """
 
 BEST_OF_LAGS = """## The best of several lags

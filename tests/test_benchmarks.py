@@ -40,9 +40,10 @@ def test_every_estimator_has_a_row_of_calibration():
 
 
 def test_a_table_of_calibration_has_a_row_for_each_length(monkeypatch):
-    monkeypatch.setattr(calibration, "MEMBERS", {"Ordinal()": calibration.MEMBERS["Ordinal()"]})
+    name = "Gaussian(rank), chi-square"
+    monkeypatch.setattr(calibration, "MEMBERS", {name: calibration.MEMBERS[name]})
     _, _, *rows = calibration.member_table(0.001, 1)
-    assert [cells(row)[:2] for row in rows] == [["Ordinal()", "300"], ["Ordinal()", "1000"]]
+    assert [cells(row)[:2] for row in rows] == [[name, "300"], [name, "1000"]]
     assert all(len(cells(row)) == 7 for row in rows)
 
 

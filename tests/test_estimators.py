@@ -25,6 +25,7 @@ TWINS = {
     em.KSG: lambda e, x, y, z, t: naive.ksg_local(
         *(naive.residual(e.residual, z, block) for block in (x, y)), z, e.k, e.algorithm, t, e.theiler
     ),
+    em.Combined: lambda e, x, y, z, t: TWINS[em.KSG](e.members[0], x, y, z, t),
     em.Mixed: lambda e, x, y, z, t: naive.mixed_local(x, y, z, e.k),
     em.Ordinal: lambda e, x, y, z, t: naive.discrete_local(x, y, z),
 }
@@ -44,6 +45,7 @@ VARIANTS = [
     em.KSG(residual="linear"),
     em.KSG(residual="quadratic"),
     em.KSG(residual="features"),
+    em.Combined(),
     em.Mixed(k=3),
     em.Ordinal(),
     em.Ordinal(order=2, delay=2),
@@ -416,7 +418,7 @@ def test_tied_counts_by_trees_and_by_walks_equal_the_naive_twin(seed, dims, k, b
     if not sum(dims):
         return
     neighbours = TiedNeighbours(y, z)
-    for one, got in zip(x, np.moveaxis(neighbours.counts(x, k, far), 1, 0)):
+    for one, got in zip(x, np.moveaxis(neighbours.tied(x, k, far), 1, 0)):
         want = naive.tied_counts(one, y, z, k, far)
         np.testing.assert_array_equal(got, want)
         np.testing.assert_array_equal(neighbours._by_trees(one, k, far), want)
