@@ -9,6 +9,7 @@ project) and left out where they are not there.
 """
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -146,9 +147,21 @@ def f1(true: int, false: int, missed: int) -> float:
     return 2 * true / max(1, 2 * true + false + missed)
 
 
+def all_judged(asked: list[tuple[Case, em.KSG | None]], jobs: int) -> list[dict]:
+    """Judge cases side by side, and say how far it is."""
+    found = []
+    for row in Parallel(n_jobs=jobs, batch_size=1, return_as="generator")(
+        delayed(judged)(*one) for one in asked
+    ):
+        found.append(row)
+        print(f"\r{len(found)} of {len(asked)} recordings", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return found
+
+
 def default_table(cases: list[Case], jobs: int) -> Iterator[str]:
     """Judge the defaults."""
-    results = Parallel(n_jobs=jobs, batch_size=1)(delayed(judged)(case) for case in cases)
+    results = all_judged([(case, None) for case in cases], jobs)
     yield "| set | files | F1 | true / false / missed | right lags | CPU s a file |"
     yield "|---|---|---|---|---|---|"
     for name in dict.fromkeys(case.set for case in cases):
@@ -171,7 +184,7 @@ SCALINGS = tuple(
 def scaling_table(cases: list[Case], jobs: int) -> Iterator[str]:
     """Judge nearest neighbours with either scaling, without residuals and with them."""
     asked = [(case, estimator) for case in cases for estimator in SCALINGS]
-    results = Parallel(n_jobs=jobs, batch_size=1)(delayed(judged)(*one) for one in asked)
+    results = all_judged(asked, jobs)
     yield "| F1, true / false / missed | files | z-scores | ranks | z-scores, residuals | ranks, residuals |"
     yield "|---|---|---|---|---|---|"
     for name in dict.fromkeys(case.set for case in cases):
