@@ -403,6 +403,23 @@ def test_mixed_says_nothing_of_samples_that_are_alone():
         assert em.cmi(np.arange(90), y, estimator=em.Mixed()) == 0
 
 
+def test_infer_finds_a_lamp_that_drives_a_number_and_a_number_that_drives_an_alarm():
+    """A frame with text and numbers just works: the default picks Mixed and says so."""
+    import pandas as pd
+
+    rng = np.random.default_rng(20)
+    lamp, noise = rng.random(300) < 0.5, rng.normal(size=(300, 2))
+    warmth = np.zeros(300)
+    for t in range(1, 300):
+        warmth[t] = 0.5 * warmth[t - 1] + 1.2 * lamp[t - 1] + noise[t, 0]
+    alarm = np.r_[False, warmth[:-1] + 0.5 * noise[1:, 1] > warmth.mean()]
+    words = {name: np.where(on, "on", "off") for name, on in (("lamp", lamp), ("alarm", alarm))}
+    frame = pd.DataFrame(words | {"warmth": warmth})
+    network = em.infer(frame, max_lag=1)
+    assert set(network) == {("lamp", "warmth"), ("warmth", "alarm")}
+    assert ("estimator", "Mixed()", "columns of numbers and of states together") in network.choices
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.tuples(*[st.integers(0, 2)] * 3), st.integers(1, 6), st.sampled_from([1, 9]))
 def test_tied_counts_by_trees_and_by_walks_equal_the_naive_twin(seed, dims, k, b):

@@ -66,6 +66,7 @@ class Mixed(Estimator):
         "Continuous Data. IEEE Transactions on Information Theory 67, 464.",
     )
     releases_gil = True
+    takes_labels = True
 
     k: int = 4
     device: str = "cpu"
