@@ -326,7 +326,7 @@ def mesner_chain(rng, n):
     return x, rng.binomial(z, 0.5), z, 0.0
 
 
-# How far the mean over draws of 1,000 samples may be from the truth; the published estimators are as far.
+# How far the mean over ten draws of 1,000 samples may be from the truth: what was seen, and a little more.
 GAO = {gao_mixture: 0.25, gao_uniform: 0.02, gao_counts: 0.02, gao_counts_with_zeros: 0.02}
 MESNER = {
     mesner_numbers: 0.03,
