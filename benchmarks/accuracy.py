@@ -1,6 +1,7 @@
 """How accurate `infer` is with its defaults, on public recordings and on simulated systems with known links.
 
     python benchmarks/accuracy.py [--data FOLDER] [--jobs N] [--only NAME ...]
+    python benchmarks/accuracy.py --scaling     nearest neighbours on z-scores and on normal scores, side by side
 
 Prints a table: F1 with true / false / missed links added up over the files of a set, share of right lags where they are
 known, and CPU seconds. Cycles are allowed. The public sets are read from FOLDER (by default ../shared/data beside the
@@ -8,6 +9,7 @@ project) and left out where they are not there.
 """
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -114,12 +116,15 @@ def known(name: str, series: em.Series, lags: bool = True) -> Case:
     return Case(name, series, links, {})
 
 
-def judged(case: Case) -> dict:
-    """Infer one case; return counts of true, false and missed links, right lags, links with known lags, CPU time."""
+def judged(case: Case, estimator: em.KSG | None = None) -> dict:
+    """Infer one case; return counts of true, false and missed links, right lags, links with known lags, CPU time.
+
+    The estimator is that of the defaults unless one is given.
+    """
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        network = em.infer(case.series, acyclic=False, **case.options)
+        network = em.infer(case.series, acyclic=False, estimator=estimator, **case.options)
     spent = time.process_time() - began
     names = case.series.names
     lags = {(c.source, c.target): c.lag for c in network.candidates if c.selected}
@@ -142,6 +147,58 @@ def f1(true: int, false: int, missed: int) -> float:
     return 2 * true / max(1, 2 * true + false + missed)
 
 
+def all_judged(asked: list[tuple[Case, em.KSG | None]], jobs: int) -> list[dict]:
+    """Judge cases side by side, and say how far it is."""
+    found = []
+    for row in Parallel(n_jobs=jobs, batch_size=1, return_as="generator")(
+        delayed(judged)(*one) for one in asked
+    ):
+        found.append(row)
+        print(f"\r{len(found)} of {len(asked)} recordings", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return found
+
+
+def default_table(cases: list[Case], jobs: int) -> Iterator[str]:
+    """Judge the defaults."""
+    results = all_judged([(case, None) for case in cases], jobs)
+    yield "| set | files | F1 | true / false / missed | right lags | CPU s a file |"
+    yield "|---|---|---|---|---|---|"
+    for name in dict.fromkeys(case.set for case in cases):
+        rows = [row for row in results if row["set"] == name]
+        counts = np.sum([row["counts"] for row in rows], axis=0)
+        right, timed = np.sum([row["lags"] for row in rows], axis=0)
+        seconds = np.mean([row["seconds"] for row in rows])
+        lags = f"{right} of {timed}" if timed else ""
+        found = in_words(counts).replace(", ", " | ")
+        yield f"| {name} | {len(rows)} | {found} | {lags} | {seconds:.1f} |"
+
+
+SCALINGS = tuple(
+    em.KSG(normalise=scaling, residual=residual)
+    for residual in ("none", "quadratic")
+    for scaling in ("zscore", "rank")
+)
+
+
+def scaling_table(cases: list[Case], jobs: int) -> Iterator[str]:
+    """Judge nearest neighbours with either scaling, without residuals and with them."""
+    asked = [(case, estimator) for case in cases for estimator in SCALINGS]
+    results = all_judged(asked, jobs)
+    yield "| F1, true / false / missed | files | z-scores | ranks | z-scores, residuals | ranks, residuals |"
+    yield "|---|---|---|---|---|---|"
+    for name in dict.fromkeys(case.set for case in cases):
+        cells = []
+        for estimator in SCALINGS:
+            rows = [row for (case, how), row in zip(asked, results) if case.set == name and how is estimator]
+            cells.append(in_words(np.sum([row["counts"] for row in rows], axis=0)))
+        yield f"| {name} | {len(rows)} | {' | '.join(cells)} |"
+
+
+def in_words(counts: np.ndarray) -> str:
+    return f"{f1(*counts):.2f}, {' / '.join(map(str, counts))}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, default=SHARED)
@@ -149,25 +206,16 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="names of sets, or the beginnings of names")
     parser.add_argument("--skip", nargs="*", default=[], help="beginnings of names that are left out")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--scaling", action="store_true", help="compare z-scores with normal scores")
     options = parser.parse_args()
     cases = [*(public(options.data) if options.data.is_dir() else ()), *simulated(options.seeds)]
     if options.only:
         cases = [case for case in cases if case.set.startswith(tuple(options.only))]
     cases = [case for case in cases if not case.set.startswith(tuple(options.skip))]
     cases.sort(key=lambda case: -case.series.values.size * case.options.get("max_lag", 5))  # long ones first
-    results = Parallel(n_jobs=options.jobs, batch_size=1)(delayed(judged)(case) for case in cases)
-    print(
-        "| set | files | F1 | true / false / missed | right lags | CPU s a file |\n|---|---|---|---|---|---|"
-    )
-    for name in dict.fromkeys(case.set for case in cases):
-        rows = [row for row in results if row["set"] == name]
-        counts = np.sum([row["counts"] for row in rows], axis=0)
-        right, timed = np.sum([row["lags"] for row in rows], axis=0)
-        seconds = np.mean([row["seconds"] for row in rows])
-        lags = f"{right} of {timed}" if timed else ""
-        print(
-            f"| {name} | {len(rows)} | {f1(*counts):.2f} | {' / '.join(map(str, counts))} | {lags} | {seconds:.1f} |"
-        )
+    table = scaling_table if options.scaling else default_table
+    for line in table(cases, options.jobs):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

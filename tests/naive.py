@@ -184,6 +184,23 @@ def mixed_local(x, y, z, k):
     return np.array(values)
 
 
+def gao_program(x, y, k):
+    """Mutual information as the program of Gao et al. (2017) has it: a sample counts itself, ln N for psi(N).
+
+    Samples strictly inside the k-th distance are counted, or all at distance 0 if that is 0.
+    """
+    from scipy.special import digamma
+
+    dx, dy = block_distances(x[:, None]), block_distances(y[:, None])
+    total = 0.0
+    for a, b in zip(dx, dy):
+        reach = np.sort(np.maximum(a, b))[k]
+        in_x, in_y = (a < reach, b < reach) if reach > 0 else (a == 0, b == 0)
+        joint = k if reach > 0 else (in_x & in_y).sum()
+        total += digamma(joint) + log(len(x)) - digamma(in_x.sum()) - digamma(in_y.sum())
+    return total / len(x)
+
+
 def residual(kind, z, x):
     """What a regression of each column of x on features of z leaves, over its standard deviation; z as it is if empty.
 

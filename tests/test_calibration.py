@@ -28,6 +28,19 @@ def test_and_so_it_is_with_fewer_surrogates_and_other_seeds(estimator, repeats, 
     assert_as_often_as_asked(make_score, n, repeats, first_seed=0)
 
 
+@pytest.mark.parametrize("name", calibration.MEMBERS)
+def test_every_estimator_keeps_its_level(name):
+    """A quarter of the repetitions of docs/calibration.md, hence three standard errors: 68 rates are looked at."""
+    member = calibration.MEMBERS[name]
+    repeats = member.repeats // 4
+    rates = calibration.rates_kept(member.score(), 300, repeats, n_jobs=1, data=member.data)
+    for alpha, (rate, error) in zip(calibration.ALPHAS, rates):
+        assert rate < 1 - alpha + 3 * error
+        assert rate > 1 - alpha - 3 * error or name == calibration.CAREFUL
+    rate = calibration.single_rate(member, 300, repeats, n_jobs=1)
+    assert rate == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / repeats))
+
+
 @pytest.mark.parametrize(
     ("name", "max_lag", "n", "repeats"),
     [

@@ -62,6 +62,48 @@ def test_counts_on_awkward_data(cuda, b, kind):
         np.testing.assert_array_equal(got, naive.box_counts(x[s], y, z, 0.5, theiler=2))
 
 
+STATES = {
+    "rounded": lambda a: a.round(0),
+    "constant": lambda a: np.zeros_like(a),
+    "states": lambda a: np.digitize(a, [-1, 0, 1]) * 2.0**40,
+    "rare states": lambda a: np.floor(20 * a) * 2.0**40,
+    "beside numbers": lambda a: np.where(np.arange(a.shape[-1]) % 2, a, np.digitize(a, [0]) * 2.0**40),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", STATES)
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("dz", [0, 2])
+@pytest.mark.parametrize("b", [2, 9])
+def test_counts_with_ties(cuda, b, dz, precision, kind):
+    blocks_of_kind = (STATES[kind](a) for a in blocks(14, 300, 2, 1, dz, b=b))
+    x, y, z = (a.astype(np.float32).astype(float) for a in blocks_of_kind)
+    prepared = cuda.Neighbours(y, z, precision=precision)
+    for far in (np.inf, 2.0**39):
+        for s, got in enumerate(zip(*prepared.tied(x, 3, far))):
+            want = naive.tied_counts(x[s], y, z, 3, far)
+            if precision == "double":
+                np.testing.assert_array_equal(got, want)
+            else:  # differences of numbers round, those of states do not
+                assert np.mean(np.array(got) == want) > 0.999
+
+
+@pytest.mark.gpu
+def test_states_and_numbers_are_tested_as_on_the_cpu(cuda):
+    rng = np.random.default_rng(15)
+    state = rng.integers(0, 3, 500)
+    values = rng.normal(size=500) + np.r_[0, state[:-1]]
+    series = em.Series({"a": state, "b": values, "c": rng.normal(size=500).round(1)})
+    tests = [
+        em.significance(series, "a", "b", given="c", estimator=em.Mixed(device=device, precision="double"))
+        for device in ("cpu", "cuda")
+    ]
+    np.testing.assert_allclose(tests[1].null, tests[0].null, atol=1e-9)
+    assert tests[1].value == pytest.approx(tests[0].value, abs=1e-9)
+    assert tests[1].p_value == tests[0].p_value == 0.005
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("n", [33, 4097, 20_001])
 @pytest.mark.parametrize("kind", ["normal", "constant", "tied"])
@@ -120,6 +162,8 @@ ESTIMATORS = [
     *(em.KSG(residual=kind) for kind in RESIDUALS),
     em.Kernel(),
     em.Kernel(theiler=2),
+    em.Mixed(),
+    em.Mixed(k=7),
 ]
 
 

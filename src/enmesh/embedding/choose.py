@@ -100,8 +100,8 @@ def embedding_method(estimator: Estimator) -> SelfPrediction:
 
     Few dimensions are tried: over-embedding hides drivers, and every dimension costs samples.
     """
-    if estimator.analytic:
-        return ActiveStorage(estimator=estimator, max_dim=3, max_delay=1 if estimator.discrete else 3)
+    if estimator.analytic or estimator.takes_labels:
+        return ActiveStorage(estimator=estimator, max_dim=3, max_delay=1 if estimator.takes_labels else 3)
     return Ragwitz(max_dim=3, max_delay=4, theiler=getattr(estimator, "theiler", 0), parsimony=2.0)
 
 

@@ -172,6 +172,9 @@ class Estimator(Method, ABC):
     discrete: ClassVar[bool] = False
     """Whether values are states to count rather than numbers to measure."""
 
+    takes_labels: ClassVar[bool] = False
+    """Whether a column may hold labels, which have no distance."""
+
     releases_gil: ClassVar[bool] = False
     """Whether the work is done in compiled code without the interpreter lock, so that threads run side by side."""
 

@@ -92,7 +92,10 @@ class Combined(Estimator):
     ('a',)
     """
 
+    cli_name = "combined"
+    cli_options = ("level",)
     summary = "links that may be linear or not: neighbours and a line at one level"
+    references = KSG.references
 
     members: tuple[Estimator, ...] = (KSG(residual="quadratic"), Gaussian())
     level: float = 0.99

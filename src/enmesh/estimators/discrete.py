@@ -89,6 +89,7 @@ class Discrete(Estimator):
     summary = "states: integers, labels, discretised values; with a known null"
     analytic = True
     discrete = True
+    takes_labels = True
 
     arity: int | None = None
     correction: str = "none"

@@ -9,15 +9,17 @@ Where values are distinct n_xyz = k; where k samples share all values, n_xyz is 
 estimate becomes that of counted states. Two different states are farther apart than any two numbers.
 """
 
+import functools
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from enmesh.errors import HazardWarning, InputError
-from enmesh.estimators.base import Estimator, Prepared
+from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice
 from enmesh.estimators.scaling import zscore
-from enmesh.neighbours.tied import TiedNeighbours
+from enmesh.neighbours import at_once, check_device, chosen, engine_for_ties
 from enmesh.options import option
 
 # Distance of two states, a power of two so that it is exact; z-scores of n samples differ by less than 2 sqrt(n).
@@ -39,6 +41,11 @@ class Mixed(Estimator):
     ----------
     k
         Neighbours in the joint space: more lowers variance and raises bias.
+    device
+        ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
+    precision
+        Of distances on a GPU: ``"single"``, in which numbers closer than 1e-7 standard deviations tie, or ``"double"``,
+        which counts exactly as the CPU does.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -50,7 +57,7 @@ class Mixed(Estimator):
     """
 
     cli_name = "mixed"
-    cli_options = ("k",)
+    cli_options = ("k", "device")
     summary = "numbers beside integer or text states; numbers with many ties, such as counts with many zeros"
     references = (
         "Gao, W., Kannan, S., Oh, S. and Viswanath, P. (2017). Estimating Mutual Information for Discrete-Continuous "
@@ -59,12 +66,21 @@ class Mixed(Estimator):
         "Continuous Data. IEEE Transactions on Information Theory 67, 464.",
     )
     releases_gil = True
+    takes_labels = True
 
     k: int = 4
+    device: str = "cpu"
+    precision: str = "single"
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
+        check_device(self.device, self.precision)
+
+    @property
+    def at_once(self) -> int:
+        """Several on a GPU, one on a CPU."""
+        return at_once(self.device)
 
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Scale numbers to unit variance; set states so far apart that they are never taken for near."""
@@ -91,7 +107,8 @@ class Mixed(Estimator):
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         if len(y) <= self.k + 1:
             raise InputError(f"too few samples: {len(y)} for k={self.k}; at least {self.k + 2} are needed")
-        return _PreparedMixed(self.k, y, z)
+        kind = _PreparedMixed if chosen(self.device) == "cpu" else _PreparedOnDevice
+        return kind(self, y, z)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """Refuse: numbers have a density and states a probability, and no entropy is of both."""
@@ -101,17 +118,36 @@ class Mixed(Estimator):
 
 
 class _PreparedMixed(Prepared):
-    def __init__(self, k: int, y: np.ndarray, z: np.ndarray):
+    def __init__(self, estimator: Mixed, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
-        self._k = k
-        self._neighbours = TiedNeighbours(y, z)
+        self._k = estimator.k
+        self._neighbours = engine_for_ties(estimator.device, estimator.precision)(y, z)
 
     def _local(self, x: np.ndarray) -> np.ndarray:
-        from scipy.special import digamma
+        plus, minus = _tables(len(self.y), self.z.shape[1] == 0)
+        joint, n_xz, n_yz, n_z = self._neighbours.tied(x, self._k, far=APART / 2)
+        return np.where(joint == 0, 0.0, minus[joint] + plus[n_z] - minus[n_xz] - minus[n_yz])
 
-        counts = self._neighbours.counts(x, self._k, far=APART / 2)
-        alone = counts[0] == 0
-        joint, n_xz, n_yz, n_z = digamma(np.maximum(1, counts))
-        if self.z.shape[1] == 0:
-            n_z = digamma(len(self.y))
-        return np.where(alone, 0.0, joint + n_z - n_xz - n_yz)
+
+class _PreparedOnDevice(PreparedOnDevice, _PreparedMixed):
+    """Means are summed where the counts are."""
+
+    def _asked(self, x: Any) -> Callable[[], np.ndarray]:
+        tables = _tables_on_device(len(self.y), self.z.shape[1] == 0)
+        return self._neighbours.tied_mean(x, self._k, APART / 2, *tables)
+
+
+@functools.lru_cache(maxsize=8)
+def _tables(n: int, mutual: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return (plus, minus): digamma of n_z and of the other counts; without z all n samples take the place of n_z."""
+    from scipy.special import digamma
+
+    psi = digamma(np.maximum(1, np.arange(n + 1)))
+    return np.full(n + 1, psi[n]) if mutual else psi, psi
+
+
+@functools.lru_cache(maxsize=8)
+def _tables_on_device(n: int, mutual: bool) -> tuple[Any, ...]:
+    from enmesh.neighbours.cuda import whole
+
+    return tuple(whole(table) for table in _tables(n, mutual))

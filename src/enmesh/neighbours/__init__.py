@@ -1,7 +1,8 @@
 """The nearest-neighbour seam: one interface, `Neighbours`, on every device.
 
 ``Neighbours(y, z, times=..., theiler=...)`` is prepared once; ``ksg(x, k, algorithm)`` and ``within(x, radius)``
-return counts for a batch of x. See `enmesh.neighbours.cpu` and `enmesh.neighbours.cuda`.
+return counts for a batch of x, and so does ``tied(x, k, far)`` where many distances are equal. See
+`enmesh.neighbours.cpu`, `enmesh.neighbours.tied` and `enmesh.neighbours.cuda`.
 """
 
 import functools
@@ -42,6 +43,15 @@ def engine(device: str, precision: str = "double", threads: int = 1) -> Callable
     from enmesh.neighbours import cuda
 
     return functools.partial(cuda.Neighbours, precision=precision)
+
+
+def engine_for_ties(device: str, precision: str = "double") -> Callable[..., Any]:
+    """Return what answers ``tied(x, k, far)`` on a device."""
+    if chosen(device) == "cpu":
+        from enmesh.neighbours.tied import TiedNeighbours
+
+        return TiedNeighbours
+    return engine(device, precision)
 
 
 def at_once(device: str) -> int:

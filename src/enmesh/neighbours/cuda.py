@@ -33,7 +33,7 @@ LONG = 2**16
 MANY = 8
 """Questions from which a lane is better spent on a question than on a point."""
 
-MODES: dict[str | int, int] = {"box": 0, 1: 1, 2: 2}
+MODES: dict[str | int, int] = {"box": 0, 1: 1, 2: 2, "tied": 3}
 UNIT = 2.0**-36
 """Resolution of summed values: 1.5e-11 nats each, and room for a million samples."""
 
@@ -51,7 +51,7 @@ FREE_SHARE = 0.5
 
 
 class Neighbours:
-    """Prepared (y, z): answers, for any x, the counts that KSG and the box kernel need; as on the CPU.
+    """Prepared (y, z): answers, for any x, the counts that KSG, the box kernel and ties need; as on the CPU.
 
     ``precision`` is that of coordinates and distances: ``"single"``, or ``"double"``, which counts as the CPU does.
     ``residuals`` is a function of arrays (b, n, dx) on the device through which every x goes, surrogates included.
@@ -89,6 +89,13 @@ class Neighbours:
         """Return (n_xyz, n_xz, n_yz, n_z), each (b, n) int32: points no farther than ``radius``."""
         return self._counts(x, 4, mode=MODES["box"], radius=radius)
 
+    def tied(self, x: Array, k: int, far: float) -> tuple[np.ndarray, ...]:
+        """Return (n_xyz, n_xz, n_yz, n_z), each (b, n) int32: points no farther than the k-th neighbour.
+
+        All are 0 where that is farther than ``far``.
+        """
+        return self._counts(x, 4, k=k, mode=MODES["tied"], radius=far)
+
     def ksg_mean(self, x: Any, k: int, algorithm: int, plus: Array, minus: Array) -> Callable[[], np.ndarray]:
         """Return a function that waits for the means (b,) of ``plus[n_z] - minus[n_xz] - minus[n_yz]``.
 
@@ -99,6 +106,10 @@ class Neighbours:
     def within_mean(self, x: Any, radius: float, table: Array) -> Callable[[], np.ndarray]:
         """Likewise of ``table[n_xyz] + table[n_z] - table[n_xz] - table[n_yz]``, 0 where n_xyz is 0."""
         return self._means(x, table, table, mode=MODES["box"], radius=radius)
+
+    def tied_mean(self, x: Any, k: int, far: float, plus: Array, minus: Array) -> Callable[[], np.ndarray]:
+        """Likewise of ``plus[n_z] + minus[n_xyz] - minus[n_xz] - minus[n_yz]``, 0 where n_xyz is 0."""
+        return self._means(x, plus, minus, k=k, mode=MODES["tied"], radius=far)
 
     def resample(self, x: np.ndarray, draw: Draw, stream: Any) -> "Resampled":
         """Return the surrogates of x (n, dx), some of which are questions for the means."""

@@ -51,7 +51,7 @@ __device__ inline void tally(float& n_z, float& n_xz, float& n_yz, float& n_xyz,
         "@in_z add.f32 %0, %0, 0f3F800000;\n@in_xz add.f32 %1, %1, 0f3F800000;\n@in_yz add.f32 %2, %2, 0f3F800000; }"
         : "+f"(n_z), "+f"(n_xz), "+f"(n_yz)
         : PLACE(z), PLACE(rz), PLACE(x), PLACE(rx), PLACE(y), PLACE(ry));
-    if (MODE == BOX && z <= rz && x <= rx && y <= ry) n_xyz += 1;
+    if (JOINT && z <= rz && x <= rx && y <= ry) n_xyz += 1;
 }
 
 // Queue the candidates of a tile that are within limit[q] of some query q; return the new length.
@@ -174,6 +174,10 @@ many(const Real* at, const Real* low, const Real* high, const int* times, const 
 #pragma unroll
         for (int q = 0; q < QUERIES; q++) {
             rx[q] = ry[q] = rz[q] = best[q].radius();
+            if (MODE == TIED && rz[q] > radius) {
+                rz[q] = 0;
+                rx[q] = ry[q] = nothing();
+            }
             if (MODE == RECTANGLE) {
                 rx[q] = ry[q] = rz[q] = 0;
 #pragma unroll

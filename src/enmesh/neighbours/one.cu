@@ -135,6 +135,10 @@ one(const Real* at, const Real* low, const Real* high, const int* times, const i
             reach = widest(bound);
         }
         rx = ry = rz = all.radius();
+        if (MODE == TIED && rz > radius) {
+            rz = 0;
+            rx = ry = nothing();
+        }
         if (MODE == RECTANGLE) {
             rx = ry = rz = 0;
 #pragma unroll
@@ -176,7 +180,7 @@ one(const Real* at, const Real* low, const Real* high, const int* times, const i
     atomicAdd(&shared.counts[0][lane()], n_xz);
     atomicAdd(&shared.counts[1][lane()], n_yz);
     atomicAdd(&shared.counts[2][lane()], n_z);
-    if (MODE == BOX) atomicAdd(&shared.counts[3][lane()], n_xyz);
+    if (JOINT) atomicAdd(&shared.counts[3][lane()], n_xyz);
     __syncthreads();
 
     if (warp > 0) return;

@@ -1,7 +1,8 @@
 """Neighbour counts that take ties as they are: how many other samples lie no farther than the k-th neighbour.
 
 With states beside numbers many distances are equal, often 0: the k-th neighbour is then one of several. All of those at
-its distance are counted, in the joint space as in the marginal ones. On the CPU, exact in float64, in one of two ways:
+its distance are counted, in the joint space as in the marginal ones. `enmesh.neighbours.cuda` does so on a GPU; here it
+is done on the CPU, exact in float64, in one of two ways:
 
 - a batch of questions: the samples are sorted by their distance in z once for all questions, each of which walks
   them until z alone is too far (`_walk`);
@@ -21,7 +22,7 @@ class TiedNeighbours:
         self.y = np.ascontiguousarray(y, dtype=np.float64)
         self.z = np.ascontiguousarray(z, dtype=np.float64)
 
-    def counts(self, x: np.ndarray, k: int, far: float = np.inf) -> np.ndarray:
+    def tied(self, x: np.ndarray, k: int, far: float = np.inf) -> np.ndarray:
         """Count samples no farther than the k-th neighbour in (x, y, z), the sample itself left out.
 
         Parameters

@@ -8,12 +8,14 @@
 // Compiled with -DREAL (float or double), -DDX -DDY -DDZ (columns), -DK (neighbours), -DMODE, -DWARPS (of a block),
 // -DRESIDENT (blocks that an SM should hold), -DTIMED (whether times keep other points than itself from being a point's neighbours).
 
-enum Modes { BOX, CUBE, RECTANGLE };  // fixed radius inclusive; KSG 1, strictly inside; KSG 2, inclusive
+// Fixed radius, inclusive; KSG 1, strictly inside; KSG 2, inclusive; distance of the k-th neighbour, inclusive.
+enum Modes { BOX, CUBE, RECTANGLE, TIED };
 
 using Real = REAL;
 constexpr int TILE = 32, QUEUE = 2 * TILE;
 constexpr int D = DZ + DY;               // prepared columns: z, then y
 constexpr int KEPT = MODE == RECTANGLE ? K : 1;  // neighbours whose names matter
+constexpr bool JOINT = MODE == BOX || MODE == TIED;  // whether points near in (x, y, z) are counted too
 constexpr unsigned ALL = 0xffffffffu;
 
 struct Points {
@@ -45,13 +47,14 @@ struct Answers {
     int questions;
 
     __device__ long long value(int n_xz, int n_yz, int n_z, int n_xyz) const {
-        if (MODE == BOX && n_xyz == 0) return 0;
+        if (JOINT && n_xyz == 0) return 0;
         long long total = plus[n_z] - minus[n_xz] - minus[n_yz];
-        return MODE == BOX ? total + plus[n_xyz] : total;
+        return JOINT ? total + minus[n_xyz] : total;
     }
     __device__ void write(int question, int n, int row, int n_xz, int n_yz, int n_z, int n_xyz) const {
         size_t stride = (size_t)questions * n, place = (size_t)question * n + row;
-        if (MODE == BOX) { counts[place] = n_xyz; place += stride; }
+        if (JOINT) { counts[place] = n_xyz; place += stride; }
+        if (MODE == TIED && n_xyz == 0) n_z = 0;  // alone: its k-th neighbour is too far
         counts[place] = n_xz;
         counts[place + stride] = n_yz;
         counts[place + 2 * stride] = n_z;
