@@ -226,6 +226,23 @@ def test_network_is_saved_as_svg(show, scheme, tmp_path):
         assert "".join(name.split()) in "".join(words.split())
 
 
+def test_unstable_links_are_pale_and_stability_is_a_column(show):
+    page = show(networks.three(stability={"a>b": 1.0, "b>c": 0.25, "a>c": 0.5}))
+
+    def opacity(link):
+        return page.locator(f'.edge[data-link="{link}"] .shaft').evaluate("e => getComputedStyle(e).opacity")
+
+    assert page.locator("#link-table th").all_inner_texts()[-1].startswith("Stability")
+    assert sorted(column(page, 6)) == ["0.25", "1"]
+    assert (opacity("0 1"), opacity("1 2")) == ("1", "0.4")
+    assert page.locator("#fade-key").is_visible()
+    page.locator("#fade").uncheck()
+    assert (opacity("0 1"), opacity("1 2")) == ("1", "1")
+    plain = show(networks.three())
+    assert plain.locator("#link-table th").count() == 6
+    assert not plain.locator("#fade-key, #fade-label").first.is_visible()
+
+
 def test_links_are_saved_as_csv(show, tmp_path):
     network = networks.odd()
     page = show(network)

@@ -115,6 +115,27 @@ def test_same_network_same_page():
     assert page(networks.tangle()) != page(networks.tangle(seed=1))
 
 
+def test_stability_is_on_the_page_and_in_a_notebook():
+    network = networks.three(
+        stability={"a>b": 1.0, "b>c": 0.25, "a>c": 0.1}, options=networks.options(99) | {"bootstrap": 40}
+    )
+    rows = contents(network)["links"]
+    assert {(i, j): rest[-1] for i, j, *rest in rows if rest[-1] is not None} == {
+        (0, 1): 1.0,
+        (1, 2): 0.25,
+        (0, 2): 0.1,
+    }
+    assert "Stability is the share" in Reader(page(network)).words
+    assert "repeated on 40 halves" in paragraph(network)
+    assert any("Samworth" in work for work in references(network))
+    assert "<th>stability</th>" in network._repr_html_()
+    assert re.search(r">0\.25</td></tr>", network._repr_html_())
+    plain = networks.three()
+    assert {len(row) for row in contents(plain)["links"]} == {8}
+    assert "stability" not in Reader(page(plain)).words.lower()
+    assert "<th>stability</th>" not in plain._repr_html_()
+
+
 def test_many_surrogates_stay_small():
     network = networks.fifty(nulls=199)
     size = len(page(network))

@@ -18,7 +18,7 @@ from enmesh.inference.network import LEVEL
 from enmesh.options import whole
 from enmesh.scores.base import Parents, Score
 from enmesh.sureness.group import signed
-from enmesh.sureness.links import frame, parents_in, q_of, score_of, values, without_choices
+from enmesh.sureness.links import frame, freedom, parents_in, q_of, score_of, values, without_choices
 from enmesh.sureness.many import in_order
 from enmesh.sureness.units import MANY_TRIALS, Units, block_length, pooled, standardised, units_of
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 # Exchanges of labels in one task for a worker.
 TOGETHER = 20
+# Values at which the distribution of what chance gives is computed.
+GRID = 2000
+
+Freedom = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -227,7 +231,9 @@ def _between_recordings(
         for start in range(0, count + 1, TOGETHER)
     ]
     found = np.concatenate(in_order(_exchanged, tasks, what="exchanges", **how))
-    p_value = _two_sided(found[:, 1] - found[:, 0])
+    differences = found[:, 1] - found[:, 0]
+    true = [freedom(one.take(range(len(one)), joined=False), score, parents) for one in units]
+    p_value = np.fmax(_two_sided(differences), least_p(differences[0], true[0], true[1]))
     kind = "trials" if units[0].block is None else "blocks"
     return [found[0, 0], found[0, 1]], p_value, f"labels of {sizes[0]} and {sizes[1]} {kind} exchanged"
 
@@ -249,6 +255,34 @@ def _two_sided(differences: np.ndarray) -> np.ndarray:
     size = np.abs(differences)
     reached = (size >= size[0] - 1e-12 * size[0]).mean(0)
     return np.where(np.isnan(differences[0]), np.nan, reached)
+
+
+def least_p(difference: np.ndarray, first: Freedom, second: Freedom) -> np.ndarray:
+    """Return the probability of a difference as far from 0 if the link is in neither; NaN where it is not known.
+
+    Two recordings of the same link differ at least as much as two without it, so that no p-value can be smaller. That
+    of exchanged labels is where the recordings differ in another link of the same target: the mixtures may have
+    less of a chance link than either recording has, and then all their differences are near 0.
+
+    Parameters
+    ----------
+    difference
+        Transfer entropies less their mean under chance, second less first.
+    first, second
+        Degrees of freedom and samples (`links.freedom`) of either side.
+    """
+    from scipy.special import chdtrc, chdtri
+
+    shares = (np.arange(GRID) + 0.5) / GRID
+
+    def beyond(size: np.ndarray, one: Freedom, other: Freedom) -> Any:
+        """Return P(the corrected value of one exceeds that of the other by ``size``)."""
+        (dof, samples), (others, count) = ([part[..., None] for part in side] for side in (one, other))
+        below = (chdtri(others, shares) - others) / (2 * count)
+        return chdtrc(dof, np.maximum(2 * samples * (size[..., None] + below) + dof, 0.0)).mean(-1)
+
+    size = np.abs(difference)
+    return np.minimum(beyond(size, first, second) + beyond(size, second, first), 1.0)
 
 
 def _warn_if_too_few(p_value: np.ndarray, count: int) -> None:
