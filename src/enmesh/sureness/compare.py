@@ -1,11 +1,12 @@
 """compare: do two recordings, conditions or groups differ in their links?
 
-After Lindner, Auksztulewicz, Ghisleri et al. (2018), Comparative analysis of effective connectivity by transfer
-entropy, and the network comparison of IDTxl (Wollstadt et al. 2019, Journal of Open Source Software 4, 1081).
+After the network comparison of IDTxl (Wollstadt et al. 2019, Journal of Open Source Software 4, 1081): transfer
+entropies on the union of parents, and exchanged labels.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,16 @@ class Comparison:
         names = list(self.difference.columns)
         return comparison(names, self.difference, self.q_value, path=path, **how)
 
+    def report(self, path: str | Path) -> Path:
+        """Write a self-contained HTML page of what grew and what fell, and return its path."""
+        from enmesh.draw.report import save
+        from enmesh.draw.report.more import comparison_page
+
+        parts = (self.first, self.second, self.p_value, self.q_value)
+        first, second, p_value, q_value = (part.to_numpy(float) for part in parts)
+        names = list(self.difference.columns)
+        return save(comparison_page(names, (first, second), (p_value, q_value), self.exchanged), path)
+
     def __repr__(self) -> str:
         changed = self.links[self.links.q_value <= LEVEL]
         said = [f"{r.source}->{r.target} {r.difference:+.4g}" for r in changed.itertuples()]
@@ -144,7 +155,7 @@ def compare(
     else:
         units = [units_of(one, _common_block(together, score), {}) for one in together]
         means, p_value, exchanged = _between_recordings(units, score, parents, n_permutations, seed, how)
-    _warn_if_too_few(p_value, n_permutations)
+    _warn_if_too_few(p_value, n_permutations, [len(side) for side in sides] if subjects else [], paired)
     framed = [frame(both.names, matrix) for matrix in (means[1] - means[0], *means, p_value, q_of(p_value))]
     return Comparison(framed[0], framed[1], framed[2], framed[3], framed[4], exchanged)
 
@@ -285,10 +296,22 @@ def least_p(difference: np.ndarray, first: Freedom, second: Freedom) -> np.ndarr
     return np.minimum(beyond(size, first, second) + beyond(size, second, first), 1.0)
 
 
-def _warn_if_too_few(p_value: np.ndarray, count: int) -> None:
+def _warn_if_too_few(p_value: np.ndarray, count: int, subjects: list[int], paired: bool) -> None:
+    """Say where no difference can have a q-value up to `LEVEL`, for want of permutations or of subjects."""
     pairs = int(np.isfinite(p_value).sum())
     needed = int(np.ceil(round(pairs / LEVEL, 9))) - 1
-    if count < needed:
+    if subjects:
+        swapped = (
+            2 if paired or subjects[0] == subjects[1] else 1
+        )  # then the other way round is as far from 0
+        ways = 2 ** subjects[0] if paired else comb(sum(subjects), subjects[0])
+        if pairs * swapped > LEVEL * ways:
+            hazard(
+                f"{' and '.join(map(str, subjects))} subjects can be exchanged in {ways} ways, and no difference among "
+                f"{pairs} pairs can have a q-value below {min(1.0, pairs * swapped / ways):.2g}, however large it is: "
+                "measure more subjects"
+            )
+    if count < needed and not paired:
         hazard(
             f"{count} permutations cannot bring a single difference among {pairs} pairs to a q-value of {LEVEL:g}: the "
             f"smallest is {min(1.0, pairs / (1 + count)):.2g}; {needed} are needed"
