@@ -74,10 +74,18 @@ def test_blocks_are_longer_where_samples_depend_longer():
     assert block_length(slow, {"score": SCORE}) > 10 * block_length(fast, {"score": SCORE})
 
 
-def test_blocks_shorter_than_the_memory_are_warned_of():
+def test_blocks_hardly_longer_than_the_memory_are_warned_of():
     walk = np.cumsum(np.random.default_rng(0).normal(size=(400, 2)), axis=0)
     with pytest.warns(em.HazardWarning, match=r"depend on each other over about \d+ samples"):
         block_length(em.Series(walk), {"score": SCORE})
+
+
+def test_blocks_bear_the_shifts_of_surrogates_in_smooth_short_recordings():
+    smooth = em.simulate.coupled_flow("a>b", n=300, system="lorenz", coupling=2.0, dt=0.02, seed=0)
+    assert len(units_of(smooth, None, {})) == 4
+    with pytest.warns(em.HazardWarning, match="4 units that can be halved in 3 ways"):
+        found = em.bootstrap(smooth, n=6)
+    assert found.networks == 6
 
 
 def test_too_short_a_recording_is_refused():
@@ -99,7 +107,7 @@ def test_true_links_are_found_again(chain):
 
 
 def test_a_link_counts_where_both_halves_of_a_cut_have_it():
-    weak = em.simulate.var("a>b, b>c", n=300, coupling=0.2, seed=1)
+    weak = em.simulate.var("a>b, b>c", n=300, coupling=0.18, seed=1)
     units = units_of(weak, None, {"score": SCORE})
     count = np.zeros((3, 3))
     for cut in range(5):
@@ -110,7 +118,7 @@ def test_a_link_counts_where_both_halves_of_a_cut_have_it():
     found = em.bootstrap(weak, n=9, seed=7, score=SCORE)  # rounded up to ten networks
     assert (found.n, found.networks) == (9, 10)
     np.testing.assert_array_equal(found.frequency.fillna(0), count / 5)
-    assert 0 < count.max() < 5
+    assert ((count > 0) & (count < 5)).any()
 
 
 def test_links_that_are_not_there_are_seldom_found_twice():
@@ -377,12 +385,17 @@ def test_no_difference_is_surer_than_chance_without_a_link(first, second):
 
 
 def test_a_changed_link_does_not_make_others_of_its_target_differ():
-    """Mixtures of two systems may have less of a chance link than either: e > d differs by 0.0005 nats here."""
-    found = em.compare(
-        measured.recording(False, 1000, 6), measured.recording(True, 1000, 7), 199, score=SCORE
-    )
-    assert abs(found.difference.loc["e", "d"]) < 0.001
-    assert found.p_value.loc["e", "d"] > 0.2
+    """Mixtures of two systems may have less of a chance link than either: then all exchanges differ by nearly 0."""
+    pair = measured.recording(False, 1000, 6), measured.recording(True, 1000, 7)
+    found = em.compare(*pair, 199, score=SCORE)
+    sides = [
+        tuple(np.full((5, 5), float(part)) for part in (1, 930)) for _ in pair
+    ]  # about the windows of blocks
+    floor = least_p(found.difference.to_numpy(), *sides)
+    others = ~np.eye(5, dtype=bool)
+    p_value = found.p_value.to_numpy()
+    assert (p_value[others] >= 0.97 * floor[others]).all()
+    assert np.isclose(p_value[others], floor[others], rtol=0.03).any()  # exchanges alone would have said less
     assert found.p_value.loc["c", "d"] == pytest.approx(1 / 200)
 
 

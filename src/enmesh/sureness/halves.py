@@ -12,13 +12,14 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.errors import InputError
+from enmesh.errors import InputError, hazard
 from enmesh.inference.network import Network
 from enmesh.inference.work import fingerprint
 from enmesh.options import describe, whole
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Raised whenever the same seed draws other halves, so that stored networks are not reused.
-FORMAT = 1
+FORMAT = 2
+# Ways to halve the data under which shares are said to be coarse.
+FEW_CUTS = 20
 
 Edges = list[list[str]]
 Infer = Callable[..., Network]
@@ -97,6 +100,11 @@ def count_links(
     wanted = whole("n", n, 1)
     n = wanted + wanted % 2
     units = units_of(series, block, options)
+    ways = comb(len(units), len(units) // 2) // (1 + (len(units) + 1) % 2)
+    if ways < FEW_CUTS:
+        hazard(
+            f"the data make {len(units)} units that can be halved in {ways} ways: shares are coarse; record longer"
+        )
     run = fingerprint(json.dumps(_identity(units, seed, options), sort_keys=True, default=repr))
     kept = None if store is None else _ledger(store)
     edges: dict[int, Edges] = {}
