@@ -116,7 +116,7 @@ def count_links(
         if kept is not None:
             kept.add({"run": run, "network": missing[position]}, found)
         edges[missing[position]] = found
-    return Stability(_frequency(series.names, edges), wanted, len(edges), units.block)
+    return Stability(frequency_of(series.names, edges), wanted, len(edges), units.block)
 
 
 def half_network(infer: Infer, units: Units, seed: int, i: int, options: Mapping[str, Any]) -> Edges:
@@ -131,7 +131,8 @@ def half_network(infer: Infer, units: Units, seed: int, i: int, options: Mapping
     return [list(edge) for edge in network]
 
 
-def _frequency(names: tuple[str, ...], edges: Mapping[int, Edges]) -> "pd.DataFrame":
+def frequency_of(names: tuple[str, ...], edges: Mapping[int, Edges]) -> "pd.DataFrame":
+    """Return the share of cuts, networks 0 and 1, 2 and 3 and so on, in which both have a link."""
     import pandas as pd
 
     counts = np.zeros((len(names), len(names)))
