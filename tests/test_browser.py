@@ -7,9 +7,13 @@ import shutil
 import xml.etree.ElementTree as ET
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from enmesh.inference.network import Candidate
+from enmesh.sureness.compare import Comparison
+from enmesh.sureness.group import Group
+from enmesh.sureness.windows import Windows
 from tests import networks
 
 pytestmark = pytest.mark.browser
@@ -241,6 +245,23 @@ def test_unstable_links_are_pale_and_stability_is_a_column(show):
     plain = show(networks.three())
     assert plain.locator("#link-table th").count() == 6
     assert not plain.locator("#fade-key, #fade-label").first.is_visible()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_of_windows_groups_and_comparisons(show, size, scheme):
+    network, rng = networks.odd(), np.random.default_rng(0)
+    frames = [pd.DataFrame(rng.random((5, 5)), network.names, network.names) for _ in range(5)]
+    over_time = [rng.random((30, 5, 5)) for _ in range(3)]
+    results = {
+        "#windows": Windows(*over_time, np.arange(30), 20, network, 1.0),
+        "#subjects": Group(network, *frames[:4], 7),
+        "#difference": Comparison(*frames, "labels of 3 and 4 subjects exchanged"),
+    }
+    for section, result in results.items():
+        page = show(result, size, scheme)
+        assert page.locator(f"{section} .map rect").count() >= 25
+        assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
 
 
 def test_links_are_saved_as_csv(show, tmp_path):

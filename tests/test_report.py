@@ -13,6 +13,7 @@ from enmesh import InputError, Series
 from enmesh.draw.report import page
 from enmesh.draw.report.contents import contents, embed, histogram
 from enmesh.draw.report.methods import paragraph, references
+from enmesh.draw.report.more import comparison_page, group_section, windows_section
 from enmesh.draw.report.words import headline, notes, past, recording, standing
 from tests import networks
 
@@ -134,6 +135,24 @@ def test_stability_is_on_the_page_and_in_a_notebook():
     assert {len(row) for row in contents(plain)["links"]} == {8}
     assert "stability" not in Reader(page(plain)).words.lower()
     assert "<th>stability</th>" not in plain._repr_html_()
+
+
+def test_further_sections_escape_names_and_numbers_that_are_not_known():
+    names = [*networks.ODD_NAMES, "<img src=x onerror=alert(1)>"]
+    values = np.linspace(-1, 1, 36).reshape(6, 6)
+    np.fill_diagonal(values, np.nan)
+    times, links = [10.0, 20.0], [f"{name} → {names[0]}" for name in names]
+    texts = [
+        comparison_page(names, (values, -values), (abs(values), abs(values)), "labels exchanged"),
+        group_section(names, abs(values), values, (abs(values), abs(values)), 4),
+        windows_section(times, links, values[:2], abs(values[:2]), "samples"),
+    ]
+    for text in texts:
+        assert "<img" not in text
+        assert "<b>bold" not in text
+        assert "nan" not in Reader(text).words
+        assert not Reader(text).open
+    assert windows_section([1.0], ["a → b"], np.full((1, 1), np.nan), np.full((1, 1), np.nan), "samples")
 
 
 def test_many_surrogates_stay_small():

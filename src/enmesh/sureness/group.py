@@ -52,7 +52,10 @@ class Group:
         """Draw the shares as a matrix, links of the group's network framed."""
         from enmesh.draw.curves import stability
 
-        return stability(self.network.names, self.share, selected=self.network.adjacency, path=path, **how)
+        selected = self.network.adjacency
+        return stability(
+            self.network.names, self.share, selected=selected, of="subjects with it", path=path, **how
+        )
 
     def report(self, path: str | Path) -> Path:
         """Write the page of the group's network with a section on its subjects, and return its path."""
