@@ -7,9 +7,13 @@ import shutil
 import xml.etree.ElementTree as ET
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from enmesh.inference.network import Candidate
+from enmesh.sureness.compare import Comparison
+from enmesh.sureness.group import Group
+from enmesh.sureness.windows import Windows
 from tests import networks
 
 pytestmark = pytest.mark.browser
@@ -224,6 +228,40 @@ def test_network_is_saved_as_svg(show, scheme, tmp_path):
     words = "".join("".join(e.itertext()) for e in root.iter() if e.tag.endswith("}text"))
     for name in networks.ODD_NAMES:
         assert "".join(name.split()) in "".join(words.split())
+
+
+def test_unstable_links_are_pale_and_stability_is_a_column(show):
+    page = show(networks.three(stability={"a>b": 1.0, "b>c": 0.25, "a>c": 0.5}))
+
+    def opacity(link):
+        return page.locator(f'.edge[data-link="{link}"] .shaft').evaluate("e => getComputedStyle(e).opacity")
+
+    assert page.locator("#link-table th").all_inner_texts()[-1].startswith("Stability")
+    assert sorted(column(page, 6)) == ["0.25", "1"]
+    assert (opacity("0 1"), opacity("1 2")) == ("1", "0.4")
+    assert page.locator("#fade-key").is_visible()
+    page.locator("#fade").uncheck()
+    assert (opacity("0 1"), opacity("1 2")) == ("1", "1")
+    plain = show(networks.three())
+    assert plain.locator("#link-table th").count() == 6
+    assert not plain.locator("#fade-key, #fade-label").first.is_visible()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_of_windows_groups_and_comparisons(show, size, scheme):
+    network, rng = networks.odd(), np.random.default_rng(0)
+    frames = [pd.DataFrame(rng.random((5, 5)), network.names, network.names) for _ in range(5)]
+    over_time = [rng.random((30, 5, 5)) for _ in range(3)]
+    results = {
+        "#windows": Windows(*over_time, np.arange(30), 20, network, 1.0),
+        "#subjects": Group(network, *frames[:4], 7),
+        "#difference": Comparison(*frames, "labels of 3 and 4 subjects exchanged"),
+    }
+    for section, result in results.items():
+        page = show(result, size, scheme)
+        assert page.locator(f"{section} .map rect").count() >= 25
+        assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
 
 
 def test_links_are_saved_as_csv(show, tmp_path):

@@ -110,6 +110,20 @@ def test_untested_edges_are_drawn():
     assert set(shafts_of(ax)) == {"link-0-1", "link-1-2"}
 
 
+def test_unstable_arrows_are_pale_unless_told_otherwise():
+    network = networks.three(stability={"a>b": 1.0, "b>c": 0.25, "a>c": 0.1})
+    for kind in ("graph", "circle"):
+        ax = network.plot(kind=kind, ax=Figure().subplots())
+        assert {gid: shaft.get_alpha() for gid, shaft in shafts_of(ax).items()} == pytest.approx(
+            {"link-0-1": 1.0, "link-1-2": 0.4}
+        )
+        assert "pale: seldom found again" in ax.get_title(loc="left")
+    plain = network.plot(ax=Figure().subplots(), fade=False)
+    assert {shaft.get_alpha() for shaft in shafts_of(plain).values()} == {1.0}
+    assert "pale" not in plain.get_title(loc="left")
+    assert "pale" not in networks.three().plot(ax=Figure().subplots()).get_title(loc="left")
+
+
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_same_network_same_bytes(suffix, tmp_path):
     for name in "ab":

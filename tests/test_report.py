@@ -13,6 +13,7 @@ from enmesh import InputError, Series
 from enmesh.draw.report import page
 from enmesh.draw.report.contents import contents, embed, histogram
 from enmesh.draw.report.methods import paragraph, references
+from enmesh.draw.report.more import comparison_page, group_section, windows_section
 from enmesh.draw.report.words import headline, notes, past, recording, standing
 from tests import networks
 
@@ -113,6 +114,45 @@ def test_embedded_json_cannot_end_its_element():
 def test_same_network_same_page():
     assert page(networks.tangle()) == page(networks.tangle())
     assert page(networks.tangle()) != page(networks.tangle(seed=1))
+
+
+def test_stability_is_on_the_page_and_in_a_notebook():
+    network = networks.three(
+        stability={"a>b": 1.0, "b>c": 0.25, "a>c": 0.1}, options=networks.options(99) | {"bootstrap": 40}
+    )
+    rows = contents(network)["links"]
+    assert {(i, j): rest[-1] for i, j, *rest in rows if rest[-1] is not None} == {
+        (0, 1): 1.0,
+        (1, 2): 0.25,
+        (0, 2): 0.1,
+    }
+    assert "Stability is the share" in Reader(page(network)).words
+    assert "repeated on 40 halves" in paragraph(network)
+    assert any("Samworth" in work for work in references(network))
+    assert "<th>stability</th>" in network._repr_html_()
+    assert re.search(r">0\.25</td></tr>", network._repr_html_())
+    plain = networks.three()
+    assert {len(row) for row in contents(plain)["links"]} == {8}
+    assert "stability" not in Reader(page(plain)).words.lower()
+    assert "<th>stability</th>" not in plain._repr_html_()
+
+
+def test_further_sections_escape_names_and_numbers_that_are_not_known():
+    names = [*networks.ODD_NAMES, "<img src=x onerror=alert(1)>"]
+    values = np.linspace(-1, 1, 36).reshape(6, 6)
+    np.fill_diagonal(values, np.nan)
+    times, links = [10.0, 20.0], [f"{name} → {names[0]}" for name in names]
+    texts = [
+        comparison_page(names, (values, -values), (abs(values), abs(values)), "labels exchanged"),
+        group_section(names, abs(values), values, (abs(values), abs(values)), 4),
+        windows_section(times, links, values[:2], abs(values[:2]), "samples"),
+    ]
+    for text in texts:
+        assert "<img" not in text
+        assert "<b>bold" not in text
+        assert "nan" not in Reader(text).words
+        assert not Reader(text).open
+    assert windows_section([1.0], ["a → b"], np.full((1, 1), np.nan), np.full((1, 1), np.nan), "samples")
 
 
 def test_many_surrogates_stay_small():

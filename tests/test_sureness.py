@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from benchmarks import sureness as measured
 
 import enmesh as em
 from enmesh.cli import main
+from enmesh.sureness.compare import least_p
 from enmesh.sureness.group import signed
 from enmesh.sureness.units import block_length, decorrelation_time, pooled, units_of
+from tests.test_report import Reader
 
 pytestmark = pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
 SCORE = em.TEA(embedding=em.Embedding())
@@ -19,6 +22,14 @@ SCORE = em.TEA(embedding=em.Embedding())
 @pytest.fixture(scope="module")
 def chain():
     return em.simulate.var("a>b, b>c", n=600, seed=0)
+
+
+def whole_page(path):
+    """Read a page; it closes its tags and loads nothing."""
+    read = Reader(path.read_text())
+    assert not read.open
+    assert read.loads == ["data:,"]
+    return read
 
 
 def uncoupled(n, seed, nodes=4):
@@ -63,10 +74,18 @@ def test_blocks_are_longer_where_samples_depend_longer():
     assert block_length(slow, {"score": SCORE}) > 10 * block_length(fast, {"score": SCORE})
 
 
-def test_blocks_shorter_than_the_memory_are_warned_of():
+def test_blocks_hardly_longer_than_the_memory_are_warned_of():
     walk = np.cumsum(np.random.default_rng(0).normal(size=(400, 2)), axis=0)
     with pytest.warns(em.HazardWarning, match=r"depend on each other over about \d+ samples"):
         block_length(em.Series(walk), {"score": SCORE})
+
+
+def test_blocks_bear_the_shifts_of_surrogates_in_smooth_short_recordings():
+    smooth = em.simulate.coupled_flow("a>b", n=300, system="lorenz", coupling=2.0, dt=0.02, seed=0)
+    assert len(units_of(smooth, None, {})) == 4
+    with pytest.warns(em.HazardWarning, match="4 units that can be halved in 3 ways"):
+        found = em.bootstrap(smooth, n=6)
+    assert found.networks == 6
 
 
 def test_too_short_a_recording_is_refused():
@@ -87,15 +106,31 @@ def test_true_links_are_found_again(chain):
     assert stability.networks == stability.n == 20
 
 
-def test_links_that_are_not_there_are_found_as_often_as_the_level_says():
+def test_a_link_counts_where_both_halves_of_a_cut_have_it():
+    weak = em.simulate.var("a>b, b>c", n=300, coupling=0.18, seed=1)
+    units = units_of(weak, None, {"score": SCORE})
+    count = np.zeros((3, 3))
+    for cut in range(5):
+        order = np.random.default_rng([7, cut]).permutation(len(units)).tolist()
+        halves = order[: len(units) // 2], order[len(units) // 2 :]
+        networks = [em.infer(units.take(half), score=SCORE).adjacency for half in halves]
+        count += networks[0] & networks[1]
+    found = em.bootstrap(weak, n=9, seed=7, score=SCORE)  # rounded up to ten networks
+    assert (found.n, found.networks) == (9, 10)
+    np.testing.assert_array_equal(found.frequency.fillna(0), count / 5)
+    assert ((count > 0) & (count < 5)).any()
+
+
+def test_links_that_are_not_there_are_seldom_found_twice():
     shares = [em.bootstrap(uncoupled(400, s), n=20, seed=s, score=SCORE).frequency for s in range(8)]
-    assert np.nanmean(shares) < 0.025  # the level is .01; halves of one recording are not independent
+    assert np.nanmean(shares) < 0.003  # the level is .01 in one half, .0001 in two
+    assert np.nanmax(shares) <= 0.1
 
 
 def test_neighbours_bear_halves():
     score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), n_surrogates=99)
     shares = [em.bootstrap(uncoupled(200, s, 2), n=6, seed=s, score=score).frequency for s in range(8)]
-    assert np.nanmean(shares) < 0.06  # repeated samples would make every link significant
+    assert np.nanmean(shares) < 0.03  # repeated samples would make every link significant
 
 
 def test_results_do_not_depend_on_workers(chain):
@@ -232,6 +267,14 @@ def test_a_link_that_switches_on_is_on_in_the_right_windows_only(tmp_path):
     assert found.on[:, 0, 1].all()
     found.plot(tmp_path / "windows.png")
     assert (tmp_path / "windows.png").stat().st_size > 5000
+    text = found.report(tmp_path / "windows.html").read_text()
+    assert {"network", "windows"} <= whole_page(tmp_path / "windows.html").ids
+    assert text.count('class="sign"') == found.on.sum()
+    assert "<td>15 of 15</td>" in text
+    many = replace(found, **{part: np.repeat(getattr(found, part), 50, 0) for part in ("te", "q_value")})
+    long = replace(many, starts=np.arange(750)).report(tmp_path / "long.html").read_text()
+    assert "Every 4th window is drawn" in long
+    assert long.count("window around") == 188 * 6
 
 
 def test_trials_are_pooled_in_each_window():
@@ -266,8 +309,10 @@ def test_a_group_finds_what_its_members_do_not(tmp_path):
     assert np.mean(true) < 0.6
     assert max(found.q_value.loc[edge] for edge in found.network) < 0.05
     found.plot(tmp_path / "share.png")
-    found.network.report(tmp_path / "group.html")
-    assert (tmp_path / "group.html").stat().st_size > 5000
+    read = whole_page(found.report(tmp_path / "group.html"))
+    assert {"network", "subjects"} <= read.ids
+    assert "that of 20 subjects taken together" in read.words
+    assert read.words.count("of subjects, q") == 20
 
 
 def test_nodes_are_matched_by_name_and_levels_do_not_matter():
@@ -316,6 +361,42 @@ def test_a_halved_coupling_is_found_with_its_sign(tmp_path):
     np.testing.assert_allclose(back.difference, -found.difference, atol=1e-12)
     found.plot(tmp_path / "difference.png")
     assert (tmp_path / "difference.png").stat().st_size > 5000
+    read = whole_page(found.report(tmp_path / "difference.html"))
+    assert "1 of 20 pairs differs." in read.words
+    assert "Fell: c → d." in read.words
+    assert "▼" in read.words
+    assert "▲" not in read.words
+    assert "script" not in read.tags
+    assert "Grew: c → d." in whole_page(back.report(tmp_path / "back.html")).words
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [((1, 900), (1, 900)), ((1, 500), (1, 1500)), ((3, 400), (2, 900))]
+)
+def test_no_difference_is_surer_than_chance_without_a_link(first, second):
+    """2 N T is chi-square where there is no link; the difference of two is drawn here, not integrated."""
+    rng = np.random.default_rng(0)
+    drawn = [(rng.chisquare(d, 200_000) - d) / (2 * n) for d, n in (first, second)]
+    sizes = np.array([0.0, 0.0005, 0.002, 0.005])
+    sides = [tuple(np.full(4, float(part)) for part in side) for side in (first, second)]
+    expected = [(np.abs(drawn[1] - drawn[0]) >= size).mean() for size in sizes]
+    np.testing.assert_allclose(least_p(sizes, *sides), expected, atol=0.004)
+    np.testing.assert_allclose(least_p(-sizes, *sides), expected, atol=0.004)
+
+
+def test_a_changed_link_does_not_make_others_of_its_target_differ():
+    """Mixtures of two systems may have less of a chance link than either: then all exchanges differ by nearly 0."""
+    pair = measured.recording(False, 1000, 6), measured.recording(True, 1000, 7)
+    found = em.compare(*pair, 199, score=SCORE)
+    sides = [
+        tuple(np.full((5, 5), float(part)) for part in (1, 930)) for _ in pair
+    ]  # about the windows of blocks
+    floor = least_p(found.difference.to_numpy(), *sides)
+    others = ~np.eye(5, dtype=bool)
+    p_value = found.p_value.to_numpy()
+    assert (p_value[others] >= 0.97 * floor[others]).all()
+    assert np.isclose(p_value[others], floor[others], rtol=0.03).any()  # exchanges alone would have said less
+    assert found.p_value.loc["c", "d"] == pytest.approx(1 / 200)
 
 
 def test_labels_of_trials_are_exchanged_where_there_are_many():
@@ -383,10 +464,70 @@ def test_the_command_compares(two_files, tmp_path, capsys):
     assert out.startswith("1 of 20 pairs differ (q up to 0.05; labels of ")
     assert out.splitlines()[2].split()[:2] == ["c", "d"]
     names = {file.name for file in (tmp_path / "difference").iterdir()}
-    assert names == {"difference.json", "difference.csv", "difference.png", "difference.svg"}
+    assert names == {f"difference.{kind}" for kind in ("json", "csv", "png", "svg", "html")}
     assert main([*two_files, "--json"]) == 0  # into its own folder again
     data = json.loads(capsys.readouterr().out)
     assert data["links"][0]["target"] == "d"
+
+
+@pytest.fixture
+def subject_files(tmp_path, monkeypatch):
+    """Two groups of six subjects; the link a > b is stronger in the second."""
+    monkeypatch.chdir(tmp_path)
+    for group, coupling in (("rest", 0.1), ("task", 0.5)):
+        for s in range(6):
+            one = em.simulate.var("a>b", n=200, coupling=coupling, seed=10 * s + (group == "task"))
+            one.to_dataframe().to_csv(f"{group}{s}.csv", index=False)
+    return [f"rest{s}.csv" for s in range(6)], [f"task{s}.csv" for s in range(6)]
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_command_compares_groups(subject_files, paired, capsys):
+    rest, task = subject_files
+    options = ["--estimator", "gaussian", "--dim", "1", "--json", *["--paired"] * paired]
+    assert main(["compare", *rest, "vs", *task, *options]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["first"], data["second"]) == (rest, task)
+    assert data["exchanged"] == (
+        "signs of 6 pairs exchanged" if paired else "labels of 6 and 6 subjects exchanged"
+    )
+    best = data["links"][0]
+    assert (best["source"], best["target"]) == ("a", "b")
+    assert best["difference"] > 0.05
+    if paired:
+        assert best["p_value"] == pytest.approx(2 / 2**6)
+    sides = [[em.read(file) for file in side] for side in subject_files]
+    same = em.compare(*sides, paired=paired, score=SCORE)
+    assert best["p_value"] == pytest.approx(same.p_value.loc["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["r0.csv"], "1 files: which are to be compared with which"),
+        (["r0.csv", "r1.csv", "r2.csv"], "3 files: which are to be compared with which"),
+        (["r0.csv", "vs", "r1.csv", "r2.csv"], "1 and 2 recordings; give one on each side, or at least 2"),
+        (["vs", "r1.csv", "r2.csv"], "0 and 2 recordings"),
+        (["a.csv", "vs", "b.csv", "vs", "c.csv"], "vs more than once"),
+        (["a.csv", "vs", "b.csv", "--paired"], "two recordings have no pairs"),
+        (["a.csv", "b.csv", "vs", "c.csv", "a.csv"], "a.csv is given more than once"),
+        (["a.csv", "b.csv", "vs", "c.csv", "d.csv", "e.csv", "--paired"], "2 and 3 recordings make no pairs"),
+    ],
+)
+def test_the_command_says_which_sides_it_cannot_tell(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for word in {word for word in words if word.endswith(".csv")}:
+        em.simulate.var("a>b", n=60, seed=0).to_dataframe().to_csv(word, index=False)
+    assert main(["compare", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_too_few_subjects_are_warned_of():
+    sides = [[em.simulate.var("a>b", n=100, seed=10 * k + s) for s in range(3)] for k in range(2)]
+    with pytest.warns(em.HazardWarning, match="3 and 3 subjects can be exchanged in 20 ways.* below 0.2"):
+        em.compare(*sides, 99, score=SCORE)
+    with pytest.warns(em.HazardWarning, match="3 and 3 subjects can be exchanged in 8 ways.* below 0.5"):
+        em.compare(*sides, 99, score=SCORE, paired=True)
 
 
 def test_the_command_overwrites_nothing_of_others(two_files, tmp_path, capsys):
@@ -403,9 +544,11 @@ def test_the_command_overwrites_nothing_of_others(two_files, tmp_path, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", measured.STABLE)
 def test_stability_over_seeds(name):
-    true, absent = zip(*(measured.frequencies(name, seed, 20) for seed in range(5)))
-    assert np.nanmin(np.mean(true, axis=0)) > 0.9
-    assert np.nanmax(np.mean(absent, axis=0)) < 0.1
+    for seed in range(5):
+        networks = [measured.links_of_half(name, seed, i) for i in range(20)]
+        true, absent = measured.shares(name, seed, networks)
+        assert true.min() > 0.9
+        assert absent.max() <= 0.1  # one cut of ten
 
 
 @pytest.mark.slow

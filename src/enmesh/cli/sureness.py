@@ -1,4 +1,4 @@
-"""enmesh compare: what grew and what fell between two recordings."""
+"""enmesh compare: what grew and what fell between two recordings or two groups of subjects."""
 
 import json as js
 import sys
@@ -9,6 +9,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
+from enmesh.data.table import listed
 from enmesh.errors import InputError
 from enmesh.inference.defaults import Choices
 from enmesh.inference.network import LEVEL
@@ -16,11 +17,20 @@ from enmesh.inference.network import LEVEL
 if TYPE_CHECKING:
     from enmesh.sureness.compare import Comparison
 
-FILES = ("difference.json", "difference.csv", "difference.png", "difference.svg")
+FILES = ("difference.json", "difference.csv", "difference.png", "difference.svg", "difference.html")
 FORMAT = "enmesh difference 1"
+BETWEEN = "vs"  # the word that stands between two groups
 
-Before = Annotated[Path, typer.Argument(metavar="FIRST", help=f"Recording: {a.FORMATS}.")]
-After = Annotated[Path, typer.Argument(metavar="SECOND", help="Recording of the same nodes.")]
+Sides = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FIRST... [vs] SECOND...",
+        help=f"Two recordings ({a.FORMATS}), or two groups with vs between them: each file is a subject.",
+    ),
+]
+Paired = Annotated[
+    bool, typer.Option("--paired", help="Both groups are the same subjects in the same order.")
+]
 Permutations = Annotated[
     int, typer.Option("--permutations", metavar="N", help="Exchanges of labels; 999.", show_default=False)
 ]
@@ -32,8 +42,8 @@ Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Workers, -1 for 
 @a.takes(a.estimator, a.embedding, a.max_lag, a.score, a.data, a.preparing)
 def compare(
     ctx: typer.Context,
-    first: Before,
-    second: After,
+    data: Sides,
+    paired: Paired = False,
     out: Out = Path("difference"),
     permutations: Permutations = 999,
     jobs: Jobs = 1,
@@ -41,44 +51,87 @@ def compare(
     json: a.Json = False,
     quiet: a.Quiet = False,
 ) -> None:
-    """Compare the links of two recordings: what grew, what fell, and is it chance?
+    """Compare the links of two recordings or groups: what grew, what fell, and is it chance?
 
     Every pair of nodes is measured in both, given the parents found in either;
     labels of trials, or of contiguous blocks, are exchanged to see what chance
-    gives. The folder gets difference.csv, .json, .png and .svg.
+    gives. With several files on each side these are subjects, whose labels are
+    exchanged, or with --paired the sides within each subject.
+    The folder gets difference.csv, .json, .png, .svg and .html, a page to share.
 
     \b
     Examples
       enmesh compare before.csv after.csv
       enmesh compare before.csv after.csv --out difference/ --permutations 4999
       enmesh compare rest.csv task.csv --estimator gaussian --dim 2 --jobs 2
+      enmesh compare patients/*.csv vs controls/*.csv --jobs 2
+      enmesh compare rest/*.csv vs task/*.csv --paired
     """
     from enmesh.inference.results import refuse_foreign
     from enmesh.sureness.compare import compare as compared
 
-    words, choices = a.words(ctx), Choices()
-    refuse_foreign(out, FILES, (first, second), force or _is_ours(out))
-    series = [build.series({**words, "data": path}) for path in (first, second)]
+    words, sides = a.words(ctx), _sides(data, paired)
+    refuse_foreign(out, FILES, sides[0] + sides[1], force or _is_ours(out))
+    series = [[build.series({**words, "data": path}) for path in side] for side in sides]
+    one_each = len(series[0]) == len(series[1]) == 1
+    first, second = (side[0] if one_each else side for side in series)
     found = compared(
-        series[0],
-        series[1],
+        first,
+        second,
         permutations,
         words["seed"],
+        paired=paired,
         n_jobs=jobs,
         progress=not (quiet or json) and sys.stderr.isatty(),
-        score=build.score(words, series[0], choices),
+        score=build.score(words, series[0][0], Choices()),
         max_lag=words["max_lag"],
     )
-    data = _plain(found)
-    files = _write(found, data, out)
+    made = _plain(found, sides)
+    files = _write(found, made, out)
     if json:
-        show.as_json({**data, "files": [str(file) for file in files]})
+        show.as_json({**made, "files": [str(file) for file in files]})
     elif not quiet:
         _show(found, files)
 
 
-def _plain(found: "Comparison") -> dict[str, Any]:
-    return {"format": FORMAT, "exchanged": found.exchanged, "links": found.links.to_dict("records")}
+def _sides(files: list[Path], paired: bool) -> tuple[list[Path], list[Path]]:
+    """Return the files on both sides of the word vs; two files need no word between them."""
+    words = [str(file) for file in files]
+    if BETWEEN not in words and len(files) == 2:
+        sides = files[:1], files[1:]
+    elif words.count(BETWEEN) == 1:
+        at = words.index(BETWEEN)
+        sides = files[:at], files[at + 1 :]
+    else:
+        told = f"{len(files)} files" if BETWEEN not in words else "vs more than once"
+        raise InputError(
+            f"{told}: which are to be compared with which? Give two recordings, or two groups as in a1.csv a2.csv vs "
+            "b1.csv b2.csv"
+        )
+    sizes = [len(side) for side in sides]
+    if sizes != [1, 1] and min(sizes) < 2:
+        raise InputError(
+            f"{sizes[0]} and {sizes[1]} recordings; give one on each side, or at least 2 subjects on each side of vs"
+        )
+    if paired and sizes == [1, 1]:
+        raise InputError("--paired is for groups of subjects; two recordings have no pairs")
+    twice = {file for file in files if words.count(str(file)) > 1}
+    if twice:
+        raise InputError(
+            f"{listed(sorted(map(str, twice)))} is given more than once; give each recording once"
+        )
+    return sides
+
+
+def _plain(found: "Comparison", sides: tuple[list[Path], list[Path]]) -> dict[str, Any]:
+    first, second = ([str(file) for file in side] for side in sides)
+    return {
+        "format": FORMAT,
+        "first": first,
+        "second": second,
+        "exchanged": found.exchanged,
+        "links": found.links.to_dict("records"),
+    }
 
 
 def _show(found: "Comparison", files: list[Path]) -> None:
@@ -105,6 +158,7 @@ def _write(found: "Comparison", data: dict[str, Any], out: Path) -> list[Path]:
         "difference.csv": lambda file: links.to_csv(file, index=False),
         "difference.png": found.plot,
         "difference.svg": found.plot,
+        "difference.html": found.report,
     }
     return [write_whole(folder / name, writers[name]) for name in FILES]
 

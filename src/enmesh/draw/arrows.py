@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
 THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
 KEY_SIZE = 7  # points of the key under the drawing
+PALEST = 0.2  # opacity of an arrow that was never found again
 MOST_RUNS = 4  # of lags written on an arrow
 INCH = 0.26  # of a new figure, per unit
 LEAST = (13.0, 4.0)  # units shown across and up, so that two or three nodes are not drawn huge
@@ -30,6 +31,14 @@ def links_of(network: Network) -> "dict[Edge, Candidate | None]":
     tested = {(c.source, c.target): c for c in network.candidates}
     edges = np.argwhere(network.adjacency).tolist()
     return {(i, j): tested.get((network.names[i], network.names[j])) for i, j in edges}
+
+
+def shares_of(network: Network) -> dict[Edge, float]:
+    """Return ``{(i, j): stability}`` for all pairs whose stability is known."""
+    names = network.names
+    pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if network.stability and i != j]
+    shares = {(i, j): network.stability.get(f"{names[i]}>{names[j]}", math.nan) for i, j in pairs}
+    return {pair: share for pair, share in shares.items() if math.isfinite(share)}
 
 
 def lags_of(link: Candidate | None) -> tuple[int, ...]:
@@ -77,9 +86,17 @@ def size_of(drawing: Layout, names: Sequence[str] = ()) -> tuple[float, float]:
 
 
 def show(
-    ax: "Axes", drawing: Layout, links: "Mapping[Edge, Candidate | None]", names: tuple[str, ...], ink: Ink
+    ax: "Axes",
+    drawing: Layout,
+    links: "Mapping[Edge, Candidate | None]",
+    names: tuple[str, ...],
+    ink: Ink,
+    shares: Mapping[Edge, float],
 ) -> None:
-    """Draw a whole network: boxes, arrows, lags, and the key of names that were shortened."""
+    """Draw a whole network: boxes, arrows, lags, and the key of names that were shortened.
+
+    An arrow whose share of networks that have it is known (``shares``) is the paler the smaller it is.
+    """
     left, right, bottom, top = drawing.extent
     aside, above = (max(0.6, (least - side) / 2) for least, side in zip(LEAST, (right - left, top - bottom)))
     ax.set(xlim=(left - aside, right + aside), ylim=(bottom - above, top + above))
@@ -91,7 +108,9 @@ def show(
     strongest, thick = strongest_of(links), thickest(len(links), bool(drawing.turns.any()))
     for edge, link in sorted(links.items()):
         gid = f"link-{edge[0]}-{edge[1]}"
-        arrow(ax, drawing.paths[edge], link, ink, points, strongest=strongest, thick=thick, gid=gid)
+        alpha = PALEST + (1 - PALEST) * shares.get(edge, 1.0)
+        path = drawing.paths[edge]
+        arrow(ax, path, link, ink, points, strongest=strongest, thick=thick, gid=gid, alpha=alpha)
     boxes(ax, drawing, ink)
     texts = lag_tags(links)
     for edge, (x, y) in drawing.tags.items():

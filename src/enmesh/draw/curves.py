@@ -98,13 +98,15 @@ def stability(
     frequency: ArrayLike,
     *,
     selected: ArrayLike | None = None,
+    of: str = "cuts whose two halves have it",
     path: str | Path | None = None,
     ax: "Axes | None" = None,
     theme: str = "auto",
 ) -> "Axes":
-    """Draw how often each link was found in resampled data, row drives column; ``selected`` links are framed.
+    """Draw in how many cuts, or subjects, each link was found, row drives column; ``selected`` links are framed.
 
-    ``frequency`` is ``(M, M)`` with shares from 0 to 1, ``selected`` ``(M, M)`` of truth values.
+    ``frequency`` is ``(M, M)`` with shares from 0 to 1, ``selected`` ``(M, M)`` of truth values; ``of`` says of what
+    they are shares.
     """
     shares = _square("frequency", frequency, names)
     framed = np.zeros(shares.shape, bool) if selected is None else _square("selected", selected, names) > 0
@@ -119,7 +121,7 @@ def stability(
         _frames(ax, framed, ink)
         name_ticks(ax, names, names)
         ax.set(xlabel="target", ylabel="source")
-        colour_bar(ax, image, "share of resampled networks", ink)
+        colour_bar(ax, image, f"share of {of}", ink)
         framing = "; framed: in the network" if framed.any() else ""
         percent = ", in percent" if len(names) <= WRITTEN else ""
         caption(ax, f"how often row drives column is found{percent}{framing}", ink)

@@ -2,7 +2,8 @@
 
 Each is a function of an `enmesh.Network` and, if wanted, of Matplotlib axes to draw into; it returns the axes.
 `draw` picks one by name and saves it. An arrow's width is its transfer entropy, its colour the q-value; an arrow
-with a q-value above 0.05 is dashed, so that colour is never the only sign.
+with a q-value above 0.05 is dashed, so that colour is never the only sign. Where a bootstrap was made, arrows of graph
+and circle that were seldom found again are pale.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.draw.arrows import common_lags, lag_tags, links_of, show, size_of, strongest_of
+from enmesh.draw.arrows import common_lags, lag_tags, links_of, shares_of, show, size_of, strongest_of
 from enmesh.draw.circle import blocks
 from enmesh.draw.ink import (
     LEVEL,
@@ -222,11 +223,13 @@ def _scale(drawing: Layout) -> float:
 
 
 def _graph(network: Network, drawing: Layout, ax: "Axes", ink: Ink) -> None:
-    links = links_of(network)
-    show(ax, drawing, links, network.names, ink)
+    links, shares = links_of(network), shares_of(network)
+    show(ax, drawing, links, network.names, ink, shares)
     same = common_lags(links)
-    said = f"lags of every link: {same} samples" if same else ""
-    _graph_key(ax, links, ink, "on the arrows: lag in samples" if lag_tags(links) else said)
+    lags = f"lags of every link: {same} samples" if same else ""
+    lags = "on the arrows: lag in samples" if lag_tags(links) else lags
+    pale = "pale: seldom found again in halves of the data" if shares else ""
+    _graph_key(ax, links, ink, "; ".join(filter(None, (pale, lags))))
 
 
 def _graph_key(ax: "Axes", links: "dict[tuple[int, int], Candidate | None]", ink: Ink, more: str) -> None:

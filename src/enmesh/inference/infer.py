@@ -124,8 +124,8 @@ def infer(
     seed
         Seed of the default score's surrogates and of searches that draw at random.
     bootstrap
-        Repeat the inference on so many random halves of the data; ``edges["stability"]`` is the share of them that
-        have the edge (see `bootstrap`).
+        Repeat the inference on so many random halves of the data; ``edges["stability"]`` is the share of cuts
+        into two of them in which both have the edge (see `bootstrap`).
 
     Returns
     -------

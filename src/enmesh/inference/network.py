@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -82,7 +82,7 @@ class Network:
     together
         Pairs that were tested for dependence within one sample: two names, value, p-value, q-value.
     stability
-        ``{"a>b": share}`` of bootstrap networks that have an edge, where a bootstrap was made.
+        ``{"a>b": share}`` of cuts into halves in which both have an edge, where a bootstrap was made.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class Network:
         """DataFrame with a row per edge, strongest first.
 
         Columns: source, target, te, p_value, q_value, lag (the strongest), lags (all), significant (q at most 0.05),
-        and stability (share of bootstrap networks with the edge; NaN without a bootstrap).
+        and stability (share of cuts into halves in which both have the edge; NaN without a bootstrap).
         """
         import pandas as pd
 
@@ -242,17 +242,25 @@ class Network:
         return network
 
     def plot(
-        self, path: str | Path | None = None, *, kind: str = "graph", ax: Any = None, theme: str = "auto"
+        self,
+        path: str | Path | None = None,
+        *,
+        kind: str = "graph",
+        ax: Any = None,
+        theme: str = "auto",
+        fade: bool = True,
     ) -> Any:
         """Draw the network, save the picture to ``path`` if one is given, and return the axes.
 
         ``kind`` is ``"graph"``, ``"matrix"`` (ordered by blocks), ``"timegraph"`` (nodes and lags), ``"circle"``,
         ``"embedding"`` or ``"nulls"``; ``theme`` is ``"light"``, ``"dark"``, ``"grey"`` or ``"auto"``; see
-        `draw.plot.draw`.
+        `draw.plot.draw`. Where `stability` is known, arrows of ``"graph"`` and ``"circle"`` are the paler the less
+        stable they are, unless ``fade`` is False.
         """
         from enmesh.draw import plot
 
-        return plot.draw(self, path, kind=kind, ax=ax, theme=theme)
+        shown = self if fade else replace(self, stability={})
+        return plot.draw(shown, path, kind=kind, ax=ax, theme=theme)
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained HTML page and return its path."""

@@ -1,4 +1,4 @@
-"""bootstrap: would each link be found again? The whole inference is repeated on halves of the data."""
+"""bootstrap: would each link be found again? The whole inference is repeated on both halves of the data, many times."""
 
 import os
 from typing import Any
@@ -18,21 +18,21 @@ def bootstrap(
     block: int | None = None,
     **options: Any,
 ) -> Stability:
-    """Count how often each link is found when the inference is repeated on random halves of the data.
+    """Cut the data into two random halves, infer a network from each, and count how often both have a link.
 
     Samples are not drawn with replacement, which nearest neighbours do not bear. The recording is cut into contiguous
-    blocks (`units.block_length` says how long), or into its trials where there are at least ten; each network is
+    blocks (`units.block_length` says how long), or into its trials where there are at least ten; one network is
     inferred from one half of them, and the next one from the other half (complementary pairs, Shah and Samworth
-    2013). Estimates from halves scatter around that of all data as much as those of new recordings of the same
-    length would. What is found in a half has half the samples to show itself: a share is rather too low than
-    too high.
+    2013). Links that both have are counted: the halves share no sample, so the second finds the link again. A
+    link that chance made in the recording is seldom in both, as `halves` explains. Each half has half the samples to
+    show a link: a share is rather too low than too high.
 
     Parameters
     ----------
     series
         The data: a `Series`, or anything `Series` takes.
     n
-        Number of networks.
+        Number of networks, two for each cut; an odd number is rounded up.
     seed
         Seed of the halves, and of `infer`.
     n_jobs

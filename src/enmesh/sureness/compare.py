@@ -1,11 +1,12 @@
 """compare: do two recordings, conditions or groups differ in their links?
 
-After Lindner, Auksztulewicz, Ghisleri et al. (2018), Comparative analysis of effective connectivity by transfer
-entropy, and the network comparison of IDTxl (Wollstadt et al. 2019, Journal of Open Source Software 4, 1081).
+After the network comparison of IDTxl (Wollstadt et al. 2019, Journal of Open Source Software 4, 1081): transfer
+entropies on the union of parents, and exchanged labels.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from enmesh.inference.network import LEVEL
 from enmesh.options import whole
 from enmesh.scores.base import Parents, Score
 from enmesh.sureness.group import signed
-from enmesh.sureness.links import frame, parents_in, q_of, score_of, values, without_choices
+from enmesh.sureness.links import frame, freedom, parents_in, q_of, score_of, values, without_choices
 from enmesh.sureness.many import in_order
 from enmesh.sureness.units import MANY_TRIALS, Units, block_length, pooled, standardised, units_of
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 # Exchanges of labels in one task for a worker.
 TOGETHER = 20
+# Values at which the distribution of what chance gives is computed.
+GRID = 2000
+
+Freedom = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,16 @@ class Comparison:
 
         names = list(self.difference.columns)
         return comparison(names, self.difference, self.q_value, path=path, **how)
+
+    def report(self, path: str | Path) -> Path:
+        """Write a self-contained HTML page of what grew and what fell, and return its path."""
+        from enmesh.draw.report import save
+        from enmesh.draw.report.more import comparison_page
+
+        parts = (self.first, self.second, self.p_value, self.q_value)
+        first, second, p_value, q_value = (part.to_numpy(float) for part in parts)
+        names = list(self.difference.columns)
+        return save(comparison_page(names, (first, second), (p_value, q_value), self.exchanged), path)
 
     def __repr__(self) -> str:
         changed = self.links[self.links.q_value <= LEVEL]
@@ -140,7 +155,7 @@ def compare(
     else:
         units = [units_of(one, _common_block(together, score), {}) for one in together]
         means, p_value, exchanged = _between_recordings(units, score, parents, n_permutations, seed, how)
-    _warn_if_too_few(p_value, n_permutations)
+    _warn_if_too_few(p_value, n_permutations, [len(side) for side in sides] if subjects else [], paired)
     framed = [frame(both.names, matrix) for matrix in (means[1] - means[0], *means, p_value, q_of(p_value))]
     return Comparison(framed[0], framed[1], framed[2], framed[3], framed[4], exchanged)
 
@@ -227,7 +242,9 @@ def _between_recordings(
         for start in range(0, count + 1, TOGETHER)
     ]
     found = np.concatenate(in_order(_exchanged, tasks, what="exchanges", **how))
-    p_value = _two_sided(found[:, 1] - found[:, 0])
+    differences = found[:, 1] - found[:, 0]
+    true = [freedom(one.take(range(len(one)), joined=False), score, parents) for one in units]
+    p_value = np.fmax(_two_sided(differences), least_p(differences[0], true[0], true[1]))
     kind = "trials" if units[0].block is None else "blocks"
     return [found[0, 0], found[0, 1]], p_value, f"labels of {sizes[0]} and {sizes[1]} {kind} exchanged"
 
@@ -251,10 +268,50 @@ def _two_sided(differences: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(differences[0]), np.nan, reached)
 
 
-def _warn_if_too_few(p_value: np.ndarray, count: int) -> None:
+def least_p(difference: np.ndarray, first: Freedom, second: Freedom) -> np.ndarray:
+    """Return the probability of a difference as far from 0 if the link is in neither; NaN where it is not known.
+
+    Two recordings of the same link differ at least as much as two without it, so that no p-value can be smaller. That
+    of exchanged labels is where the recordings differ in another link of the same target: the mixtures may have
+    less of a chance link than either recording has, and then all their differences are near 0.
+
+    Parameters
+    ----------
+    difference
+        Transfer entropies less their mean under chance, second less first.
+    first, second
+        Degrees of freedom and samples (`links.freedom`) of either side.
+    """
+    from scipy.special import chdtrc, chdtri
+
+    shares = (np.arange(GRID) + 0.5) / GRID
+
+    def beyond(size: np.ndarray, one: Freedom, other: Freedom) -> Any:
+        """Return P(the corrected value of one exceeds that of the other by ``size``)."""
+        (dof, samples), (others, count) = ([part[..., None] for part in side] for side in (one, other))
+        below = (chdtri(others, shares) - others) / (2 * count)
+        return chdtrc(dof, np.maximum(2 * samples * (size[..., None] + below) + dof, 0.0)).mean(-1)
+
+    size = np.abs(difference)
+    return np.minimum(beyond(size, first, second) + beyond(size, second, first), 1.0)
+
+
+def _warn_if_too_few(p_value: np.ndarray, count: int, subjects: list[int], paired: bool) -> None:
+    """Say where no difference can have a q-value up to `LEVEL`, for want of permutations or of subjects."""
     pairs = int(np.isfinite(p_value).sum())
     needed = int(np.ceil(round(pairs / LEVEL, 9))) - 1
-    if count < needed:
+    if subjects:
+        swapped = (
+            2 if paired or subjects[0] == subjects[1] else 1
+        )  # then the other way round is as far from 0
+        ways = 2 ** subjects[0] if paired else comb(sum(subjects), subjects[0])
+        if pairs * swapped > LEVEL * ways:
+            hazard(
+                f"{' and '.join(map(str, subjects))} subjects can be exchanged in {ways} ways, and no difference among "
+                f"{pairs} pairs can have a q-value below {min(1.0, pairs * swapped / ways):.2g}, however large it is: "
+                "measure more subjects"
+            )
+    if count < needed and not paired:
         hazard(
             f"{count} permutations cannot bring a single difference among {pairs} pairs to a q-value of {LEVEL:g}: the "
             f"smallest is {min(1.0, pairs / (1 + count)):.2g}; {needed} are needed"

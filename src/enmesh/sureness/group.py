@@ -37,6 +37,8 @@ class Group:
         the group's network.
     p_value, q_value
         DataFrames of the test across subjects: is the mean above 0 in the population that they stand for?
+    subjects
+        How many there are.
     """
 
     network: Network
@@ -44,15 +46,29 @@ class Group:
     te: "pd.DataFrame"
     p_value: "pd.DataFrame"
     q_value: "pd.DataFrame"
+    subjects: int
 
     def plot(self, path: str | Path | None = None, **how: Any) -> Any:
         """Draw the shares as a matrix, links of the group's network framed."""
         from enmesh.draw.curves import stability
 
-        return stability(self.network.names, self.share, selected=self.network.adjacency, path=path, **how)
+        selected = self.network.adjacency
+        return stability(
+            self.network.names, self.share, selected=selected, of="subjects with it", path=path, **how
+        )
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page of the group's network with a section on its subjects, and return its path."""
+        from enmesh.draw.report import page, save
+        from enmesh.draw.report.more import group_section
+
+        parts = (self.share, self.te, self.p_value, self.q_value)
+        share, te, p_value, q_value = (part.to_numpy(float) for part in parts)
+        section = group_section(self.network.names, share, te, (p_value, q_value), self.subjects)
+        return save(page(self.network, section), path)
 
     def __repr__(self) -> str:
-        return f"Group({self.network!r})"
+        return f"Group({self.network!r}, {self.subjects} subjects)"
 
 
 def group(
@@ -112,7 +128,8 @@ def group(
     share = np.mean([links for _, links in found], axis=0)
     np.fill_diagonal(share, np.nan)
     matrices = (share, corrected.mean(0), p_value, q_of(p_value))
-    return Group(network, *(frame(everyone.names, matrix) for matrix in matrices))
+    framed = [frame(everyone.names, matrix) for matrix in matrices]
+    return Group(network, framed[0], framed[1], framed[2], framed[3], len(prepared))
 
 
 def _of_one(

@@ -76,6 +76,21 @@ def values(series: Series, score: Score, parents: Sequence[Parents]) -> np.ndarr
     return found
 
 
+def freedom(series: Series, score: Score, parents: Sequence[Parents]) -> tuple[np.ndarray, np.ndarray]:
+    """Return degrees of freedom d and samples N, ``(M, M)``: without a link 2 N T is chi-square with d of them.
+
+    Missing where the estimator has no known distribution.
+    """
+    scorer: Scorer[Any] = score.bind(series)
+    dof, samples = np.full((2, series.n_nodes, series.n_nodes), np.nan)
+    for source, target, given in questions(parents):
+        transfers = scorer.of_target(target).transfers
+        if transfers.estimator.analytic:
+            dof[source, target] = transfers.dof(*transfers.variables([source], target, given))
+            samples[source, target] = transfers.blocks.n
+    return dof, samples
+
+
 def q_of(p_value: np.ndarray) -> np.ndarray:
     """Return Benjamini-Hochberg q-values over all entries that are not missing, in the same shape."""
     q, known = np.full(p_value.shape, np.nan), np.isfinite(p_value)

@@ -19,11 +19,13 @@ from enmesh.errors import InputError, hazard
 from enmesh.inference import evidence
 from enmesh.options import whole
 from enmesh.scores import PerTarget
+from enmesh.surrogates.shift import decorrelation_time as decorrelated_at
 
 # Trials from which on they are the units; and the fewest blocks, and the fewest units at all.
 MANY_TRIALS, FEW_BLOCKS, FEW_UNITS = 10, 10, 4
-# A block is at least so many decorrelation times and so many times the reach of the past, where the recording bears it.
-TIMES, REACHES, LEAST_REACHES = 5, 10, 3
+# A block is at least so many decorrelation times and so many times the reach of the past, where the recording bears it;
+# and so many times the least shift of a surrogate, which shifts a source within its block.
+TIMES, REACHES, LEAST_SHIFTS = 5, 10, 3
 
 Piece = tuple[int, int, int]
 """Trial, first sample, end."""
@@ -69,12 +71,14 @@ def units_of(series: Series, block: int | None, options: Mapping[str, Any]) -> U
     length = block_length(series, options) if block is None else whole("block", block, 3)
     pieces: list[Piece] = []
     for trial, samples in enumerate(series.lengths):
-        cuts = np.linspace(0, samples, max(1, round(samples / length)) + 1).astype(int).tolist()
+        count = max(1, round(samples / length))
+        count -= count % 2 if count > 1 else 0  # two halves of the same size
+        cuts = np.linspace(0, samples, count + 1).astype(int).tolist()
         pieces += [(trial, start, stop) for start, stop in zip(cuts[:-1], cuts[1:])]
     if len(pieces) < FEW_UNITS:
         raise InputError(
             f"{sum(series.lengths)} samples make {len(pieces)} blocks of {length}; at least {FEW_UNITS} are needed: "
-            "record longer, or give a shorter past"
+            "record longer, give a shorter past, or difference a slow series"
         )
     return Units(series, tuple(pieces), length)
 
@@ -83,21 +87,26 @@ def block_length(series: Series, options: Mapping[str, Any]) -> int:
     """Return how long a block must be to keep what depends together, and to lose few windows at its seams.
 
     Five decorrelation times of the slowest node and ten times the reach of the past, but no more than a tenth of the
-    recording; never less than three times the reach.
+    recording. Surrogates shift a source within its block, by the reach and the time in which autocorrelations fall to
+    1/e at least: blocks are three times as long, where that leaves four of them.
     """
     past, memory = past_reach(series, options), decorrelation_time(series)
     total = sum(series.lengths)
-    length = max(min(max(ceil(TIMES * memory), REACHES * past), total // FEW_BLOCKS), LEAST_REACHES * past, 3)
-    if length < memory:
+    least = min(LEAST_SHIFTS * (past + _time_to_fall(series)), total // FEW_UNITS)
+    length = max(min(max(ceil(TIMES * memory), REACHES * past), total // FEW_BLOCKS), least, 3 * past, 3)
+    if length < 2 * memory:
         hazard(
-            f"the samples depend on each other over about {memory:.0f} samples, and blocks of {length} are shorter: "
-            "shares, intervals and differences look surer than they are; record longer"
+            f"the samples depend on each other over about {memory:.0f} samples, and blocks of {length} are hardly "
+            "longer: shares, intervals and differences look surer than they are; record longer"
         )
     return length
 
 
 def past_reach(series: Series, options: Mapping[str, Any]) -> int:
-    """Return how far back windows go: by the pasts that were given, or as far as the defaults look."""
+    """Return how far back windows go: by the pasts that were given, or as far as the defaults look.
+
+    Of smooth series they look back beyond the fall of the autocorrelation, to tell a slope and a curve.
+    """
     score = options.get("score")
     parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
     pasts: list[Pasts | None] = [
@@ -106,7 +115,14 @@ def past_reach(series: Series, options: Mapping[str, Any]) -> int:
     known = [reach(one, series.names) for one in pasts if one is not None]
     if len(known) == len(pasts):
         return max(known)
-    return max(evidence.largest_lag(series), whole("max_lag", options.get("max_lag") or 1, 1))
+    asked = whole("max_lag", options.get("max_lag") or 1, 1)
+    return max(asked, evidence.largest_lag(series), 2 * _time_to_fall(series))
+
+
+def _time_to_fall(series: Series) -> int:
+    """Return the lag at which the autocorrelation of every node has fallen to 1/e."""
+    starts = np.concatenate([[0], np.cumsum(series.lengths)])
+    return decorrelated_at(np.concatenate(evidence.scored(series)), starts)
 
 
 def decorrelation_time(series: Series) -> float:

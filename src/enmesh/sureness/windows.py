@@ -53,21 +53,28 @@ class Windows:
         """Draw each link over time; of many links those that are in the network or significant somewhere."""
         from enmesh.draw.curves import windows
 
+        times, links, te, q_value, unit = self._shown()
+        return windows(times, links, te, q_value=q_value, unit=unit, path=path, **how)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page of the network with a section of links over time, and return its path."""
+        from enmesh.draw.report import page, save
+        from enmesh.draw.report.more import windows_section
+
+        return save(page(self.network, windows_section(*self._shown())), path)
+
+    def _shown(self) -> tuple[list[float], list[str], np.ndarray, np.ndarray, str]:
+        """Return middles of windows, links, (window, link) values and q-values, unit of time: what is drawn."""
         names = self.network.names
         pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if i != j]
         if len(pairs) > MOST_DRAWN:
             shown = self.network.adjacency | self.on.any(0)
             pairs = [pair for pair in pairs if shown[pair]] or pairs[:MOST_DRAWN]
         rows, columns = map(list, zip(*pairs))
-        return windows(
-            ((self.starts + self.width / 2) * self.dt).tolist(),
-            [f"{names[i]} → {names[j]}" for i, j in pairs],
-            self.te[:, rows, columns],
-            q_value=self.q_value[:, rows, columns],
-            unit="samples" if self.dt == 1 else "time",
-            path=path,
-            **how,
-        )
+        times = ((self.starts + self.width / 2) * self.dt).tolist()
+        links = [f"{names[i]} → {names[j]}" for i, j in pairs]
+        unit = "samples" if self.dt == 1 else "time"
+        return times, links, self.te[:, rows, columns], self.q_value[:, rows, columns], unit
 
     def __repr__(self) -> str:
         links = self.te.shape[1] * (self.te.shape[1] - 1)

@@ -15,7 +15,7 @@ from enmesh.draw.report.words import headline, past, recording, standing
 from enmesh.draw.subject import Network
 from enmesh.errors import InputError
 
-__all__ = ["inline", "page", "write"]
+__all__ = ["inline", "page", "save", "write"]
 
 PICTURE = ("base.js", "graph.js", "export.js")
 SCRIPTS = (*PICTURE, "table.js", "charts.js")
@@ -23,18 +23,23 @@ SCRIPTS = (*PICTURE, "table.js", "charts.js")
 
 def write(network: Network, path: str | Path) -> Path:
     """Write the page of a network and return its path."""
+    return save(page(network), path)
+
+
+def save(text: str, path: str | Path) -> Path:
+    """Write a page and return its path."""
     path = Path(path)
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
     try:
-        path.write_text(page(network), encoding="utf-8", errors="backslashreplace")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
     return path
 
 
-def page(network: Network) -> str:
-    """Return the page as HTML; the same network gives the same text."""
+def page(network: Network, more: str = "") -> str:
+    """Return the page as HTML; the same network gives the same text. ``more`` are further sections (`report.more`)."""
     return Template(_asset("page.html")).substitute(
         title=sections.text(": ".join(filter(None, [recording(network), headline(network)]))),
         recording=sections.recorded(network),
@@ -48,6 +53,7 @@ def page(network: Network) -> str:
         choices=sections.choices(network),
         methods=sections.methods(network),
         provenance=sections.provenance(network),
+        more=more,
         network=_asset("network.html"),
         style=_asset("page.css"),
         script="\n".join(_asset(name) for name in SCRIPTS),

@@ -2,8 +2,9 @@
 // The page's data, the ways to write a number, and the one filter and one tooltip that all pictures share.
 
 const data = JSON.parse(document.getElementById('data').textContent);
-const links = data.links.map(([source, target, te, p, q, lags, selected, null_]) =>
-  ({ source, target, te, p, q, lags, selected: selected === 1, hist: null_ }));
+const links = data.links.map(([source, target, te, p, q, lags, selected, null_, stability = null]) =>
+  ({ source, target, te, p, q, lags, selected: selected === 1, hist: null_, stability }));
+const repeated = links.some((link) => link.stability !== null); // whether a bootstrap was made
 const found = links.filter((link) => link.selected);
 const lowered = data.names.map((name) => name.toLowerCase());
 const strongest = Math.max(...found.map((link) => link.te ?? 0), 1e-12);
@@ -43,7 +44,7 @@ function colour(q) {
 
 const STOPS = [1e-6, 1e-4, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
 const STEPS = 40;
-const view = { q: 1, te: 0, lag: null, name: '', everything: false };
+const view = { q: 1, te: 0, lag: null, name: '', fade: repeated, everything: false };
 const followers = [];
 
 function passes(link) {
@@ -68,13 +69,15 @@ function refresh() {
 function lagText(link) { return link.lags.length ? link.lags.join(', ') : '–'; }
 
 function startFilter() {
-  const q = byId('q'), te = byId('te'), lag = byId('lag'), name = byId('name');
+  const q = byId('q'), te = byId('te'), lag = byId('lag'), name = byId('name'), fade = byId('fade');
   q.max = q.value = STOPS.length - 1;
   te.max = STEPS;
   te.value = 0;
   const lags = [...new Set(found.flatMap((link) => link.lags))].sort((a, b) => a - b);
   lag.append(make('option', { value: '' }, 'any'), ...lags.map((value) => make('option', { value }, String(value))));
   byId('lag-label').hidden = lags.length < 2;
+  byId('fade-label').hidden = byId('fade-key').hidden = !repeated;
+  fade.addEventListener('change', () => { view.fade = fade.checked; refresh(); });
   q.addEventListener('input', () => { view.q = STOPS[q.value]; refresh(); });
   te.addEventListener('input', () => { view.te = strongest * te.value / STEPS; refresh(); });
   lag.addEventListener('change', () => { view.lag = lag.value === '' ? null : Number(lag.value); refresh(); });
@@ -98,7 +101,8 @@ function rows(pairs) {
 function linkTip(link) {
   const parts = [make('b', {}, arrowName(link))];
   parts.push(rows([['TE', `${number(link.te, 4)} nats`], ['p', number(link.p)], ['q', number(link.q)],
-    [link.lags.length > 1 ? 'lags' : 'lag', lagText(link)], ['in the network', link.selected ? 'yes' : 'no']]));
+    [link.lags.length > 1 ? 'lags' : 'lag', lagText(link)], ...(repeated ? [['stability', number(link.stability)]] : []),
+    ['in the network', link.selected ? 'yes' : 'no']]));
   if (link.hist) parts.push(histogram(link, 200, 54));
   return parts;
 }

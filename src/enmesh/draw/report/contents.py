@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.draw.arrows import THIN, lag_tags, lags_of, links_of, thickest
+from enmesh.draw.arrows import PALEST, THIN, lag_tags, lags_of, links_of, shares_of, thickest
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order, is_error
@@ -24,7 +24,8 @@ NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for s
 def contents(network: Network) -> dict[str, Any]:
     """Return the page's data as plain lists and numbers.
 
-    ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram.
+    ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram, and where a
+    bootstrap was made, stability.
     The histogram ``[low, high, counts]`` stands for the surrogate values, so that the page stays small with
     thousands of pairs and a thousand surrogates each.
     """
@@ -40,7 +41,7 @@ def contents(network: Network) -> dict[str, Any]:
 
 def picture_contents(network: Network) -> dict[str, Any]:
     """Return what the network alone is drawn from: names, layouts, links of the network without histograms."""
-    edges = links_of(network)
+    edges, shares = links_of(network), shares_of(network)
     tags = lag_tags(edges)
     drawn = [arrange(network.names, edges, tall=tall, tags=tags) for tall in (False, True)]
     return {
@@ -51,7 +52,8 @@ def picture_contents(network: Network) -> dict[str, Any]:
         "layouts": [_layout(drawing) for drawing in drawn],
         "widths": [THIN, _round(thickest(len(edges), bool(drawn[0].turns.any())))],
         "tags": [[*edge, text] for edge, text in sorted(tags.items())],
-        "links": [[*_link(edge, test, True)[:-1], None] for edge, test in sorted(edges.items())],
+        "palest": PALEST,
+        "links": [_link(edge, test, True, shares, thin=True) for edge, test in sorted(edges.items())],
     }
 
 
@@ -95,14 +97,20 @@ def _layout(drawing: Layout) -> dict[str, Any]:
 def _links(network: Network, edges: set[Edge]) -> list[list[Any]]:
     place = {name: i for i, name in enumerate(network.names)}
     tests = {(place[c.source], place[c.target]): c for c in network.candidates}
-    return [_link(pair, tests.get(pair), pair in edges) for pair in sorted(edges | tests.keys())]
+    shares = shares_of(network)
+    return [_link(pair, tests.get(pair), pair in edges, shares) for pair in sorted(edges | tests.keys())]
 
 
-def _link(pair: Edge, test: Candidate | None, selected: bool) -> list[Any]:
+def _link(
+    pair: Edge, test: Candidate | None, selected: bool, shares: Mapping[Edge, float], thin: bool = False
+) -> list[Any]:
+    """Return one row of ``links``; ``thin`` leaves out the histogram."""
+    stable = [_round(shares.get(pair, math.nan))] if shares else []
     if test is None:
-        return [*pair, None, None, None, [], int(selected), None]
+        return [*pair, None, None, None, [], int(selected), None, *stable]
     numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
-    return [*pair, *numbers, list(lags_of(test)), int(selected), histogram(test.null)]
+    bars = None if thin else histogram(test.null)
+    return [*pair, *numbers, list(lags_of(test)), int(selected), bars, *stable]
 
 
 def _span(network: Network) -> list[Any] | None:

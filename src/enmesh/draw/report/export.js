@@ -49,8 +49,8 @@ function plainColour(pen, value) {
 
 function tableText() {
   const quoted = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  const head = 'source,target,te,p_value,q_value,lags,selected';
+  const head = `source,target,te,p_value,q_value,lags,selected${repeated ? ',stability' : ''}`;
   const body = listed().map((link) => [quoted(data.names[link.source]), quoted(data.names[link.target]),
-    link.te ?? '', link.p ?? '', link.q ?? '', link.lags.join(' '), link.selected].join(','));
+    link.te ?? '', link.p ?? '', link.q ?? '', link.lags.join(' '), link.selected, ...(repeated ? [link.stability ?? ''] : [])].join(','));
   return `${[head, ...body].join('\r\n')}\r\n`;
 }

@@ -18,6 +18,8 @@ function startGraph() {
       const off = !passes(e.link);
       e.group.classList.toggle('off', off);
       e.tag?.classList.toggle('off', off);
+      const opacity = view.fade ? data.palest + (1 - data.palest) * (e.link.stability ?? 1) : 1;
+      e.shaft.style.opacity = e.head.style.opacity = opacity;
     });
     nodes.forEach((node, i) => node.group.classList.toggle('named', view.name !== '' && isNamed(i)));
   });

@@ -23,11 +23,15 @@ BENJAMINI = (
     "Benjamini, Y. and Hochberg, Y. (1995). Controlling the False Discovery Rate: a Practical and Powerful "
     "Approach to Multiple Testing. Journal of the Royal Statistical Society B 57, 289."
 )
+SHAH = (
+    "Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability "
+    "selection. Journal of the Royal Statistical Society B 75, 55."
+)
 
 
 def paragraph(network: "Network") -> str:
     """Return the methods of this run as one paragraph."""
-    sentences = (_data, _estimate, _embedding, _score, _search, _tests, _result)
+    sentences = (_data, _estimate, _embedding, _score, _search, _tests, _stability, _result)
     return " ".join(filter(None, (sentence(network) for sentence in sentences)))
 
 
@@ -36,7 +40,7 @@ def references(network: "Network") -> tuple[str, ...]:
     used = [_method(part) for part in _described(network.options)]
     cited = [work for method in used if method is not None for work in method.references]
     cited += [work for cls in _criterion_classes(network) for work in cls.references]
-    last = [BENJAMINI] if network.candidates else []
+    last = [BENJAMINI] * bool(network.candidates) + [SHAH] * bool(_stability(network))
     return tuple(dict.fromkeys([CLIFF, SCHREIBER, *cited, *last]))
 
 
@@ -115,6 +119,16 @@ def _tests(network: "Network") -> str:
     return (
         f"{which} was then tested {how}, given the other parents of its target, and the p-values were turned "
         f"into q-values (Benjamini and Hochberg 1995){rest}."
+    )
+
+
+def _stability(network: "Network") -> str:
+    count = network.options.get("bootstrap")
+    if not network.stability or not count:
+        return ""
+    return (
+        f"The inference was repeated on {count} halves of the data, in complementary pairs (Shah and Samworth 2013); "
+        "the stability of a link is the share of pairs in which both halves have it."
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.draw.arrows import lags_of
+from enmesh.draw.arrows import lags_of, shares_of
 from enmesh.draw.report import inline
 from enmesh.draw.report.sections import text
 from enmesh.draw.report.words import headline, standing
@@ -28,8 +28,11 @@ def network_html(network: Network) -> str:
     tested = {(c.source, c.target): c for c in network.candidates}
     links = [(s, t, tested.get((s, t))) for t in network.names for s in network.parents[t]]
     links.sort(key=lambda link: (-link[2].te if link[2] else math.inf, link[0], link[1]))
-    head = ("source", "target", "TE (nats)", "p", "q", "lag")
+    shares, place = shares_of(network), {name: i for i, name in enumerate(network.names)}
+    head = ("source", "target", "TE (nats)", "p", "q", "lag", *["stability"] * bool(shares))
     rows = [[_cell(source), _cell(target), *_numbers(test)] for source, target, test in links[:MOST_ROWS]]
+    for row, (source, target, _) in zip(rows, links):
+        row += [_number(shares.get((place[source], place[target]), math.nan))] * bool(shares)
     table = _table(head, rows, len(links), "links") if rows else ""
     said = f"<p><b>{text(headline(network))}</b> {text(standing(network))}</p>"
     return f"<div>{said}{_frame(network)}{table}</div>"

@@ -72,7 +72,7 @@ def warnings(network: Network) -> str:
 
 def meaning(network: Network) -> str:
     """Return what an arrow means and what it does not."""
-    yes, no = _list(words.MEANS), _list(words.notes(network))
+    yes, no = _list(words.meanings(network)), _list(words.notes(network))
     return f"<div><h3>An arrow means</h3>{yes}</div><div><h3>It does not mean</h3>{no}</div>"
 
 

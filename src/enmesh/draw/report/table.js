@@ -7,6 +7,7 @@ const COLUMNS = [
   { title: 'p', value: (link) => link.p, number: true },
   { title: 'q', value: (link) => link.q, number: true },
   { title: 'Lag', value: (link) => link.lags[0] ?? null, text: lagText, number: true },
+  ...(repeated ? [{ title: 'Stability', value: (link) => link.stability, number: true }] : []),
 ];
 const order = { column: 2, down: true };
 const FEW = 60, MOST = 600; // rows at first, and on request; the CSV file has all

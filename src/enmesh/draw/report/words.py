@@ -13,6 +13,10 @@ MEANS = (
     f"of pairs that were tested: of the links with q ≤ {LEVEL}, at most about one in {round(1 / LEVEL)} is "
     "expected to be false.",
 )
+STABLE = (
+    "Stability is the share of random cuts of the recording into two halves in which both halves show the link, each "
+    "by itself. Near 1 it would be found again; a link that chance made is seldom found twice."
+)
 MEANS_NOT = (
     "It does not prove a cause. A common driver that was not recorded can draw an arrow between two nodes "
     "that do not touch.",
@@ -80,6 +84,11 @@ def headline(network: Network) -> str:
 def standing(network: Network) -> str:
     """Return how good the network is among all that were allowed, and how many of its links are sure."""
     return " ".join(filter(None, [_proof(network), _sureness(network), _acyclicity(network)]))
+
+
+def meanings(network: Network) -> tuple[str, ...]:
+    """Return what an arrow and its numbers mean."""
+    return (*MEANS, *[STABLE] * bool(network.stability))
 
 
 def notes(network: Network) -> tuple[str, ...]:
