@@ -292,3 +292,15 @@ def test_auto_takes_the_cpu_and_says_so(no_gpu, caplog):
         value = em.KSG(device="auto").prepare(y).cmi(y + 1)
     assert value == em.KSG().prepare(y).cmi(y + 1)
     assert "device='auto' uses cpu: CuPy is not installed" in caplog.text
+
+
+@pytest.mark.parametrize("lags", [(2,), (1, 3)])
+def test_surrogates_that_choose_their_lags_are_those_of_the_cpu(lags):
+    series = em.simulate.var("a>b", n=400, lags=2, seed=0)
+    pasts = em.Lags({("a", "b"): lags}, searched=4)
+    found = [
+        em.significance(series, "a", "b", embedding=pasts, estimator=estimator, n_surrogates=39, seed=1)
+        for estimator in (em.KSG(), em.KSG(device="cuda", precision="double"))
+    ]
+    np.testing.assert_allclose(found[1].null, found[0].null, atol=1e-9)
+    assert found[1].value == pytest.approx(found[0].value, abs=1e-9)

@@ -54,21 +54,22 @@ class Prepared(ABC):
         """Return I(x' ; y | z) of each column x' of ``x (..., n, d)``, ``(..., d)``, all in one batch."""
         return self.cmi(np.swapaxes(x, -1, -2)[..., None])
 
-    def best(self, x: np.ndarray, choose: int) -> np.ndarray:
+    def best(self, x: Any, choose: int, xp: Any = np) -> np.ndarray:
         """Return the largest I(x' ; y | z) of each ``x (batch, n, d)``, x' being ``choose`` of its columns.
 
-        Columns are chosen one after the other, each time the one with which the chosen ones say most.
+        Columns are chosen one after the other, each time the one with which the chosen ones say most. ``xp`` is the
+        library that x belongs to.
         """
-        columns = np.swapaxes(x, 1, 2)
+        columns = xp.ascontiguousarray(xp.swapaxes(x, 1, 2))
         batch, d, n = columns.shape
         chosen, free = np.empty((batch, 0), np.intp), np.tile(np.arange(d), (batch, 1))
-        values = np.zeros(batch)
+        values, rows = np.zeros(batch), xp.arange(batch)[:, None]
         for size in range(1, choose + 1):
-            trial = np.empty((batch, free.shape[1], n, size), x.dtype)
-            trial[..., 0] = np.take_along_axis(columns, free[:, :, None], 1)
+            trial = xp.empty((batch, free.shape[1], n, size), x.dtype)
+            trial[..., 0] = columns[rows, xp.asarray(free)]
             for position in range(size - 1):
-                trial[..., position + 1] = np.take_along_axis(columns, chosen[:, position, None, None], 1)
-            found = self.cmi(trial)
+                trial[..., position + 1] = columns[rows, xp.asarray(chosen[:, [position]])]
+            found = self._cmi(trial.reshape(-1, n, size)).reshape(batch, -1)
             place = found.argmax(axis=1)[:, None]
             values = np.take_along_axis(found, place, 1)[:, 0]
             chosen = np.concatenate([chosen, np.take_along_axis(free, place, 1)], axis=1)
@@ -131,7 +132,7 @@ class PreparedOnDevice(Prepared):
 
     def surrogates(self, x: np.ndarray, draw: Draw, stream: int, choose: int = 0) -> Surrogates:
         """Return surrogates that never leave the device, unless they are more than rows of x (smoothed)."""
-        if getattr(draw, "spread", None) is not None or choose > 1:
+        if getattr(draw, "spread", None) is not None:
             return super().surrogates(x, draw, stream, choose)
         return SurrogatesOnDevice(self, x, draw, stream, choose)
 
@@ -151,9 +152,15 @@ class SurrogatesOnDevice(Surrogates):
         return 1
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
-        """Launch; waiting fetches the answers. With ``choose`` all columns of all surrogates go in one launch."""
+        """Launch; waiting fetches the answers. With ``choose`` all columns of all surrogates go in one launch.
+
+        To choose more than one column takes a launch for each, which waits for the one before.
+        """
         if not self._choose:
             return self._prepared._asked(self._resampled.some(first, count, itself))
+        if self._choose > 1:
+            drawn, xp = self._resampled.drawn(first, count, itself)
+            return lambda: self._prepared.best(drawn, self._choose, xp)
         answers = self.ask_each(first, count, itself)
         return lambda: answers().max(axis=1)
 

@@ -234,11 +234,13 @@ class Resampled:
 
     def each_column(self, first: int, count: int, itself: bool = False) -> Array:
         """Return every column of x and of the surrogates as a question of its own, ``(questions, n, 1)``."""
+        drawn, _ = self.drawn(first, count, itself)
+        return cupy.ascontiguousarray(drawn.transpose(0, 2, 1)).reshape(-1, len(self.x), 1)
+
+    def drawn(self, first: int, count: int, itself: bool = False) -> tuple[Array, Any]:
+        """Return surrogates as they are, ``(count, n, dx)``, after x if ``itself``; and the library they belong to."""
         rows = self.draw(self.stream, first, count, cupy)
-        drawn = self.x[rows].transpose(0, 2, 1)
-        if itself:
-            drawn = cupy.concatenate([self.x.T[None], drawn])
-        return cupy.ascontiguousarray(drawn).reshape(-1, len(self.x), 1)
+        return cupy.concatenate([self.x[None]] * itself + [self.x[rows]]), cupy
 
     def part(self, first: int, count: int) -> "Resampled":
         """Return ``count`` of the questions, with their rows."""
