@@ -182,12 +182,13 @@ class Reach(NamedTuple):
     raced: int
 
 
-def chosen_reach(series: Series, max_lag: int | None, choices: Choices) -> Reach:
-    """Return how far back sources are looked for: as given, or from the data."""
+def chosen_reach(series: Series, max_lag: int | None, choices: Choices, *, linear: bool = True) -> Reach:
+    """Return how far back sources are looked for: as given, or from the data; all lags together if ``linear``."""
     most = max(1, min(max(series.lengths) - 2, sum(series.lengths) // 4))
     if max_lag is not None:
         raced = min(whole("max_lag", max_lag, 1), most)
-        return Reach(raced if _by_kind(series) else evidence.lag_order(series, raced), raced)
+        together = evidence.lag_order(series, raced) if linear and not _by_kind(series) else raced
+        return Reach(together, raced)
     bearable = evidence.largest_lag(series)
     usual = min(evidence.USUAL_LAG, bearable)
     if _by_kind(series) is not None:
@@ -223,10 +224,12 @@ def planned(
         return Plan(score)
     if max_lag == 1:
         return _self_predicted(series, score, choices)
-    far = chosen_reach(series, max_lag, choices)
-    if isinstance(score.estimator, Gaussian):
+    linear = isinstance(score.estimator, Gaussian)
+    far = chosen_reach(series, max_lag, choices, linear=linear)
+    if linear:
         lag = far.together
-        choices.add("lags", f"1 to {lag} of every source together", "a linear test bears all lags at once")
+        words = f"1 to {lag} of every source together" if lag > 1 else "1 of every source"
+        choices.add("lags", words, "a linear test bears all lags at once")
         return Plan(score.embedded(joint_lags(series, lag)))
     lags, pasts = _raced(series, _race(score, far.raced), evaluators)
     choices.add(

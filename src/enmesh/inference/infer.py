@@ -409,11 +409,14 @@ class Run:
         )
 
     def _surrogates(self, evaluator: Evaluator, found: int, pairs: int) -> int | None:
-        """Return how many surrogates let the found links reach a q-value of 0.05 among all pairs."""
+        """Return how many surrogates let the found links reach a q-value of 0.05 among all pairs.
+
+        Each may still be reached by one of them.
+        """
         usual = getattr(evaluator.score, "n_surrogates", 0)
         if not usual or not found:
             return None
-        needed = ceil(3 * pairs / (LEVEL * found)) - 1
+        needed = ceil(2 * pairs / (LEVEL * found)) - 1
         return needed if needed > usual else None
 
     def _candidate(
