@@ -295,7 +295,7 @@ def test_auto_takes_the_cpu_and_says_so(no_gpu, caplog):
 
 
 @pytest.mark.parametrize("lags", [(2,), (1, 3)])
-def test_surrogates_that_choose_their_lags_are_those_of_the_cpu(lags):
+def test_surrogates_that_choose_their_lags_are_those_of_the_cpu(cuda, lags):
     series = em.simulate.var("a>b", n=400, lags=2, seed=0)
     pasts = em.Lags({("a", "b"): lags}, searched=4)
     found = [

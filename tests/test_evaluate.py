@@ -17,11 +17,11 @@ from joblib.parallel import ThreadingBackend
 
 import enmesh as em
 from enmesh.errors import HazardWarning, InputError
+from enmesh.inference import bars, work
 from enmesh.inference import evaluate as evaluate_module
-from enmesh.inference import progress as progress_module
-from enmesh.inference import work
 from enmesh.inference import workers as module
 from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.progress import reporter
 from enmesh.inference.store import runs
 from enmesh.inference.work import Question
 from enmesh.inference.workers import Queue, affordable
@@ -367,7 +367,7 @@ def test_progress_counts_to_the_total(series):
 
 
 def test_progress_is_logged_now_and_then(caplog):
-    lines = progress_module.Lines(every=0.0)
+    lines = bars.Lines(every=0.0)
     with caplog.at_level(logging.INFO, logger="enmesh"):
         lines(0, 10)
         lines(5, 10, best=1.5, what="families")
@@ -377,10 +377,10 @@ def test_progress_is_logged_now_and_then(caplog):
 
 
 def test_a_bar_appears_and_goes(monkeypatch):
-    monkeypatch.setattr(progress_module, "SILENT", -1.0)
+    monkeypatch.setattr(bars, "SILENT", -1.0)
     drawn = io.StringIO()
     monkeypatch.setattr("sys.stderr", drawn)
-    bar = progress_module.Bar()
+    bar = bars.Bar()
     bar(0, 10)
     bar(4, 10, best=2.0)
     assert bar._bar is not None
@@ -390,7 +390,7 @@ def test_a_bar_appears_and_goes(monkeypatch):
 
 def test_progress_true_is_lines_without_a_terminal(monkeypatch):
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    assert isinstance(progress_module.reporter(True), progress_module.Lines)
+    assert isinstance(reporter(True), bars.Lines)
 
 
 MEMORY = """

@@ -5,13 +5,14 @@ import types
 
 import pytest
 
+from enmesh.inference.bars import Bar, Lines
 from enmesh.inference.notebook import NotebookBar, in_notebook
-from enmesh.inference.progress import Bar, Lines, reporter
+from enmesh.inference.progress import reporter
 
 CELLS = """
 import enmesh as em
-from enmesh.inference import progress
-progress.SILENT = 0.0
+from enmesh.inference import bars
+bars.SILENT = 0.0
 series = em.simulate.var("a>b>c", n=300, seed=0)
 """
 
@@ -59,7 +60,7 @@ def test_progress_is_on_in_a_notebook_unless_it_is_switched_off(kernel):
 
 
 def test_the_bar_tells_and_goes(kernel, monkeypatch):
-    monkeypatch.setattr("enmesh.inference.progress.SILENT", -1.0)
+    monkeypatch.setattr("enmesh.inference.bars.SILENT", -1.0)
     bar = NotebookBar()
     bar(1, 4, best=2.0, what="<families>")
     assert "&lt;families&gt;" in kernel.shown[-1]

@@ -104,3 +104,17 @@ def test_without_announcements_every_job_is_a_phase():
 
 def test_durations_are_spoken():
     assert [spoken(s) for s in (0.4, 59.6, 3599, 3600)] == ["0 s", "1 min 0 s", "59 min 59 s", "1 h 0 min"]
+
+
+def test_a_long_run_that_nobody_watches_says_so_once(caplog):
+    for watcher in (None, lambda *told, **more: None):
+        clock = Clock()
+        run = RunProgress(watcher, clock=clock)
+        run.expect("search", 1000)
+        with run.phase("search"):
+            for done in range(1, 20):
+                clock.now += 1.0
+                run(done, 1000)
+    assert [record.getMessage() for record in caplog.records] == [
+        "about 16 min 34 s left; progress=True shows how far it is"
+    ]

@@ -331,6 +331,20 @@ def _two_tests(
         bool(straight[i]) and _prefers_linear(series, far.together, i, set(found[i]), past)
         for i, past in enumerate(pasts)
     ]
+    _note_two_tests(series, linear, free, pasts, takes, choices)
+    everyone = range(series.n_nodes)
+    candidates = tuple(
+        tuple(j for j in everyone if j != i) if takes[i] else pasts[i].sources for i in everyone
+    )
+    score = PerTarget({name: linear if straight else free for name, straight in zip(series.names, takes)})
+    nulls = {link: null for link, null in _nulls(free, pasts).items() if not takes[link.target]}
+    return Plan(score, candidates, nulls=nulls)
+
+
+def _note_two_tests(
+    series: Series, linear: TEA, free: TEE, pasts: list[Past], takes: list[bool], choices: Choices
+) -> None:
+    """Record which test each target was left to, at which level, and the lags that were found."""
     names = {
         True: [n for n, t in zip(series.names, takes) if t],
         False: [n for n, t in zip(series.names, takes) if not t],
@@ -346,23 +360,15 @@ def _two_tests(
             )
     choices.add(
         "score",
-        _score_words(takes, level, free_level),
+        _score_words(takes, linear.alpha, free.alpha),
         f"two tests share the level of {1 - _alpha(series):.2g}",
     )
-    raced = [past for past, straight in zip(pasts, takes) if not straight]
-    if raced:
+    if not all(takes):
         choices.add(
             "lags",
             _in_words(pasts, series.names, takes),
             "found by a race of lagged variables, tested as found",
         )
-    everyone = range(series.n_nodes)
-    candidates = tuple(
-        tuple(j for j in everyone if j != i) if takes[i] else pasts[i].sources for i in everyone
-    )
-    score = PerTarget({name: linear if straight else free for name, straight in zip(series.names, takes)})
-    nulls = {link: null for link, null in _nulls(free, pasts).items() if not takes[link.target]}
-    return Plan(score, candidates, nulls=nulls)
 
 
 def _score_words(takes: list[bool], level: float, free_level: float) -> str:

@@ -100,7 +100,10 @@ def hazards_of_pasts(series: Series, embedding: Pasts, max_parents: int | None =
 
 def _synchronisation(series: Series) -> Iterator[Finding]:
     """Pairs with |correlation| over 0.99: both carry the same values, neither tells more."""
+    likely = _correlations(series) if series.missing is None else None
     for i, j in combinations(range(series.n_nodes), 2):
+        if likely is not None and abs(likely[i, j]) < SYNCHRONISED - 1e-6:
+            continue
         correlation = _correlation(*_together(series, i, j))
         if abs(correlation) > SYNCHRONISED:
             nodes = series.names[i], series.names[j]
@@ -386,6 +389,13 @@ def _together(series: Series, i: int, j: int) -> np.ndarray:
     """Return the samples of two nodes at which both are present."""
     pair = series.values[:, [i, j]].astype(float)
     return pair[~np.isnan(pair).any(axis=1)].T
+
+
+def _correlations(series: Series) -> np.ndarray:
+    """Return the correlations of all pairs at once; 0 for a constant."""
+    centred = series.values - series.values.mean(axis=0)
+    centred = centred / np.maximum(np.linalg.norm(centred, axis=0), 1e-300)
+    return centred.T @ centred
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:

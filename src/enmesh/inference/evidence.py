@@ -61,11 +61,12 @@ def own_memory(series: Series) -> tuple[int, ...]:
     n = len(after)
     orders = []
     for i in range(series.n_nodes):
-        criteria = []
-        for order in range(1, most + 1):
-            left = residual(after[:, i], before[:, :order, i])
-            criteria.append(n * np.log(max(left @ left / n, 1e-300)) + order * np.log(n))
-        orders.append(1 + int(np.argmin(criteria)))
+        basis = np.linalg.qr(np.column_stack([np.ones(n), before[:, :, i]]))[0]
+        explained = np.cumsum((after[:, i] @ basis) ** 2)[
+            1:
+        ]  # by a constant and the first lag, the first two ...
+        left = np.maximum((after[:, i] @ after[:, i] - explained) / n, 1e-300)
+        orders.append(1 + int(np.argmin(n * np.log(left) + np.arange(1, most + 1) * np.log(n))))
     return tuple(orders)
 
 

@@ -4,14 +4,12 @@ The steps are those of the paper: fix the pasts of each node, score families (ta
 with the best total, then test every candidate edge given the target's other parents.
 """
 
-import logging
 import platform
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from math import ceil, comb
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -37,6 +35,7 @@ from enmesh.inference.evidence import USUAL_LAG
 from enmesh.inference.forecast import LAGS, SCREENING, SEARCHING, TESTING, Forecast
 from enmesh.inference.network import LEVEL, Candidate, Network
 from enmesh.inference.progress import RunProgress
+from enmesh.inference.rules import Edges, Rules
 from enmesh.inference.screen import most_candidates
 from enmesh.inference.screen import screen as preselect
 from enmesh.inference.work import single_thread
@@ -47,18 +46,12 @@ from enmesh.search.base import Found, Problem, Search
 from enmesh.significance import Significance, analytic, q_values
 from enmesh.sureness.halves import beside, count_links
 
-log = logging.getLogger("enmesh")
-
-# Minutes beyond which a job is announced.
-LONG = 1.0
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
 # Pairs of nodes up to which links that were screened out are tested too, for the page.
 MOST_PAIRS = 400
 # Samples of the series kept for pictures.
 PREVIEW = 400
-
-Edges = Iterable[tuple[str, str]]
 
 
 def infer(
@@ -190,61 +183,6 @@ def _given_score(score: Any, estimator: Any, series: Series, seed: int, choices:
     return resolve(Score, score)
 
 
-@dataclass(frozen=True)
-class Rules:
-    """Edges that must be, that must not be, and the sources each target may have, by position."""
-
-    names: tuple[str, ...]
-    required: frozenset[tuple[int, int]]
-    forbidden: frozenset[tuple[int, int]]
-    allowed: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(
-        cls,
-        series: Series,
-        required: Edges,
-        forbidden: Edges,
-        tiers: Sequence[Sequence[str]] | None,
-        candidates: Mapping[str, Sequence[str]] | None,
-    ) -> "Rules":
-        """Read the rules as a user writes them."""
-        must, never = _edges(series, required), _edges(series, forbidden) | _against(series, tiers)
-        both = sorted(must & never)
-        if both and tiers is not None:
-            names = [series.names[node] for node in both[0]]
-            raise InputError(
-                f"edge {names[0]} -> {names[1]} is required and forbidden at once; drop it from one of them"
-            )
-        given = {
-            series.index(target): set(series.indices(some)) for target, some in (candidates or {}).items()
-        }
-        nodes = range(series.n_nodes)
-        allowed = tuple(
-            tuple(j for j in nodes if j != i and (j, i) not in never and j in given.get(i, nodes))
-            for i in nodes
-        )
-        return cls(series.names, must, never, allowed)
-
-    def named(self, edges: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
-        """Return edges by name."""
-        return [(self.names[source], self.names[target]) for source, target in edges]
-
-
-def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset[tuple[int, int]]:
-    """Return the edges from a later tier to an earlier one."""
-    if tiers is None:
-        return frozenset()
-    place: dict[int, int] = {}
-    for position, group in enumerate(tiers):
-        for name in [group] if isinstance(group, str) else group:
-            node = series.index(name)
-            if node in place:
-                raise InputError(f"{series.names[node]} stands in two tiers; name each node once")
-            place[node] = position
-    return frozenset((j, i) for j in place for i in place if place[j] > place[i])
-
-
 class Run:
     """One inference: what it chose, which hazards it met, and who computes for it."""
 
@@ -330,7 +268,6 @@ class Run:
         while True:
             problem = self._problem(evaluator, rules, allowed, limit)
             with self.progress.phase(SEARCHING):
-                _announce(evaluator, allowed, limit)
                 found = search.run(evaluator, problem)
             with self.progress.phase(TESTING):
                 tests = self._edge_tests(evaluator, found.parents, allowed, rules.allowed)
@@ -399,7 +336,7 @@ class Run:
             Link(j, i, tuple(p for p in parents[i] if p != j)) for i, some in enumerate(asked) for j in some
         ]
         chosen = [link for link in links if link.source in parents[link.target]]
-        tests = dict(zip(chosen, evaluator.edges(chosen, self._surrogates(evaluator, len(chosen), pairs))))
+        tests = self._tests_of_found(evaluator, chosen, pairs)
         rest = [link for link in links if link not in tests]
         tests |= zip(rest, evaluator.verdicts(rest, DOUBTFUL))
         q = q_values(np.array([tests[link].p_value for link in links] + [1.0] * (pairs - len(links))))
@@ -408,16 +345,24 @@ class Run:
             for row, link in enumerate(links)
         )
 
-    def _surrogates(self, evaluator: Evaluator, found: int, pairs: int) -> int | None:
-        """Return how many surrogates let the found links reach a q-value of 0.05 among all pairs.
+    def _tests_of_found(
+        self, evaluator: Evaluator, links: list[Link], pairs: int
+    ) -> dict[Link, Significance]:
+        """Test the links found with as many surrogates as a q-value of 0.05 among all pairs needs.
 
-        Each may still be reached by one of them.
+        First as many as would do if all were clear; then, for those that no surrogate reached, as many as they need
+        among themselves. P-values hold, because only those go on that have the smallest there is.
         """
         usual = getattr(evaluator.score, "n_surrogates", 0)
-        if not usual or not found:
-            return None
-        needed = ceil(2 * pairs / (LEVEL * found)) - 1
-        return needed if needed > usual else None
+        count = max(usual, _surrogates(2 * pairs, len(links))) if usual else 0
+        tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))
+        clear = [
+            link for link in links if len(tests[link].null) and (tests[link].null < tests[link].value).all()
+        ]
+        more = _surrogates(1.5 * pairs, len(clear))
+        if usual and more > count:
+            tests |= zip(clear, evaluator.edges(clear, more))
+        return tests
 
     def _candidate(
         self, evaluator: Evaluator, link: Link, test: Significance, q: float, selected: bool
@@ -489,25 +434,6 @@ class Run:
 # --- search ----------------------------------------------------------------------------------------------------------
 
 
-def _announce(evaluator: Evaluator, allowed: Sequence[Sequence[int]], limit: int) -> None:
-    """Say beforehand that a job will take long: the questions there are times the cost of a few, measured."""
-    target = max(range(len(allowed)), key=lambda i: len(allowed[i]))
-    sample = [(target, (j,)) for j in allowed[target][:4]]
-    counts = [len(some) for some in allowed]
-    if evaluator.scorer.tests(target, allowed[target][:1]):  # made of tests: each source given fewer others
-        questions = sum(c * comb(c - 1, size) for c in counts for size in range(limit) if c)
-    else:
-        questions = sum(comb(c, size) for c in counts for size in range(1, limit + 1))
-    if questions < 100 or len(sample) < 2:
-        return
-    evaluator(sample[:1])  # the first pays for compiling and preparing
-    began = time.perf_counter()
-    evaluator(sample[1:])
-    minutes = (time.perf_counter() - began) / (len(sample) - 1) * questions / 60
-    if minutes > LONG:
-        log.warning("up to %d tests to make: about %.0f minutes on one core", questions, minutes)
-
-
 def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[int, ...]]:
     """Return the strongest lag of a link and the lags it acts at.
 
@@ -526,6 +452,11 @@ def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[
     level = (1 - getattr(scorer.score, "alpha", 0.99)) / len(lags)
     alone = {v.lag: analytic(transfers, [v], y, [*z, *(w for w in x if w != v)]).p_value for v in x}
     return strongest, tuple(lag for lag in lags if alone[lag] <= level or lag == strongest)
+
+
+def _surrogates(pairs: float, links: int) -> int:
+    """Return how many surrogates give so many links a q-value of 0.05 among all pairs, if none reaches them."""
+    return ceil(pairs / (LEVEL * links)) if links else 0
 
 
 def _reaches(parents: Sequence[Sequence[int]], start: int, end: int) -> bool:
@@ -606,15 +537,6 @@ def _warn_of_pasts(series: Series, score: Score, max_parents: int) -> None:
     for finding in hazards_of_pasts(series, score.embedding or Embedding(), max_parents):
         if finding.kind == "determinism" or score.estimator.discrete or not score.estimator.analytic:
             hazard(finding.message)
-
-
-def _edges(series: Series, edges: Edges) -> frozenset[tuple[int, int]]:
-    found = set()
-    for edge in edges:
-        if isinstance(edge, str) or len(edge) != 2:
-            raise InputError(f"{edge!r} is not an edge; give (source, target)")
-        found.add((series.index(edge[0]), series.index(edge[1])))
-    return frozenset(found)
 
 
 def _provenance(series: Series) -> dict[str, Any]:

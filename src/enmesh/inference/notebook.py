@@ -4,7 +4,7 @@ import sys
 from html import escape
 from typing import Any
 
-from enmesh.inference.progress import Bar
+from enmesh.inference.bars import Bar
 
 
 def in_notebook() -> bool:

@@ -12,20 +12,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from enmesh.inference.bars import Bar, Lines, spoken
+from enmesh.inference.notebook import NotebookBar, in_notebook
+
 Progress = Callable[..., None]
 Clock = Callable[[], float]
 
-# A job shorter than this needs no bar, and log lines are this far apart.
-SILENT = 2.0
-LOG_EVERY = 30.0
+# Where nobody watches, a run with more than this many seconds left says so once, after so many seconds.
+LONG, SURE = 60.0, 5.0
 
 log = logging.getLogger("enmesh")
 
 
 def reporter(progress: Any) -> Progress:
     """Return the callback for what a user gave: None (shown in a notebook), True or False, or a callable."""
-    from enmesh.inference.notebook import NotebookBar, in_notebook
-
     if (progress is None or progress is True) and in_notebook():
         return NotebookBar()
     if progress is True:
@@ -106,7 +106,8 @@ class RunProgress:
         self._now: _Phase | None = None
         self._items, self._job = 0, (0, 0)
         self._told: tuple[Any, ...] = ()
-        self._at = clock()
+        self._at = self._began = clock()
+        self._warned = self._watched or callable(progress)
 
     def expect(self, name: str, work: float) -> None:
         """Announce a phase, or correct what was said of it."""
@@ -188,110 +189,11 @@ class RunProgress:
     def _tell(self, best: float | None, what: str) -> None:
         self._told = best, what
         share = self.share
+        if not self._warned and self._at - self._began > SURE and (self.left or 0.0) > LONG:
+            self._warned = True
+            log.warning("about %s left; progress=True shows how far it is", spoken(self.left or 0.0))
         total = max(self._items, round(self._items / share)) if share else max(1, self._job[1])
         if self._watched:
             self._show(self._items, total, best=best, what=what, share=share, left=self.left)
         else:
             self._show(self._items, total, best=best, what=what)
-
-
-class Lines:
-    """Log lines: done of total, rate, time left, best score."""
-
-    def __init__(self, every: float = LOG_EVERY):
-        self._every = every
-        self._what: tuple[Any, ...] | None = None
-        self._began = self._said = 0.0
-
-    def __call__(
-        self,
-        done: int,
-        total: int,
-        best: float | None = None,
-        what: str = "families",
-        share: float | None = None,
-        left: float | None = None,
-    ) -> None:
-        """Take note of progress; ``share`` and ``left`` are those of a whole run."""
-        now = time.monotonic()
-        job = ("run",) if share is not None else (what, total)
-        if job != self._what:
-            self._what, self._began, self._said = job, now, now
-        if now - self._said >= self._every and done:
-            rate = done / max(1e-9, now - self._began)
-            score = "" if best is None else f", best score {best:.6g}"
-            left = (total - done) / rate if left is None else left
-            log.info("%d of %d %s, %.3g per second, %s left%s", done, total, what, rate, spoken(left), score)
-            self._said = now
-
-
-class Bar:
-    """A bar on the terminal, once a job has lasted two seconds; it goes when the job is done."""
-
-    def __init__(self) -> None:
-        self._job: tuple[Any, ...] | None = None
-        self._began = 0.0
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __call__(
-        self,
-        done: int,
-        total: int,
-        best: float | None = None,
-        what: str = "families",
-        share: float | None = None,
-        left: float | None = None,
-    ) -> None:
-        """Take note of progress; ``share`` and ``left`` are those of a whole run."""
-        job = ("run",) if share is not None else (what, total)
-        if job != self._job:
-            self.close()
-            self._job, self._began = job, time.monotonic()
-        elapsed = time.monotonic() - self._began
-        if self._bar is None and done < total and elapsed > SILENT:
-            self._open(what)
-        if self._bar is not None:
-            if share is None:
-                share = done / max(1, total)
-                left = elapsed * (1 - share) / share if done else None
-            words = [f"{done} of {total}", "" if left is None else f"{spoken(left)} left"]
-            words += [] if best is None else [f"best score {best:.6g}"]
-            said = "  ".join(word for word in words if word)
-            self._bar.update(self._task, description=what, completed=share, said=said)
-            if done >= total:
-                self.close()
-
-    def _open(self, what: str) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[said]}"),
-        )
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._bar.start()
-        self._task = self._bar.add_task(what, total=1.0, said="")
-
-    def close(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
-            self._bar.stop()
-        self._job, self._bar = None, None
-
-
-def spoken(seconds: float) -> str:
-    """Return a duration as a person says it.
-
-    >>> spoken(7.4), spoken(200), spoken(9000)
-    ('7 s', '3 min 20 s', '2 h 30 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
