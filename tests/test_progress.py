@@ -116,5 +116,5 @@ def test_a_long_run_that_nobody_watches_says_so_once(caplog):
                 clock.now += 1.0
                 run(done, 1000)
     assert [record.getMessage() for record in caplog.records] == [
-        "about 16 min 34 s left; progress=True shows how far it is"
+        "about 16 min 30 s left; progress=True shows how far it is"
     ]

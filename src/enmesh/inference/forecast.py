@@ -59,23 +59,41 @@ class Forecast:
 
         ``made`` of the tests are known; ``most`` is how many candidates screening will leave of each target's.
         """
-        sampled = [i for i in range(len(candidates)) if isinstance(scorer.of_target(i).score, TEE)]
+        sampled = [i for i in range(len(candidates)) if _is_sampled(scorer, i)]
         sizes = [min(len(candidates[i]), most or self._nodes) for i in sampled]
         lags, full = _lags(scorer), _surrogates(scorer)
+        passed = float(full * lags)
         if scorer.transfers.blocks.searched:  # these candidates have passed a test: most tests pass
             tests = sum(c * 2 ** (min(c, limit) - 1) for c in sizes if c) - made
-            work = max(0, tests) * full * lags
+            verdict, work = passed, max(0, tests) * passed
         else:
             sets = sum(comb(c, size) for c in sizes for size in range(1, limit + 1))
-            work = sets * (FAILED + PASSING * full) * lags
-        failed = FAILED * lags if sampled else ANALYTIC
-        self._progress.weigh(tests=full * lags if sampled else ANALYTIC, verdicts=failed, families=ANALYTIC)
+            verdict = FAILED * lags + PASSING * passed
+            work = sets * (verdict + PASSING * passed)
+        costs = (
+            {"tests": passed, "verdicts": verdict} if sampled else {"tests": ANALYTIC, "verdicts": ANALYTIC}
+        )
+        self._progress.weigh(**costs, families=ANALYTIC)
         self._progress.expect(SEARCHING, work)
-        self._progress.expect(TESTING, len(sampled) * (self._nodes - 1) * failed)
+        self._progress.expect(TESTING, len(sampled) * (self._nodes - 1) * FAILED * lags)
+
+    def testing(self, scorer: Scorer[Any], found: Sequence[int], surrogates: int) -> None:
+        """Announce the tests of links: of those found, given by their targets, with so many surrogates."""
+        lags, sampled = _lags(scorer), [i for i in range(self._nodes) if _is_sampled(scorer, i)]
+        full = surrogates * lags if sampled else ANALYTIC
+        failed = FAILED * lags if sampled else ANALYTIC
+        clear = sum(i in sampled for i in found) if surrogates > _surrogates(scorer) else 0
+        self._progress.weigh(tests=full, verdicts=failed)
+        rest = len(sampled) * (self._nodes - 1) - clear
+        self._progress.expect(TESTING, clear * full + rest * failed)
 
 
 def _surrogates(scorer: Scorer[Any]) -> int:
     return getattr(scorer.score, "n_surrogates", 0)
+
+
+def _is_sampled(scorer: Scorer[Any], target: int) -> bool:
+    return isinstance(scorer.of_target(target).score, TEE)
 
 
 def _lags(scorer: Scorer[Any]) -> int:

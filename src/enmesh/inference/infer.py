@@ -350,18 +350,18 @@ class Run:
     ) -> dict[Link, Significance]:
         """Test the links found with as many surrogates as a q-value of 0.05 among all pairs needs.
 
-        First as many as would do if all were clear; then, for those that no surrogate reached, as many as they need
-        among themselves. P-values hold, because only those go on that have the smallest there is.
+        First as many as would do if all were clear; then, for those that no surrogate reached, as many as the clear
+        ones need. P-values hold, because only those go on that have the smallest there is.
         """
         usual = getattr(evaluator.score, "n_surrogates", 0)
         count = max(usual, _surrogates(2 * pairs, len(links))) if usual else 0
+        self.forecast.testing(evaluator.scorer, [link.target for link in links], count)
         tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))
-        clear = [
-            link for link in links if len(tests[link].null) and (tests[link].null < tests[link].value).all()
-        ]
+        clear = [link for link in links if tests[link].p_value <= 1 / (1 + (len(tests[link].null) or count))]
         more = _surrogates(1.5 * pairs, len(clear))
         if usual and more > count:
-            tests |= zip(clear, evaluator.edges(clear, more))
+            again = [link for link in clear if len(tests[link].null)]
+            tests |= zip(again, evaluator.edges(again, more))
         return tests
 
     def _candidate(

@@ -20,6 +20,8 @@ Clock = Callable[[], float]
 
 # Where nobody watches, a run with more than this many seconds left says so once, after so many seconds.
 LONG, SURE = 60.0, 5.0
+# Share of the work from which on the time left is said.
+LEAST = 0.01
 
 log = logging.getLogger("enmesh")
 
@@ -148,12 +150,12 @@ class RunProgress:
 
     @property
     def left(self) -> float | None:
-        """Seconds left; None before anything is done.
+        """Seconds left; None before a hundredth of the work is done.
 
         A phase under way goes on at its own pace, as far as that is known; others go at the pace of the run.
         """
         known = [recent for p in self._phases.values() if (recent := p.recent())]
-        if not known:
+        if not known or self.share < LEAST:
             return None
         overall = sum(seconds for _, seconds in known) / sum(work for work, _ in known)
         left = 0.0
