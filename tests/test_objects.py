@@ -103,7 +103,7 @@ def test_columns_of_several_dataframes_are_matched_by_name():
 
 def test_numbers_written_as_text_are_numbers_if_all_are():
     assert em.Series(FRAME.astype(str)).kinds == ("float", "float")
-    np.testing.assert_array_equal(em.Series(FRAME.astype(str)).values, VALUES)
+    np.testing.assert_allclose(em.Series(FRAME.astype(str)).values, VALUES, rtol=1e-14)
     assert em.Series(np.array([["1", "0"], ["2", "1"], ["2", "0"]])).kinds == ("integer", "integer")
     wrong = FRAME.astype(str)
     wrong.iloc[3, 1] = "oops"

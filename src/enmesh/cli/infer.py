@@ -133,7 +133,7 @@ def run(
 
 def _folder(out: Path | None, data: Path) -> Path:
     if out is not None:
-        return out
+        return Path(out)
     if str(data) == "-":
         return Path("results")
     name = data.stem if data.suffix.lower() in (".gz", ".xz", ".zip") else data.name
