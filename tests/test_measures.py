@@ -213,3 +213,21 @@ def test_import_loads_no_heavy_library():
     code = f"import sys, enmesh; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda series, how: em.transfer_entropy(series, "a", "b", estimator=how),
+        lambda series, how: em.significance(series, "a", "b", estimator=how, n_surrogates=0).value,
+        lambda series, how: em.te_matrix(series, estimator=how, n_surrogates=0).te.loc["a", "b"],
+        lambda series, how: em.lag_profile(series, "a", "b", max_lag=2, estimator=how).te[0],
+        lambda series, how: em.active_information(series, "b", estimator=how),
+        lambda series, how: em.cmi(series["a"], series["b"], estimator=how),
+    ],
+)
+def test_an_estimator_may_be_given_by_its_name(ask):
+    series = em.simulate.var("a>b", n=200, seed=0)
+    assert ask(series, "gaussian") == ask(series, em.Gaussian())
+    with pytest.raises(em.InputError, match="estimator"):
+        ask(series, "gauss")

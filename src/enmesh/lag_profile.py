@@ -102,7 +102,7 @@ def lag_profile(
     *,
     max_lag: int,
     given: Node | Sequence[Node] = (),
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     surrogate: Surrogate | None = None,
     n_surrogates: int = 199,

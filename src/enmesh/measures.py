@@ -15,6 +15,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Prepared
+from enmesh.methods import resolve
 from enmesh.surrogates import Draw, Surrogate, parted
 
 # Prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large.
@@ -30,8 +31,9 @@ class Transfers:
     conditioned on. Nodes become lagged variables in `value` and `link`, by the pasts that were fixed beforehand.
     """
 
-    def __init__(self, series: Series, estimator: Estimator, embedding: Pasts):
-        self.series, self.estimator = series, estimator
+    def __init__(self, series: Series, estimator: Estimator | str, embedding: Pasts):
+        self.series, self.estimator = series, resolve(Estimator, estimator)
+        estimator = self.estimator
         self.blocks = Blocks(series, embedding, estimator.condition, estimator.reaches_back)
         self.joint = estimator.joint(self.blocks)
         self._prepared: OrderedDict[tuple[Lagged, tuple[Lagged, ...]], Prepared] = OrderedDict()
@@ -121,7 +123,7 @@ def cmi(
     y: Any,
     z: Any = None,
     *,
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     local: Literal[True],
 ) -> np.ndarray: ...
 
@@ -132,7 +134,7 @@ def cmi(
     y: Any,
     z: Any = None,
     *,
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     local: Literal[False] = False,
 ) -> float: ...
 
@@ -143,12 +145,14 @@ def cmi(
     y: Any,
     z: Any = None,
     *,
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     local: bool,
 ) -> Any: ...
 
 
-def cmi(x: Any, y: Any, z: Any = None, *, estimator: Estimator | None = None, local: bool = False) -> Any:
+def cmi(
+    x: Any, y: Any, z: Any = None, *, estimator: Estimator | str | None = None, local: bool = False
+) -> Any:
     """Conditional mutual information I(x ; y | z) of plain arrays ``(n, d)``, in nats; ``z`` may be None.
 
     Columns are scaled, ranked or coded as the estimator asks (`Estimator.condition`).
@@ -158,7 +162,7 @@ def cmi(x: Any, y: Any, z: Any = None, *, estimator: Estimator | None = None, lo
     >>> round(cmi([0, 1, 0, 1], [0, 1, 0, 1], estimator=Discrete()), 4)
     0.6931
     """
-    estimator = estimator or KSG()
+    estimator = resolve(Estimator, estimator or KSG())
     blocks: list[np.ndarray | None] = []
     index = 0
     for name, block in (("x", x), ("y", y), ("z", z)):
@@ -185,7 +189,7 @@ def transfer_entropy(
     target: Node,
     *,
     given: Node | Sequence[Node] = (),
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     local: Literal[True],
 ) -> np.ndarray: ...
@@ -198,7 +202,7 @@ def transfer_entropy(
     target: Node,
     *,
     given: Node | Sequence[Node] = (),
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     local: Literal[False] = False,
 ) -> float: ...
@@ -211,7 +215,7 @@ def transfer_entropy(
     target: Node,
     *,
     given: Node | Sequence[Node] = (),
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     local: bool,
 ) -> Any: ...
@@ -223,7 +227,7 @@ def transfer_entropy(
     target: Node,
     *,
     given: Node | Sequence[Node] = (),
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     local: bool = False,
 ) -> Any:
@@ -282,7 +286,7 @@ def active_information(
     series: Series,
     target: Node,
     *,
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     local: Literal[True],
 ) -> np.ndarray: ...
@@ -293,7 +297,7 @@ def active_information(
     series: Series,
     target: Node,
     *,
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     local: Literal[False] = False,
 ) -> float: ...
@@ -304,7 +308,7 @@ def active_information(
     series: Series,
     target: Node,
     *,
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     local: bool,
 ) -> Any: ...
@@ -314,7 +318,7 @@ def active_information(
     series: Series,
     target: Node,
     *,
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     local: bool = False,
 ) -> Any:
@@ -337,7 +341,7 @@ def conditional_entropy(
     target: Node,
     given: Node | Sequence[Node] = (),
     *,
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
 ) -> float:
     """Entropy of a node's next value given its own past and others', H(Y^i_{n+1} | own past, given) (eq. cond-entropy).
@@ -380,7 +384,7 @@ def _unexplained(transfers: Transfers, target: int, parents: Sequence[int]) -> f
 
 
 def stochastic_interaction(
-    series: Series, *, estimator: Estimator | None = None, embedding: Pasts | None = None
+    series: Series, *, estimator: Estimator | str | None = None, embedding: Pasts | None = None
 ) -> float:
     """Stochastic interaction S_Y (eq. stochastic-interaction): how much more the whole predicts than its parts.
 
@@ -402,7 +406,7 @@ def kl_divergence(
     series: Series,
     graph: Any,
     *,
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     form: str = "direct",
 ) -> float:
@@ -439,7 +443,9 @@ def kl_divergence(
     )
 
 
-def kl_floor(series: Series, *, estimator: Estimator | None = None, embedding: Pasts | None = None) -> float:
+def kl_floor(
+    series: Series, *, estimator: Estimator | str | None = None, embedding: Pasts | None = None
+) -> float:
     """The part of the KL divergence that no graph removes: TC(Y_{n+1} | all pasts), the instantaneous dependence.
 
     Examples
@@ -453,7 +459,7 @@ def kl_floor(series: Series, *, estimator: Estimator | None = None, embedding: P
 
 
 def log_likelihood(
-    series: Series, graph: Any, *, estimator: Estimator | None = None, embedding: Pasts | None = None
+    series: Series, graph: Any, *, estimator: Estimator | str | None = None, embedding: Pasts | None = None
 ) -> float:
     """Maximised log-likelihood of a graph (eq. log-ll-cond-entropy) as far as observed variables go, in nats.
 

@@ -17,6 +17,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import Surrogates
 from enmesh.measures import Node, Transfers, link
+from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
 from enmesh.tasks import Task, interleave, ready, run
@@ -282,7 +283,7 @@ def significance(
     target: Node,
     *,
     given: Node | Sequence[Node] = (),
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     surrogate: Surrogate | None = None,
     n_surrogates: int = 199,
@@ -321,7 +322,7 @@ def significance(
         if len(sources) > 1:
             raise InputError("max_lag chooses the lag of one source; name one, or leave max_lag out")
         pasts = Lags.of(pasts, series.names, searched=whole("max_lag", max_lag, 1))
-    chosen = estimator or KSG()
+    chosen = resolve(Estimator, estimator or KSG())
     transfers = Transfers(series, chosen if n_surrogates else chosen.plug_in, pasts)
     if max_lag is not None:
         return best_lag(transfers, sources[0], end, rest, sampling)
@@ -352,7 +353,7 @@ class TEMatrix:
 def te_matrix(
     series: Series,
     *,
-    estimator: Estimator | None = None,
+    estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     conditional: bool = False,
     surrogate: Surrogate | None = None,

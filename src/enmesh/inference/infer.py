@@ -518,8 +518,9 @@ def _warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -
         if source in found.parents[target] or p_values.get(ends, 1.0) > LEVEL:
             continue
         if target in found.parents[source]:
+            both = "both ways significant; " * (p_values.get(back, 1.0) <= LEVEL)
             hazard(
-                f"both ways significant; feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was "
+                f"{both}feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was "
                 f"left out for {back[0]} -> {back[1]} (p = {p_values.get(back, 1.0):.2g}); allow cycles to keep both"
             )
         else:
