@@ -402,3 +402,13 @@ def test_layouts_of_the_page_are_those_of_the_picture():
         assert all(len(flat) % 6 == 2 for _, _, flat in layout["paths"])
         assert [len(layout[key]) for key in ("x", "y", "width", "height", "turn", "lines")] == [30] * 6
     assert sorted(data["order"]) == list(range(30))
+
+
+def test_a_page_made_in_python_names_the_file_that_was_read(tmp_path):
+    path = tmp_path / "herd.csv"
+    em.simulate.var("a>b", n=120, seed=0).to_dataframe().to_csv(path, index=False)
+    series = em.read(path)
+    network = em.infer(series.select(["b", "a"]), score="tea", estimator="gaussian", max_lag=1)
+    assert network.provenance["file"] == str(path)
+    page = network.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert re.search(r"<title>[^<]*herd", page)

@@ -70,7 +70,9 @@ def read(
     if not paths:
         raise InputError("no file is named; give at least one")
     rules = rules_of(time, columns, trial, missing, states)
-    return _as_trials([read_table(one, header, names, variable) for one in paths], rules, dt)
+    series = _as_trials([read_table(one, header, names, variable) for one in paths], rules, dt)
+    series.file = ", ".join(str(one) for one in paths if str(one) != "-")
+    return series
 
 
 def _as_trials(tables: Sequence[Table], rules: Rules, dt: float | None) -> Series:

@@ -83,6 +83,8 @@ class Series:
         When the first sample was taken and in which unit, where it is known (`Time`).
     prepared
         What was done to the values, in words: ``("differenced",)``.
+    file
+        Name of the file or files it was read from (`read`); empty if it was not.
 
     Examples
     --------
@@ -106,13 +108,14 @@ class Series:
         rules = rules_of(time, columns, trial, missing, states, counters=names is not None)
         self.time: Time | None
         self.prepared: tuple[str, ...] = ()
+        self.file: str = ""
         known: tuple[str, ...] | None
         step: float | None
         if isinstance(values, Series):
             if rules.modes or rules.states or (time, columns, trial) != (None, None, None):
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
             found, known, step, self.time = values._held(), values.names, values.dt, values.time
-            self.prepared = values.prepared
+            self.prepared, self.file = values.prepared, values.file
         else:
             found, known, step, self.time = values_of(values, rules, dt)
         chosen = _check_names(known if names is None else names, len(found.kinds))
@@ -140,7 +143,7 @@ class Series:
     ) -> "Series":
         """Return a series of values whose kinds are known."""
         made = object.__new__(cls)
-        made.time, made.prepared = time, ()
+        made.time, made.prepared, made.file = time, (), ""
         made._fill(values, _check_names(names, len(values.kinds)), 1.0 if dt is None else dt, None)
         made.truth_lags = None
         made._validate(missing, "raise")
@@ -454,7 +457,7 @@ class Series:
     ) -> "Series":
         """Return a series of other values that keeps what is known of this one."""
         made = object.__new__(Series)
-        made.time = self.time
+        made.time, made.file = self.time, self.file
         made.prepared = self.prepared if note is None else (*self.prepared, note)
         names = self.names if names is None else names
         whole = FLOAT not in kinds and not any(np.isnan(trial).any() for trial in trials)

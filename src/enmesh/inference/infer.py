@@ -554,6 +554,7 @@ def _provenance(series: Series) -> dict[str, Any]:
         "samples": int(sum(series.lengths)),
         "dt": series.dt,
         "prepared": list(series.prepared),
+        **({"file": series.file} if series.file else {}),
     }
 
 
