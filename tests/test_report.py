@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+import enmesh as em
 from enmesh import InputError, Series
 from enmesh.draw.report import page
 from enmesh.draw.report.contents import contents, embed, histogram
