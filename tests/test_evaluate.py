@@ -26,6 +26,7 @@ from enmesh.inference.store import runs
 from enmesh.inference.work import Question
 from enmesh.inference.workers import Queue, affordable
 from enmesh.scores import Link
+from enmesh.search.base import Problem
 from enmesh.tasks import run
 
 KAPPA_1 = em.Embedding()
@@ -421,3 +422,56 @@ def test_memory_is_respected(tmp_path, gigabytes):
     )
     assert workers == {1.0: 1, 2.0: 3}[gigabytes]
     assert used <= gigabytes * 1e9
+
+
+# --- families that need not be scored ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [em.Gaussian(), em.KSG()])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_family_is_no_better_than_without_its_superfluous_parent(estimator, seed):
+    series = em.simulate.var({"a": [], "b": ["a"], "c": [], "d": ["a", "b"]}, n=150, seed=seed)
+    score = em.TEE(estimator=estimator, embedding=em.Embedding(), alpha=0.9, n_surrogates=39, seed=seed)
+    sets = [some for size in range(1, 4) for some in combinations(range(3), size)]
+    with Evaluator(score, series) as evaluate:
+        needless = evaluate.superfluous([(3, some) for some in sets])
+        scores = dict(zip([(), *sets], evaluate([(3, some) for some in [(), *sets]])))
+    found = [(some, parent) for some, parent in zip(sets, needless) if parent is not None]
+    assert found
+    for some, parent in found:
+        assert scores[some] <= scores[tuple(p for p in some if p != parent)]
+
+
+@pytest.mark.parametrize("acyclic", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_leaving_such_families_out_changes_no_answer(acyclic, seed):
+    series = em.simulate.var("a>b, b>c, c>d, a>d", n=150, seed=seed)
+    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), alpha=0.9, n_surrogates=39, seed=seed)
+    answers, asked = [], []
+    for spare in (False, True):
+        with Evaluator(score, series) as evaluate:
+            problem = Problem(
+                n_nodes=4,
+                max_parents=3,
+                acyclic=acyclic,
+                required=frozenset({(3, 0)}),
+                superfluous=evaluate.superfluous if spare else None,
+            )
+            found = (em.Exact() if acyclic else em.Independent()).run(evaluate, problem)
+            answers.append((found.parents, found.local, found.optimal, found.gap, found.removed))
+            asked.append(found.evaluated)
+    assert answers[0] == answers[1]
+    assert asked[1] < asked[0]
+
+
+def test_a_race_hands_its_tests_on(monkeypatch):
+    series = em.simulate.var("a>b, b>c", n=200, seed=0)
+    score = em.TEE(estimator=em.KSG(), alpha=0.95, n_surrogates=199)
+    first = em.infer(series, score=score, max_lag=2)
+    made = []
+    monkeypatch.setattr(Evaluator, "know", lambda self, nulls: made.extend(nulls))
+    second = em.infer(series, score=score, max_lag=2)  # makes all tests itself
+    assert made
+    assert first.parents == second.parents
+    assert first.local == second.local
+    assert [c.p_value for c in first.candidates] == [c.p_value for c in second.candidates]
