@@ -12,8 +12,9 @@ from enmesh.surrogates.random_words import random_orders, random_words
 
 # Places of a random order that are found at once: a test asks for a few hundred of many thousand shifts.
 FEW = 256
-# Parts in which a record is shifted where shifts must differ by several samples; a part's length in least shifts.
-PARTS, LONG_PART = 4, 10
+# Parts in which a record is shifted where shifts must differ by several samples. A part is so many times as long as the
+# memory of the source and a few samples, which a cut disturbs, and has room for shifts of several kinds.
+PARTS, LONG_PART, FEW_LAGS, ROOM = 4, 10, 5, 3
 
 
 @option
@@ -120,12 +121,14 @@ def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:
 def parted(x: np.ndarray, starts: np.ndarray, span: int) -> np.ndarray:
     """Return where parts of trials start, and n at the end: trials are cut until there are `PARTS` of them.
 
-    A part is long against the least shift, so that there are many shifts of each; a short record stays whole.
+    A part is long against the source's memory and the least shift, so that cuts do little harm and there are many
+    shifts of each; a short record stays whole.
     """
     wanted = -(-PARTS // (len(starts) - 1))
-    least = span + decorrelation_time(x, starts)
+    memory = decorrelation_time(x, starts)
+    length = max(LONG_PART * (memory + min(span, FEW_LAGS)), ROOM * (memory + span))
     cuts = [0]
     for start, stop in zip(starts[:-1], starts[1:]):
-        parts = max(1, min(wanted, int(stop - start) // (LONG_PART * least)))
+        parts = max(1, min(wanted, int(stop - start) // length))
         cuts += [int(start + (stop - start) * (part + 1) // parts) for part in range(parts)]
     return np.array(cuts)
