@@ -384,8 +384,8 @@ along, and asking for a higher alpha does not help.
 
 "Best of L lags": the lags of `a` and `b` are those that say most, chosen from the same data, as `Lags(..., searched=L)`
 says. TEE's surrogates choose in the same way, with one shift for all lags. Shifts of one series that are nearer than L
-share most of their lags, which is why parts of the record are shifted on their own where it is long enough. TEA divides its level by L; at so small a level the
-chi-square null shows that it is one for large N, and the F null is nearer.
+share most of their lags, which is why parts of the record are shifted on their own where it is long enough. TEA divides
+its level by L; at so small a level the chi-square null shows that it is one for large N, and the F null is nearer.
 """
 
 EVERY_ESTIMATOR = """## Every estimator
@@ -404,8 +404,8 @@ BEST_OF_LAGS = """## The best of several lags
 Two unrelated processes (autoregressive with .5; chains of two states); the source is taken at the lag up to L that says
 most, `em.significance(..., max_lag=L)`, given nothing or an unrelated third. Shifts choose their own best lag, and the
 p-values are uniform where there are samples enough. With 20 lags and N = 300 they are too small, and a warning says
-so: .138, .084 and .024 up to .10, .05 and .01 (Gaussian, 500 repetitions). The chi-square p-value is multiplied by L and
-cut at 1: where it is small it holds, as a whole it is not uniform, but too large.
+so: .138, .084 and .024 up to .10, .05 and .01 (Gaussian, 500 repetitions). The chi-square p-value is multiplied by L
+and cut at 1: where it is small it holds, as a whole it is not uniform, but too large.
 """
 
 SHUFFLING = """## False positives of a single test, nominal .05

@@ -94,8 +94,8 @@ BATCH = 32
 FIRST_LOOK = BATCH - 1
 SMALLEST_BATCH = 8
 
-# p-values down to this should hold; where shifts that share lags make them unsure, it is said.
-UNSURE = 0.01
+# Lags for each sample beyond which the test of the best of them is not sure of itself.
+MANY_LAGS = 0.02
 
 
 def by_surrogates(
@@ -197,21 +197,20 @@ def _of_lags(
     prepared = transfers.prepared(y, z)
     surrogates = prepared.surrogates(transfers.blocks.take(choices), draw, stream, choose=1)
     count = _distinct(draw, sampling.count)
-    _warn_of_shared_lags(draw, len(choices), count)
+    _warn_of_many_lags(len(choices), transfers.blocks.n)
     return surrogates, count
 
 
-def _warn_of_shared_lags(draw: Draw, lags: int, count: int) -> None:
-    """Warn where p-values are less sure than they look: shifts of one trial nearer than the lags share most of them.
+def _warn_of_many_lags(lags: int, samples: int) -> None:
+    """Warn where a record is too short for so many lags.
 
-    Of a series of n samples there are about n / lags shifts that share none, so that chance alone gives the largest of
-    all values to one lag or another of the source in a share lags / n of cases.
+    Surrogates that are shifted by less than the number of lags share most of them, and what all shifts of the record
+    have in common says too little of how large the best of many lags becomes by chance.
     """
-    distinct = getattr(draw, "distinct", None)
-    if distinct is not None and lags > 1 and lags / distinct > max(UNSURE, 1 / (1 + count)):
+    if lags > 1 and lags > MANY_LAGS * samples:
         hazard(
-            f"{lags} lags and {distinct} different shifts: shifts that share lags are alike, and p-values under "
-            f"{lags / distinct:.2g} may be too small; use a smaller max_lag, a longer series or several trials"
+            f"{lags} lags for {samples} samples: p-values under 0.1 may be too small; use a max_lag of at most "
+            f"{max(1, int(MANY_LAGS * samples))} or a longer record"
         )
 
 
