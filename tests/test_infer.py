@@ -194,3 +194,9 @@ def test_progress_is_one_bar_for_the_whole_run(monkeypatch):
     assert done == sorted(done)
     assert told[-1][0] == told[-1][1]
     assert {what for *_, what in told} == {"searching", "testing links"}
+
+
+def test_a_max_lag_too_large_for_the_record_is_warned_of():
+    series = em.simulate.var("a>b", n=150, seed=0)
+    with pytest.warns(em.HazardWarning, match="8 lags for 150 samples: .* use a max_lag of at most 3"):
+        em.infer(series, estimator=em.KSG(), max_lag=8)

@@ -197,11 +197,11 @@ def _of_lags(
     prepared = transfers.prepared(y, z)
     surrogates = prepared.surrogates(transfers.blocks.take(choices), draw, stream, choose=1)
     count = _distinct(draw, sampling.count)
-    _warn_of_many_lags(len(choices), transfers.blocks.n)
+    warn_of_many_lags(len(choices), transfers.blocks.n)
     return surrogates, count
 
 
-def _warn_of_many_lags(lags: int, samples: int) -> None:
+def warn_of_many_lags(lags: int, samples: int) -> None:
     """Warn where a record is too short for so many lags.
 
     Surrogates that are shifted by less than the number of lags share most of them, and what all shifts of the record

@@ -26,7 +26,7 @@ from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Exact, Independent
 from enmesh.search.base import Problem, Search
-from enmesh.significance import least_surrogates
+from enmesh.significance import least_surrogates, warn_of_many_lags
 
 # A column with at most this many different integers is taken for states, one with more for measurements.
 MOST_STATES = 10
@@ -473,6 +473,8 @@ def _race(score: Score, max_lag: int) -> NonUniform:
 
 
 def _raced(series: Series, method: NonUniform, evaluators: Evaluators) -> tuple[Lags, list[Past]]:
+    if method.count:
+        warn_of_many_lags(method.max_lag, sum(series.lengths))
     with evaluators(method) as evaluate:
         pasts = evaluate.pasts(range(series.n_nodes))
     return method.lags(pasts, series.names), pasts
