@@ -394,9 +394,9 @@ The same question of the other estimators, and the single test whether `b` says 
 past of `y` (nominal .05). TEE with 199 surrogates, the single test with 39, by circular shifts; where "chi-square" is
 said, TEA and its analytic test. `Mixed` with states and `Discrete` have chains of two states for `a` and `b`; `y`
 copies `a` now and then, or is higher after it. Of so many rows with 4 rates each some are expected more than two
-standard errors off. Order patterns of three values are too many for two parents and so few samples: quantiles of counts then
-differ between orders of the parents, of which TEE takes the dearest, and `b` is kept less often than asked. A single
-test holds.
+standard errors off. Order patterns of three values are too many for two parents and so few samples: quantiles of
+counts then differ between orders of the parents, of which TEE takes the dearest, and `b` is kept less often than asked.
+A single test holds.
 """
 
 BEST_OF_LAGS = """## The best of several lags
