@@ -601,3 +601,25 @@ def _finished_tests(store):
         return sum(entry["tests"] for entry in runs(store))
     except em.InputError:
         return 0
+
+
+def test_masked_windows_are_left_out(run):
+    values = em.simulate.var("a>b", n=300, seed=0).values.copy()
+    values[100:120] = 1e6  # an artefact
+    em.Series(values, names="ab").to_dataframe().to_csv("artefact.csv", index=False)
+    asked = "infer artefact.csv --estimator gaussian --score tea --max-lag 1 --out masked --quiet"
+    code, _, err = run(f"{asked} --mask 101:110 --mask 111:120 --detrend")
+    assert code == 0, err
+    network = em.Network.from_json("masked/network.json")
+    assert network.provenance["prepared"] == ["20 of 300 samples masked", "detrended"]
+    expected = em.Series(values, names="ab").mask(range(100, 120)).detrend()
+    alone = em.infer(expected, score="tea", estimator="gaussian", max_lag=1)
+    assert network.local == alone.local
+    for window, words in (
+        ("5", "give FROM:TO"),
+        ("0:4", "count from 1"),
+        ("290:301", "not in the recording of 300"),
+    ):
+        code, _, err = run(f"{asked} --mask {window}")
+        assert code == 2
+        assert words in err

@@ -167,6 +167,17 @@ def preparing() -> Group:
             ],
             None,
         ),
+        "mask": (
+            Annotated[
+                list[str] | None,
+                _data(
+                    "--mask",
+                    metavar="FROM:TO",
+                    help="Leave out the samples from one to another, counted from 1; may be given several times.",
+                ),
+            ],
+            None,
+        ),
         "standardise": flag("--standardise", "Scale each trial of each node to mean 0 and variance 1."),
         "bins": (
             Annotated[

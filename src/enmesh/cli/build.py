@@ -4,7 +4,7 @@ Every function takes what was given as a mapping of parameter names to values, w
 an option that would have no effect. Names are mapped to classes by `enmesh.methods`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +44,8 @@ def series(given: Given) -> Series:
 
 def _prepared(recording: Series, given: Given) -> Series:
     """Change the recording as the options of preparing say, in a fixed order."""
+    if given.get("mask"):
+        recording = recording.mask(_masked(given["mask"], sum(recording.lengths)))
     if given.get("detrend"):
         recording = recording.detrend()
     if given.get("season") is not None:
@@ -53,6 +55,22 @@ def _prepared(recording: Series, given: Given) -> Series:
     if given.get("standardise"):
         recording = recording.standardise()
     return recording.discretise(given["bins"]) if given.get("bins") is not None else recording
+
+
+def _masked(windows: Sequence[str], samples: int) -> list[int]:
+    """Read windows of samples, ``101:150``, counted from 1, both ends included."""
+    rows: list[int] = []
+    for window in windows:
+        ends = window.split(":")
+        if len(ends) != 2 or not all(end.strip().isdigit() for end in ends):
+            raise InputError(f"--mask {window} is not a window of samples; give FROM:TO, such as 101:150")
+        first, last = int(ends[0]), int(ends[1])
+        if not 1 <= first <= last <= samples:
+            raise InputError(
+                f"--mask {window} is not in the recording of {samples} samples; count from 1, FROM first"
+            )
+        rows += range(first - 1, last)
+    return rows
 
 
 def tiers(word: str | None) -> list[list[str]] | None:
