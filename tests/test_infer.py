@@ -183,7 +183,7 @@ def test_hazards_are_shown_when_they_are_met_and_point_at_the_users_line():
     assert [str(one.message) for one in met] == list(network.warnings)
 
 
-def test_progress_is_one_bar_for_the_whole_run(monkeypatch):
+def test_progress_is_one_bar_for_the_whole_run():
     told = []
     em.infer(
         em.simulate.var("a>b, b>c", n=300, seed=0),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from enmesh.inference.bars import Bar
 from enmesh.inference.progress import RunProgress, spoken
 
 
@@ -118,3 +119,13 @@ def test_a_long_run_that_nobody_watches_says_so_once(caplog):
     assert [record.getMessage() for record in caplog.records] == [
         "about 16 min 30 s left; progress=True shows how far it is"
     ]
+
+
+def test_a_run_that_fails_leaves_no_bar_behind():
+    run = RunProgress(None)
+    run._show = bar = Bar()
+    closed = []
+    bar.close = lambda: closed.append(True)
+    with pytest.raises(ValueError, match="halfway"), run:
+        raise ValueError("halfway")
+    assert closed

@@ -69,6 +69,11 @@ class Transfers:
             return np.array([self.cmi([x], y, z) for x in candidates])
         return self.prepared(y, z).each(self.blocks.take(candidates))
 
+    def strongest(self, source: int, target: int, given: Sequence[int] = ()) -> Lagged:
+        """Return the lagged variable of a source that says most given its others and the given nodes."""
+        x, y, z = self.variables([source], target, given)
+        return max(x, key=lambda v: (self.cmi([v], y, [*z, *(w for w in x if w != v)]), -v.lag))
+
     def dof(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> int:
         """Return the degrees of freedom of 2 N I(x ; y | z) under independence."""
         arities = self.blocks.arities

@@ -25,7 +25,7 @@ from enmesh.embedding.lagged import Lagged, Lags
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.measures import Transfers
-from enmesh.options import option, whole_fields
+from enmesh.options import option, whole, whole_fields
 from enmesh.significance import Sampling, Significance, analytic, least_surrogates, sampled
 from enmesh.surrogates import CircularShift, Surrogate, stream_of
 from enmesh.tasks import Task, ready, run
@@ -91,6 +91,11 @@ class NonUniform(EmbeddingMethod):
             raise InputError(f"estimator={self.estimator!r} is not an estimator; give Gaussian(), KSG() ...")
         if not 0.5 <= self.alpha < 1:
             raise InputError(f"alpha={self.alpha!r} is not possible; give a confidence level such as 0.99")
+        for entry in self.known:
+            if len(entry) != 3 or not 1 <= whole("known", entry[2], 1) <= self.max_lag:
+                raise InputError(
+                    f"known={entry!r} is not possible; give (source, target, lag), lags from 1 to {self.max_lag}"
+                )
         count, least = self.count, least_surrogates(self.alpha)
         if (count or not self.estimator.analytic) and count < least:
             raise InputError(

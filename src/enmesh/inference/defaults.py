@@ -21,7 +21,6 @@ from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed
 from enmesh.inference import evidence
 from enmesh.inference.diagnostics import common_variance, shared_variance_limit
 from enmesh.inference.evaluate import Evaluator
-from enmesh.measures import Transfers
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Exact, Independent
@@ -389,13 +388,11 @@ def _best_sources(
         )
         found = Independent().run(evaluate, problem).parents
         transfers = evaluate.scorer.transfers
-        return found, [[strongest(transfers, j, i, some) for j in some] for i, some in enumerate(found)]
-
-
-def strongest(transfers: Transfers, source: int, target: int, parents: Sequence[int]) -> Lagged:
-    """Return the lagged variable of a source that says most given the others and the target's other parents."""
-    x, y, z = transfers.variables([source], target, [p for p in parents if p != source])
-    return max(x, key=lambda v: (transfers.cmi([v], y, [*z, *(w for w in x if w != v)]), -v.lag))
+        strongest = [
+            [transfers.strongest(j, i, [p for p in some if p != j]) for j in some]
+            for i, some in enumerate(found)
+        ]
+        return found, strongest
 
 
 def _prefers_linear(series: Series, lag: int, target: int, linear: set[int], past: Past) -> bool:

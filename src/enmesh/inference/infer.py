@@ -142,18 +142,18 @@ def infer(
         raise InputError("a network needs at least 2 nodes; the series has 1")
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
     rules = Rules.of(series, required, forbidden, tiers, candidates)
-    with run.noting_hazards(), single_thread():
+    with run.progress, run.noting_hazards(), single_thread():
         for finding in hazards_of_data(series):
             hazard(finding.message)
         plan = run.plan(_given_score(score, estimator, series, seed, run.choices), max_lag)
         chosen = resolve(Search, search) if search is not None else default_search(acyclic, run.choices)
         _warn_of_pasts(series, plan.score, FEW_PARENTS if max_parents is None else max_parents)
-    with run.noting_hazards(), single_thread(), run.evaluator(plan.score) as evaluator:
-        evaluator.know(plan.nulls)
-        allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
-        limit, found, tests = run.searched(evaluator, chosen, rules, allowed, max_parents)
-        instantaneous = _instantaneous(evaluator, found.parents)
-        _warn_of_loops(series, found, tests)
+        with run.evaluator(plan.score) as evaluator:
+            evaluator.know(plan.nulls)
+            allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
+            limit, found, tests = run.searched(evaluator, chosen, rules, allowed, max_parents)
+            instantaneous = _instantaneous(evaluator, found.parents)
+            _warn_of_loops(series, found, tests)
     options = {
         "score": describe(plan.score),
         "search": describe(chosen),
@@ -165,7 +165,6 @@ def infer(
         "screening": screening,
         "seed": seed,
     }
-    run.progress.close()
     return run.network(found, tests, options, plan.criteria, instantaneous)
 
 
@@ -444,11 +443,10 @@ def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[
     if len(lags) == 1:
         return lags[0], lags
     transfers = scorer.transfers
-    x, y, z = transfers.variables([link.source], link.target, link.given)
-    values = {v.lag: transfers.cmi([v], y, [*z, *(w for w in x if w != v)]) for v in x}
-    strongest = max(values, key=lambda lag: (values[lag], -lag))
+    strongest = transfers.strongest(link.source, link.target, link.given).lag
     if not (selected and transfers.estimator.analytic):
         return strongest, lags
+    x, y, z = transfers.variables([link.source], link.target, link.given)
     level = (1 - getattr(scorer.score, "alpha", 0.99)) / len(lags)
     alone = {v.lag: analytic(transfers, [v], y, [*z, *(w for w in x if w != v)]).p_value for v in x}
     return strongest, tuple(lag for lag in lags if alone[lag] <= level or lag == strongest)

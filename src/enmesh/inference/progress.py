@@ -111,6 +111,15 @@ class RunProgress:
         self._at = self._began = clock()
         self._warned = self._watched or callable(progress)
 
+    def __enter__(self) -> "RunProgress":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
+        if kind is None:
+            self.close()
+        elif isinstance(self._show, Bar):
+            self._show.close()  # a run that stopped leaves no bar behind
+
     def expect(self, name: str, work: float) -> None:
         """Announce a phase, or correct what was said of it."""
         phase = self._phases.setdefault(name, _Phase(name, work))
