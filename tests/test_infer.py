@@ -72,6 +72,33 @@ def test_defaults_follow_the_data():
     assert network.options["score"]["estimator"]["normalise"] == "rank"
 
 
+def test_residuals_follow_the_dynamics():
+    """Waves for a law without noise that no polynomial follows, a parabola for noise, none for smooth rings."""
+
+    def chosen(series):
+        said = [value for what, value, _ in em.infer(series, acyclic=False).choices if what == "estimator"]
+        return " ".join(said)
+
+    flows = {"a": "lorenz", "b": "rossler", "c": "lorenz"}
+    series = em.simulate.coupled_flow("a>b, b>c", n=300, system=flows, coupling=1.5, dt=0.2, seed=1)
+    assert "residual='features'" in chosen(series)
+    noisy = em.simulate.coupled_map("a>b", n=300, r=1.2, coupling=0.5, noise=0.5, map="tent", seed=0)
+    assert "features" not in chosen(noisy)
+    averaged = np.cumsum(np.random.default_rng(0).normal(size=(310, 3)), axis=0)
+    smooth = em.Series(averaged[9:] - averaged[:-9], names="abc")
+    assert "residual" not in chosen(smooth)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "ksg", "combined", "kernel", "mixed", "discrete"])
+def test_every_estimator_finds_a_delayed_link(name):
+    series = em.simulate.var("a>b", n=400, lags=3, seed=0)
+    if name == "discrete":
+        series = em.Series((series.values > 0).astype(int), names=series.names)
+    network = em.infer(series, estimator=name, max_lag=3)
+    assert list(network) == [("a", "b")]
+    assert list(network.edges["lag"]) == [3]
+
+
 def test_edges_are_tested_given_the_other_parents(chain):
     network = em.infer(chain, score=LINEAR)
     frame = network.edges

@@ -235,10 +235,10 @@ class Race:
         transfers = self.transfers
         draw = transfers.draw(self._sampling.surrogate, free, y, z, in_parts=True)
         stream = stream_of(self._sampling.seed, y.node, (node,))
-        surrogates = transfers.prepared(y, z).surrogates(
-            transfers.blocks.take(free), draw, stream, choose=choose
-        )
-        test = yield from sampled(surrogates, draw, self._sampling.count, value, self._level)
+        prepared = transfers.prepared(y, z)
+        surrogates = prepared.surrogates(transfers.blocks.take(free), draw, stream, choose=choose)
+        known = () if prepared.in_one_piece else (value, self._level)
+        test = yield from sampled(surrogates, draw, self._sampling.count, *known)
         self._tested[question] = test
         return test
 

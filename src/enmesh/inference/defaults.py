@@ -151,18 +151,31 @@ def _work(series: Series) -> int:
 
 
 def _neighbours(series: Series) -> tuple[KSG, str]:
-    """Return nearest neighbours on normal scores, with residuals unless the own past explains nearly all."""
-    left = float(np.median(evidence.unexplained_by_own_past(series, evidence.own_memory(series))))
+    """Return nearest neighbours, looking at what the own past leaves if it can be told from what they cannot resolve.
+
+    Where waves follow the dynamics of half of the nodes clearly better than a curve, these are a law without much noise,
+    and neighbours look at what waves leave. Normal scores would bend that law, unless heavy tails ask for them. Smooth
+    series of other kinds are taken as they are.
+    """
+    scaling = "zscore" if _excess_kurtosis(series) <= HEAVY_TAILS else "rank"
+    if float(np.mean(evidence.own_waves(series) < CLEARLY)) >= 0.5:
+        return KSG(normalise=scaling, residual="features"), (
+            "numbers; waves through the own past predict most nodes clearly better than a curve, neighbours look at "
+            "what they leave"
+        )
+    left = _left_by_own_past(series)
     if left < SMOOTH:
-        few, tails = sum(series.lengths) < FEW_SMOOTH, _excess_kurtosis(series)
-        scaling = "zscore" if few and tails <= HEAVY_TAILS else "rank"
-        return KSG(
-            normalise=scaling
-        ), f"numbers; smooth: the own past leaves {left:.1%} of the variance unexplained"
-    reason = (
+        return KSG(normalise=scaling if sum(series.lengths) < FEW_SMOOTH else "rank"), (
+            f"numbers; smooth: the own past leaves {left:.1%} of the variance unexplained"
+        )
+    return KSG(normalise="rank", residual="quadratic"), (
         f"numbers; the own past leaves {left:.0%} of the variance unexplained, neighbours look at residuals"
     )
-    return KSG(normalise="rank", residual="quadratic"), reason
+
+
+def _left_by_own_past(series: Series) -> float:
+    """Return the share of variance that the own past leaves unexplained, of the node in the middle."""
+    return float(np.median(evidence.unexplained_by_own_past(series, evidence.own_memory(series))))
 
 
 def _excess_kurtosis(series: Series) -> float:
@@ -194,7 +207,7 @@ def chosen_reach(series: Series, max_lag: int | None, choices: Choices, *, linea
         choices.add("max_lag", usual, "usual; max_lag searches further")
         return Reach(usual, usual)
     order = evidence.lag_order(series, bearable)
-    smooth = float(np.median(evidence.unexplained_by_own_past(series, evidence.own_memory(series)))) < SMOOTH
+    smooth = _left_by_own_past(series) < SMOOTH
     raced = usual if smooth else max(usual, order)
     reason = f"nodes are predicted best from {order} lag{'s' * (order > 1)} of all, of up to {bearable} that were tried"
     choices.add("max_lag", raced, "usual for smooth series" if smooth else reason)
@@ -268,7 +281,7 @@ def by_evidence(
         return planned(series, default_score(series, seed, choices, estimator), max_lag, evaluators, choices)
     if both:
         estimator, _ = _neighbours(series)
-        if estimator.residual != "none":
+        if _left_by_own_past(series) >= SMOOTH:
             return _two_tests(series, estimator, seed, max_lag, evaluators, choices)
         if max_lag is None and sum(series.lengths) < FEW_SMOOTH:
             choices.add(

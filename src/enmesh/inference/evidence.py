@@ -4,9 +4,12 @@ Each function looks at normal scores of the series, so that heavy tails do not d
 the defaults turn into choices with reasons.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.estimators.residuals import Residuals
 from enmesh.estimators.scaling import normal_scores
 
 # Lags that are looked at at most, and samples needed for each, and for each lag of each node.
@@ -20,6 +23,8 @@ FOLDS = 8
 PENALTIES = 10.0 ** np.arange(-3, 2.5)
 # Standard errors, over so many blocks, within which a smaller number of lags is as good.
 PARSIMONY, BLOCKS = 1.5, 20
+# Samples that are enough to compare curves.
+MANY_SAMPLES = 5000
 
 
 def scored(series: Series) -> list[np.ndarray]:
@@ -108,14 +113,33 @@ def own_curvature(series: Series, lags: int = 3) -> np.ndarray:
     Near or over 1 for linear dynamics, clearly below for others; the curve has squares, products, cubes and absolute
     values of the own past.
     """
-    after, before = lagged_rows(scored(series), max(1, min(lags, min(series.lengths) // 4)))
+    return np.array([_share(curve(own), own, y) for own, y in _own_pasts(series, lags)])
+
+
+def own_waves(series: Series, lags: int = 3) -> np.ndarray:
+    """Return for each node how waves through its own past predict it, as a share of the error of line and curve.
+
+    Waves are the random features of `KSG(residual="features")`, which follow any smooth function. Clearly below 1 where
+    the own past nearly determines the node, but by a law that no polynomial follows; over 1 where there is noise.
+    """
     shares = []
-    for i in range(series.n_nodes):
-        own = before[:, :, i]
-        shares.append(
-            prediction_error(curve(own), after[:, i]) / max(prediction_error(own, after[:, i]), 1e-300)
-        )
+    for own, y in _own_pasts(series, lags):
+        waves = Residuals("features", own).basis[:, 1:]
+        shares.append(_share(waves, own, y) / max(min(1.0, _share(curve(own), own, y)), 1e-300))
     return np.array(shares)
+
+
+def _own_pasts(series: Series, lags: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield each node's own past ``(n, lags)`` and its next values ``(n,)``, of long records some thousand of them."""
+    after, before = lagged_rows(scored(series), max(1, min(lags, min(series.lengths) // 4)))
+    step = max(1, len(after) // MANY_SAMPLES)
+    for i in range(series.n_nodes):
+        yield before[::step, :, i], after[::step, i]
+
+
+def _share(features: np.ndarray, line: np.ndarray, y: np.ndarray) -> float:
+    """Return the error of predicting y from features as a share of the error of predicting it from a line."""
+    return prediction_error(features, y) / max(prediction_error(line, y), 1e-300)
 
 
 def curve(columns: np.ndarray) -> np.ndarray:
