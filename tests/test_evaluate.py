@@ -442,6 +442,28 @@ def test_a_family_is_no_better_than_without_its_superfluous_parent(estimator, se
         assert scores[some] <= scores[tuple(p for p in some if p != parent)]
 
 
+@pytest.mark.parametrize("estimator", [em.Gaussian(), em.KSG()])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_large_family_that_is_not_asked_is_no_better_than_some_subset(estimator, seed):
+    """Orders are compared up to three parents only, so that four may score more than three of them."""
+    series = em.simulate.coupled_map("a>f, b>f, c>f, a>b, d>e", n=150, noise=0.05, seed=seed)
+    score = em.TEE(estimator=estimator, embedding=em.Embedding(), alpha=0.9, n_surrogates=39, seed=seed)
+    levels = [[(5, some) for some in combinations(range(5), size)] for size in range(6)]
+    with Evaluator(score, series) as evaluate:
+        scores = dict(zip(sum(levels, []), evaluate(sum(levels, []))))
+    spared = 0
+    with Evaluator(score, series) as evaluate:
+        for size, families in enumerate(levels):
+            needless = evaluate.superfluous(families)
+            evaluate([family for family, parent in zip(families, needless) if parent is None])
+            for (target, some), parent in zip(families, needless):
+                if parent is not None:
+                    subsets = [rest for less in range(size) for rest in combinations(some, less)]
+                    assert scores[target, some] <= max(scores[target, rest] for rest in subsets)
+                    spared += size > 3
+    assert spared
+
+
 @pytest.mark.parametrize("acyclic", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_leaving_such_families_out_changes_no_answer(acyclic, seed):

@@ -41,6 +41,8 @@ CLEARLY = 0.9
 NEIGHBOUR_SHARE = 0.4
 # Samples from which on nearest neighbours are asked by default, and from which on lags of smooth series are searched.
 FEW_SAMPLES, FEW_SMOOTH = 100, 500
+# Neighbours in noisy data: a third of the root of the number of samples, up to this. More find weaker links, slower.
+MANY_NEIGHBOURS = 10
 # Excess kurtosis beyond which single samples dominate a z-score, and normal scores are used instead.
 HEAVY_TAILS = 10.0
 # Parents of a node that are usual; more are tried where the data call for them.
@@ -153,7 +155,7 @@ def _work(series: Series) -> int:
 def _neighbours(series: Series) -> tuple[KSG, str]:
     """Return nearest neighbours, looking at what the own past leaves if it can be told from what they cannot resolve.
 
-    Where waves follow the dynamics of half of the nodes clearly better than a curve, these are a law without much noise,
+    Where waves follow the dynamics of half of the nodes clearly better than a curve, these are a law with little noise,
     and neighbours look at what waves leave. Normal scores would bend that law, unless heavy tails ask for them. Smooth
     series of other kinds are taken as they are.
     """
@@ -168,7 +170,8 @@ def _neighbours(series: Series) -> tuple[KSG, str]:
         return KSG(normalise=scaling if sum(series.lengths) < FEW_SMOOTH else "rank"), (
             f"numbers; smooth: the own past leaves {left:.1%} of the variance unexplained"
         )
-    return KSG(normalise="rank", residual="quadratic"), (
+    near = min(MANY_NEIGHBOURS, max(KSG().k, round(sum(series.lengths) ** 0.5 / 3)))
+    return KSG(k=near, normalise="rank", residual="quadratic"), (
         f"numbers; the own past leaves {left:.0%} of the variance unexplained, neighbours look at residuals"
     )
 

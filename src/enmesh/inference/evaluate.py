@@ -81,6 +81,7 @@ class Evaluator:
         self._tests: dict[Question, Significance] = {}
         self._pasts: dict[int, Past] = {}
         self._asked: set[Family] = set()
+        self._failed: set[Link] = set()
         self._best: dict[int, float] = {}
 
     def __call__(self, families: Iterable[Family]) -> np.ndarray:
@@ -88,10 +89,10 @@ class Evaluator:
         families = [(target, tuple(parents)) for target, parents in families]
         self._asked.update(families)
         unknown = [family for family in dict.fromkeys(families) if family not in self._scores]
-        self._scores |= self._stored(Question.family(*family) for family in unknown)
-        new = [family for family in unknown if family not in self._scores]
-        tests = {family: self.scorer.tests(*family) for family in new}
-        self._compute([Question.family(*family) for family in new if not tests[family]], "families")
+        tests = {family: self.scorer.tests(*family) for family in unknown}
+        whole = [Question.family(*family) for family in unknown if not tests[family]]
+        self._scores |= self._stored(whole)
+        self._compute([question for question in whole if question.args not in self._scores], "families")
         self._combine({family: links for family, links in tests.items() if links})
         scores = [self._scores[family] for family in families]
         self._best.update((t, max(s, self._best.get(t, s))) for (t, _), s in zip(families, scores))
@@ -110,14 +111,18 @@ class Evaluator:
         return self._tested([Question.test(Link(s, t, tuple(sorted(g))), level) for s, t, g in links])
 
     def superfluous(self, families: Iterable[Family]) -> list[int | None]:
-        """Return for each family a parent without which it scores no less, where one test can show that; or None."""
-        deciding = [self.scorer.deciding(*family) for family in families]
+        """Return for each family a parent without which it scores no less, where one test can show that; or None.
+
+        Smaller families are to be asked about first: what was found for them counts.
+        """
+        deciding = [self.scorer.deciding(*family, self._failed) for family in families]
         asked = {test for test in deciding if test is not None}
-        failed = set()
+        failed: set[tuple[Link, float]] = set()
         for level in sorted({level for _, level in asked}):
             links = sorted(link for link, one in asked if one == level)
             found = zip(links, self.verdicts(links, level))
             failed |= {(link, level) for link, test in found if test.p_value > level}
+        self._failed |= {link for link, _ in failed}
         return [test[0].source if test is not None and test in failed else None for test in deciding]
 
     def pasts(self, targets: Iterable[int]) -> list[Past]:

@@ -7,7 +7,7 @@ options and seed, never on what was asked before.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from math import comb
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -91,10 +91,13 @@ class Scorer(ABC, Generic[AnyScore]):
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         """Return the score of a family from the results of its tests; higher is better."""
 
-    def deciding(self, target: int, parents: Parents) -> tuple[Link, float] | None:
-        """Return a test and a level: if the test's p-value is over it, the family is no better than without the source.
+    def deciding(
+        self, target: int, parents: Parents, failed: Container[Link] = frozenset()
+    ) -> tuple[Link, float] | None:
+        """Return a test and a level: if its p-value is over it, the family is no better than some subset of it.
 
-        A family whose deciding test fails need not be scored, and such a test may stop early. None if there is none.
+        Such a family need not be scored, and such a test may stop early. ``failed`` are the deciding tests, asked for
+        smaller families, whose p-values were over their levels. None if there is no such test.
         """
         return None
 

@@ -5,7 +5,7 @@ score of a graph is still a sum over targets, so that every search keeps its mea
 divided by 2 N.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from enmesh.data.series import Series
@@ -111,8 +111,10 @@ class _PerTargetScorer(Scorer[PerTarget]):
         scale = 2 * part.transfers.blocks.n if isinstance(part.score, TEA) else 1
         return part.combine(target, parents, tests) / scale
 
-    def deciding(self, target: int, parents: Parents) -> tuple[Link, float] | None:
-        return self._parts[target].deciding(target, parents)
+    def deciding(
+        self, target: int, parents: Parents, failed: Container[Link] = frozenset()
+    ) -> tuple[Link, float] | None:
+        return self._parts[target].deciding(target, parents, failed)
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         return self._parts[link.target].test(link, level, count)

@@ -15,6 +15,7 @@ Collective is the paper's literal form, T - T_alpha of all parents shuffled toge
 strong one.
 """
 
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -144,18 +145,24 @@ class _TEEScorer(Scorer[TEE]):
             penalty = max(penalty, self._largest_cost(target, tuple(parents)))
         return sum(step.value for step in steps) - penalty
 
-    def deciding(self, target: int, parents: Parents) -> tuple[Link, float] | None:
-        """Return the test of the weakest parent given all others, at the level of the lowered quantile.
+    def deciding(
+        self, target: int, parents: Parents, failed: Container[Link] = frozenset()
+    ) -> tuple[Link, float] | None:
+        """Return the test of the weakest parent given all others, at the level of its quantile.
 
-        With j the weakest, T(parents) = T(rest) + T(j | rest), and the penalty grows by at least the lowered quantile
-        of j: along the strongest-first order by the quantile itself, and among all orders is the one with j at the end.
-        Where all orders are compared without j but not with it, this says nothing.
+        With j the weakest, T(parents) = T(rest) + T(j | rest), and the penalty grows by the quantile of j along the
+        strongest-first order. Where all orders are compared it grows by at least the lowered quantile, since among them
+        is the one with j at the end. Where they are compared without j but not with it, the test decides only if no
+        other order made the rest cost more.
         """
-        if self._is_one_piece or not parents or len(parents) == ALL_ORDERS + 1:
+        if self._is_one_piece or not parents:
+            return None
+        *rest, last = self._strongest_first(target, parents)
+        if len(parents) == ALL_ORDERS + 1 and not self._sum_is_reached(target, rest, failed):
             return None
         count = self._sampling.count
-        rank = order_rank(count, self.score.alpha, LOWER)
-        return self._strongest_first(target, parents)[-1], (1 + count - rank) / (1 + count)
+        rank = order_rank(count, self.score.alpha, LOWER if len(parents) <= ALL_ORDERS else 0.0)
+        return last, (1 + count - rank) / (1 + count)
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by surrogates."""
@@ -193,6 +200,17 @@ class _TEEScorer(Scorer[TEE]):
                 sums.append(self._largest_cost(target, rest) + self._steps[Link(j, target, rest)].lowered)
             self._costs[target, parents] = max(sums)
         return self._costs[target, parents]
+
+    def _sum_is_reached(self, target: int, steps: Sequence[Link], failed: Container[Link]) -> bool:
+        """Whether the sum over these steps, strongest first, is known to be no more than the score of some subset."""
+        while steps:
+            parents = tuple(sorted(link.source for link in steps))
+            if (target, parents) in self._costs:
+                return self._costs[target, parents] <= sum(self._steps[link].quantile for link in steps)
+            if steps[-1] not in failed:
+                return False
+            steps = steps[:-1]
+        return True
 
     def _strongest_first(self, target: int, parents: Parents) -> tuple[Link, ...]:
         """Return the test of every parent given the parents whose own transfer entropy is larger."""
