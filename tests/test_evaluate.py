@@ -443,14 +443,16 @@ def test_a_family_is_no_better_than_without_its_superfluous_parent(estimator, se
 
 
 @pytest.mark.parametrize("estimator", [em.Gaussian(), em.KSG()])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, 13])  # with 13 four sources do score more than three of them
 def test_a_large_family_that_is_not_asked_is_no_better_than_some_subset(estimator, seed):
     """Orders are compared up to three parents only, so that four may score more than three of them."""
-    series = em.simulate.coupled_map("a>f, b>f, c>f, a>b, d>e", n=150, noise=0.05, seed=seed)
+    graph = {"a": [], "b": ["a"], "c": ["a", "b"], "d": [], "e": ["d"], "f": ["a", "b", "c"]}
+    series = em.simulate.coupled_map(graph, n=150, coupling=0.3, noise=0.001, seed=seed)
     score = em.TEE(estimator=estimator, embedding=em.Embedding(), alpha=0.9, n_surrogates=39, seed=seed)
     levels = [[(5, some) for some in combinations(range(5), size)] for size in range(6)]
     with Evaluator(score, series) as evaluate:
-        scores = dict(zip(sum(levels, []), evaluate(sum(levels, []))))
+        everything = [family for families in levels for family in families]
+        scores = dict(zip(everything, evaluate(everything)))
     spared = 0
     with Evaluator(score, series) as evaluate:
         for size, families in enumerate(levels):

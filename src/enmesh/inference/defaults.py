@@ -41,8 +41,10 @@ CLEARLY = 0.9
 NEIGHBOUR_SHARE = 0.4
 # Samples from which on nearest neighbours are asked by default, and from which on lags of smooth series are searched.
 FEW_SAMPLES, FEW_SMOOTH = 100, 500
+# Share of the variance that waves through the own past leave at most where dynamics follow a law.
+LAW = 0.2
 # Neighbours in noisy data: a third of the root of the number of samples, up to this. More find weaker links, slower.
-MANY_NEIGHBOURS = 10
+MOST_NEIGHBOURS = 10
 # Excess kurtosis beyond which single samples dominate a z-score, and normal scores are used instead.
 HEAVY_TAILS = 10.0
 # Parents of a node that are usual; more are tried where the data call for them.
@@ -153,27 +155,35 @@ def _work(series: Series) -> int:
 
 
 def _neighbours(series: Series) -> tuple[KSG, str]:
-    """Return nearest neighbours, looking at what the own past leaves if it can be told from what they cannot resolve.
+    """Return nearest neighbours that suit the dynamics of at least half of the nodes.
 
-    Where waves follow the dynamics of half of the nodes clearly better than a curve, these are a law with little noise,
-    and neighbours look at what waves leave. Normal scores would bend that law, unless heavy tails ask for them. Smooth
-    series of other kinds are taken as they are.
+    If these follow a law (waves predict them, and clearly better than a curve), neighbours look at what waves leave;
+    normal scores would bend the law, and are used for heavy tails only. Smooth series of other kinds are taken as they
+    are. Of noisy ones neighbours see what a parabola leaves; more of them, unless the dynamics are curved, whose
+    structure is fine.
     """
     scaling = "zscore" if _excess_kurtosis(series) <= HEAVY_TAILS else "rank"
-    if float(np.mean(evidence.own_waves(series) < CLEARLY)) >= 0.5:
+    gain, left_by_waves = evidence.own_waves(series)
+    if np.mean((gain < CLEARLY) & (left_by_waves < LAW)) >= 0.5:
         return KSG(normalise=scaling, residual="features"), (
-            "numbers; waves through the own past predict most nodes clearly better than a curve, neighbours look at "
-            "what they leave"
+            f"numbers; dynamics of a law: waves through the own past leave {np.median(left_by_waves):.0%} of the "
+            "variance unexplained, clearly less than curves, and neighbours look at that"
         )
     left = _left_by_own_past(series)
     if left < SMOOTH:
         return KSG(normalise=scaling if sum(series.lengths) < FEW_SMOOTH else "rank"), (
             f"numbers; smooth: the own past leaves {left:.1%} of the variance unexplained"
         )
-    near = min(MANY_NEIGHBOURS, max(KSG().k, round(sum(series.lengths) ** 0.5 / 3)))
+    curved = np.mean(evidence.own_curvature(series) < CLEARLY) >= 0.5
+    near = KSG().k if curved else _many_neighbours(sum(series.lengths))
     return KSG(k=near, normalise="rank", residual="quadratic"), (
         f"numbers; the own past leaves {left:.0%} of the variance unexplained, neighbours look at residuals"
     )
+
+
+def _many_neighbours(n: int) -> int:
+    """Return how many neighbours find weak links among noise in n samples."""
+    return min(MOST_NEIGHBOURS, max(KSG().k, round(n**0.5 / 3)))
 
 
 def _left_by_own_past(series: Series) -> float:

@@ -116,17 +116,20 @@ def own_curvature(series: Series, lags: int = 3) -> np.ndarray:
     return np.array([_share(curve(own), own, y) for own, y in _own_pasts(series, lags)])
 
 
-def own_waves(series: Series, lags: int = 3) -> np.ndarray:
-    """Return for each node how waves through its own past predict it, as a share of the error of line and curve.
+def own_waves(series: Series, lags: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each node how waves through its own past predict it: two shares of errors.
 
-    Waves are the random features of `KSG(residual="features")`, which follow any smooth function. Clearly below 1 where
-    the own past nearly determines the node, but by a law that no polynomial follows; over 1 where there is noise.
+    The first is of the error of line and curve, the second of the variance. Waves are the random features of
+    `KSG(residual="features")`, which follow any smooth function. Both are small where the own past nearly determines
+    the node, but by a law that no polynomial follows.
     """
-    shares = []
+    gains, left = [], []
     for own, y in _own_pasts(series, lags):
-        waves = Residuals("features", own).basis[:, 1:]
-        shares.append(_share(waves, own, y) / max(min(1.0, _share(curve(own), own, y)), 1e-300))
-    return np.array(shares)
+        error = prediction_error(Residuals("features", own).basis[:, 1:], y)
+        others = min(prediction_error(own, y), prediction_error(curve(own), y))
+        gains.append(error / max(others, 1e-300))
+        left.append(error / max(float(np.var(y)), 1e-300))
+    return np.array(gains), np.array(left)
 
 
 def _own_pasts(series: Series, lags: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
