@@ -1,5 +1,7 @@
 """One battery over all surrogates: what they keep, what they cut, and that draws are pure."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,15 @@ def test_circular_shifts_repeat_only_when_they_must():
         em.InputError, match="a trial of 20 embedded samples is too short for circular shifts of"
     ):
         em.CircularShift(min_shift=15).plan(x[:20], nothing[:20], starts=np.array([0, 20]), span=1)
+
+
+def test_circular_shifts_of_all_trials_at_once_are_those_of_each():
+    """A device takes the second way."""
+    x = np.random.default_rng(0).normal(size=(300, 1))
+    draw = em.CircularShift().plan(x, x[:, :0], starts=np.array([0, 90, 300]), span=2)
+    device = SimpleNamespace(asarray=np.asarray)
+    for first, count in ((0, 40), (7, 5)):
+        np.testing.assert_array_equal(draw(3, first, count, device), draw(3, first, count))
 
 
 def test_local_permutation_keeps_z_close_and_states_equal():

@@ -54,27 +54,9 @@ class Prepared(ABC):
         """Return I(x' ; y | z) of each column x' of ``x (..., n, d)``, ``(..., d)``, all in one batch."""
         return self.cmi(np.swapaxes(x, -1, -2)[..., None])
 
-    def best(self, x: Any, choose: int, xp: Any = np) -> np.ndarray:
-        """Return the largest I(x' ; y | z) of each ``x (batch, n, d)``, x' being ``choose`` of its columns.
-
-        Columns are chosen one after the other, each time the one with which the chosen ones say most. ``xp`` is the
-        library that x belongs to.
-        """
-        columns = xp.ascontiguousarray(xp.swapaxes(x, 1, 2))
-        batch, d, n = columns.shape
-        chosen, free = np.empty((batch, 0), np.intp), np.tile(np.arange(d), (batch, 1))
-        values, rows = np.zeros(batch), xp.arange(batch)[:, None]
-        for size in range(1, choose + 1):
-            trial = xp.empty((batch, free.shape[1], n, size), x.dtype)
-            trial[..., 0] = columns[rows, xp.asarray(free)]
-            for position in range(size - 1):
-                trial[..., position + 1] = columns[rows, xp.asarray(chosen[:, [position]])]
-            found = self._cmi(trial.reshape(-1, n, size)).reshape(batch, -1)
-            place = found.argmax(axis=1)[:, None]
-            values = np.take_along_axis(found, place, 1)[:, 0]
-            chosen = np.concatenate([chosen, np.take_along_axis(free, place, 1)], axis=1)
-            free = free[np.arange(free.shape[1]) != place].reshape(batch, -1)
-        return values
+    def best(self, x: np.ndarray, choose: int) -> np.ndarray:
+        """Return the largest I(x' ; y | z) of each ``x (batch, n, d)``, x' being ``choose`` of its columns."""
+        return _chosen(x, choose, self._cmi, np)
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         """``(batch, n, d) -> (batch,)``."""
@@ -123,9 +105,29 @@ class PreparedOnDevice(Prepared):
 
     _neighbours: Any  # of `enmesh.neighbours.cuda`
 
+    _constant: float = 0.0
+
     @abstractmethod
+    def _means(self, x: Any) -> Any:
+        """Put questions to the neighbours; what is returned says, when called, the answers less ``_constant``."""
+
     def _asked(self, x: Any) -> Callable[[], np.ndarray]:
         """Put questions to the neighbours; the function that is returned waits for their answers."""
+        means = self._means(x)
+        return lambda: self._constant + means()
+
+    def _asked_best(self, x: Any, choose: int, xp: Any) -> Callable[[], np.ndarray]:
+        """Ask as `best` does; columns are chosen on the device, and nothing waits but the function that is returned."""
+        scale = 1.0
+
+        def measured(trial: Any) -> Any:
+            nonlocal scale
+            means = self._means(trial)
+            scale = means.scale
+            return means.sums()
+
+        sums = _chosen(x, choose, measured, xp)
+        return lambda: self._constant + sums.get() * scale
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         return self._asked(x)()
@@ -154,13 +156,13 @@ class SurrogatesOnDevice(Surrogates):
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         """Launch; waiting fetches the answers. With ``choose`` all columns of all surrogates go in one launch.
 
-        To choose more than one column takes a launch for each, which waits for the one before.
+        To choose more than one column takes a launch for each.
         """
         if not self._choose:
             return self._prepared._asked(self._resampled.some(first, count, itself))
         if self._choose > 1:
             drawn, xp = self._resampled.drawn(first, count, itself)
-            return lambda: self._prepared.best(drawn, self._choose, xp)
+            return self._prepared._asked_best(drawn, self._choose, xp)
         answers = self.ask_each(first, count, itself)
         return lambda: answers().max(axis=1)
 
@@ -244,6 +246,29 @@ class Estimator(Method, ABC):
         widest = max(widths)
         bearable = max(1, (NEIGHBOUR_DIMENSION - 1 - widest) // widest)
         return bearable, f"joint dimension at most {NEIGHBOUR_DIMENSION}"
+
+
+def _chosen(x: Any, choose: int, measured: Callable[[Any], Any], xp: Any) -> Any:
+    """Return the largest measure of each ``x (batch, n, d)`` by so many of its columns; ``xp`` is the library of x.
+
+    Columns are chosen one after the other, each time the one with which the chosen ones say most. ``measured`` takes
+    ``(batch, n, columns)``.
+    """
+    columns = xp.ascontiguousarray(xp.swapaxes(x, 1, 2))
+    batch, d, n = columns.shape
+    rows, free = xp.arange(batch)[:, None], xp.tile(xp.arange(d), (batch, 1))
+    chosen: list[Any] = []
+    for size in range(1, choose + 1):
+        trial = xp.empty((batch, free.shape[1], n, size), x.dtype)
+        for position, taken in enumerate([free, *chosen]):
+            trial[..., position] = columns[rows, taken]
+        found = measured(trial.reshape(-1, n, size)).reshape(batch, -1)
+        place = found.argmax(axis=1)[:, None]
+        values = xp.take_along_axis(found, place, 1)[:, 0]
+        chosen.append(xp.take_along_axis(free, place, 1))
+        others = xp.arange(free.shape[1] - 1)[None]
+        free = xp.take_along_axis(free, others + (others >= place), 1)
+    return values
 
 
 def _block(values: np.ndarray) -> np.ndarray:

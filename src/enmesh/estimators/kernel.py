@@ -7,7 +7,6 @@ The value depends on the width; compare values of one width only.
 """
 
 import functools
-from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
@@ -114,7 +113,7 @@ class _PreparedKernel(Prepared):
 class _PreparedOnDevice(PreparedOnDevice, _PreparedKernel):
     """Means are summed where the counts are."""
 
-    def _asked(self, x: Any) -> Callable[[], np.ndarray]:
+    def _means(self, x: Any) -> Any:
         return self._neighbours.within_mean(x, self._width, _logarithms_on_device(len(self.y)))
 
 

@@ -11,7 +11,6 @@ The estimate can be negative and can fall when a source is added; it is never cl
 
 import functools
 import warnings
-from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
@@ -175,6 +174,8 @@ class KSG(Estimator):
 
 
 class _PreparedKSG(Prepared):
+    _constant: float
+
     def __init__(self, estimator: KSG, y: np.ndarray, z: np.ndarray, times: np.ndarray):
         super().__init__(y, z)
         self._options = estimator
@@ -213,11 +214,10 @@ class _PreparedOnDevice(PreparedOnDevice, _PreparedKSG):
     def _seen(self, x: np.ndarray) -> np.ndarray:
         return x
 
-    def _asked(self, x: Any) -> Callable[[], np.ndarray]:
+    def _means(self, x: Any) -> Any:
         k, algorithm = self._options.k, self._options.algorithm
         tables = _tables_on_device(len(self.y), k, algorithm, self.z.shape[1] == 0)
-        means = self._neighbours.ksg_mean(x, k, algorithm, *tables)
-        return lambda: self._constant + means()
+        return self._neighbours.ksg_mean(x, k, algorithm, *tables)
 
 
 @functools.lru_cache(maxsize=8)

@@ -11,7 +11,6 @@ estimate becomes that of counted states. Two different states are farther apart 
 
 import functools
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -132,7 +131,7 @@ class _PreparedMixed(Prepared):
 class _PreparedOnDevice(PreparedOnDevice, _PreparedMixed):
     """Means are summed where the counts are."""
 
-    def _asked(self, x: Any) -> Callable[[], np.ndarray]:
+    def _means(self, x: Any) -> Any:
         tables = _tables_on_device(len(self.y), self.z.shape[1] == 0)
         return self._neighbours.tied_mean(x, self._k, APART / 2, *tables)
 

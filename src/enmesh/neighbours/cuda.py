@@ -96,18 +96,18 @@ class Neighbours:
         """
         return self._counts(x, 4, k=k, mode=MODES["tied"], radius=far)
 
-    def ksg_mean(self, x: Any, k: int, algorithm: int, plus: Array, minus: Array) -> Callable[[], np.ndarray]:
-        """Return a function that waits for the means (b,) of ``plus[n_z] - minus[n_xz] - minus[n_yz]``.
+    def ksg_mean(self, x: Any, k: int, algorithm: int, plus: Array, minus: Array) -> "Means":
+        """Return means (b,) of ``plus[n_z] - minus[n_xz] - minus[n_yz]``, still being computed.
 
         x is (b, n, dx) or `Resampled`, tables are from `whole`.
         """
         return self._means(x, plus, minus, k=k, mode=MODES[algorithm])
 
-    def within_mean(self, x: Any, radius: float, table: Array) -> Callable[[], np.ndarray]:
+    def within_mean(self, x: Any, radius: float, table: Array) -> "Means":
         """Likewise of ``table[n_xyz] + table[n_z] - table[n_xz] - table[n_yz]``, 0 where n_xyz is 0."""
         return self._means(x, table, table, mode=MODES["box"], radius=radius)
 
-    def tied_mean(self, x: Any, k: int, far: float, plus: Array, minus: Array) -> Callable[[], np.ndarray]:
+    def tied_mean(self, x: Any, k: int, far: float, plus: Array, minus: Array) -> "Means":
         """Likewise of ``plus[n_z] + minus[n_xyz] - minus[n_xz] - minus[n_yz]``, 0 where n_xyz is 0."""
         return self._means(x, plus, minus, k=k, mode=MODES["tied"], radius=far)
 
@@ -123,13 +123,13 @@ class Neighbours:
             parts.append(counts.get())
         return tuple(np.concatenate(parts, axis=1))
 
-    def _means(self, x: Any, plus: Array, minus: Array, **how: Any) -> Callable[[], np.ndarray]:
+    def _means(self, x: Any, plus: Array, minus: Array, **how: Any) -> "Means":
         parts = []
         for questions in self._batches(x):
             sums = cupy.zeros(questions.count, np.int64)
             self._launch(questions, tables=(plus, minus), sums=sums, **how)
             parts.append(sums)
-        return lambda: np.concatenate([part.get() for part in parts]) * (UNIT / self.n)
+        return Means(parts, UNIT / self.n)
 
     def _batches(self, x: Any) -> "Iterator[_Given | Resampled]":
         """Yield the questions in parts that fit the free memory."""
@@ -196,6 +196,21 @@ class Neighbours:
             arguments = questions.x, _pointer(questions.rows), order, *sizes, out
             _layout(self.real, "lay")((-(-groups * padded * lanes // 256),), (256,), arguments)
         return out
+
+
+class Means:
+    """Means (b,) that the device is at work on: ``scale`` times whole numbers. Calling it waits for them."""
+
+    def __init__(self, parts: list[Array], scale: float):
+        self._parts, self.scale = parts, scale
+
+    def sums(self) -> Array:
+        """Return the whole numbers as they are on the device, without waiting."""
+        return self._parts[0] if len(self._parts) == 1 else cupy.concatenate(self._parts)
+
+    def __call__(self) -> np.ndarray:
+        """Return the means."""
+        return self.sums().get() * self.scale
 
 
 class _Given:

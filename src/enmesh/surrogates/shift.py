@@ -71,15 +71,31 @@ class _Shifts:
         self._trials = [(int(s), int(n), int(c)) for s, n, c in zip(starts, lengths, choices)]
         self._least = least
         self.distinct = int(choices[0]) if len(choices) == 1 else None
+        self._laid: tuple[Any, ...] | None = None
         self._cached_order = lru_cache(maxsize=4 * len(choices))(self._order)
 
     def __call__(self, stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
+        shifts = [self._least + self._used(stream, t, first, count) for t in range(len(self._trials))]
+        if (
+            xp is not np and len(shifts) > 1
+        ):  # on a device few steps for all trials are quicker than some for each
+            start, length, place, trial = self._layout(xp)
+            return start + (place - xp.asarray(np.stack(shifts, axis=1))[:, trial]) % length
         rows = []
-        for trial, (start, length, _) in enumerate(self._trials):
-            shifts = xp.asarray(self._least + self._used(stream, trial, first, count))
-            some = (_places(length, xp) - shifts[:, None]) % length
-            rows.append(some + start if start else some)
+        for some, (start, length, _) in zip(shifts, self._trials):
+            moved = (_places(length, xp) - xp.asarray(some)[:, None]) % length
+            rows.append(moved + start if start else moved)
         return xp.concatenate(rows, axis=1) if len(rows) > 1 else rows[0]
+
+    def _layout(self, xp: Any) -> tuple[Any, ...]:
+        """Return every sample's trial: where it starts, its length, the sample's place in it, its number."""
+        if self._laid is None:
+            trials = np.repeat(np.arange(len(self._trials)), [length for _, length, _ in self._trials])
+            starts, lengths = np.array(self._trials)[trials, :2].T
+            self._laid = tuple(
+                xp.asarray(row) for row in (starts, lengths, np.arange(len(trials)) - starts, trials)
+            )
+        return self._laid
 
     def _used(self, stream: int, trial: int, first: int, count: int) -> np.ndarray:
         """Shifts that draws first .. first + count - 1 take of a trial: all of them in random order, then again."""
