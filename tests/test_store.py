@@ -371,3 +371,15 @@ sys.exit("it could be written")
     finally:
         folder.chmod(0o755)
         shutil.rmtree(folder)
+
+
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+def test_a_resumed_search_asks_what_the_first_one_did(tmp_path):
+    """Four parents: whether a family is worth asking about depends on what was seen of smaller ones."""
+    graph = {"a": [], "b": ["a"], "c": ["a", "b"], "d": [], "e": ["a", "b", "c", "d"]}
+    series = em.simulate.coupled_map(graph, n=150, coupling=0.3, noise=0.001, seed=13)
+    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), alpha=0.9, n_surrogates=19)
+    given = dict(score=score, max_parents=4, screen=False, store=tmp_path / "run.db")
+    first, second = em.infer(series, **given), em.infer(series, **given)
+    assert first.evaluated == second.evaluated
+    assert first.parents == second.parents

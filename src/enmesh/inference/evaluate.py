@@ -90,9 +90,9 @@ class Evaluator:
         self._asked.update(families)
         unknown = [family for family in dict.fromkeys(families) if family not in self._scores]
         tests = {family: self.scorer.tests(*family) for family in unknown}
-        whole = [Question.family(*family) for family in unknown if not tests[family]]
-        self._scores |= self._stored(whole)
-        self._compute([question for question in whole if question.args not in self._scores], "families")
+        self._scores |= self._stored(Question.family(*family) for family in unknown)
+        whole = [family for family in unknown if not tests[family] and family not in self._scores]
+        self._compute([Question.family(*family) for family in whole], "families")
         self._combine({family: links for family, links in tests.items() if links})
         scores = [self._scores[family] for family in families]
         self._best.update((t, max(s, self._best.get(t, s))) for (t, _), s in zip(families, scores))
@@ -169,20 +169,24 @@ class Evaluator:
         self.close("finished" if kind is None else "interrupted" if was_stopped(error) else "failed")
 
     def _combine(self, tests: dict[Family, Sequence[Link]]) -> None:
-        """Score families from their edge tests, each of which is computed once for all families."""
+        """Score families from their edge tests, each of which is computed once for all families.
+
+        Those whose scores are stored are combined as well: `Scorer.deciding` goes by what the scorer has seen.
+        """
         if not tests:
             return
         links = list(dict.fromkeys(link for needed in tests.values() for link in needed))
         results = dict(zip(links, self.edges(links)))
         with single_thread():
-            self._keep(
-                {
-                    Question.family(*family): plain(
-                        self.scorer.combine(*family, {link: results[link] for link in needed})
-                    )
-                    for family, needed in tests.items()
-                }
-            )
+            found = {
+                Question.family(*family): plain(
+                    self.scorer.combine(*family, {link: results[link] for link in needed})
+                )
+                for family, needed in tests.items()
+            }
+        self._keep(
+            {question: score for question, score in found.items() if question.args not in self._scores}
+        )
 
     def _tested(self, questions: Sequence[Question]) -> list[Significance]:
         unique = dict.fromkeys(questions)
