@@ -103,7 +103,8 @@ def default_estimator(series: Series, choices: Choices, *, analytic: bool = Fals
     if _work(series) > NEIGHBOUR_WORK:
         reason = f"samples x pairs = {_work(series):,} is over {NEIGHBOUR_WORK:,}, where nearest neighbours get slow"
         return choices.add("estimator", Gaussian(normalise="rank"), reason)
-    return choices.add("estimator", *_neighbours(series))
+    estimator, why = _neighbours(series)
+    return choices.add("estimator", estimator, f"numbers; {why}")
 
 
 def default_score(
@@ -166,18 +167,18 @@ def _neighbours(series: Series) -> tuple[KSG, str]:
     gain, left_by_waves = evidence.own_waves(series)
     if np.mean((gain < CLEARLY) & (left_by_waves < LAW)) >= 0.5:
         return KSG(normalise=scaling, residual="features"), (
-            f"numbers; dynamics of a law: waves through the own past leave {np.median(left_by_waves):.0%} of the "
+            f"dynamics of a law: waves through the own past leave {np.median(left_by_waves):.0%} of the "
             "variance unexplained, clearly less than curves, and neighbours look at that"
         )
     left = _left_by_own_past(series)
     if left < SMOOTH:
         return KSG(normalise=scaling if sum(series.lengths) < FEW_SMOOTH else "rank"), (
-            f"numbers; smooth: the own past leaves {left:.1%} of the variance unexplained"
+            f"smooth: the own past leaves {left:.1%} of the variance unexplained"
         )
     curved = np.mean(evidence.own_curvature(series) < CLEARLY) >= 0.5
     near = KSG().k if curved else _many_neighbours(sum(series.lengths))
     return KSG(k=near, normalise="rank", residual="quadratic"), (
-        f"numbers; the own past leaves {left:.0%} of the variance unexplained, neighbours look at residuals"
+        f"the own past leaves {left:.0%} of the variance unexplained, neighbours look at residuals"
     )
 
 
@@ -293,9 +294,9 @@ def by_evidence(
         estimator = choices.add("estimator", Gaussian(normalise="rank"), reason)
         return planned(series, default_score(series, seed, choices, estimator), max_lag, evaluators, choices)
     if both:
-        estimator, _ = _neighbours(series)
+        estimator, why = _neighbours(series)
         if _left_by_own_past(series) >= SMOOTH:
-            return _two_tests(series, estimator, seed, max_lag, evaluators, choices)
+            return _two_tests(series, estimator, why, seed, max_lag, evaluators, choices)
         if max_lag is None and sum(series.lengths) < FEW_SMOOTH:
             choices.add(
                 "max_lag", 1, f"smooth, and {sum(series.lengths)} samples are too few to tell lags apart"
@@ -321,7 +322,13 @@ def default_surrogates(series: Series) -> int:
 
 
 def _two_tests(
-    series: Series, neighbours: KSG, seed: int, max_lag: int | None, evaluators: Evaluators, choices: Choices
+    series: Series,
+    neighbours: KSG,
+    why: str,
+    seed: int,
+    max_lag: int | None,
+    evaluators: Evaluators,
+    choices: Choices,
 ) -> Plan:
     """Test every target's sources linearly and by neighbours, which share the level; keep the test that suits.
 
@@ -356,7 +363,7 @@ def _two_tests(
         bool(straight[i]) and _prefers_linear(series, far.together, i, set(found[i]), past)
         for i, past in enumerate(pasts)
     ]
-    _note_two_tests(series, linear, free, pasts, takes, choices)
+    _note_two_tests(series, linear, free, why, pasts, takes, choices)
     everyone = range(series.n_nodes)
     candidates = tuple(
         tuple(j for j in everyone if j != i) if takes[i] else pasts[i].sources for i in everyone
@@ -367,7 +374,13 @@ def _two_tests(
 
 
 def _note_two_tests(
-    series: Series, linear: TEA, free: TEE, pasts: list[Past], takes: list[bool], choices: Choices
+    series: Series,
+    linear: TEA,
+    free: TEE,
+    reason: str,
+    pasts: list[Past],
+    takes: list[bool],
+    choices: Choices,
 ) -> None:
     """Record which test each target was left to, at which level, and the lags that were found."""
     names = {
@@ -377,7 +390,9 @@ def _note_two_tests(
     for kind, how in ((True, linear.estimator), (False, free.estimator)):
         if names[kind]:
             who = "all targets" if len(names[kind]) == series.n_nodes else ", ".join(names[kind])
-            why = "finds as much or more" if kind else "suits dynamics or links that are not linear"
+            why = (
+                "finds as much or more" if kind else f"suits dynamics or links that are not linear; {reason}"
+            )
             choices.add(
                 "estimator",
                 f"{brief(how)} for {who}",
