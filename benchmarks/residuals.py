@@ -45,10 +45,19 @@ def opposed(n, seed):
     return smooth_past(n, seed, np.array([[1.0], [-1.0]]))
 
 
+def one_column(n, seed):
+    """Alike or opposed, with equal chance."""
+    return smooth_past(n, seed, _directions(1, seed))
+
+
 def three_columns(n, seed):
-    """Directions at random."""
-    toward = np.random.default_rng([1, seed]).normal(size=(2, 3))
-    return smooth_past(n, seed, toward / np.linalg.norm(toward, axis=1, keepdims=True))
+    return smooth_past(n, seed, _directions(3, seed))
+
+
+def _directions(columns, seed):
+    """Directions of x and y at random."""
+    toward = np.random.default_rng([1, seed]).normal(size=(2, columns))
+    return toward / np.linalg.norm(toward, axis=1, keepdims=True)
 
 
 def chaotic_past(n, seed):
@@ -70,6 +79,7 @@ def no_past(n, seed):
 
 
 DATA = {
+    "normal, z of one column, either way": one_column,
     "normal, z of one column, opposed": opposed,
     "normal, z of three columns": three_columns,
     "logistic map, noise .01": chaotic_past,
