@@ -111,9 +111,9 @@ class Evaluator:
         return self._tested([Question.test(Link(s, t, tuple(sorted(g))), level) for s, t, g in links])
 
     def superfluous(self, families: Iterable[Family]) -> list[int | None]:
-        """Return for each family a parent without which it scores no less, where one test can show that; or None.
+        """Return for each family a parent that it scores no less without, alone or with weaker ones; or None.
 
-        Smaller families are to be asked about first: what was found for them counts.
+        One test of that parent shows it. Smaller families are to be asked about first: what was found for them counts.
         """
         deciding = [self.scorer.deciding(*family, self._failed) for family in families]
         asked = {test for test in deciding if test is not None}
