@@ -124,7 +124,8 @@ def keeps_spurious(make_score, n, max_lag, seed, data=driven):
     searched = max_lag > 1
     pasts = with_searched_lags(series, max_lag, scores[0].estimator) if searched else em.Embedding()
     scorers = [score.embedded(pasts).bind(series) for score in scores]
-    tests = {link: run(scorers[0].test(link)) for link in scorers[0].tests(2, (0, 1))}
+    asked = {link for parents in ((0,), (0, 1)) for link in scorers[0].tests(2, parents)}
+    tests = {link: run(scorers[0].test(link)) for link in asked}
     return [scorer.combine(2, (0, 1), tests) > scorer.combine(2, (0,), tests) for scorer in scorers]
 
 
@@ -157,8 +158,6 @@ class Member(NamedTuple):
 
 
 RANKED = em.Gaussian(normalise="rank")
-# A pattern of three values has 6 states, two parents with the own past and the target 6^4: TEE then rarely keeps b.
-CAREFUL = "Ordinal(), order 3"
 MEMBERS = {
     "Gaussian(rank), chi-square": Member(RANKED, analytic=True, repeats=4000),
     "Gaussian(rank), chi-square, noise of t(2)": Member(RANKED, heavy_tailed, analytic=True, repeats=4000),
@@ -172,11 +171,11 @@ MEMBERS = {
     "Combined()": Member(em.Combined()),
     "Mixed(), numbers": Member(em.Mixed(), repeats=400),
     "Mixed(), states and numbers": Member(em.Mixed(), states_and_numbers, repeats=400),
-    "Ordinal(order=2)": Member(em.Ordinal(order=2), repeats=2000),
-    CAREFUL: Member(em.Ordinal(), repeats=2000),
+    "Ordinal(order=2)": Member(em.Ordinal(order=2), repeats=8000),
+    "Ordinal(), order 3": Member(em.Ordinal(), repeats=8000),
     "Discrete(), chi-square": Member(em.Discrete(), chains, analytic=True, repeats=4000),
     **{
-        f"Discrete({correction})": Member(em.Discrete(correction=correction), chains, repeats=2000)
+        f"Discrete({correction})": Member(em.Discrete(correction=correction), chains, repeats=8000)
         for correction in ("none", "miller-madow", "grassberger")
     },
 }
@@ -394,9 +393,8 @@ The same question of the other estimators, and the single test whether `b` says 
 past of `y` (nominal .05). TEE with 199 surrogates, the single test with 39, by circular shifts; where "chi-square" is
 said, TEA and its analytic test. `Mixed` with states and `Discrete` have chains of two states for `a` and `b`; `y`
 copies `a` now and then, or is higher after it. Of so many rows with 4 rates each some are expected more than two
-standard errors off. Order patterns of three values are too many for two parents and so few samples: quantiles of
-counts then differ between orders of the parents, of which TEE takes the dearest, and `b` is kept less often than asked.
-A single test holds.
+standard errors off. Chi-square is a limit: with 300 samples about .105 is let in for .10, and a little more of normal
+scores under heavy tails, whose dependence is no longer a line.
 """
 
 BEST_OF_LAGS = """## The best of several lags

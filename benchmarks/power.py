@@ -154,7 +154,7 @@ def main():
         "--quick", action="store_true", help="two data sets of 300 samples a cell, printed only"
     )
     parser.add_argument("--samples", type=int, nargs="+", default=[500], help="lengths of the data sets")
-    parser.add_argument("--draws", type=int, default=12, help="data sets a cell")
+    parser.add_argument("--draws", type=int, default=20, help="data sets a cell")
     parser.add_argument("--jobs", type=int, default=-1, help="workers; -1: one per core")
     options = parser.parse_args()
     sizes = [(300, 2)] if options.quick else [(n, options.draws) for n in options.samples]

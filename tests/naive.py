@@ -314,18 +314,19 @@ def largest_penalty(alpha, r_target, r_own, r_parents):
     return max(total(order) for order in permutations(r_parents))
 
 
-def sequential(parents, value, penalty, least):
+def sequential(parents, value, penalty, least=None):
     """TEE of a set: T and T_alpha from the strongest single parent on, or what another order costs at least.
 
-    ``value(j, earlier)`` is T, ``penalty(j, earlier)`` is T_alpha and ``least(j, earlier)`` its lower limit.
+    ``value(j, earlier)`` is T, ``penalty(j, earlier)`` is T_alpha and ``least(j, earlier)`` its lower limit; without
+    one other orders do not count.
     """
 
     def total(order, term):
         return sum(term(j, tuple(sorted(order[:i]))) for i, j in enumerate(order))
 
     strongest_first = sorted(parents, key=lambda j: -value(j, ()))
-    dearest = max(total(order, least) for order in permutations(parents))
-    return total(strongest_first, value) - max(total(strongest_first, penalty), dearest)
+    costs = [total(order, least) for order in permutations(parents)] if least else []
+    return total(strongest_first, value) - max(total(strongest_first, penalty), *costs, -np.inf)
 
 
 def quantile(null, alpha, lower=0):

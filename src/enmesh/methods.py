@@ -106,5 +106,6 @@ def help_of(cls: type[Method]) -> dict[str, str]:
 
 
 def defaults_of(cls: type[Method]) -> Mapping[str, Any]:
-    """Return the default of each field that has one."""
-    return {field.name: field.default for field in fields(cls)}  # type: ignore[arg-type]
+    """Return what each field is where nothing is given."""
+    usual = cls()
+    return {field.name: getattr(usual, field.name) for field in fields(usual)}  # type: ignore[arg-type]

@@ -32,6 +32,8 @@ _REGRESSIONS = {
 }
 # Continuous data repeat values only by rounding; beyond this share the k-th distance is mostly zero or noise.
 MANY_TIES = 0.1
+# Neighbours where none are given: the usual number, and the most that are taken of residuals.
+USUAL, MOST = 4, 10
 
 
 @option
@@ -41,7 +43,8 @@ class KSG(Estimator):
     Parameters
     ----------
     k
-        Neighbours in the joint space: more lowers variance and raises bias.
+        Neighbours in the joint space: more lowers variance and raises bias. By default 4; with residuals, which leave
+        less structure to resolve, more where there are many samples n: a fifth of the root of n, 4 to 10.
     algorithm
         1 (hypercubes) or 2 (hyper-rectangles).
     theiler
@@ -84,7 +87,7 @@ class KSG(Estimator):
     )
     releases_gil = True
 
-    k: int = 4
+    k: int | None = None
     algorithm: int = 1
     theiler: int = 0
     noise: float = 1e-8
@@ -95,7 +98,9 @@ class KSG(Estimator):
     threads: int = field(default=1, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int) or self.k < 1:
+        if self.k is None and self.residual == "none":
+            object.__setattr__(self, "k", USUAL)
+        if self.k is not None and (not isinstance(self.k, int) or self.k < 1):
             raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
         if self.algorithm not in (1, 2):
             raise InputError(f"algorithm={self.algorithm!r} is not known; KSG has 1 and 2")
@@ -113,6 +118,12 @@ class KSG(Estimator):
             )
         check_device(self.device, self.precision)
         check_threads(self.threads)
+
+    def neighbours(self, n: int, dz: int) -> int:
+        """Return k; where it is not given, how many neighbours are taken of n samples given ``dz`` columns."""
+        if self.k is not None:
+            return self.k
+        return min(MOST, max(USUAL, round(n**0.5 / 5))) if dz else USUAL
 
     @property
     def at_once(self) -> int:
@@ -139,17 +150,19 @@ class KSG(Estimator):
         """Say k, algorithm, norm and scaling, with their references."""
         scaling = {"zscore": "z-scored", "rank": "rank-normalised"}[self.normalise]
         apart = without_neighbours_in_time(self.theiler)
+        near = f"{USUAL} to {MOST}, a fifth of the root of the number of samples" if self.k is None else self.k
         return (
-            f"nearest neighbours (k = {self.k}, algorithm {self.algorithm}, maximum norm, {scaling} values"
+            f"nearest neighbours (k = {near}, algorithm {self.algorithm}, maximum norm, {scaling} values"
             f"{_REGRESSIONS[self.residual]}{apart}; "
             "Kraskov et al. 2004, Frenzel and Pompe 2007)"
         )
 
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
-        if len(y) <= self.k + 2 * self.theiler + 1:
+        k = self.neighbours(*z.shape)
+        if len(y) <= k + 2 * self.theiler + 1:
             raise InputError(
-                f"too few samples: {len(y)} for k={self.k} and theiler={self.theiler}; "
-                f"at least {self.k + 2 * self.theiler + 2} are needed"
+                f"too few samples: {len(y)} for k={k} and theiler={self.theiler}; "
+                f"at least {k + 2 * self.theiler + 2} are needed"
             )
         kind = _PreparedKSG if chosen(self.device) == "cpu" else _PreparedOnDevice
         return kind(self, y, z, times)
@@ -161,15 +174,16 @@ class KSG(Estimator):
 
         x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
         n, d = x.shape
+        k = self.neighbours(n, 0)
         scaled = np.column_stack([zscore(column) for column in x.T])
         if self.noise:
             scaled += tie_noise(self.noise, d, (n, d))
-        distance = cKDTree(scaled).query(scaled, k=self.k + 1, p=np.inf)[0][:, -1]
+        distance = cKDTree(scaled).query(scaled, k=k + 1, p=np.inf)[0][:, -1]
         if (distance == 0).any():
             raise InputError(
                 "many values are equal, so the entropy is minus infinity; set noise=1e-8, or use Discrete"
             )
-        values = digamma(n) - digamma(self.k) + d * np.log(2 * distance) + np.log(x.std(0, ddof=1)).sum()
+        values = digamma(n) - digamma(k) + d * np.log(2 * distance) + np.log(x.std(0, ddof=1)).sum()
         return values if local else float(values.mean())
 
 
@@ -178,13 +192,13 @@ class _PreparedKSG(Prepared):
 
     def __init__(self, estimator: KSG, y: np.ndarray, z: np.ndarray, times: np.ndarray):
         super().__init__(y, z)
-        self._options = estimator
+        self._k, self._algorithm = estimator.neighbours(*z.shape), estimator.algorithm
         plain = estimator.residual == "none" or z.shape[1] == 0
         self._residuals = None if plain else Residuals(estimator.residual, z)
         y = y if self._residuals is None else self._residuals(y)
         self._neighbours = self._engine(estimator)(y, z, times=times, theiler=estimator.theiler)
         mutual = z.shape[1] == 0
-        self._constant, self._plus, self._minus = _tables(len(y), estimator.k, estimator.algorithm, mutual)
+        self._constant, self._plus, self._minus = _tables(len(y), self._k, self._algorithm, mutual)
 
     def _engine(self, estimator: KSG) -> Any:
         return engine(estimator.device, estimator.precision, estimator.threads)
@@ -200,7 +214,7 @@ class _PreparedKSG(Prepared):
 
     def _local(self, x: np.ndarray) -> np.ndarray:
         x = self._seen(x)
-        n_xz, n_yz, n_z = self._neighbours.ksg(x, self._options.k, self._options.algorithm)
+        n_xz, n_yz, n_z = self._neighbours.ksg(x, self._k, self._algorithm)
         return self._constant + self._plus[n_z] - self._minus[n_xz] - self._minus[n_yz]
 
 
@@ -215,9 +229,8 @@ class _PreparedOnDevice(PreparedOnDevice, _PreparedKSG):
         return x
 
     def _means(self, x: Any) -> Any:
-        k, algorithm = self._options.k, self._options.algorithm
-        tables = _tables_on_device(len(self.y), k, algorithm, self.z.shape[1] == 0)
-        return self._neighbours.ksg_mean(x, k, algorithm, *tables)
+        tables = _tables_on_device(len(self.y), self._k, self._algorithm, self.z.shape[1] == 0)
+        return self._neighbours.ksg_mean(x, self._k, self._algorithm, *tables)
 
 
 @functools.lru_cache(maxsize=8)

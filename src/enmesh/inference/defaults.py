@@ -18,6 +18,7 @@ from enmesh.embedding.choose import embedding_method
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed
+from enmesh.estimators.ksg import MOST, USUAL
 from enmesh.inference import evidence
 from enmesh.inference.diagnostics import common_variance, shared_variance_limit
 from enmesh.inference.evaluate import Evaluator
@@ -43,8 +44,6 @@ NEIGHBOUR_SHARE = 0.4
 FEW_SAMPLES, FEW_SMOOTH = 100, 500
 # Share of the variance that waves through the own past leave at most where dynamics follow a law.
 LAW = 0.2
-# Neighbours in noisy data: a third of the root of the number of samples, up to this. More find weaker links, slower.
-MOST_NEIGHBOURS = 10
 # Excess kurtosis beyond which single samples dominate a z-score, and normal scores are used instead.
 HEAVY_TAILS = 10.0
 # Parents of a node that are usual; more are tried where the data call for them.
@@ -166,7 +165,7 @@ def _neighbours(series: Series) -> tuple[KSG, str]:
     scaling = "zscore" if _excess_kurtosis(series) <= HEAVY_TAILS else "rank"
     gain, left_by_waves = evidence.own_waves(series)
     if np.mean((gain < CLEARLY) & (left_by_waves < LAW)) >= 0.5:
-        return KSG(normalise=scaling, residual="features"), (
+        return KSG(k=USUAL, normalise=scaling, residual="features"), (
             f"dynamics of a law: waves through the own past leave {np.median(left_by_waves):.0%} of the "
             "variance unexplained, clearly less than curves, and neighbours look at that"
         )
@@ -176,15 +175,15 @@ def _neighbours(series: Series) -> tuple[KSG, str]:
             f"smooth: the own past leaves {left:.1%} of the variance unexplained"
         )
     curved = np.mean(evidence.own_curvature(series) < CLEARLY) >= 0.5
-    near = KSG().k if curved else _many_neighbours(sum(series.lengths))
+    near = USUAL if curved else _many_neighbours(sum(series.lengths))
     return KSG(k=near, normalise="rank", residual="quadratic"), (
         f"the own past leaves {left:.0%} of the variance unexplained, neighbours look at residuals"
     )
 
 
 def _many_neighbours(n: int) -> int:
-    """Return how many neighbours find weak links among noise in n samples."""
-    return min(MOST_NEIGHBOURS, max(KSG().k, round(n**0.5 / 3)))
+    """Return how many neighbours find weak links among noise in n samples; even more would be slow."""
+    return min(MOST, max(USUAL, round(n**0.5 / 3)))
 
 
 def _left_by_own_past(series: Series) -> float:

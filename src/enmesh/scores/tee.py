@@ -9,7 +9,9 @@ strongest first: a spurious parent beside a stronger one is then kept as often a
 more beyond chance, with each of its quantiles a standard error lower, raises the penalty to that. (In deterministic
 flows orders differ widely, and an indirect driver fails in one of them. Taking the largest penalty as it is would
 favour whichever order chance has raised, and keep a spurious parent less often than asked for; the smallest sum of T as
-well would lose true parents, because KSG underestimates a strong parent given a spurious one.)
+well would lose true parents, because KSG underestimates a strong parent given a spurious one.) Counted states have one
+order, strongest first: their T is the same along any order, and quantiles differ by the bias of rarely seen states
+alone, which is larger for a strong parent given a spurious one than the other way round.
 
 Collective is the paper's literal form, T - T_alpha of all parents shuffled together; it keeps spurious parents beside a
 strong one.
@@ -39,7 +41,7 @@ from enmesh.tasks import Task, run
 # Standard errors by which every quantile of another order is lowered before that order counts.
 LOWER = 1.0
 
-# Orders are compared up to this many parents; beyond, the order from the strongest to the weakest counts alone.
+# Orders are compared up to this many parents; beyond, and for counted states, strongest first counts alone.
 ALL_ORDERS = 3
 
 
@@ -89,7 +91,7 @@ class TEE(Score):
                 f"{self.n_surrogates} surrogates are too few for alpha={self.alpha:g}; at least {least} are needed"
             )
 
-    FORMAT = 2
+    FORMAT = 3
 
     def sentence(self) -> str:
         """Say what was scored."""
@@ -114,6 +116,7 @@ class _Step:
 class _TEEScorer(Scorer[TEE]):
     def __init__(self, score: TEE, series: Series):
         super().__init__(score, series)
+        self._compared = 0 if score.estimator.discrete else ALL_ORDERS
         self._steps: dict[Link, _Step] = {}
         self._costs: dict[tuple[int, Parents], float] = {}
         self._singles: dict[Link, float] = {}
@@ -122,7 +125,7 @@ class _TEEScorer(Scorer[TEE]):
         """Return the test of every parent given every subset of the other parents that an order can put before it."""
         if self._is_one_piece:
             return ()
-        if len(parents) <= ALL_ORDERS:
+        if len(parents) <= self._compared:
             return tuple(
                 Link(j, target, earlier)
                 for j in parents
@@ -141,7 +144,7 @@ class _TEEScorer(Scorer[TEE]):
             self._steps[link] = self._step(tests[link])
         steps = [self._steps[link] for link in self._strongest_first(target, parents)]
         penalty = sum(step.quantile for step in steps)
-        if len(parents) <= ALL_ORDERS:
+        if len(parents) <= self._compared:
             penalty = max(penalty, self._largest_cost(target, tuple(parents)))
         return sum(step.value for step in steps) - penalty
 
@@ -158,10 +161,10 @@ class _TEEScorer(Scorer[TEE]):
         if self._is_one_piece or not parents:
             return None
         *rest, last = self._strongest_first(target, parents)
-        if len(parents) == ALL_ORDERS + 1 and not self._sum_is_reached(target, rest, failed):
+        if len(parents) == self._compared + 1 and not self._sum_is_reached(target, rest, failed):
             return None
         count = self._sampling.count
-        rank = order_rank(count, self.score.alpha, LOWER if len(parents) <= ALL_ORDERS else 0.0)
+        rank = order_rank(count, self.score.alpha, LOWER if len(parents) <= self._compared else 0.0)
         return last, (1 + count - rank) / (1 + count)
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
