@@ -248,6 +248,8 @@ def test_timegraph_arrows_pass_no_third_dot_and_keep_to_their_time(rows, lags):
 def test_several_lags_are_written_and_drawn_one_by_one():
     network = several(networks.three(), (1, 4), (1, 2, 3, 4, 9))
     assert lag_tags(links_of(network)) == {(0, 1): "1, 4", (1, 2): "1–4, 9"}
+    many = several(networks.three(), (1, 2, 4, 5), (1, 2, 4, 5, 7, 8, 9))
+    assert lag_tags(links_of(many)) == {(0, 1): "1, 2, 4, 5", (1, 2): "1, 2, …, 7–9"}
     drawn = shafts_of(plot.draw(network, kind="timegraph", ax=Figure().subplots()))
     assert {name for name in drawn if name.endswith("-0")} == {
         *(f"link-0-1-lag-{lag}-0" for lag in (1, 4)),

@@ -21,7 +21,7 @@ TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units
 THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
 KEY_SIZE = 7  # points of the key under the drawing
 PALEST = 0.2  # opacity of an arrow that was never found again
-MOST_RUNS = 4  # of lags written on an arrow
+MOST_PARTS = 4  # lags, or runs of them, written at an arrow
 INCH = 0.26  # of a new figure, per unit
 LEAST = (13.0, 4.0)  # units shown across and up, so that two or three nodes are not drawn huge
 
@@ -49,8 +49,8 @@ def lags_of(link: Candidate | None) -> tuple[int, ...]:
 def lag_text(lags: Sequence[int]) -> str:
     """Return lags as a reader writes them.
 
-    >>> lag_text((3,)), lag_text((1, 4)), lag_text((1, 2, 3, 4, 9))
-    ('3', '1, 4', '1–4, 9')
+    >>> lag_text((3,)), lag_text((1, 2, 3, 4, 9)), lag_text((1, 3, 5, 7, 9))
+    ('3', '1–4, 9', '1, 3, …, 9')
     """
     runs: list[list[int]] = []
     for lag in sorted(lags):
@@ -58,8 +58,10 @@ def lag_text(lags: Sequence[int]) -> str:
             runs[-1].append(lag)
         else:
             runs.append([lag])
-    parts = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
-    return ", ".join(parts if len(parts) <= MOST_RUNS else [*parts[: MOST_RUNS - 1], "…", parts[-1]])
+    parts: list[str] = []
+    for run in runs:
+        parts += [f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run)
+    return ", ".join(parts if len(parts) <= MOST_PARTS else [*parts[:2], "…", parts[-1]])
 
 
 def common_lags(links: Mapping[Edge, Candidate | None]) -> str:
