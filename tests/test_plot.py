@@ -14,8 +14,9 @@ from enmesh.draw import plot, timegraph
 from enmesh.draw.arrows import lag_tags, links_of
 from enmesh.draw.ink import INKS
 from enmesh.draw.labels import key, short, width, wrap
-from enmesh.draw.layout import arrange, crossed, tag_size
+from enmesh.draw.layout import arrange, crossed
 from enmesh.draw.shapes import corners, passes, sampled
+from enmesh.draw.tags import tag_size
 from enmesh.draw.timegraph import DOT, ROW
 from enmesh.errors import InputError
 from enmesh.inference.network import Candidate
@@ -62,11 +63,12 @@ def is_cut(figure):
 
 
 @pytest.mark.parametrize("kind", list(plot.KINDS))
-@pytest.mark.parametrize("maker", ["pair", "three", "thirty", "odd", "long", "key"])
+@pytest.mark.parametrize("maker", ["pair", "three", "thirty", "odd", "long", "lags", "key"])
 def test_no_words_leave_the_picture(maker, kind, tmp_path):
     made = {
         "pair": lambda: lagged(networks.make(("a", "b"), [(0, 1), (1, 0)]), 1, 3),
         "long": lambda: networks.make(LONG, CHAIN),
+        "lags": lambda: several(networks.make(LONG[:3], FEEDBACK), *LAGS),
         "key": lambda: networks.make(tuple("x" * 60 + c + "x" * 60 for c in "abc"), [(0, 1), (1, 2)]),
     }
     network = made.get(maker, getattr(networks, maker, None))()
@@ -248,6 +250,8 @@ def test_timegraph_arrows_pass_no_third_dot_and_keep_to_their_time(rows, lags):
 def test_several_lags_are_written_and_drawn_one_by_one():
     network = several(networks.three(), (1, 4), (1, 2, 3, 4, 9))
     assert lag_tags(links_of(network)) == {(0, 1): "1, 4", (1, 2): "1–4, 9"}
+    many = several(networks.three(), (1, 2, 4, 5), (1, 2, 4, 5, 7, 8, 9))
+    assert lag_tags(links_of(many)) == {(0, 1): "1, 2, 4, 5", (1, 2): "1, 2, …, 7–9"}
     drawn = shafts_of(plot.draw(network, kind="timegraph", ax=Figure().subplots()))
     assert {name for name in drawn if name.endswith("-0")} == {
         *(f"link-0-1-lag-{lag}-0" for lag in (1, 4)),
@@ -380,7 +384,7 @@ def test_forty_nodes_keep_labels_and_arrows_apart(seed, acyclic):
     edges = random_edges(40, 60, seed, acyclic)
     texts = {edge: ("3", "1, 4", "12")[at % 3] for at, edge in enumerate(edges)}
     for tall in (False, True):
-        drawing = arrange([f"channel {i:02d}" for i in range(40)], edges, tall=tall, tags=texts)
+        drawing = arrange([f"channel {i:02d}" for i in range(40)], edges, tall=tall, words=texts)
         assert set(drawing.paths) == set(edges)
         assert crossed(drawing, range(40)) == []
         assert overlaps(drawing, texts) == []
@@ -401,7 +405,7 @@ def test_made_networks_keep_apart(maker):
     edges = [(i, j) for i, j in np.argwhere(network.adjacency).tolist()]
     texts = dict.fromkeys(edges, "2")
     for tall in (False, True):
-        drawing = arrange(network.names, edges, tall=tall, tags=texts)
+        drawing = arrange(network.names, edges, tall=tall, words=texts)
         assert crossed(drawing, range(len(drawing.labels))) == []
         assert overlaps(drawing, texts) == []
 
@@ -430,7 +434,7 @@ def test_many_arrows_at_one_node_end_apart():
 @pytest.mark.parametrize("seed", range(3))
 def test_lags_lie_on_no_head_and_seldom_on_another_arrow(seed):
     edges = random_edges(40, 60, seed, acyclic=True)
-    drawing = arrange([f"channel {i:02d}" for i in range(40)], edges, tags=dict.fromkeys(edges, "12"))
+    drawing = arrange([f"channel {i:02d}" for i in range(40)], edges, words=dict.fromkeys(edges, "12"))
     half, ways = np.array(tag_size("12")) / 2, {edge: sampled(path) for edge, path in drawing.paths.items()}
     behind = [
         (edge, other)
@@ -441,6 +445,68 @@ def test_lags_lie_on_no_head_and_seldom_on_another_arrow(seed):
     assert len(behind) <= 6  # in the middle of their arrows 42 were on another
     for edge in edges:
         assert np.hypot(*(ways[edge][-1] - drawing.tags[edge])) > 0.7
+
+
+LAGS = ((1, 2, 4), (1, 3, 5, 7, 9, 11), (45,), (1,), (2, 7), (1, 2, 4, 5, 7, 8, 120, 121))
+FEEDBACK = [(0, 1), (1, 0), (1, 2), (2, 1)]
+WITH_WORDS = {
+    "one": lambda: networks.make("ab", [(0, 1)]),
+    "pair": lambda: networks.make("ab", [(0, 1), (1, 0)]),
+    "chain": networks.three,
+    "feedback": lambda: networks.make("abc", FEEDBACK),
+    "five": networks.five,
+    "ring": networks.ring,
+    "fan": lambda: networks.make("abcdefg", [*((0, i) for i in range(1, 6)), *((i, 6) for i in range(1, 6))]),
+    "long": lambda: networks.make(LONG, CHAIN),
+    "long feedback": lambda: networks.make(LONG[:3], FEEDBACK),
+    "twelve": lambda: networks.make([f"node {i}" for i in range(12)], random_edges(12, 16, 3)),
+    "tangle": networks.tangle,
+    "forty": lambda: networks.make([f"channel {i:02d}" for i in range(40)], random_edges(40, 60, 1, True)),
+}
+
+
+def lag_boxes(ax):
+    """Lower left and upper right corners of the words at arrows, ``(L, 2, 2)``."""
+    boxes = [patch.get_bbox() for patch in ax.patches if patch.get_gid() == "lag"]
+    return np.array([(box.min, box.max) for box in boxes])
+
+
+def hidden(way, boxes):
+    """Whether each of many points along a broken line lies in one of the boxes."""
+    far = np.concatenate([[0], np.cumsum(np.hypot(*np.diff(way, axis=0).T))])
+    points = np.column_stack([np.interp(np.linspace(0, far[-1], 400), far, axis) for axis in way.T])[:, None]
+    return ((points > boxes[:, 0]) & (points < boxes[:, 1])).all(-1).any(1)
+
+
+@pytest.mark.parametrize("kind", ["graph", "circle"])
+@pytest.mark.parametrize("maker", WITH_WORDS)
+def test_lags_leave_heads_and_half_of_every_shaft_to_be_seen(maker, kind):
+    """Lags cover no head, neither end of a shaft nor more than half of it, and stay in the picture."""
+    network = WITH_WORDS[maker]()
+    for turn in range(0, len(LAGS), 2):
+        ax = plot.draw(several(network, *LAGS[turn:], *LAGS[:turn]), kind=kind, ax=Figure().subplots())
+        boxes = lag_boxes(ax)
+        shapes = corners(boxes.mean(1), boxes[:, 1] - boxes[:, 0], np.zeros(len(boxes)))
+        heads = [patch.get_xy()[[0, 1, 3]] for patch in ax.patches if type(patch).__name__ == "Polygon"]
+        assert len(boxes) == len(heads) == network.adjacency.sum()
+        assert not any(touching(head, shape) for head in heads for shape in shapes)
+        for shaft in shafts_of(ax).values():
+            covered = hidden(shaft.get_path().vertices, boxes)
+            assert covered.mean() <= 0.52
+            assert not covered[0]
+            assert not covered[-1]
+        limits = np.array([ax.get_xlim(), ax.get_ylim()])
+        assert (boxes.min((0, 1)) > limits[:, 0]).all()
+        assert (boxes.max((0, 1)) < limits[:, 1]).all()
+
+
+@pytest.mark.parametrize("way", ["wide", "tall", "circle"])
+@pytest.mark.parametrize("maker", WITH_WORDS)
+def test_lags_overlap_neither_nodes_nor_each_other(maker, way):
+    network = several(WITH_WORDS[maker](), *LAGS)
+    links = links_of(network)
+    drawing = arrange(network.names, links, words=lag_tags(links), tall=way == "tall", circle=way == "circle")
+    assert overlaps(drawing, drawing.words) == []
 
 
 @pytest.mark.parametrize("maker", MAKERS)

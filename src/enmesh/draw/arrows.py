@@ -8,9 +8,10 @@ import numpy as np
 
 from enmesh.draw.ink import LEVEL, USUAL_SHARE, Ink, fitted, q_scale
 from enmesh.draw.labels import key
-from enmesh.draw.layout import Layout, tag_size
-from enmesh.draw.shapes import CORNER, Edge, sampled, walked
+from enmesh.draw.layout import Layout
+from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, headed, sampled
 from enmesh.draw.subject import Candidate, Network
+from enmesh.draw.tags import SIZE, tag_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
 
 
 TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
-THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
 KEY_SIZE = 7  # points of the key under the drawing
 PALEST = 0.2  # opacity of an arrow that was never found again
-MOST_RUNS = 4  # of lags written on an arrow
+MOST_PARTS = 4  # lags, or runs of them, written at an arrow
 INCH = 0.26  # of a new figure, per unit
 LEAST = (13.0, 4.0)  # units shown across and up, so that two or three nodes are not drawn huge
 
@@ -49,8 +49,8 @@ def lags_of(link: Candidate | None) -> tuple[int, ...]:
 def lag_text(lags: Sequence[int]) -> str:
     """Return lags as a reader writes them.
 
-    >>> lag_text((3,)), lag_text((1, 4)), lag_text((1, 2, 3, 4, 9))
-    ('3', '1, 4', '1–4, 9')
+    >>> lag_text((3,)), lag_text((1, 2, 3, 4, 9)), lag_text((1, 3, 5, 7, 9))
+    ('3', '1–4, 9', '1, 3, …, 9')
     """
     runs: list[list[int]] = []
     for lag in sorted(lags):
@@ -58,8 +58,10 @@ def lag_text(lags: Sequence[int]) -> str:
             runs[-1].append(lag)
         else:
             runs.append([lag])
-    parts = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
-    return ", ".join(parts if len(parts) <= MOST_RUNS else [*parts[: MOST_RUNS - 1], "…", parts[-1]])
+    parts: list[str] = []
+    for run in runs:
+        parts += [f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run)
+    return ", ".join(parts if len(parts) <= MOST_PARTS else [*parts[:2], "…", parts[-1]])
 
 
 def common_lags(links: Mapping[Edge, Candidate | None]) -> str:
@@ -112,9 +114,8 @@ def show(
         path = drawing.paths[edge]
         arrow(ax, path, link, ink, points, strongest=strongest, thick=thick, gid=gid, alpha=alpha)
     boxes(ax, drawing, ink)
-    texts = lag_tags(links)
     for edge, (x, y) in drawing.tags.items():
-        _tag(ax, texts[edge], x, y, ink)
+        _tag(ax, drawing.words[edge], x, y, ink)
     said = fitted(key(names, drawing.labels), ax.bbox.width / ax.figure.dpi / USUAL_SHARE, KEY_SIZE)
     if said:
         ax.text(
@@ -152,8 +153,9 @@ def boxes(ax: "Axes", drawing: Layout, ink: Ink) -> None:
 
 
 def _words(
-    ax: "Axes", words: str, place: "Affine2D", height: float, room: float, colour: str, zorder: int = 4
-) -> None:
+    ax: "Axes", words: str, place: "Affine2D", height: float, room: float, colour: str,
+    *, zorder: int = 4, size: float = TEXT,
+) -> None:  # fmt: skip
     """Write a line as outlines in data units: it keeps to its box however the axes are resized."""
     from matplotlib.patches import PathPatch
     from matplotlib.textpath import TextPath
@@ -161,7 +163,7 @@ def _words(
 
     text = TextPath((0, 0), words.replace("$", r"\$"), size=1.0)
     left, right = (text.vertices[:, 0].min(), text.vertices[:, 0].max()) if len(text.vertices) else (0.0, 1.0)
-    scale = min(TEXT, room / max(right - left, 1e-9))
+    scale = min(size, room / max(right - left, 1e-9))
     inside = Affine2D().translate(-(left + right) / 2, -0.36).scale(scale).translate(0, height)
     ax.add_artist(PathPatch(text.transformed(inside + place), fc=colour, ec="none", zorder=zorder))
 
@@ -178,7 +180,7 @@ def _tag(ax: "Axes", words: str, x: float, y: float, ink: Ink) -> None:
             alpha=0.9, gid="lag",
         )
     )  # fmt: skip
-    _words(ax, words, Affine2D().translate(x, y), 0.0, width - 0.15, ink.text, zorder=6)
+    _words(ax, words, Affine2D().translate(x, y), 0.0, width, ink.text, zorder=6, size=SIZE)
 
 
 def arrow(
@@ -196,8 +198,7 @@ def arrow(
     norm, colours = q_scale(ink)
     colour = colours(norm(link.q_value)) if link is not None and known else ink.faint
     sure = link is not None and known and link.q_value <= LEVEL
-    way = sampled(path)
-    shaft, head = _headed(way, 0.3 + 1.9 * width, 0.13 + 0.95 * width)
+    shaft, head = headed(sampled(path), width)
     style = "-" if sure else (0, (3, 1.4))
     # As artists, not patches: all lie within the limits of the axes, and measuring them again only costs time.
     ax.add_artist(
@@ -207,22 +208,6 @@ def arrow(
         )
     )  # fmt: skip
     ax.add_artist(Polygon(head, fc=colour, ec="none", zorder=2, in_layout=False, alpha=alpha))
-
-
-def _headed(way: np.ndarray, length: float, half: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of the shaft and of the head at its end; a short arrow gets a short head."""
-    far = walked(way)
-    length = min(length, 0.6 * far[-1])
-
-    def at(distance: float) -> np.ndarray:
-        return np.array([np.interp(distance, far, way[:, axis]) for axis in (0, 1)])
-
-    tip, base = way[-1], at(far[-1] - length)
-    along = (tip - base) / max(float(np.hypot(*(tip - base))), 1e-9)
-    aside = np.array([-along[1], along[0]])
-    inner = at(far[-1] - 0.72 * length)
-    shaft = np.vstack([way[far < far[-1] - 0.72 * length], inner])
-    return shaft, np.array([tip, base + half * aside, inner, base - half * aside])
 
 
 def _points_per_unit(ax: "Axes") -> float:

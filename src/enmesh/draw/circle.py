@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 ROOM = 1.3  # along the circle, per node
 BLOCK_GAP = 0.9  # between blocks
 SMALLEST = 6.0  # radius
+APART_ON_RING = 1.8  # least room between two boxes of a ring
 FEEDBACK = 0.9  # how far the two arrows of a pair are bent aside
 SWEEPS = 12
 PORT = 0.3  # wished distance of two arrows' ends at one node
@@ -71,8 +72,11 @@ def ring(
     first = np.pi if len(nodes) == 2 and not tall else np.pi / 2  # two nodes stand side by side
     angle = first - 2 * np.pi * np.arange(len(nodes)) / len(nodes)
     around = np.column_stack([(0.9 if tall else 1.3) * np.cos(angle), np.sin(angle)])
-    centres = spread * around * _least_scale(around, sizes)
     place = {node: at for at, node in enumerate(nodes)}
+    rooms = np.full((len(nodes), len(nodes), 2), APART_ON_RING)
+    for i, j in graph.edges:
+        rooms[place[i], place[j]] = np.maximum(APART_ON_RING, graph.edges[i, j]["room"])
+    centres = spread * around * _least_scale(around, sizes, rooms)
     paths = {}
     for i, j in sorted(graph.edges):
         a, b = place[i], place[j]
@@ -158,12 +162,12 @@ def _axes(angle: float) -> tuple[np.ndarray, np.ndarray]:
     return np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
 
 
-def _least_scale(spread: np.ndarray, sizes: np.ndarray) -> float:
-    """Return the least magnification at which boxes stand apart by the room an arrow needs."""
+def _least_scale(spread: np.ndarray, sizes: np.ndarray, rooms: np.ndarray) -> float:
+    """Return the least magnification at which boxes stand apart by the room an arrow and its words need."""
     scale = 1e-9
     for a in range(len(spread)):
         for b in range(a):
-            reach = (sizes[a] + sizes[b]) / 2 + 1.8
+            reach = (sizes[a] + sizes[b]) / 2 + np.maximum(rooms[a, b], rooms[b, a])
             scale = max(scale, float(np.min(reach / (np.abs(spread[a] - spread[b]) + 1e-9))))
     return scale
 

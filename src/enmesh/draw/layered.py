@@ -39,7 +39,7 @@ def in_layers(
 ) -> Placed | None:
     """Return the nodes in layers with their arrows; None if that takes more than ``lanes`` nodes and lanes.
 
-    The room between layers is ``spread`` times the usual.
+    The room between layers is ``spread`` times the usual, or times the ``room`` that an arrow needs for its words.
     """
     forward = _acyclic(graph)
     rank = _ranks(forward, nodes)
@@ -53,7 +53,10 @@ def in_layers(
     size = dict(zip(nodes, sizes[:, ::-1] if tall else sizes))  # (along, across)
     across = _heights(layers, links, {node: float(size[node][1]) for node in nodes})
     least, most = ROOM_DOWN if tall else ROOM_RIGHT
-    edges = _columns(layers, links, across, size, (least * spread, most * spread))
+    rooms: dict[tuple[Stop, Stop], float] = {
+        edge: spread * float(graph.edges[edge]["room"][1 if tall else 0]) for edge in graph.edges
+    }
+    edges = _columns(layers, links, across, size, (least * spread, most * spread), rooms)
     paths = _paths(ways, rank, across, edges, size, back)
     centres = np.array([[np.mean(edges[rank[node]]), across[node]] for node in nodes])
     turn = np.array([[0.0, -1.0], [-1.0, 0.0]]) if tall else np.eye(2)
@@ -238,15 +241,17 @@ def _columns(
     links: Links,
     across: dict[Stop, float],
     size: dict[int, np.ndarray],
-    room: tuple[float, float],
+    usual: tuple[float, float],
+    rooms: dict[tuple[Stop, Stop], float],
 ) -> list[tuple[float, float]]:
-    """Return where each layer begins and ends; steep arrows between two layers get more room."""
+    """Return where each layer begins and ends; steep arrows between two layers, and words, get more room."""
     edges, at = [], 0.0
     for layer, pairs in zip(layers, links):
         depth = max(float(size[stop][0]) for stop in layer if not isinstance(stop, tuple))
         edges.append((at, at + depth))
         rise = max((abs(across[a] - across[b]) for a, b in pairs), default=0.0)
-        at += depth + float(np.clip(0.45 * rise + 0.06 * len(pairs), *room))
+        words = [rooms.get(edge, 0.0) for a, b in pairs for edge in ((a, b), (b, a))]
+        at += depth + max([float(np.clip(0.45 * rise + 0.06 * len(pairs), *usual)), *words])
     return edges
 
 

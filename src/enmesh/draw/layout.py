@@ -15,7 +15,8 @@ import numpy as np
 from enmesh.draw.circle import on_circle, ring
 from enmesh.draw.labels import box, short, wrap
 from enmesh.draw.layered import in_layers
-from enmesh.draw.shapes import Edge, Placed, corners, passes, sampled, walked
+from enmesh.draw.shapes import Edge, Placed, corners, passes, sampled
+from enmesh.draw.tags import tag_places, tag_room, tag_size
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -26,11 +27,7 @@ RING = 8  # a component with a cycle and up to this many nodes is tried as a rin
 LONGEST = 64.0  # a layered drawing longer than this, and thin, goes on a circle
 ROW_GAP, COLUMN_GAP = 0.9, 1.0  # between components
 
-TAG_HEIGHT, TAG_CHARACTER = 0.62, 0.33  # of the lags written on an arrow
-TAG_PLACES = 47  # along an arrow
-MANY_TAGS = 150  # with more words than this, those of other arrows may pass behind them
-HEAD = 0.7  # of an arrow, which words must not cover
-SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the words on its arrows
+SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the words at its arrows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +46,10 @@ class Layout:
         ``(M,)`` angles by which the boxes are turned, in radians, counter-clockwise.
     paths
         Per edge ``(i, j)`` the points ``(1 + 3 k, 2)`` of its ``k`` cubic Bézier curves, from border to border.
+    words
+        Per edge what is written at its arrow.
     tags
-        Per edge with words on its arrow, where their middle is.
+        Per edge with words, where their middle is.
     """
 
     labels: tuple[str, ...]
@@ -59,14 +58,17 @@ class Layout:
     sizes: np.ndarray
     turns: np.ndarray
     paths: Mapping[Edge, np.ndarray]
+    words: Mapping[Edge, str]
     tags: Mapping[Edge, tuple[float, float]]
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
-        """Left, right, bottom and top of everything drawn, arrows included."""
+        """Left, right, bottom and top of everything drawn, arrows and their words included."""
         curves = [sampled(path) for path in self.paths.values()]
         boxes = corners(self.centres, self.sizes, self.turns).reshape(-1, 2)
-        points = np.concatenate([boxes, *curves])
+        halves = {edge: np.array(tag_size(text)) / 2 for edge, text in self.words.items()}
+        words = [self.tags[edge] + side * half for edge, half in halves.items() for side in (-1, 1)]
+        points = np.concatenate([boxes, *curves, np.reshape(words, (-1, 2))])
         (left, bottom), (right, top) = points.min(0), points.max(0)
         return float(left), float(right), float(bottom), float(top)
 
@@ -77,12 +79,12 @@ def arrange(
     *,
     tall: bool = False,
     circle: bool = False,
-    tags: Mapping[Edge, str] | None = None,
+    words: Mapping[Edge, str] | None = None,
 ) -> Layout:
     """Return the drawing of a graph whose ``edges`` are pairs of positions in ``names``.
 
     A ``tall`` drawing is for a narrow screen: its layers go from top to bottom. With ``circle`` all nodes go on
-    one circle. ``tags`` are the words on the arrows; the drawing is spread until each has a place of its own.
+    one circle. ``words`` are written at the arrows; the drawing is spread until each has a place of its own.
 
     >>> drawing = arrange(["a", "b", "c"], [(0, 1), (1, 2)])
     >>> bool((np.diff(drawing.centres[:, 0]) > 0).all())
@@ -90,17 +92,22 @@ def arrange(
     """
     import networkx as nx
 
-    labels = short(names)
+    labels, words = short(names), words or {}
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(len(labels)))
-    graph.add_edges_from(sorted(edges))
+    graph.add_edges_from(sorted(edges), room=np.zeros(2))
+    graph.add_edges_from((*edge, {"room": tag_room(text)}) for edge, text in words.items())
     parts = [list(graph)] if circle else components(graph)
+    found: list[tuple[float, Layout]] = []
     for spread in SPREADS:
         drawing = _packed(labels, graph, parts, tall, circle, spread)
-        spots, shared = _tag_places(drawing, tags or {})
-        if shared == 0:
+        boxes = corners(drawing.centres, drawing.sizes, drawing.turns)
+        wished = 0.7 if drawing.turns.any() else 0.5  # in a circle's middle all arrows meet
+        tags, lost = tag_places(boxes, drawing.paths, words, wished)
+        found.append((lost, replace(drawing, words=words, tags=tags)))
+        if lost == 0:
             break
-    return replace(drawing, tags=spots)
+    return min(found, key=lambda one: one[0])[1]
 
 
 def components(graph: "nx.DiGraph[int]") -> list[list[int]]:
@@ -142,51 +149,6 @@ def crossed(placed: Placed | Layout, part: Sequence[int]) -> list[tuple[Edge, in
     ]
 
 
-def _tag_places(drawing: Layout, texts: Mapping[Edge, str]) -> tuple[dict[Edge, tuple[float, float]], float]:
-    """Return where the words on the arrows go, and the area that they share with nodes and each other.
-
-    Among free places the one nearest to the arrow's middle is taken at which no other arrow passes behind the words.
-    """
-    spots: dict[Edge, tuple[float, float]] = {}
-    taken = corners(drawing.centres, drawing.sizes, drawing.turns)
-    low, high, total = taken.min(1), taken.max(1), 0.0
-    curves = {edge: sampled(path) for edge, path in drawing.paths.items()} if texts else {}
-    lengths = {edge: walked(curves[edge]) for edge in texts}
-    everywhere = np.concatenate([np.empty((0, 2)), *curves.values()])
-    whose = np.repeat(np.arange(len(curves)), [len(curve) for curve in curves.values()])
-    number = {edge: at for at, edge in enumerate(curves)}
-    for edge in sorted(
-        texts, key=lambda edge: (lengths[edge][-1], edge)
-    ):  # the shortest has the least choice
-        half = np.array(tag_size(texts[edge])) / 2
-        at = _along(lengths[edge], float(half[0]), circle=bool(drawing.turns.any()))
-        places = np.column_stack([np.interp(at, lengths[edge], axis) for axis in curves[edge].T])
-        over = np.minimum(places[:, None] + half, high) - np.maximum(places[:, None] - half, low)
-        shared = np.clip(over, 0, None).prod(-1).sum(-1)
-        free = np.flatnonzero(shared <= shared.min() + 1e-9)[: 1 if len(texts) > MANY_TAGS else None]
-        others = everywhere[whose != number[edge]]
-        behind = [int((np.abs(others - places[k]) < half).all(1).sum()) for k in free]
-        best = int(free[int(np.argmin(behind))])
-        total += float(shared[best])
-        spots[edge] = float(places[best, 0]), float(places[best, 1])
-        low, high = np.vstack([low, places[best] - half]), np.vstack([high, places[best] + half])
-    return spots, total
-
-
-def _along(length: np.ndarray, half: float, *, circle: bool) -> np.ndarray:
-    """Return the places along an arrow for its words, the best first: off its tail and off its head."""
-    whole = float(length[-1])
-    wished = 0.7 if circle else 0.5  # in a circle's middle all arrows meet
-    first, last = min(half, 0.4 * whole), max(whole - half - HEAD, 0.6 * whole)
-    at = np.linspace(first, last, TAG_PLACES)
-    return at[np.argsort(np.abs(at - wished * whole), kind="stable")]
-
-
-def tag_size(text: str) -> tuple[float, float]:
-    """Return the width and height of the words on an arrow."""
-    return 0.3 + TAG_CHARACTER * len(text), TAG_HEIGHT
-
-
 def _packed(
     labels: tuple[str, ...],
     graph: "nx.DiGraph[int]",
@@ -220,6 +182,7 @@ def _packed(
         sizes=sizes,
         turns=turns,
         paths=paths,
+        words={},
         tags={},
     )
 

@@ -208,11 +208,11 @@ def block_order(network: Network) -> tuple[list[int], list[int]]:
 def _layout(network: Network, circle: bool = False) -> Layout:
     """Return the drawing; one that is too long for a sheet goes from top to bottom if it is larger there."""
     edges = [(i, j) for i, j in np.argwhere(network.adjacency).tolist()]
-    tags = lag_tags(links_of(network))
-    wide = arrange(network.names, edges, circle=circle, tags=tags)
+    words = lag_tags(links_of(network))
+    wide = arrange(network.names, edges, circle=circle, words=words)
     if circle or _scale(wide) == 1:
         return wide
-    tall = arrange(network.names, edges, tall=True, tags=tags)
+    tall = arrange(network.names, edges, tall=True, words=words)
     return tall if _scale(tall) > 1.25 * _scale(wide) else wide
 
 
@@ -227,7 +227,7 @@ def _graph(network: Network, drawing: Layout, ax: "Axes", ink: Ink) -> None:
     show(ax, drawing, links, network.names, ink, shares)
     same = common_lags(links)
     lags = f"lags of every link: {same} samples" if same else ""
-    lags = "on the arrows: lag in samples" if lag_tags(links) else lags
+    lags = "at the arrows: lag in samples" if lag_tags(links) else lags
     pale = "pale: seldom found again in halves of the data" if shares else ""
     _graph_key(ax, links, ink, "; ".join(filter(None, (pale, lags))))
 

@@ -8,6 +8,8 @@ import numpy as np
 SAMPLES = 40  # points of a curve at which it is measured and drawn
 CORNER = 0.5  # radius of a box's corners
 APART = 0.08  # between an arrow's end and the box
+THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
+HEAD = 0.3 + 1.9 * THICK  # length of the largest head
 
 Edge = tuple[int, int]
 
@@ -57,6 +59,29 @@ def sampled(path: np.ndarray, samples: int = SAMPLES) -> np.ndarray:
 def walked(points: np.ndarray) -> np.ndarray:
     """Return the length of a broken line up to each of its points."""
     return np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+
+
+def spaced(points: np.ndarray, step: float) -> np.ndarray:
+    """Return points along a broken line, about a ``step`` apart."""
+    far = walked(points)
+    at = np.linspace(0, far[-1], max(2, round(far[-1] / step) + 1))
+    return np.column_stack([np.interp(at, far, axis) for axis in points.T])
+
+
+def headed(way: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of an arrow's shaft, so wide, and of the head at its end; a short arrow has a short head."""
+    far, half = walked(way), 0.13 + 0.95 * width
+    length = min(0.3 + 1.9 * width, 0.6 * far[-1])
+
+    def at(distance: float) -> np.ndarray:
+        return np.array([np.interp(distance, far, way[:, axis]) for axis in (0, 1)])
+
+    tip, base = way[-1], at(far[-1] - length)
+    along = (tip - base) / max(float(np.hypot(*(tip - base))), 1e-9)
+    aside = np.array([-along[1], along[0]])
+    inner = at(far[-1] - 0.72 * length)
+    shaft = np.vstack([way[far < far[-1] - 0.72 * length], inner])
+    return shaft, np.array([tip, base + half * aside, inner, base - half * aside])
 
 
 def line(points: Sequence[np.ndarray]) -> np.ndarray:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.draw.arrows import PALEST, THIN, lag_tags, lags_of, links_of, shares_of, thickest
+from enmesh.draw.arrows import PALEST, lag_tags, lags_of, links_of, shares_of, thickest
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order, is_error
 from enmesh.draw.report.words import recording
-from enmesh.draw.shapes import Edge
+from enmesh.draw.shapes import THIN, Edge
 from enmesh.draw.subject import LEVEL, Candidate, Network
+from enmesh.draw.tags import tag_size
 
 MOST_BINS = 24
 MOST_POINTS = 360  # of a preview
@@ -42,8 +43,8 @@ def contents(network: Network) -> dict[str, Any]:
 def picture_contents(network: Network) -> dict[str, Any]:
     """Return what the network alone is drawn from: names, layouts, links of the network without histograms."""
     edges, shares = links_of(network), shares_of(network)
-    tags = lag_tags(edges)
-    drawn = [arrange(network.names, edges, tall=tall, tags=tags) for tall in (False, True)]
+    words = lag_tags(edges)
+    drawn = [arrange(network.names, edges, tall=tall, words=words) for tall in (False, True)]
     return {
         "names": list(network.names),
         "labels": list(short(network.names, 24)),
@@ -51,7 +52,7 @@ def picture_contents(network: Network) -> dict[str, Any]:
         "recording": recording(network),
         "layouts": [_layout(drawing) for drawing in drawn],
         "widths": [THIN, _round(thickest(len(edges), bool(drawn[0].turns.any())))],
-        "tags": [[*edge, text] for edge, text in sorted(tags.items())],
+        "tags": [[*edge, text, *_rounded(tag_size(text))] for edge, text in sorted(words.items())],
         "palest": PALEST,
         "links": [_link(edge, test, True, shares, thin=True) for edge, test in sorted(edges.items())],
     }

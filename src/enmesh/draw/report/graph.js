@@ -1,7 +1,7 @@
 // The network: boxes and arrows in units of the height of a line's box. Nodes are dragged, the view zoomed and panned.
 
 const nodes = data.names.map((name) => ({ name, x: 0, y: 0, edges: [] }));
-const words = new Map(data.tags.map(([i, j, text]) => [`${i} ${j}`, text]));
+const words = new Map(data.tags.map(([i, j, ...tag]) => [`${i} ${j}`, tag]));
 let svg, home, frame, layout, routes, touched = false;
 
 function startGraph() {
@@ -47,16 +47,15 @@ function edge(link) {
   const key = `${link.source} ${link.target}`;
   const group = make('g', { class: 'edge', 'data-link': key }, shaft, head, hit);
   const made = { link, key, width, shaft, head, hit, group, from: nodes[link.source], to: nodes[link.target] };
-  if (words.has(key)) made.tag = tagged(words.get(key));
+  if (words.has(key)) made.tag = tagged(...words.get(key));
   made.from.edges.push(made);
   made.to.edges.push(made);
   pointed(hit, (event) => { light([made], [made.from, made.to]); showTip(linkTip(link), event.clientX, event.clientY); }, calm);
   return made;
 }
 
-function tagged(text) {
-  const width = 0.3 + 0.33 * text.length;
-  return make('g', { class: 'tag' }, make('rect', { x: -width / 2, y: -0.31, width, height: 0.62, rx: 0.2 }), make('text', { y: 0.18 }, text));
+function tagged(text, width, height) {
+  return make('g', { class: 'tag' }, make('rect', { x: -width / 2, y: -height / 2, width, height, rx: height / 3 }), make('text', { y: 0.18 }, text));
 }
 
 // The arrow runs along its route. Where a node was dragged, the route follows: fully at that end, less towards the other.
