@@ -159,6 +159,10 @@ def _store(place: Place) -> Path:
             f"{store} belongs to a run that is still going on; wait for it or give another --out"
         )
     aside = next(one for one in map(_aside(store), count(1)) if not one.exists())
+    log_of_writes = Path(f"{store}-wal")
+    if log_of_writes.exists() and not log_of_writes.stat().st_size:  # reading left it, and there is nothing in it
+        log_of_writes.unlink()
+        Path(f"{store}-shm").unlink(missing_ok=True)
     for ending in ("", "-wal", "-shm", ".halves.jsonl"):
         if Path(f"{store}{ending}").exists():
             Path(f"{store}{ending}").rename(f"{aside}{ending}")
