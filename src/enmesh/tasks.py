@@ -6,7 +6,9 @@ started; on a CPU they run one after the other.
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from typing import TypeVar
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 Task = Generator[None, None, Result]
@@ -48,3 +50,18 @@ def interleave(tasks: Iterable[Task[Result]], width: int) -> Iterator[tuple[int,
             yield position, end.value
         else:
             running.append((position, task))
+
+
+@cache
+def _pools() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def single_thread() -> AbstractContextManager[Any]:
+    """Keep linear algebra to one thread: from now on, or as long as the ``with`` block lasts.
+
+    Workers share cores, threads that wait for one another waste them, and sums split over threads round otherwise.
+    """
+    return _pools().limit(limits=1)

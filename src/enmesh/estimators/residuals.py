@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from enmesh.tasks import single_thread
+
 # Less than this share of a column's spread is rounding error, not data.
 ROUNDING = 1e-6
 RESIDUALS = ("none", "linear", "quadratic", "features")
@@ -40,19 +42,8 @@ class Residuals:
     """
 
     def __init__(self, kind: str, z: np.ndarray):
-        n = len(z)
-        limit = n // SAMPLES_PER_FEATURE
-        z = z[:, _by_values(z)]
-        centred = z - z.mean(axis=0)
-        spread = centred.std(axis=0)
-        standard = centred[:, spread > 0] / spread[spread > 0]
-        basis = np.full((n, 1), n**-0.5)
-        basis = _extended(basis, standard, limit)
-        if kind == "quadratic":
-            basis = _extended(basis, _products(standard), limit)
-        elif kind == "features":
-            basis = _extended(basis, _waves(standard), min(limit, basis.shape[1] + USED), FAINT)
-        self.basis = basis
+        with single_thread():  # threads would wait for one another longer than they help
+            self.basis = _basis(kind, z)
 
     def __call__(self, x: Any, xp: Any = np, basis: Any = None) -> Any:
         """Return the residuals of ``x (..., n, d)``; ``xp`` is the array library that x and ``basis`` are of.
@@ -77,6 +68,22 @@ class Residuals:
             return self(columns, cupy, basis).reshape(n, b, d).transpose(1, 0, 2)
 
         return residuals
+
+
+def _basis(kind: str, z: np.ndarray) -> np.ndarray:
+    """Return the orthonormal features of z, a constant first."""
+    n = len(z)
+    limit = n // SAMPLES_PER_FEATURE
+    z = z[:, _by_values(z)]
+    centred = z - z.mean(axis=0)
+    spread = centred.std(axis=0)
+    standard = centred[:, spread > 0] / spread[spread > 0]
+    basis = _extended(np.full((n, 1), n**-0.5), standard, limit)
+    if kind == "quadratic":
+        return _extended(basis, _products(standard), limit)
+    if kind == "features":
+        return _extended(basis, _waves(standard), min(limit, basis.shape[1] + USED), FAINT)
+    return basis
 
 
 def _extended(basis: np.ndarray, features: np.ndarray, limit: int, faint: float = ROUNDING) -> np.ndarray:

@@ -19,12 +19,13 @@ from enmesh.data.series import Series
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import was_stopped
 from enmesh.inference.progress import reporter
-from enmesh.inference.work import Payload, Question, fingerprint, plain, scorer_pool, single_thread
+from enmesh.inference.work import Payload, Question, fingerprint, plain, scorer_pool
 from enmesh.inference.workers import Workers
 from enmesh.options import describe
 from enmesh.scores.base import Link, Score
 from enmesh.search.base import Family
 from enmesh.significance import Significance, tested
+from enmesh.tasks import single_thread
 
 
 class Evaluator:

@@ -38,13 +38,13 @@ from enmesh.inference.progress import RunProgress
 from enmesh.inference.rules import Edges, Rules
 from enmesh.inference.screen import most_candidates
 from enmesh.inference.screen import screen as preselect
-from enmesh.inference.work import single_thread
 from enmesh.methods import from_name, resolve
 from enmesh.options import describe, whole
 from enmesh.scores import Link, Score
 from enmesh.search.base import Found, Problem, Search
 from enmesh.significance import Significance, analytic, q_values
 from enmesh.sureness.halves import beside, count_links
+from enmesh.tasks import single_thread
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL

@@ -14,9 +14,8 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import count, takewhile
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import HazardWarning
 from enmesh.scores.base import Link, Score
 from enmesh.significance import Significance
-from enmesh.tasks import Task, interleave
+from enmesh.tasks import Task, interleave, single_thread
 
 Answer = float | Significance | Past
 
@@ -116,7 +115,7 @@ def work(
     payload = pickle.loads(payload) if isinstance(payload, bytes) else payload
     at_home = payload is not None and payload.home == (socket.gethostname(), os.getpid())
     if not at_home:
-        _pools().limit(limits=1)  # for good: a worker has one core
+        single_thread()  # for good: a worker has one core
     scorer = scorer_pool.take(key, payload)
     if scorer is None:
         return ticket, None
@@ -175,20 +174,6 @@ def _in_a_worker(scorer: Any, questions: Sequence[Question], seconds: float) -> 
         reply = answer(scorer, questions, seconds)
     hazards = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, HazardWarning))
     return reply._replace(hazards=tuple(hazards))
-
-
-@cache
-def _pools() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-@contextmanager
-def single_thread() -> Iterator[None]:
-    """Keep linear algebra to one thread: workers share cores, and sums split over threads round otherwise."""
-    with _pools().limit(limits=1):
-        yield
 
 
 class _ScorerPool:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from enmesh.errors import InputError, hazard
-from enmesh.inference.work import Answer, Payload, Question, Reply, answer, single_thread, work
+from enmesh.inference.work import Answer, Payload, Question, Reply, answer, work
 from enmesh.scores.base import Scorer
 from enmesh.surrogates import BATCH_VALUES
+from enmesh.tasks import single_thread
 
 log = logging.getLogger("enmesh")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from enmesh.errors import HazardWarning, InputError
 from enmesh.inference.progress import reporter
-from enmesh.inference.work import single_thread
+from enmesh.tasks import single_thread
 
 
 def each(
