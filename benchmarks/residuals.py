@@ -5,7 +5,8 @@
     python benchmarks/residuals.py --jobs 16       so many processes
 
 Prints a Markdown table: mean (and mean absolute error) of I(x ; y | z), by kind of residual, for as many neighbours as
-`KSG` takes where none are given (4; of residuals 4 with 500 samples, 9 with 2,000), and for 7. Every data set has its own seed; results do not depend on the number of processes.
+`KSG` takes where none are given (4; of residuals 4 with 500 samples, 9 with 2,000), and for 7. Every data set has its
+own seed; results do not depend on the number of processes.
 """
 
 import argparse
