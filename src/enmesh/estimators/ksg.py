@@ -150,7 +150,9 @@ class KSG(Estimator):
         """Say k, algorithm, norm and scaling, with their references."""
         scaling = {"zscore": "z-scored", "rank": "rank-normalised"}[self.normalise]
         apart = without_neighbours_in_time(self.theiler)
-        near = f"{USUAL} to {MOST}, a fifth of the root of the number of samples" if self.k is None else self.k
+        near = (
+            f"{USUAL} to {MOST}, a fifth of the root of the number of samples" if self.k is None else self.k
+        )
         return (
             f"nearest neighbours (k = {near}, algorithm {self.algorithm}, maximum norm, {scaling} values"
             f"{_REGRESSIONS[self.residual]}{apart}; "
