@@ -19,6 +19,7 @@ from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed
 from enmesh.estimators.ksg import MOST, USUAL
+from enmesh.estimators.scaling import normal_scores, zscore
 from enmesh.inference import evidence
 from enmesh.inference.diagnostics import common_variance, shared_variance_limit
 from enmesh.inference.evaluate import Evaluator
@@ -163,7 +164,7 @@ def _neighbours(series: Series) -> tuple[KSG, str]:
     structure is fine.
     """
     scaling = "zscore" if _excess_kurtosis(series) <= HEAVY_TAILS else "rank"
-    gain, left_by_waves = evidence.own_waves(series)
+    gain, left_by_waves = evidence.own_waves(series, zscore if scaling == "zscore" else normal_scores)
     if np.mean((gain < CLEARLY) & (left_by_waves < LAW)) >= 0.5:
         return KSG(k=USUAL, normalise=scaling, residual="features"), (
             f"dynamics of a law: waves through the own past leave {np.median(left_by_waves):.0%} of the "

@@ -4,13 +4,15 @@ Each function looks at normal scores of the series, so that heavy tails do not d
 the defaults turn into choices with reasons.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.estimators.residuals import Residuals
 from enmesh.estimators.scaling import normal_scores
+
+Scale = Callable[[np.ndarray], np.ndarray]
 
 # Lags that are looked at at most, and samples needed for each, and for each lag of each node.
 MOST_LAGS, SAMPLES_PER_LAG, SAMPLES_PER_VARIABLE = 10, 50, 4
@@ -27,15 +29,15 @@ PARSIMONY, BLOCKS = 1.5, 20
 MANY_SAMPLES = 5000
 
 
-def scored(series: Series) -> list[np.ndarray]:
-    """Return the trials as normal scores ``(time, node)``; missing values become 0, the centre."""
+def scored(series: Series, scale: Scale = normal_scores) -> list[np.ndarray]:
+    """Return the trials ``(time, node)`` as normal scores, or on another scale; missing values become 0, the centre."""
     values = series.values.astype(float)
     columns = []
     for column in values.T:
         known = np.isfinite(column)
         filled = np.zeros(len(column))
         if known.sum() > 1 and np.ptp(column[known]) > 0:
-            filled[known] = normal_scores(column[known])
+            filled[known] = scale(column[known])
         columns.append(filled)
     stacked = np.column_stack(columns)
     cuts = np.cumsum(series.lengths)[:-1]
@@ -113,18 +115,19 @@ def own_curvature(series: Series, lags: int = 3) -> np.ndarray:
     Near or over 1 for linear dynamics, clearly below for others; the curve has squares, products, cubes and absolute
     values of the own past.
     """
-    return np.array([_share(curve(own), own, y) for own, y in _own_pasts(series, lags)])
+    return np.array([_share(curve(own), own, y) for own, y in _own_pasts(scored(series), lags)])
 
 
-def own_waves(series: Series, lags: int = 3) -> tuple[np.ndarray, np.ndarray]:
+def own_waves(series: Series, scale: Scale, lags: int = 3) -> tuple[np.ndarray, np.ndarray]:
     """Return for each node how waves through its own past predict it: two shares of errors.
 
     The first is of the error of line and curve, the second of the variance. Waves are the random features of
     `KSG(residual="features")`, which follow any smooth function. Both are small where the own past nearly determines
-    the node, but by a law that no polynomial follows.
+    the node, but by a law that no polynomial follows. The law is looked for on the scale that estimates are made on:
+    normal scores bend it.
     """
     gains, left = [], []
-    for own, y in _own_pasts(series, lags):
+    for own, y in _own_pasts(scored(series, scale), lags):
         error = prediction_error(Residuals("features", own).basis[:, 1:], y)
         others = min(prediction_error(own, y), prediction_error(curve(own), y))
         gains.append(error / max(others, 1e-300))
@@ -132,11 +135,11 @@ def own_waves(series: Series, lags: int = 3) -> tuple[np.ndarray, np.ndarray]:
     return np.array(gains), np.array(left)
 
 
-def _own_pasts(series: Series, lags: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _own_pasts(trials: list[np.ndarray], lags: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield each node's own past ``(n, lags)`` and its next values ``(n,)``, of long records some thousand of them."""
-    after, before = lagged_rows(scored(series), max(1, min(lags, min(series.lengths) // 4)))
+    after, before = lagged_rows(trials, max(1, min(lags, min(map(len, trials)) // 4)))
     step = max(1, len(after) // MANY_SAMPLES)
-    for i in range(series.n_nodes):
+    for i in range(after.shape[1]):
         yield before[::step, :, i], after[::step, i]
 
 
