@@ -32,6 +32,8 @@ OUT_OF_RACE, USUAL = 15, 1.5
 PASSING, FOLLOWING = 0.15, 1.3
 # Of larger sets so much less pass than of those with one parent less.
 FEWER = 0.6
+# Probability that a source that is left out of as many parents as a target may have is significant.
+LEFT_OUT = 0.03
 # Estimates given one more source cost so much of those without: fewer points are near.
 NARROWER = 0.85
 # What an analytic test or score costs, in estimates.
@@ -82,12 +84,15 @@ class Forecast:
         self._kinds = {
             (phase, kind): _Questions()
             for phase in PHASES
-            for kind in ("targets", "verdicts", "tests", "families")
+            for kind in ("targets", "verdicts", "tests", "families", "more")
         }
         self._lags, self._full = 1, 0
         self._pasts: dict[int, Past] = {}
+        self._chosen: dict[tuple[int, int], int] = {}  # number of lags of a source
         self._under_way = 0.0  # estimates of the race that is not finished
         self._screen = _Screen([], 0)
+        self.may_rise = False  # the number of parents
+        self._limit, self._sizes = 0, dict[int, int]()  # of parents, and candidates by target
         self._links, self._others, self._pairs = 0.0, 0.0, 0.0
         self._raced: float | None = None  # tests of a search among sources that have passed a race
         self._usual, self._given = PASSING, 1
@@ -156,7 +161,9 @@ class Forecast:
         if not made:
             return kind, ANALYTIC
         looks = 1 if question.level is None else _looks(made)
-        return kind, (made + looks * PREPARING) * self._lags * NARROWER ** len(question.args[2])
+        source, target, given = question.args
+        lags = self._lags * self._chosen.get((source, target), 1)
+        return kind, (made + looks * PREPARING) * lags * NARROWER ** len(given)
 
     def _note_verdict(self, question: Question, passed: bool) -> None:
         _, target, given = question.args
@@ -197,6 +204,7 @@ class Forecast:
         share = sampled / pairs if pairs else 0.0
         guess = share * (SCREENED + PREPARING) * self._lags + (1 - share) * ANALYTIC
         self._kinds[SCREENING, "verdicts"].expect(pairs, guess)
+        self._after_screening()
         self._announce()
 
     def searching(
@@ -216,10 +224,14 @@ class Forecast:
         sizes = [len(candidates[i]) for i in nodes if _is_sampled(scorer, i)]
         analytic = [len(candidates[i]) for i in nodes if not _is_sampled(scorer, i)]
         self._over(LAGS, SCREENING)
+        self._limit, self._sizes = limit, {i: len(candidates[i]) for i in nodes if _is_sampled(scorer, i)}
         self._kinds[SEARCHING, "families"].expect(_sets(analytic, range(limit + 1)), ANALYTIC)
         if scorer.transfers.blocks.searched:  # these candidates have passed a test: most tests pass
             self._links = float(sum(sizes))
-            self._expect_raced(max(0, sum(_tests(c, limit) for c in sizes) - made))
+            lags = [self._chosen[j, i] for i in nodes for j in candidates[i] if (j, i) in self._chosen]
+            self._expect_raced(
+                max(0, sum(_tests(c, limit) for c in sizes) - made), sum(lags) / max(1, len(lags))
+            )
         else:
             self._links, self._raced = float(len(sizes)), None
             self._expect_search(_sets(sizes, range(1 + screened, limit + 1)))
@@ -235,7 +247,7 @@ class Forecast:
         sizes = [len(some) for some, sampled in zip(candidates, new) if sampled]
         others = [len(some) for some, sampled in zip(candidates, new) if not sampled]
         self._over(TESTING)
-        self._raced = None
+        self._raced, self._limit = None, limit
         self._kinds[SEARCHING, "families"].expect(_sets(others, [limit]))
         self._expect_search(_sets(sizes, [limit]))
         self._announce()
@@ -252,6 +264,11 @@ class Forecast:
         self._lags = max(1, scorer.transfers.blocks.searched)
         scores = [scorer.of_target(i).score for i in range(self._nodes)]
         self._full = max(getattr(score, "n_surrogates", 0) for score in scores)
+        if scorer.transfers.blocks.searched:  # a source with two lags is asked twice
+            pairs = [(j, i) for i in range(self._nodes) for j in range(self._nodes) if i != j]
+            self._chosen = {
+                (j, i): len(scorer.of_target(i).lags(j, i)) for j, i in pairs if _is_sampled(scorer, i)
+            }
 
     def _over(self, *phases: str) -> None:
         """Expect nothing more of phases."""
@@ -269,16 +286,23 @@ class Forecast:
             rounds = self._screen.more
             seen = self._kinds[SCREENING, "verdicts"].answered
             self._kinds[SCREENING, "verdicts"].expect(max(0.0, self._screen.all_alone + rounds - seen))
-            if self._full and self._raced is None:
-                self._expect_search(self._screen.sets)
+            self._after_screening()
         elif now == SEARCHING and self._raced is not None:
             verdicts, tests = self._kinds[SEARCHING, "verdicts"], self._kinds[SEARCHING, "tests"]
             tests.expect(max(0.0, self._raced - verdicts.answered - verdicts.waiting - tests.answered))
         elif now == SEARCHING:
             verdicts = self._kinds[SEARCHING, "verdicts"]
             self._expect_following(max(0.0, verdicts.expected - verdicts.answered))
+            self._expect_more()
             self._expect_links()
         self._announce()
+
+    def _after_screening(self) -> None:
+        """Expect a search among as many sources as are likely to be kept."""
+        if self._screen.crowded and not self._full:
+            self._kinds[SEARCHING, "families"].expect(self._screen.sets(range(4)), ANALYTIC)
+        elif self._screen.crowded and self._raced is None:
+            self._expect_search(self._screen.sets((2, 3)))
 
     def _after_races(self) -> None:
         """Expect of targets that still race what those show that are through, and a usual one."""
@@ -296,8 +320,8 @@ class Forecast:
         self._expect_links()
         self._announce()
 
-    def _expect_raced(self, tests: float) -> None:
-        self._raced, full = tests, (self._full + PREPARING) * self._lags * NARROWER
+    def _expect_raced(self, tests: float, lags: float = 1.0) -> None:
+        self._raced, full = tests, (self._full + PREPARING) * self._lags * lags * NARROWER
         self._kinds[SEARCHING, "verdicts"].expect(0, full)
         self._kinds[SEARCHING, "tests"].expect(tests, full)
 
@@ -313,6 +337,16 @@ class Forecast:
         """Expect tests of the sets that pass, of those to come and of those that have passed just now."""
         share, tests = self._share, self._kinds[SEARCHING, "tests"]
         tests.expect(tests.waiting + FOLLOWING * (share * verdicts + self._unfollowed))
+
+    def _expect_more(self) -> None:
+        """Expect larger sets where targets are full of parents, and a source that is left out may be significant."""
+        left_out = sum(
+            c - self._limit for i, c in self._sizes.items() if self._largest.get(i, 0) >= self._limit
+        )
+        chance = 1 - (1 - LEFT_OUT) ** max(0, left_out) if self.may_rise else 0.0
+        verdicts = self._kinds[SEARCHING, "verdicts"]
+        sets = _sets(list(self._sizes.values()), [self._limit + 1])
+        self._kinds[SEARCHING, "more"].expect(chance * sets, verdicts.cost)
 
     @property
     def _share(self) -> float:
@@ -366,10 +400,9 @@ class _Screen:
         """Tests given other sources, where too many pass alone."""
         return 1.5 * sum(kept for kept in self.kept if kept > self._most)
 
-    @property
-    def sets(self) -> float:
-        """Sets of two and three of those kept."""
-        return sum(comb(round(min(kept, self._most)), size) for kept in self.kept for size in (2, 3))
+    def sets(self, of: Sequence[int]) -> float:
+        """Return the number of sets of ``of`` sources among those kept."""
+        return _sets([round(min(kept, self._most)) for kept in self.kept], of)
 
 
 def _sets(sizes: Sequence[int], of: Sequence[int]) -> float:

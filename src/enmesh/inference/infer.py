@@ -234,6 +234,7 @@ class Run:
         limit = min(limit, self.series.n_nodes - 1)
         wanted = None if raced and screen is True else screen
         most = most_candidates(evaluator, limit, wanted)
+        self.forecast.may_rise = max_parents is None
         self.forecast.searching(evaluator.scorer, allowed, limit, len(plan.nulls))
         self.forecast.screening(evaluator.scorer, allowed, most)
         with self.progress.phase(SCREENING):

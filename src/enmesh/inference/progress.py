@@ -162,7 +162,7 @@ class RunProgress:
         """Take note of ``done`` of ``total`` items of a job; a job ends where another one starts."""
         phase = self._now or self._begin(what)
         if total != self._job[1] or done < self._job[0]:
-            self._job = 0, total
+            self._job, self._at = (0, total), self._clock()  # what comes between jobs is not their pace
         cost, new = self._costs.get(what, 1.0), done - self._job[0]
         self._job, self._items = (done, total), self._items + new
         phase.waiting = cost * (total - done)
