@@ -248,6 +248,7 @@ class Forecast:
         others = [len(some) for some, sampled in zip(candidates, new) if not sampled]
         self._over(TESTING)
         self._raced, self._limit = None, limit
+        self._kinds[SEARCHING, "more"].expect(0)
         self._kinds[SEARCHING, "families"].expect(_sets(others, [limit]))
         self._expect_search(_sets(sizes, [limit]))
         self._announce()
@@ -271,9 +272,9 @@ class Forecast:
             }
 
     def _over(self, *phases: str) -> None:
-        """Expect nothing more of phases."""
-        for (phase, _), some in self._kinds.items():
-            if phase in phases:
+        """Expect nothing more of phases; whether larger sets will be searched is not known before links are tested."""
+        for (phase, kind), some in self._kinds.items():
+            if phase in phases and kind != "more":
                 some.expect(0)
                 some.waiting = 0
 
