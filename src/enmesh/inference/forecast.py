@@ -312,12 +312,18 @@ class Forecast:
             for target, past in self._pasts.items()
         ]
         by_neighbours = [len(links) for links in through if not (self._known and links <= self._known)]
-        share = self._nodes / (1 + len(through))
-        tests = USUAL + sum(_tests(c, 3) / 2 for c in by_neighbours)  # the race has made about half of them
-        self._links = share * (USUAL + sum(by_neighbours))
-        self._pairs = share * (1 + len(by_neighbours)) * (self._nodes - 1)
-        self._others = self._nodes - share * (1 + len(by_neighbours))
-        self._expect_raced(share * tests)
+        usual = 0.25 if self._known else 1.0  # where a line explains some, it is likely to explain the others
+        racing = self._nodes - len(through)
+
+        def total(seen: float, guess: float) -> float:
+            return seen + racing * (seen + usual * guess) / (1 + len(through))
+
+        # The race has made about half of the tests.
+        tests = total(sum(_tests(c, 3) / 2 for c in by_neighbours), USUAL)
+        self._links = total(sum(by_neighbours), USUAL)
+        targets = total(len(by_neighbours), 1.0)
+        self._pairs, self._others = targets * (self._nodes - 1), self._nodes - targets
+        self._expect_raced(tests)
         self._expect_links()
         self._announce()
 
