@@ -1,8 +1,14 @@
 """Time left of a whole run, on clocks that tests move."""
 
+import warnings
+from importlib import import_module
+
 import numpy as np
 import pytest
 
+import enmesh as em
+from enmesh.embedding import nonuniform
+from enmesh.inference import workers
 from enmesh.inference.bars import Bar
 from enmesh.inference.progress import RunProgress, spoken
 
@@ -129,3 +135,100 @@ def test_a_run_that_fails_leaves_no_bar_behind():
     with pytest.raises(ValueError, match="halfway"), run:
         raise ValueError("halfway")
     assert closed
+
+
+# --- whole runs, on a clock that moves with the surrogates ----------------------------------------------------------
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Run an inference on a clock that counts surrogates; return when how much was said to be left, and the phase."""
+    clock, seen = Clock(), []
+    tell, sampled = RunProgress._tell, nonuniform.sampled
+
+    def noted(self, *words):
+        seen.append((clock.now, np.nan if self.left is None else self.left, words[1]))
+        tell(self, *words)
+
+    def counted(surrogates, *rest):
+        test = yield from sampled(surrogates, *rest)
+        clock.now += surrogates.questions * (len(test.null) + 5)
+        return test
+
+    def run(series, **options):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", em.HazardWarning)
+            em.infer(series, **options)
+        return np.array([row[:2] for row in seen]), [row[2] for row in seen]
+
+    monkeypatch.setattr(RunProgress, "_tell", noted)
+    monkeypatch.setattr(import_module("enmesh.significance"), "sampled", counted)
+    monkeypatch.setattr(nonuniform, "sampled", counted)
+    monkeypatch.setattr(workers, "CHUNK", 0.0)  # every question is told of
+    monkeypatch.setitem(RunProgress.__init__.__kwdefaults__, "clock", clock)
+    return run
+
+
+def share_met(seen):
+    """Share of the time from a tenth to 95 % of a run in which what was said last is within a factor of 1.5."""
+    end = seen[-1, 0]
+    times = np.arange(0.1, 0.951, 0.01) * end
+    said = seen[np.searchsorted(seen[:, 0], times, side="right") - 1, 1]
+    ratio = said / (end - times)
+    return np.mean((ratio < 1.5) & (ratio > 1 / 1.5))
+
+
+NEIGHBOURS = em.TEE(estimator=em.KSG(), embedding=em.Embedding())
+
+
+def chain(nodes):
+    return {f"n{i}": [f"n{i - 1}"] * (i > 0) for i in range(nodes)}
+
+
+@pytest.mark.parametrize("simulate", [em.simulate.var, em.simulate.coupled_map])
+def test_time_left_of_a_screened_run_is_met(told, simulate):
+    """What screening leaves says how many sets will be searched, and how few links will need many surrogates."""
+    seen, _ = told(simulate(chain(11), n=150, seed=2), score=NEIGHBOURS)
+    assert share_met(seen) > 0.8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_time_left_is_met_where_lags_race(told, seed):
+    """Races take as long as they find sources, and their sources say how much is left to search and to test."""
+    nodes = {f"n{i}": [] for i in range(6)} | {"n1": ["n0"], "n2": ["n1"], "n4": ["n3"]}
+    series = em.simulate.coupled_map(nodes, n=200, seed=seed)
+    seen, phases = told(series, estimator="ksg", max_lag=2)
+    assert share_met(seen) > 0.8
+    assert phases.count("finding lags") > 3 * len(nodes)  # a race is told of while it goes on
+
+
+def test_what_comes_between_jobs_is_not_their_pace():
+    """A search that lists its sets for long, and then asks about them, does not make the questions slow."""
+    clock = Clock()
+    run = RunProgress(None, clock=clock)
+    run.expect("search", 100)
+    with run.phase("search"):
+        for _ in range(2):
+            clock.now += 100.0
+            run(0, 50)
+            for done in (1, 2, 3):
+                clock.now += 1.0
+                run(done, 50)
+    assert run.left == 0.0
+    run.expect("search", 100)
+    assert run.left == pytest.approx(94.0)
+
+
+def test_watching_changes_no_result():
+    series = em.simulate.coupled_map(chain(3), n=200, seed=0)
+    method = em.NonUniform(max_lag=3)
+    alone, heard, watched = method.bind(series), [], method.bind(series)
+    watched.heard = lambda surrogates, lags: heard.append(surrogates * lags)
+    for target in range(3):
+        first, second = alone.past(target), watched.past(target)
+        assert first[:3] == second[:3]
+        for one, other in zip(first.nulls, second.nulls, strict=True):
+            assert one[:2] == other[:2]
+            np.testing.assert_array_equal(one[2], other[2])
+    assert len(heard) >= 9
+    assert watched.twin().heard is None

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding.nonuniform import NonUniform, Past
+from enmesh.embedding.nonuniform import NonUniform, Past, Race
 from enmesh.errors import was_stopped
 from enmesh.inference.progress import reporter
 from enmesh.inference.work import Payload, Question, fingerprint, plain, scorer_pool
@@ -44,6 +44,8 @@ class Evaluator:
         True for a bar on a terminal, or a callable (see `enmesh.inference.progress`).
     memory
         Bytes this process and its workers on this machine may use together: there are as many workers as fit.
+    watch
+        Who sees questions and answers as they come: a `Forecast`.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Evaluator:
         store: str | os.PathLike[str] | None = None,
         progress: Any = None,
         memory: int | None = None,
+        watch: Any = None,
     ):
         self.score: Any = score.with_embedding(series) if isinstance(score, Score) else score
         self.series = series
@@ -77,7 +80,9 @@ class Evaluator:
             from enmesh.inference.store import Store
 
             self._store = Store(store, self._payload.key, description)
-        self._progress = reporter(progress)
+        self._progress, self._watch = reporter(progress), watch
+        if watch is not None and isinstance(self.scorer, Race):
+            self.scorer.heard = watch.raced
         self._scores: dict[Family, float] = {}
         self._tests: dict[Question, Significance] = {}
         self._pasts: dict[int, Past] = {}
@@ -155,6 +160,8 @@ class Evaluator:
             self._store.close(status)
             self._store = None
         if self.scorer is not None:
+            if isinstance(self.scorer, Race):
+                self.scorer.heard = None
             scorer_pool.put_back(self._payload.key, self.scorer)
             self.scorer = None
 
@@ -226,11 +233,15 @@ class Evaluator:
             return
         best = fsum(self._best.values()) if self._best else None
         done, total = 0, len(questions)
+        if self._watch is not None:
+            self._watch.asks(what, total, self.score)
         self._progress(done, total, best=best, what=what)
         with closing(self._workers.answers(sorted(questions, key=lambda q: q.shares))) as chunks:
             for answers in chunks:
                 self._keep(answers)
                 done += len(answers)
+                if self._watch is not None:
+                    self._watch.saw(answers)
                 self._progress(done, total, best=best, what=what)
 
 

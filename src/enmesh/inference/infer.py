@@ -32,7 +32,7 @@ from enmesh.inference.defaults import (
 from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import USUAL_LAG
-from enmesh.inference.forecast import LAGS, SCREENING, SEARCHING, TESTING, Forecast
+from enmesh.inference.forecast import LAGS, MOST_PAIRS, SCREENING, SEARCHING, TESTING, Forecast
 from enmesh.inference.network import LEVEL, Candidate, Network
 from enmesh.inference.progress import RunProgress
 from enmesh.inference.rules import Edges, Rules
@@ -48,8 +48,6 @@ from enmesh.tasks import single_thread
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
-# Pairs of nodes up to which links that were screened out are tested too, for the page.
-MOST_PAIRS = 400
 # Samples of the series kept for pictures.
 PREVIEW = 400
 
@@ -197,13 +195,13 @@ class Run:
     ):
         self.series, self.seed, self.acyclic = series, seed, acyclic
         self.progress = RunProgress(progress)
-        self.forecast = Forecast(self.progress, series.n_nodes)
+        self.forecast = Forecast(self.progress, series.names)
         self._compute = {"n_jobs": n_jobs, "store": store, "progress": self.progress, "memory": memory}
         self.choices, self.hazards = Choices(), list[str]()
 
     def evaluator(self, score: Any) -> Evaluator:
         """Return an evaluator of a score, or of a race of lagged variables, with the workers of this run."""
-        return Evaluator(score, self.series, **self._compute)
+        return Evaluator(score, self.series, watch=self.forecast, **self._compute)
 
     def plan(self, score: Score | None, max_lag: int | None) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
@@ -236,7 +234,8 @@ class Run:
         limit = min(limit, self.series.n_nodes - 1)
         wanted = None if raced and screen is True else screen
         most = most_candidates(evaluator, limit, wanted)
-        self.forecast.searching(evaluator.scorer, allowed, limit, len(plan.nulls), most)
+        self.forecast.may_rise = max_parents is None
+        self.forecast.searching(evaluator.scorer, allowed, limit, len(plan.nulls))
         self.forecast.screening(evaluator.scorer, allowed, most)
         with self.progress.phase(SCREENING):
             found, report = preselect(
@@ -247,7 +246,7 @@ class Run:
                 wanted=wanted,
                 choices=self.choices,
             )
-        self.forecast.searching(evaluator.scorer, found, limit, len(plan.nulls))
+        self.forecast.searching(evaluator.scorer, found, limit, len(plan.nulls), report["applied"])
         return found, report | ({"raced": [len(some) for some in allowed]} if raced else {})
 
     def searched(
@@ -274,6 +273,7 @@ class Run:
             if not left_out or limit >= most:
                 break
             limit += 1
+            self.forecast.raised(evaluator.scorer, allowed, limit)
         if left_out:
             hazard(
                 f"at most {limit} parents per node were allowed, but {_listed(left_out)} "

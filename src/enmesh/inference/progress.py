@@ -7,6 +7,7 @@ so far with cycles allowed. A run of several phases is one job to whoever watche
 import logging
 import sys
 import time
+from bisect import bisect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -62,7 +63,7 @@ class _Phase:
 
     def recent(self) -> tuple[float, float] | None:
         """Return work and seconds of the later half of what was done: the start may have been slow."""
-        since = max((mark for mark in self.marks if mark[0] <= self.done / 2), default=(0.0, 0.0))
+        since = self.marks[bisect(self.marks, (self.done / 2, float("inf"))) - 1]
         done, seconds = self.done - since[0], self.seconds - since[1]
         return (done, seconds) if done > 0 and seconds > 0 else None
 
@@ -129,6 +130,23 @@ class RunProgress:
         """Say what one item of a kind costs, such as ``weigh(tests=199)``; 1 where nothing is said."""
         self._costs |= costs
 
+    @property
+    def now(self) -> str | None:
+        """Name of the phase under way."""
+        return None if self._now is None else self._now.name
+
+    def done(self, name: str) -> float:
+        """Return the work of a phase that is done."""
+        return self._phases[name].done if name in self._phases else 0.0
+
+    def spend(self, work: float) -> None:
+        """Take note of work of the phase under way that items do not count."""
+        self._tick(work)
+
+    def tell(self) -> None:
+        """Say again how far the run is, with work that was spent meanwhile."""
+        self._tell(*(self._told or (None, self.now or "")))
+
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Count what is reported meanwhile as work of a phase; afterwards nothing more is expected of it."""
@@ -144,7 +162,7 @@ class RunProgress:
         """Take note of ``done`` of ``total`` items of a job; a job ends where another one starts."""
         phase = self._now or self._begin(what)
         if total != self._job[1] or done < self._job[0]:
-            self._job = 0, total
+            self._job, self._at = (0, total), self._clock()  # what comes between jobs is not their pace
         cost, new = self._costs.get(what, 1.0), done - self._job[0]
         self._job, self._items = (done, total), self._items + new
         phase.waiting = cost * (total - done)
@@ -171,7 +189,7 @@ class RunProgress:
         for p in self._phases.values():
             pace, own = overall, p.recent()
             if p is self._now and own is not None:
-                trust = p.done / (p.done + 0.05 * p.total)
+                trust = p.done / (p.done + 0.2 * p.total)
                 pace = trust * own[1] / own[0] + (1 - trust) * overall
             left += pace * (p.total - p.done)
         return left

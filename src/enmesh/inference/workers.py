@@ -24,6 +24,8 @@ log = logging.getLogger("enmesh")
 
 # Seconds of work in a chunk: what a kill can lose, and what sending it must be small against.
 CHUNK = 1.0
+# The same in this process, where nothing is sent, so that progress is seen.
+HERE = 0.25
 # Where workers cost time to start, the first questions are answered here for PROBE seconds, and all of them
 # if the rest would take less than SHORT.
 PROBE, SHORT = 0.2, 1.0
@@ -71,9 +73,10 @@ class Workers:
 
     def _here(self, queue: "Queue", seconds: float = np.inf) -> Iterator[dict[Question, Answer]]:
         spent = 0.0
+        longest = min(HERE, CHUNK) if self._payload.score.estimator.at_once == 1 else CHUNK
         while queue and spent < seconds:
             chunk = queue.take(MOST_QUESTIONS)
-            reply = answer(self._scorer, chunk, min(CHUNK, seconds - spent))
+            reply = answer(self._scorer, chunk, min(longest, seconds - spent))
             spent += reply.seconds
             yield from self._unpack(queue, chunk, reply)
             if reply.error is not None:
