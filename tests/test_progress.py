@@ -91,6 +91,25 @@ def test_what_is_larger_or_smaller_than_expected_is_revised():
     assert run.left == 0.0
 
 
+def test_the_share_and_the_time_left_agree():
+    """Whoever reckons from done and total, as bars do, comes to the same time left."""
+    now = 0.0
+    run = RunProgress(clock=lambda: now)
+    run.expect("screening", 10)
+    run.expect("search", 30)
+    with run.phase("screening"):
+        for done in range(1, 11):
+            now += 2.0
+            run(done, 10)
+    assert run.left == pytest.approx(60.0)
+    now += 5.0  # between phases
+    with run.phase("search"):
+        run(0, 30)
+        now += 1.0
+        run(1, 30)
+        assert run.share == pytest.approx(now / (now + run.left))
+
+
 def test_jobs_in_a_phase_add_up_even_if_alike():
     run = RunProgress()
     run.expect("search", 12)

@@ -171,7 +171,12 @@ class RunProgress:
 
     @property
     def share(self) -> float:
-        """Share of the work that is done, 0 to 1."""
+        """Share of the run that is over, 0 to 1: of its time; as long as that cannot be told, of its work."""
+        left, elapsed = self.left, self._at - self._began
+        return self._worked if left is None or elapsed < 1 else elapsed / (elapsed + left)
+
+    @property
+    def _worked(self) -> float:
         work = sum(p.total for p in self._phases.values())
         return sum(p.done for p in self._phases.values()) / work if work else 0.0
 
@@ -182,7 +187,7 @@ class RunProgress:
         A phase under way goes on at its own pace, as far as that is known; others go at the pace of the run.
         """
         known = [recent for p in self._phases.values() if (recent := p.recent())]
-        if not known or self.share < LEAST:
+        if not known or self._worked < LEAST:
             return None
         overall = sum(seconds for _, seconds in known) / sum(work for work, _ in known)
         left = 0.0
