@@ -36,8 +36,8 @@ FEWER = 0.6
 LEFT_OUT = 0.03
 # Estimates given one more source cost so much of those without: fewer points are near.
 NARROWER = 0.85
-# What an analytic test or score costs, in estimates.
-ANALYTIC = 0.1
+# What an analytic score or test costs, in estimates, and a test whose null is widened by all shifts of the source.
+ANALYTIC, WIDENED = 0.1, 1.0
 # Surrogates for each pair of nodes that tests of the links found have, all together.
 LINK_TESTS = 50
 
@@ -86,7 +86,7 @@ class Forecast:
             for phase in PHASES
             for kind in ("targets", "verdicts", "tests", "families", "more")
         }
-        self._lags, self._full = 1, 0
+        self._lags, self._full, self._analytic = 1, 0, ANALYTIC
         self._pasts: dict[int, Past] = {}
         self._chosen: dict[tuple[int, int], int] = {}  # number of lags of a source
         self._under_way = 0.0  # estimates of the race that is not finished
@@ -159,7 +159,7 @@ class Forecast:
         kind = "tests" if question.level is None else "verdicts"
         made = len(found.null)
         if not made:
-            return kind, ANALYTIC
+            return kind, self._analytic
         looks = 1 if question.level is None else _looks(made)
         source, target, given = question.args
         lags = self._lags * self._chosen.get((source, target), 1)
@@ -202,7 +202,7 @@ class Forecast:
         pairs = sum(map(len, candidates)) if self._screen.crowded else 0
         sampled = sum(len(some) for i, some in enumerate(candidates) if _is_sampled(scorer, i))
         share = sampled / pairs if pairs else 0.0
-        guess = share * (SCREENED + PREPARING) * self._lags + (1 - share) * ANALYTIC
+        guess = share * (SCREENED + PREPARING) * self._lags + (1 - share) * self._analytic
         self._kinds[SCREENING, "verdicts"].expect(pairs, guess)
         self._after_screening()
         self._announce()
@@ -265,6 +265,8 @@ class Forecast:
         self._lags = max(1, scorer.transfers.blocks.searched)
         scores = [scorer.of_target(i).score for i in range(self._nodes)]
         self._full = max(getattr(score, "n_surrogates", 0) for score in scores)
+        widened = any(getattr(score, "null", "") == "shift" for score in scores)
+        self._analytic = WIDENED if widened else ANALYTIC
         if scorer.transfers.blocks.searched:  # a source with two lags is asked twice
             pairs = [(j, i) for i in range(self._nodes) for j in range(self._nodes) if i != j]
             self._chosen = {
