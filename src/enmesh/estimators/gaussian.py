@@ -128,6 +128,7 @@ class _JointGaussian:
         scale = np.sqrt(np.diag(covariance))
         self._correlation = covariance / np.outer(scale, scale)
         self._n = blocks.n
+        self._last: tuple[Any, float | None] = (None, None)
 
     def cmi(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> float | None:
         """I(x ; y | z) of columns, y a single one; None where cancellation would cost digits.
@@ -136,13 +137,16 @@ class _JointGaussian:
         """
         if self._n < len(x) + len(z) + 3:
             return None
-        before, after = self._left(y, z), self._left(y, [*z, *x])
+        last = self._last  # read once: threads share it
+        if last[0] != (y, z):  # most questions about a target are asked given the same
+            last = self._last = (y, list(z)), self._left(y, z)
+        before, after = last[1], self._left(y, [*z, *x])
         return None if before is None or after is None else float(np.log(before / after))
 
     def _left(self, y: Lagged, z: Sequence[Lagged]) -> float | None:
-        rows = [self._position[column] for column in (*z, y)]
+        rows = np.array([self._position[column] for column in (*z, y)])
         try:
-            factor = np.diag(np.linalg.cholesky(self._correlation[np.ix_(rows, rows)]))
+            factor = np.linalg.cholesky(self._correlation[rows[:, None], rows]).diagonal()
         except np.linalg.LinAlgError:
             return None
         return factor[-1] if (factor**2).min() > CAUTIOUS else None

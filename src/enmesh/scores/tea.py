@@ -104,6 +104,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
     def __init__(self, score: TEA, series: Series):
         super().__init__(score, series)
         self._shifts = ShiftNull(self.transfers)
+        self._of_lines: dict[tuple[int, Parents, int], float] = {}
 
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         return super().combine(target, parents, tests) if parents else 0.0
@@ -143,16 +144,27 @@ class _TEAScorer(PenalisedScorer[TEA]):
 
         Where lags were chosen from the data, the level is divided by the number of choices.
         """
-        score, n = self.score, self.transfers.blocks.n
+        if self.score.null in ("f", "shift"):
+            return self._quantile_of_line(target, sources, earlier)
         x, y, z = self.transfers.variables(sources, target, earlier)
-        dof = self.transfers.dof(x, y, z)
-        choices = prod(self.lag_choices(j, target) for j in sources)
-        alpha = score.alpha if choices == 1 or not score.alpha else 1 - (1 - score.alpha) / choices
-        if score.null in ("f", "shift"):
-            factor = self._shifts.factor(sources[0], target) if score.null == "shift" else 1.0
-            return factor * _f_quantile(alpha, dof, n, len(z))
-        value = chi2_quantile(alpha, dof)
-        return value * self._inflation(x, y, z) if score.null == "ess" else value
+        value = chi2_quantile(self._alpha(target, sources), self.transfers.dof(x, y, z))
+        return value * self._inflation(x, y, z) if self.score.null == "ess" else value
+
+    def _quantile_of_line(self, target: int, sources: Parents, earlier: Parents) -> float:
+        """Return the quantile of a regression, which of the earlier parents knows no more than the number of lags."""
+        lags = self.transfers.blocks.lags
+        n_given = len(lags(target, target)) + sum(len(lags(j, target)) for j in earlier)
+        question = target, sources, n_given
+        if question not in self._of_lines:
+            x, y, z = self.transfers.variables(sources, target, earlier)
+            factor = self._shifts.factor(sources[0], target) if self.score.null == "shift" else 1.0
+            dof, alpha = self.transfers.dof(x, y, z), self._alpha(target, sources)
+            self._of_lines[question] = factor * _f_quantile(alpha, dof, self.transfers.blocks.n, n_given)
+        return self._of_lines[question]
+
+    def _alpha(self, target: int, sources: Parents) -> float:
+        choices, alpha = prod(self.lag_choices(j, target) for j in sources), self.score.alpha
+        return alpha if choices == 1 or not alpha else 1 - (1 - alpha) / choices
 
     def _inflation(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> float:
         """N / N_eff, with N_eff from the autocorrelations of the residuals of source and target given the rest."""
