@@ -144,23 +144,28 @@ class _TEAScorer(PenalisedScorer[TEA]):
 
         Where lags were chosen from the data, the level is divided by the number of choices.
         """
-        if self.score.null in ("f", "shift"):
-            return self._quantile_of_line(target, sources, earlier)
-        x, y, z = self.transfers.variables(sources, target, earlier)
-        value = chi2_quantile(self._alpha(target, sources), self.transfers.dof(x, y, z))
-        return value * self._inflation(x, y, z) if self.score.null == "ess" else value
-
-    def _quantile_of_line(self, target: int, sources: Parents, earlier: Parents) -> float:
-        """Return the quantile of a regression, which of the earlier parents knows no more than the number of lags."""
+        if self.score.null == "ess" or self.score.estimator.discrete:
+            x, y, z = self.transfers.variables(sources, target, earlier)
+            value = chi2_quantile(self._alpha(target, sources), self.transfers.dof(x, y, z))
+            return value * self._inflation(x, y, z) if self.score.null == "ess" else value
         lags = self.transfers.blocks.lags
         n_given = len(lags(target, target)) + sum(len(lags(j, target)) for j in earlier)
-        question = target, sources, n_given
+        question = (
+            target,
+            sources,
+            n_given,
+        )  # of the earlier parents a regression knows the number of lags alone
         if question not in self._of_lines:
-            x, y, z = self.transfers.variables(sources, target, earlier)
-            factor = self._shifts.factor(sources[0], target) if self.score.null == "shift" else 1.0
-            dof, alpha = self.transfers.dof(x, y, z), self._alpha(target, sources)
-            self._of_lines[question] = factor * _f_quantile(alpha, dof, self.transfers.blocks.n, n_given)
+            self._of_lines[question] = self._quantile_of_line(target, sources, n_given)
         return self._of_lines[question]
+
+    def _quantile_of_line(self, target: int, sources: Parents, n_given: int) -> float:
+        x, y, _ = self.transfers.variables(sources, target)
+        dof, alpha = self.transfers.dof(x, y, ()), self._alpha(target, sources)
+        if self.score.null == "chi2":
+            return chi2_quantile(alpha, dof)
+        factor = self._shifts.factor(sources[0], target) if self.score.null == "shift" else 1.0
+        return factor * _f_quantile(alpha, dof, self.transfers.blocks.n, n_given)
 
     def _alpha(self, target: int, sources: Parents) -> float:
         choices, alpha = prod(self.lag_choices(j, target) for j in sources), self.score.alpha
