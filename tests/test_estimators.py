@@ -194,7 +194,7 @@ KINDS_OF_RESIDUAL = ("linear", "quadratic", "features")
     [
         (500, None, 0.5),
         pytest.param(500, 7, 0.5, marks=pytest.mark.slow),
-        pytest.param(2000, None, 0.38, marks=pytest.mark.slow),
+        pytest.param(2000, None, 0.35, marks=pytest.mark.slow),
         pytest.param(2000, 7, 0.35, marks=pytest.mark.slow),
     ],
 )
@@ -202,8 +202,9 @@ def test_residuals_see_innovations_that_the_past_hides(data, n, k, much):
     """200 draws, bias at most a fifth and mean absolute error at most ``much`` of plain neighbours'.
 
     With the usual k plain neighbours are right by chance in half of the data sets of one column that goes either way;
-    in all other data the error is at most .35 of theirs. The map needs features: its second iterate is no parabola.
+    of 2,000 samples the error is there .36 of theirs. The map needs features: its second iterate is no parabola.
     """
+    much = 0.38 if (n, k) == (2000, None) and data.endswith("either way") else much
     kinds = ("features",) if data.startswith("logistic") else KINDS_OF_RESIDUAL
     plain, *others = (residuals.errors(data, n, kind, k, draws=200) for kind in ("none", *kinds))
     for less in others:
@@ -634,6 +635,18 @@ def test_a_linear_member_is_given_the_features_of_the_condition():
     given_features = em.Combined().prepare(y, z).members[1].cmi(x)
     assert fooled > 0.1
     assert given_features < 0.01
+
+
+def test_combined_goes_on_where_features_determine_the_target():
+    """Of a map without noise a parabola leaves nothing that a line could explain: neighbours decide alone."""
+    series = em.simulate.coupled_map("a>b, b>c", n=300, seed=0)
+    asked = {"n_surrogates": 19, "seed": 0}
+    alone, both = (
+        em.significance(series, "b", "a", estimator=estimator, **asked)
+        for estimator in (em.Combined().members[0], em.Combined())
+    )
+    np.testing.assert_allclose(both.null, alone.null, atol=1e-12)
+    assert em.infer(series, estimator=em.Combined(), max_lag=1).parents["a"] == ()
 
 
 def test_a_combined_test_in_pieces_is_refused():

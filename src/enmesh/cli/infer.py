@@ -160,9 +160,7 @@ def _store(place: Place) -> Path:
         )
     aside = next(one for one in map(_aside(store), count(1)) if not one.exists())
     log_of_writes = Path(f"{store}-wal")
-    if (
-        log_of_writes.exists() and not log_of_writes.stat().st_size
-    ):  # reading left it, and there is nothing in it
+    if log_of_writes.exists() and not log_of_writes.stat().st_size:  # reading has left it, empty
         log_of_writes.unlink()
         Path(f"{store}-shm").unlink(missing_ok=True)
     for ending in ("", "-wal", "-shm", ".halves.jsonl"):

@@ -108,9 +108,8 @@ def _places(shaft: np.ndarray, half: np.ndarray, wished: float) -> np.ndarray:
     )
     aside = np.abs(after - before)[:, ::-1] + 1e-9
     aside /= np.hypot(*aside.T)[:, None]
-    off = (aside @ half + BESIDE)[
-        :, None
-    ] / aside  # moved so far left or right, up or down, words touch it no more
+    # Moved so far left or right, up or down, words touch the shaft no more.
+    off = (aside @ half + BESIDE)[:, None] / aside
     nearer = off - half <= (off - half).min(1)[:, None]
     off = np.where(nearer, off, 0.0)
     return np.concatenate([on, np.stack([on + off, on - off], axis=1).reshape(-1, 2)])
@@ -160,8 +159,6 @@ def _unseen(points: _Points, low: np.ndarray, high: np.ndarray) -> float:
     covered = np.zeros(len(points.at), bool)
     for corners in zip(low, high):
         covered[points.inside(*corners)] = True
-    hidden, whole = (
-        np.bincount(points.whose[covered], minlength=len(points.shafts)),
-        np.bincount(points.whose),
-    )
+    hidden = np.bincount(points.whose[covered], minlength=len(points.shafts))
+    whole = np.bincount(points.whose, minlength=len(points.shafts))
     return STEP * float(np.clip(hidden - MOST_HIDDEN * whole, 0, None).sum())

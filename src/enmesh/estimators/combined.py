@@ -27,7 +27,7 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared, Surrogates
-from enmesh.estimators.gaussian import Gaussian
+from enmesh.estimators.gaussian import Gaussian, NothingLeft
 from enmesh.estimators.ksg import KSG
 from enmesh.options import option
 from enmesh.surrogates import Draw
@@ -75,7 +75,8 @@ class Combined(Estimator):
 
     As an estimate the first member speaks: `cmi` is its value. The others join in tests by surrogates. Columns are
     scaled as the first member asks; if it takes residuals (``KSG(residual="quadratic")``), a linear member is given
-    the same features of the condition, so that what they explain does not fool it.
+    the same features of the condition, so that what they explain does not fool it. Where these determine the target
+    wholly, as of a map without noise, a linear member has nothing to say and the others decide alone.
 
     Parameters
     ----------
@@ -138,11 +139,15 @@ class Combined(Estimator):
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         first = self.members[0].prepare(y, z, times=times)
         explained = getattr(first, "features", z)
-        others = [
-            member.prepare(y, explained if isinstance(member, Gaussian) else z, times=times)
-            for member in self.members[1:]
-        ]
-        return _PreparedCombined([first, *others], self.level)
+        members = [first]
+        for member in self.members[1:]:
+            try:
+                members.append(
+                    member.prepare(y, explained if isinstance(member, Gaussian) else z, times=times)
+                )
+            except NothingLeft:  # no line could add to what is known: the other members decide alone
+                continue
+        return _PreparedCombined(members, self.level)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """Return the first member's."""

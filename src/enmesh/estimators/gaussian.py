@@ -117,6 +117,10 @@ class Gaussian(Estimator):
         return max(1, n // (10 * max(widths)) - 1), f"{n} samples bear 10 per coefficient"
 
 
+class NothingLeft(InputError):
+    """The condition determines the target by a linear function: no source can explain more of it."""
+
+
 class _JointGaussian:
     """Correlations of all lagged variables of a series."""
 
@@ -161,7 +165,7 @@ class _PreparedGaussian(Prepared):
         norms = np.linalg.norm(y - y.mean(0), axis=0)
         share = residual.T @ residual / np.outer(norms, norms)
         if not _has_full_rank(share):
-            raise InputError(
+            raise NothingLeft(
                 "the target is a linear function of its past: nothing is left to explain; add noise or leave it out"
             )
         # Whitened residual of y: orthonormal columns.

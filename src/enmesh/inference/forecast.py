@@ -97,9 +97,8 @@ class Forecast:
         self._raced: float | None = None  # tests of a search among sources that have passed a race
         self._usual, self._given = PASSING, 1
         self._passed, self._asked, self._unfollowed = 0, 0, 0
-        self._two_targets = (
-            5.0  # verdicts of two targets: the guess weighs as much, since those of one are alike
-        )
+        # Verdicts of two targets: the guess weighs as much, since those of one are alike.
+        self._two_targets = 5.0
         progress.weigh(targets=0.0, verdicts=0.0, tests=0.0, families=0.0)  # what they cost is seen here
 
     # --- what is seen -------------------------------------------------------------------------------------------------
@@ -366,9 +365,8 @@ class Forecast:
         """Expect tests of the links found, and of those not found: the fewer, the more surrogates each needs."""
         links = max(self._links, float(sum(self._largest.values())))
         surrogates = LINK_TESTS * self._nodes * (self._nodes - 1) / max(1.0, links + self._others)
-        again = links * min(
-            1.0, max(0.0, surrogates / max(1, self._full) - 0.75)
-        )  # none where there are enough
+        missing = surrogates / max(1, self._full) - 0.75  # none where the score has had enough
+        again = links * min(1.0, max(0.0, missing))
         self._kinds[TESTING, "tests"].expect(again, (surrogates + PREPARING) * self._lags * NARROWER)
         guess = FAILED + PREPARING + 0.1 * self._full
         self._kinds[TESTING, "verdicts"].weight = 2.0 * self._nodes
