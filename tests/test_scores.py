@@ -301,12 +301,12 @@ def test_bounds_hold_for_every_set():
     [
         (
             lambda: em.TEA(estimator=em.KSG()),
-            "TEA needs an estimator with a known null distribution (Gaussian, Discrete); "
+            "TEA needs an estimator with a known null distribution (Gaussian, Regression, Discrete); "
             "with KSG use TEE, which finds it by surrogates",
         ),
         (
             lambda: em.Criterion("bic", estimator=em.Kernel()),
-            "Criterion needs an estimator with a known null distribution (Gaussian, Discrete); "
+            "Criterion needs an estimator with a known null distribution (Gaussian, Regression, Discrete); "
             "with Kernel use TEE, which finds it by surrogates",
         ),
         (lambda: em.Criterion("hqc"), "criterion 'hqc' is not known; use 'ml', 'aic' or 'bic'"),
@@ -316,7 +316,14 @@ def test_bounds_hold_for_every_set():
         ),
         (lambda: em.TEA(penalty="both"), "penalty='both' is not known; use 'sum' or 'collective'"),
         (lambda: em.TEA(null="t"), "null='t' is not known; use 'chi2', 'f', 'ess' or 'shift'"),
-        (lambda: em.TEA(estimator=em.Discrete(), null="f"), "null='f' is for Gaussian; Discrete has 'chi2'"),
+        (
+            lambda: em.TEA(estimator=em.Discrete(), null="f"),
+            "null='f' is for Gaussian and Regression; Discrete has 'chi2'",
+        ),
+        (
+            lambda: em.TEA(estimator=em.Regression(), null="ess"),
+            "null='ess' is for lines; with curves use null='shift'",
+        ),
         (
             lambda: em.TEE(penalty="sum"),
             "penalty='sum' is not known; use 'sequential' or 'collective'",
@@ -385,8 +392,23 @@ def test_the_shift_null_is_that_of_its_twin(lengths):
         x, y, z = scorer.transfers.variables([source], 2)
         samples = blocks.take([y])[:, 0], blocks.take(x), blocks.take(z)
         expected = naive.shift_factor(*samples, blocks.starts, blocks.span)
-        assert scorer._shifts.factor(source, 2) == pytest.approx(expected, rel=1e-6)
+        assert scorer._shifts.of(source, 2) == (pytest.approx(expected, rel=1e-6), 1.0)
         assert expected > 1.0
+
+
+@pytest.mark.parametrize("lengths", [(120,), (70, 50)])
+def test_the_shift_null_of_curves_is_that_of_its_twin(lengths):
+    rng = np.random.default_rng(6)
+    series = em.Series([np.cumsum(rng.normal(size=(n, 3)), axis=0) for n in lengths], names="abc")
+    pasts = em.Lags({("a", "c"): (1, 3), ("b", "c"): (2,)})
+    scorer = em.TEA(estimator=em.Regression(), embedding=pasts, null="shift").bind(series)
+    blocks = scorer.transfers.blocks
+    for source in (0, 1):
+        x, y, z = scorer.transfers.variables([source], 2)
+        samples = blocks.take(x), blocks.take([y]), blocks.take(z)
+        expected = naive.widened(*samples, blocks.starts, blocks.span)
+        assert scorer._shifts.of(source, 2) == pytest.approx(expected, rel=1e-6)
+        assert expected[0] > 1.0 > expected[1]
 
 
 def test_the_shift_null_asks_sources_in_portions(monkeypatch):
@@ -394,6 +416,6 @@ def test_the_shift_null_asks_sources_in_portions(monkeypatch):
 
     series = em.simulate.var("a>b, b>c, c>d", n=100, seed=0)
     score = em.TEA(embedding=em.Embedding(), null="shift")
-    whole = [score.bind(series)._shifts.factor(j, 0) for j in (1, 2, 3)]
+    whole = [score.bind(series)._shifts.of(j, 0).factor for j in (1, 2, 3)]
     monkeypatch.setattr(shift_null, "HELD", 1)
-    assert [score.bind(series)._shifts.factor(j, 0) for j in (1, 2, 3)] == pytest.approx(whole, rel=1e-12)
+    assert [score.bind(series)._shifts.of(j, 0).factor for j in (1, 2, 3)] == pytest.approx(whole, rel=1e-12)
