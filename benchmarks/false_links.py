@@ -123,8 +123,11 @@ def found(
         series = REMEDIES[process](series)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        score = features and em.TEA(estimator=em.Regression(features), null="shift")
-        network = em.infer(series, acyclic=False, **({"score": score} if score else {}))
+        given = {}
+        if features:
+            score = em.TEA(estimator=em.Regression(features), null="shift")
+            given = {"score": score.with_embedding(series)}
+        network = em.infer(series, acyclic=False, **given)
     return len(network), network.warnings
 
 

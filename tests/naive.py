@@ -98,7 +98,7 @@ def features_of(kind, columns, frequencies=()):
             low = min(frequencies, default=0)
             waves = [f(low * part) for part in (u + v, u - v) for f in (np.cos, np.sin)]
             found += [u * v] if kind == "quadratic" else waves
-    return [(f - f.mean()) / f.std() if f.std() > 1e-10 * abs(f.mean()) else 0 * f for f in found]
+    return [(f - f.mean()) / f.std() if f.std() > 1e-10 else 0 * f for f in found]
 
 
 def regression_local(x, y, z, kind, frequencies=(), ridge=1e-9):

@@ -28,6 +28,10 @@ SCORES = {
     "tea-ess": (linear, em.TEA(embedding=EMBEDDING, null="ess")),
     "tea-collective": (linear, em.TEA(embedding=EMBEDDING, penalty="collective")),
     "tea-discrete": (states, em.TEA(estimator=em.Discrete(), embedding=EMBEDDING)),
+    "tea-curves": (linear, em.TEA(estimator=em.Regression(), embedding=EMBEDDING)),
+    "tea-curves-shift": (linear, em.TEA(estimator=em.Regression(), embedding=EMBEDDING, null="shift")),
+    "bic-curves": (linear, em.Criterion("bic", estimator=em.Regression(), embedding=EMBEDDING)),
+    "mit-curves": (linear, em.MIT(estimator=em.Regression())),
     "tee": (linear, em.TEE(estimator=em.Gaussian(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19)),
     "tee-ksg": (linear, em.TEE(estimator=em.KSG(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19)),
     "tee-collective": (
@@ -278,7 +282,8 @@ def test_mit_now_is_symmetric_and_lagged_is_not():
 
 def test_bounds_hold_for_every_set():
     """ceiling - penalty is never under the score of the set or a superset (decomposable, monotone fit)."""
-    for name in ("tea", "tea-f", "tea-collective", "tea-discrete", "bic", "aic-discrete", "mit"):
+    analytic = ("tea", "tea-f", "tea-collective", "tea-discrete", "bic", "aic-discrete", "mit")
+    for name in (*analytic, "tea-curves", "tea-curves-shift", "bic-curves", "mit-curves"):
         make, score = SCORES[name]
         scorer = score.bind(make())
         bounds = scorer.bounds([(1, 2), (0, 2), (0, 1)])
@@ -331,6 +336,10 @@ def test_bounds_hold_for_every_set():
         (
             lambda: em.TEE(alpha=0.99, n_surrogates=50),
             "50 surrogates are too few for alpha=0.99; at least 99 are needed",
+        ),
+        (
+            lambda: em.MIT(estimator=em.Regression(), lag=0),
+            "lag=0 needs an estimator that is the same in both directions; use Gaussian, or lag=1",
         ),
         (lambda: em.MIT(lag=2), "lag=2 is not possible; use 1, or 0 for contemporaneous data"),
     ],

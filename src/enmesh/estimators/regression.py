@@ -22,6 +22,7 @@ are (`count`); `better_scale` decides between ranks and z-scores.
 
 from collections.abc import Sequence
 from dataclasses import field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,18 +96,18 @@ class Features:
         singles, pairs = self.xp.split(out, [d * self._of_one], axis=1)
         self._fill_singles(singles.reshape(b, d, self._of_one, n), x)
         if self._of_pair:
-            first, second = np.triu_indices(d, 1)
+            first, second = _pairs(d)
             inside, across = self.xp.split(pairs, [len(first) * self._of_pair], axis=1)
             self._fill_pairs(inside.reshape(b, -1, self._of_pair, n), x[:, first], x[:, second])
             self._fill_pairs(across.reshape(b, d, known, self._of_pair, n), x[:, :, None], z)
-        return self.standard(out)
+        return self.standard(out, 1.0)
 
-    def standard(self, values: Any) -> Any:
-        """Return rows with mean 0 and variance 1; those that do not vary become 0."""
+    def standard(self, values: Any, size: float = 0.0) -> Any:
+        """Return rows with mean 0 and variance 1; those that do not vary, beside their mean or ``size``, become 0."""
         mean = values.mean(axis=-1, keepdims=True)
         centred = values - mean
         spread = self.xp.sqrt((centred**2).mean(axis=-1, keepdims=True))
-        lost = spread <= CONSTANT * self.xp.abs(mean)
+        lost = spread <= CONSTANT * self.xp.maximum(self.xp.abs(mean), size)
         centred /= self.xp.where(lost, 1, spread)
         return self.xp.where(lost, 0, centred) if lost.any() else centred
 
@@ -245,7 +246,7 @@ class _JointRegression(JointGaussian):
         self._of = {variable: i for i, variable in enumerate(variables)}
         self._singles = np.arange(d * features._of_one).reshape(d, -1)
         self._pairs = np.zeros((d, d, features._of_pair), dtype=int)
-        first, second = np.triu_indices(d, 1)
+        first, second = _pairs(d)
         numbers = np.arange(self._singles.size, len(known)).reshape(-1, features._of_pair)
         self._pairs[first, second] = self._pairs[second, first] = numbers
         together = np.concatenate([known, values])
@@ -256,7 +257,7 @@ class _JointRegression(JointGaussian):
         if any(variable not in self._of for variable in z):
             return None
         some = np.array([self._of[variable] for variable in z], dtype=int)
-        first, second = np.triu_indices(len(some), 1)
+        first, second = _pairs(len(some))
         pairs = self._pairs[some[first], some[second]]
         return np.concatenate([self._singles[some].ravel(), pairs.ravel(), [self._position[y]]])
 
@@ -381,6 +382,12 @@ def _missed(column: np.ndarray) -> float:
         weights = np.linalg.lstsq(rows[:, ~test].T, column[2:][~test], rcond=None)[0]
         missed += float(((column[2:][test] - weights @ rows[:, test]) ** 2).sum())
     return missed / float(column @ column)
+
+
+@cache
+def _pairs(d: int) -> tuple[np.ndarray, ...]:
+    """Return first and second of every pair of ``d`` variables."""
+    return np.triu_indices(d, 1)
 
 
 def _library(device: str) -> Any:

@@ -36,7 +36,7 @@ from enmesh.scores.base import (
     need_analytic,
 )
 from enmesh.scores.penalty import chi2_quantile, largest_sum
-from enmesh.scores.shift_null import ShiftNull
+from enmesh.scores.shift_null import ShiftNull, Widened
 from enmesh.significance import Significance
 from enmesh.tasks import Task, ready
 
@@ -137,17 +137,15 @@ class _TEAScorer(PenalisedScorer[TEA]):
             return super().test(link, level, count)
         x, y, z = self.transfers.variables([link.source], link.target, link.given)
         n, value, n_given = self.transfers.blocks.n, self.transfers.cmi(x, y, z), self.transfers.dof(z, y, ())
-        factor, dof = self._widened(link.source, link.target, self.transfers.dof(x, y, z))
-        p_value = _f_p_value(2 * n * value / factor, dof, n, n_given)
+        rest = _rest(n, n_given, dof := self.transfers.dof(x, y, z))
+        factor, share = self._widened(link.source, link.target)
+        p_value = _f_p_value(2 * n * value / factor, share * dof, n, rest)
         choices = self.lag_choices(link.source, link.target)
-        return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), factor * dof / (2 * n)))
+        mean = factor * share * dof / (2 * n)
+        return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), mean))
 
-    def _widened(self, source: int, target: int, dof: int) -> tuple[float, float]:
-        """Return a factor and degrees of freedom: 2 N T under independence is about F times the factor."""
-        if self.score.null != "shift":
-            return 1.0, dof
-        factor, share = self._shifts.of(source, target)
-        return factor, share * dof
+    def _widened(self, source: int, target: int) -> Widened:
+        return self._shifts.of(source, target) if self.score.null == "shift" else Widened()
 
     def _quantile(self, target: int, sources: Parents, earlier: Parents) -> float:
         """Value that 2 N T(sources | own past, earlier) stays under with probability alpha under independence.
@@ -173,11 +171,11 @@ class _TEAScorer(PenalisedScorer[TEA]):
         width = sum(len(self.transfers.blocks.lags(j, target)) for j in sources)
         x, y, z = ((0,) * size for size in (width, 1, n_given))
         count, alpha, n = self.transfers.estimator.dof, self._alpha(target, sources), self.transfers.blocks.n
+        rest = _rest(n, count(y, z, ()), dof := count(y, x, z))
         if self.score.null == "chi2":
-            _rest(n, count(y, z, ()), count(y, x, z))
-            return chi2_quantile(alpha, count(y, x, z))
-        factor, dof = self._widened(sources[0], target, count(y, x, z))
-        return factor * _f_quantile(alpha, dof, n, count(y, z, ()))
+            return chi2_quantile(alpha, dof)
+        factor, share = self._widened(sources[0], target)
+        return factor * _f_quantile(alpha, share * dof, n, rest)
 
     def _alpha(self, target: int, sources: Parents) -> float:
         choices, alpha = prod(self.lag_choices(j, target) for j in sources), self.score.alpha
@@ -191,30 +189,28 @@ class _TEAScorer(PenalisedScorer[TEA]):
         return float(np.mean([bartlett_inflation(target, source, blocks.starts) for source in sources]))
 
 
-def _rest(n: int, n_given: int, dof: float) -> float:
+def _rest(n: int, n_given: int, dof: int) -> int:
     """Return the degrees of freedom that are left to the residuals; refuse if there are none."""
     rest = n - 1 - n_given - dof
     if rest < 1:
         raise InputError(
-            f"too few samples: {n} for {n_given + dof + 1:.0f} coefficients; use fewer parents, fewer lags, or "
+            f"too few samples: {n} for {n_given + dof + 1} coefficients; use fewer parents, fewer lags, or "
             "features='linear'"
         )
     return rest
 
 
-def _f_quantile(alpha: float, dof: float, n: int, n_given: int) -> float:
+def _f_quantile(alpha: float, dof: float, n: int, rest: int) -> float:
     """Quantile of 2 N T = N ln(1 + dof/rest F) with F the ratio of explained to residual variance per parameter."""
     from scipy.special import fdtri
 
-    rest = _rest(n, n_given, dof)
     return float(n * np.log1p(dof / rest * fdtri(dof, rest, alpha))) if alpha > 0 else 0.0
 
 
-def _f_p_value(statistic: float, dof: float, n: int, n_given: int) -> float:
+def _f_p_value(statistic: float, dof: float, n: int, rest: int) -> float:
     """Return the probability that 2 N T exceeds the statistic under independence."""
     from scipy.special import fdtrc
 
-    rest = _rest(n, n_given, dof)
     return float(fdtrc(dof, rest, np.expm1(max(0.0, statistic) / n) * rest / dof))
 
 
