@@ -170,8 +170,8 @@ MEMBERS = {
     "Gaussian(rank)": Member(RANKED, repeats=4000),
     "Regression(), F": Member(em.Regression(), null="f", repeats=4000),
     "Regression(), F, white": Member(em.Regression(), white, null="f", repeats=4000),
-    "Regression(), shift": Member(em.Regression(), null="shift", repeats=4000),
-    "Regression(fourier), F": Member(em.Regression("fourier"), null="f", repeats=4000),
+    "Regression(), shift": Member(em.Regression(), null="shift"),
+    "Regression(fourier), F": Member(em.Regression("fourier"), null="f"),
     "KSG(rank)": Member(em.KSG(normalise="rank")),
     "KSG(rank), noise of t(2)": Member(em.KSG(normalise="rank"), heavy_tailed),
     **{

@@ -100,16 +100,20 @@ class Features:
             inside, across = self.xp.split(pairs, [len(first) * self._of_pair], axis=1)
             self._fill_pairs(inside.reshape(b, -1, self._of_pair, n), x[:, first], x[:, second])
             self._fill_pairs(across.reshape(b, d, known, self._of_pair, n), x[:, :, None], z)
-        return self.standard(out, 1.0)
+        return self._standardised(out, 1.0)
 
-    def standard(self, values: Any, size: float = 0.0) -> Any:
-        """Return rows with mean 0 and variance 1; those that do not vary, beside their mean or ``size``, become 0."""
-        mean = values.mean(axis=-1, keepdims=True)
-        centred = values - mean
-        spread = self.xp.sqrt((centred**2).mean(axis=-1, keepdims=True))
+    def standard(self, values: Any) -> Any:
+        """Return rows with mean 0 and variance 1; those that do not vary become 0."""
+        return self._standardised(values + 0.0, 0.0)
+
+    def _standardised(self, rows: Any, size: float) -> Any:
+        """Standardise in place; what varies less than rounding errors of its mean, or of ``size``, becomes 0."""
+        mean = rows.mean(axis=-1, keepdims=True)
+        rows -= mean
+        spread = self.xp.sqrt(self.xp.einsum("...n,...n->...", rows, rows)[..., None] / rows.shape[-1])
         lost = spread <= CONSTANT * self.xp.maximum(self.xp.abs(mean), size)
-        centred /= self.xp.where(lost, 1, spread)
-        return self.xp.where(lost, 0, centred) if lost.any() else centred
+        rows *= self.xp.where(lost, 0, 1 / self.xp.where(lost, 1, spread))
+        return rows
 
     def _fill_singles(self, out: Any, v: Any) -> None:
         out[..., 0, :] = v
@@ -274,10 +278,12 @@ class PreparedRegression(Prepared):
         self._features, self._xp = features, (xp := features.xp)
         _require(len(y), y.shape[1] + z.shape[1])
         n, self._z = len(y), xp.asarray(z.T)
-        known = features.of(self._z)
-        rows = xp.concatenate([known, np.sqrt(SHRINK * n) * xp.eye(len(known))], axis=1)
-        basis = xp.ascontiguousarray(xp.linalg.qr(rows.T)[0].T)
-        target = xp.zeros((y.shape[1], rows.shape[1]))
+        count = features.count(z.shape[1])
+        rows = xp.empty((n + count, count))
+        rows[:n], rows[n:] = features.of(self._z).T, np.sqrt(SHRINK * n) * xp.eye(count)
+        rows = xp.linalg.qr(rows)[0]
+        basis = xp.ascontiguousarray(rows.T)
+        target = xp.zeros((y.shape[1], n + count))
         target[:, :n] = features.standard(xp.asarray(y.T))
         for _ in range(2):  # the first time leaves rounding errors
             target -= (target @ basis.T) @ basis
@@ -291,12 +297,13 @@ class PreparedRegression(Prepared):
 
     def _freed(self, x: Any) -> tuple[Any, Any, Any]:
         """Return the features of ``x (b, d, n)`` freed of those of z, their products, and those with the target."""
-        n = x.shape[2]
         new = self._features.added(x, self._z)
-        along, cross = new @ self._basis.T, new @ self._target.T
-        new -= along @ self._basis
+        (b, m, n), rows = new.shape, new.reshape(-1, x.shape[2])
+        along, cross = rows @ self._basis.T, (rows @ self._target.T).reshape(b, m, -1)
+        rows -= along @ self._basis
+        along = along.reshape(b, m, -1)
         inner = new @ new.swapaxes(1, 2) + along @ self._hidden @ along.swapaxes(1, 2)
-        inner += SHRINK * n * self._xp.eye(inner.shape[1])
+        inner += SHRINK * n * self._xp.eye(m)
         return new, inner, cross
 
     def variance_weights(self, x: np.ndarray) -> np.ndarray:
