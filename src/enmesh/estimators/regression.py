@@ -96,7 +96,7 @@ class Features:
         singles, pairs = self.xp.split(out, [d * self._of_one], axis=1)
         self._fill_singles(singles.reshape(b, d, self._of_one, n), x)
         if self._of_pair:
-            first, second = _pairs(d)
+            first, second = map(self.xp.asarray, _pairs(d))
             inside, across = self.xp.split(pairs, [len(first) * self._of_pair], axis=1)
             self._fill_pairs(inside.reshape(b, -1, self._of_pair, n), x[:, first], x[:, second])
             self._fill_pairs(across.reshape(b, d, known, self._of_pair, n), x[:, :, None], z)
@@ -280,7 +280,7 @@ class PreparedRegression(Prepared):
         n, self._z = len(y), xp.asarray(z.T)
         count = features.count(z.shape[1])
         rows = xp.empty((n + count, count))
-        rows[:n], rows[n:] = features.of(self._z).T, np.sqrt(SHRINK * n) * xp.eye(count)
+        rows[:n], rows[n:] = features.of(self._z).T, (SHRINK * n) ** 0.5 * xp.eye(count)
         rows = xp.linalg.qr(rows)[0]
         basis = xp.ascontiguousarray(rows.T)
         target = xp.zeros((y.shape[1], n + count))
