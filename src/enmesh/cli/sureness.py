@@ -11,7 +11,7 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.data.table import listed
 from enmesh.errors import InputError
-from enmesh.inference.defaults import Choices
+from enmesh.inference.plan import Choices
 from enmesh.inference.network import LEVEL
 
 if TYPE_CHECKING:

@@ -100,7 +100,7 @@ class Store:
         families, tests, pasts = [], [], []
         for question, answer in answers.items():
             if question.kind == "past":
-                pasts.append((self._run, question.args[0], json.dumps(answer[:3])))
+                pasts.append((self._run, question.args[0], json.dumps(answer[:4])))
             elif question.kind == "family":
                 families.append((self._run, *_family(question), float(answer)))
             else:
@@ -275,8 +275,8 @@ def _family(question: Question) -> tuple[int, str]:
 
 
 def _past(text: str) -> Past:
-    own, lags, sources = json.loads(text)
-    return Past(tuple(own), tuple(map(tuple, lags)), tuple(sources))
+    own, lags, sources, further = json.loads(text)
+    return Past(tuple(own), tuple(map(tuple, lags)), tuple(sources), tuple(further))
 
 
 def _link(question: Question) -> tuple[int, int, str, float, int]:
