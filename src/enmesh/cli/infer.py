@@ -129,11 +129,13 @@ def run(
     refuse_foreign(place.folder, result_names(formats), place.inputs, place.force)
     results_folder(place.folder)
     try:
-        with _store(place, series) as store:
-            network = infer_network(series, store=store, **options)
-        origin = {**network.provenance, **place.origin}
-        network = replace(network, choices=(*choices, *network.choices), provenance=origin)
-        files = write_results(network, place.folder, formats, inputs=place.inputs, force=place.force)
+        with Progress.of(options.get("progress")) as progress:
+            with _store(place, series) as store:
+                network = infer_network(series, store=store, **options | {"progress": progress})
+            origin = {**network.provenance, **place.origin}
+            network = replace(network, choices=(*choices, *network.choices), provenance=origin)
+            with progress.phase("writing the results"):
+                files = write_results(network, place.folder, formats, inputs=place.inputs, force=place.force)
         return network, [*files, store]
     except (KeyboardInterrupt, SystemError) as error:
         if not was_stopped(error):
