@@ -46,7 +46,9 @@ class ForwardSelection:
     def __init__(self, method: "NonUniform", series: "Series"):
         self.score = method
         nodes, longest = range(series.n_nodes), max(series.lengths)
-        self._memory = max(method.max_lag, min(MOST_MEMORY, longest // 4, sum(series.lengths) // 50, longest - 2))
+        self._memory = max(
+            method.max_lag, min(MOST_MEMORY, longest // 4, sum(series.lengths) // 50, longest - 2)
+        )
         own = {(name, name): tuple(range(1, self._memory + 1)) for name in series.names}
         self.blocks = Blocks(series, Lags(own, searched=method.max_lag), method.estimator.condition)
         self._allowed = method.allowed_sources(series)
@@ -123,9 +125,7 @@ class ForwardSelection:
             self._gram = self.records.covariance()
         return self._gram
 
-    def _pruned(
-        self, fit: "Fit", own: list[Lagged]
-    ) -> tuple[list[Lagged], dict[int, tuple[int, ...]]]:
+    def _pruned(self, fit: "Fit", own: list[Lagged]) -> tuple[list[Lagged], dict[int, tuple[int, ...]]]:
         """Drop the weakest source that fails a test of all its lags together given the rest, until none fails."""
         chosen, dropped = list(fit.chosen), {}
         while True:
@@ -356,12 +356,18 @@ class Curve(Fit):
         features = xp.stack([column * a for a in (*self._factors, column)], axis=1)
         new = orthonormal_rest(self._basis, features, xp)
         factors = [*self._factors, column]
-        wide = [self._basis * column[:, None], *(new * a[:, None] for a in factors), column[:, None] * self.y[:, None]]
+        wide = [
+            self._basis * column[:, None],
+            *(new * a[:, None] for a in factors),
+            column[:, None] * self.y[:, None],
+        ]
         products = records.products(xp.concatenate(wide, axis=1))
         old, k = self._basis.shape[1], new.shape[1]
         parts = [products[:, old + k * a : old + k * (a + 1)] for a in range(len(factors))]
         last = xp.concatenate([products[:, :old], parts[-1]], axis=1)
-        self._along = [xp.concatenate([kept, part], axis=1) for kept, part in zip(self._along, parts)] + [last]
+        self._along = [xp.concatenate([kept, part], axis=1) for kept, part in zip(self._along, parts)] + [
+            last
+        ]
         self._with_y.append(products[:, -1])
         squares = records.products(xp.stack([column * a for a in factors], axis=1), 2)
         place = len(factors) - 1

@@ -156,7 +156,9 @@ class NonUniform(EmbeddingMethod):
 
     def bind(self, series: Series) -> Any:
         """Return the selection on a series: by regression where the estimator is one, else by tests of candidates."""
-        features = "linear" if isinstance(self.estimator, Gaussian) else getattr(self.estimator, "features", "")
+        features = (
+            "linear" if isinstance(self.estimator, Gaussian) else getattr(self.estimator, "features", "")
+        )
         if not self.count and not self.known and features in ("linear", "quadratic"):
             return ForwardSelection(self, series)
         return TestedSelection(self, series)
@@ -306,7 +308,10 @@ class TestedSelection:
         sources = tuple(j for j in nodes if j != target and lags(j))
         found = {j: [Lagged(j, lag) for lag in lags(j)] for j in (target, *sources)}
         return Past(
-            lags(target), tuple(lags(j) or (best[j],) for j in nodes), sources, nulls=self._nulls(target, found)
+            lags(target),
+            tuple(lags(j) or (best[j],) for j in nodes),
+            sources,
+            nulls=self._nulls(target, found),
         )
 
     def _nulls(

@@ -50,7 +50,9 @@ class Constraints:
         """Return the sources of each target that may not have all others, by name."""
         names, others = self.names, len(self.names) - 1
         return {
-            names[i]: tuple(names[j] for j in some) for i, some in enumerate(self.allowed) if len(some) < others
+            names[i]: tuple(names[j] for j in some)
+            for i, some in enumerate(self.allowed)
+            if len(some) < others
         }
 
     def named(self, edges: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:

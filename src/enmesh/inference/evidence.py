@@ -43,7 +43,8 @@ class Evidence:
     def kind(self) -> str:
         """``"states"``, ``"numbers"`` or ``"mixed"``: text and few different integers are states."""
         states = [
-            kind == "text" or (kind == "integer" and len(np.unique(column[np.isfinite(column)])) <= THRESHOLDS.states)
+            kind == "text"
+            or (kind == "integer" and len(np.unique(column[np.isfinite(column)])) <= THRESHOLDS.states)
             for kind, column in zip(self.series.kinds, self.series.values.T.astype(float))
         ]
         return "states" if all(states) else "mixed" if any(states) else "numbers"

@@ -21,8 +21,8 @@ from enmesh.inference.constraints import Constraints, Edges
 from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.network import LEVEL, Candidate, Network
-from enmesh.inference.progress import Progress
 from enmesh.inference.plan import Choices, Plan, Planner, Wanted, bearable_parents, warn_of_last_lag
+from enmesh.inference.progress import Progress
 from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.screen import count_families
 from enmesh.inference.screen import screen as preselect
@@ -149,7 +149,13 @@ def infer(
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
     rules = Constraints.of(series, required, forbidden, tiers, candidates)
     wanted = wanted_of(
-        score, estimator, alpha=alpha, surrogate=surrogate, n_surrogates=n_surrogates, max_lag=max_lag, seed=seed
+        score,
+        estimator,
+        alpha=alpha,
+        surrogate=surrogate,
+        n_surrogates=n_surrogates,
+        max_lag=max_lag,
+        seed=seed,
     )
     with run.progress, collected_hazards() as run.hazards, single_thread():
         with run.progress.phase("reading the evidence"):
@@ -276,7 +282,10 @@ class Run:
         first = min(THRESHOLDS.few_parents, most)
         limit, affordable = most if given else first, _affordable_parents(allowed, most)
         if not given and affordable < most:
-            most, reason = max(first, affordable), f"more would be over {FAMILIES:,} sets of parents for a node"
+            most, reason = (
+                max(first, affordable),
+                f"more would be over {FAMILIES:,} sets of parents for a node",
+            )
         limit = limit if given else max(first, min(most, max(map(len, allowed), default=0)))
         while True:
             problem = self._problem(evaluator, rules, allowed, limit)

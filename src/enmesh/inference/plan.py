@@ -134,11 +134,17 @@ class Planner:
         wanted, cls = self.wanted, None
         if isinstance(wanted.score, str):
             cls = next(
-                (c for word, c in members(Score).items() if wanted.score in (getattr(c, "cli_variants", ()) or (word,))),
+                (
+                    c
+                    for word, c in members(Score).items()
+                    if wanted.score in (getattr(c, "cli_variants", ()) or (word,))
+                ),
                 None,
             )
         needs_analytic = cls is not None and cls.needs_analytic
-        estimator = wanted.estimator or self._one_estimator(analytic=needs_analytic, counts=wanted.score == "mit")
+        estimator = wanted.estimator or self._one_estimator(
+            analytic=needs_analytic, counts=wanted.score == "mit"
+        )
         if wanted.score is not None:
             return self._score_by_name(str(wanted.score), estimator)
         sampled = not estimator.analytic or wanted.surrogate is not None or wanted.n_surrogates is not None
@@ -183,9 +189,17 @@ class Planner:
         """Choose one estimator for all targets: for a score that was named, or for the paper's procedure."""
         evidence, add = self.evidence, self.choices.add
         if evidence.kind == "states" or (counts and self.series.is_integer):
-            return add("estimator", Discrete(), f"states: at most {THRESHOLDS.states} different values in each column")
+            return add(
+                "estimator",
+                Discrete(),
+                f"states: at most {THRESHOLDS.states} different values in each column",
+            )
         if analytic:
-            return add("estimator", Gaussian(normalise="rank"), "numbers, and the score needs a known null distribution")
+            return add(
+                "estimator",
+                Gaussian(normalise="rank"),
+                "numbers, and the score needs a known null distribution",
+            )
         if evidence.kind == "mixed":
             return add("estimator", Mixed(), "columns of numbers and of states together")
         if evidence.samples * self.series.n_nodes**2 > THRESHOLDS.neighbour_work:
@@ -216,7 +230,9 @@ class Planner:
         embedding = chosen_embedding(tables)
         words = _embedding_words(embedding, self.series.names)
         self.choices.add("embedding", words, f"{type(method).__name__}, from each node's own past")
-        return Plan(score.embedded(embedding), None, {name: table.to_dict() for name, table in tables.items()})
+        return Plan(
+            score.embedded(embedding), None, {name: table.to_dict() for name, table in tables.items()}
+        )
 
     # --- by evidence --------------------------------------------------------------------------------------------------
 
@@ -279,15 +295,23 @@ class Planner:
         farthest = evidence.farthest_lag
         usual = min(THRESHOLDS.usual_lag, farthest)
         if evidence.kind != "numbers" or evidence.smooth or farthest == usual:
-            why = "usual; max_lag looks further" if usual == THRESHOLDS.usual_lag else "as far as the samples bear"
+            why = (
+                "usual; max_lag looks further"
+                if usual == THRESHOLDS.usual_lag
+                else "as far as the samples bear"
+            )
             return self.choices.add("max_lag", usual, why)
         strict = round(1 - (1 - self.alpha) / 10, 9)
         pasts = self._selected(self._method(Gaussian(normalise="rank"), strict, farthest))
         straight = [past for past, bend in zip(pasts, evidence.curvature) if bend >= THRESHOLDS.clearly]
         last = max((lag for past in straight for j in past.sources for lag in past.lags[j]), default=1)
         if last > usual:
-            return self.choices.add("max_lag", farthest, f"a line finds a source at lag {last}; the record bears so many")
-        return self.choices.add("max_lag", usual, f"usual; a line finds no source at lags up to {farthest} beyond it")
+            return self.choices.add(
+                "max_lag", farthest, f"a line finds a source at lag {last}; the record bears so many"
+            )
+        return self.choices.add(
+            "max_lag", usual, f"usual; a line finds no source at lags up to {farthest} beyond it"
+        )
 
     def _method(self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None) -> NonUniform:
         """Return the selection of lagged variables that suits an estimator, sampled as a score is."""
@@ -304,7 +328,9 @@ class Planner:
             **sampling,
         )
 
-    def _selected(self, method: NonUniform, targets: Iterable[int] | None = None, series: Series | None = None) -> list[Past]:
+    def _selected(
+        self, method: NonUniform, targets: Iterable[int] | None = None, series: Series | None = None
+    ) -> list[Past]:
         """Select the lagged variables of targets, by the workers of the run."""
         if method.count:
             warn_of_many_lags(method.max_lag, self.evidence.samples)
@@ -324,7 +350,9 @@ class Planner:
         """Select lagged variables by a regression, and find each target's best sources among them."""
         method = self._method(estimator, alpha, far)
         pasts = self._selected(method)
-        score = TEA(estimator=estimator, embedding=method.lags(pasts, self.series.names), alpha=alpha, null="shift")
+        score = TEA(
+            estimator=estimator, embedding=method.lags(pasts, self.series.names), alpha=alpha, null="shift"
+        )
         candidates = tuple(past.sources for past in pasts)
         with self._evaluators(score) as evaluate:
             limit = max(THRESHOLDS.few_parents, *map(len, candidates))
@@ -373,7 +401,9 @@ class Planner:
         words = "; ".join(f"{type(s).__name__}, alpha {s.alpha:g}" for s in by_score)  # type: ignore[attr-defined]
         level = f"{1 - self.alpha:.2g}"
         pairs = self.series.n_nodes * (self.series.n_nodes - 1)
-        shared = f"{len(alphas)} tests share the level of {level}" if len(alphas) > 1 else f"a level of {level}"
+        shared = (
+            f"{len(alphas)} tests share the level of {level}" if len(alphas) > 1 else f"a level of {level}"
+        )
         if self.alpha > THRESHOLDS.alpha and self.wanted.alpha is None:
             shared += f", at which about one false link is to be expected among {pairs} pairs"
         self.choices.add("score", words, shared)
@@ -449,13 +479,19 @@ def judge(planner: Planner, plan: Targets, alpha: float, *, everyone: bool) -> N
             judged[i], left = seen, left - cost
     if nonlinear:
         words = f"{len(judged)} of {len(nonlinear)} targets that are not linear"
-        why = "what regressions see of them, lags as selected" + "; more would take too long" * (len(judged) < len(nonlinear))
+        why = "what regressions see of them, lags as selected" + "; more would take too long" * (
+            len(judged) < len(nonlinear)
+        )
         planner.choices.add("neighbours", words, why)
     if not judged:
         return
-    pasts = {i: plan.pasts[i]._replace(lags=_lags_by_node(seen, series.n_nodes)) for i, seen in judged.items()}
+    pasts = {
+        i: plan.pasts[i]._replace(lags=_lags_by_node(seen, series.n_nodes)) for i, seen in judged.items()
+    }
     lags = {(series.names[i], series.names[i]): past.own[:OWN_JUDGED] for i, past in pasts.items()}
-    lags |= {(series.names[j], series.names[i]): found for i, seen in judged.items() for j, found in seen.items()}
+    lags |= {
+        (series.names[j], series.names[i]): found for i, seen in judged.items() for j, found in seen.items()
+    }
     score = planner._sampled(KSG(normalise="rank"), alpha, Lags(lags))
     candidates = tuple(tuple(sorted(judged.get(i, ()))) for i in range(series.n_nodes))
     with planner._evaluators(score) as evaluate:
@@ -470,7 +506,9 @@ def judge(planner: Planner, plan: Targets, alpha: float, *, everyone: bool) -> N
         nulls = evaluate.nulls()
     for i in judged:
         if everyone or 2 * len(kept[i]) >= len(plan.sources(i)):
-            plan.take(i, score, pasts[i]._replace(own=pasts[i].own[:OWN_JUDGED], sources=kept[i]), candidates[i])
+            plan.take(
+                i, score, pasts[i]._replace(own=pasts[i].own[:OWN_JUDGED], sources=kept[i]), candidates[i]
+            )
     plan.nulls |= {link: null for link, null in nulls.items() if plan.scores[link.target] is score}
 
 
@@ -478,7 +516,9 @@ def _gain_of_curve(planner: Planner, plan: Targets, target: int) -> float:
     """Return the error of predicting a target by a curve through what regressions found, as a share of a line's."""
     if not plan.picked[target] or not plan.sources(target):
         return 1.0
-    return planner.error(target, plan.regressed(target), curve) / planner.error(target, plan.regressed(target))
+    return planner.error(target, plan.regressed(target), curve) / planner.error(
+        target, plan.regressed(target)
+    )
 
 
 def _lags_by_node(seen: Mapping[int, tuple[int, ...]], nodes: int) -> tuple[tuple[int, ...], ...]:
@@ -540,7 +580,11 @@ def _within_budget(
     names, of_source = planner.series.names, QUESTIONS_OF_A_TEST * far
     of_target = (3 * far + of_source // 5) * len(names)
     explored = {
-        i: [j for j in range(len(names)) if j != i and names[j] in planner.wanted.candidates.get(names[i], names)]
+        i: [
+            j
+            for j in range(len(names))
+            if j != i and names[j] in planner.wanted.candidates.get(names[i], names)
+        ]
         for i in list(blind)[: EXPLORED // of_target]
     }
     rest = {i: sources for i, sources in loose.items() if i not in explored}
@@ -614,7 +658,9 @@ def warn_of_last_lag(links: Iterable[tuple[str, str, int]], far: int) -> None:
     """Warn of links at the largest lag that was looked at: they may reach further."""
     last = [f"{source} -> {target}" for source, target, lag in links if lag == far]
     if last and far > 1:
-        hazard(f"{_listed(last)} at lag {far}, the largest that was looked at; a larger max_lag may show more")
+        hazard(
+            f"{_listed(last)} at lag {far}, the largest that was looked at; a larger max_lag may show more"
+        )
 
 
 def _numbers(lags: tuple[int, ...]) -> str:

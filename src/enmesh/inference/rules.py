@@ -124,8 +124,8 @@ def _words(choice: Any) -> str:
     words = {
         "counts": "`Discrete`, `TEA`",
         "mixed": "`Mixed`, `TEE`",
-        "line": "a line: `Gaussian(normalise=\"rank\")`, `TEA(null=\"shift\")`",
-        "curve": "a curve: `Regression(features=\"quadratic\")`, `TEA(null=\"shift\")`",
+        "line": 'a line: `Gaussian(normalise="rank")`, `TEA(null="shift")`',
+        "curve": 'a curve: `Regression(features="quadratic")`, `TEA(null="shift")`',
         "neighbours": "nearest neighbours: `KSG`, `TEE`",
     }
     if callable(choice):
@@ -134,4 +134,6 @@ def _words(choice: Any) -> str:
         many = choice(SimpleNamespace(heavy_tails=False, samples=900))
         return f"`{many!r}`"
     shares = SHARES[choice]
-    return "; ".join(words[test] + (f" ({shares[test]:g} of the level)" if len(choice) > 1 else "") for test in choice)
+    return "; ".join(
+        words[test] + (f" ({shares[test]:g} of the level)" if len(choice) > 1 else "") for test in choice
+    )

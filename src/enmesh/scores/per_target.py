@@ -64,7 +64,9 @@ class PerTarget(Score):
             check_alpha(alpha)
             low = [name for name, score in made if score.alpha < alpha]
             if low:
-                raise InputError(f"the score of {low[0]} has a lower alpha than {alpha:g}, which it has a share in")
+                raise InputError(
+                    f"the score of {low[0]} has a lower alpha than {alpha:g}, which it has a share in"
+                )
 
     @property
     def estimator(self) -> Estimator:  # type: ignore[override]
@@ -138,7 +140,9 @@ class _PerTargetScorer(Scorer[PerTarget]):
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by the score of its target; the p-value counts the tests that shared the level."""
         shares = self._shares(link.target)
-        test = yield from self._parts[link.target].test(link, None if level is None else level / shares, count)
+        test = yield from self._parts[link.target].test(
+            link, None if level is None else level / shares, count
+        )
         return test if shares == 1 else replace(test, p_value=min(1.0, shares * test.p_value))
 
     def lags(self, source: int, target: int) -> tuple[int, ...]:
