@@ -98,7 +98,7 @@ def features_of(kind, columns, frequencies=()):
             low = min(frequencies, default=0)
             waves = [f(low * part) for part in (u + v, u - v) for f in (np.cos, np.sin)]
             found += [u * v] if kind == "quadratic" else waves
-    return [(f - f.mean()) / f.std() if f.std() > 1e-10 * abs(f.mean()) else 0 * f for f in found]
+    return [(f - f.mean()) / f.std() if f.std() > 1e-10 else 0 * f for f in found]
 
 
 def regression_local(x, y, z, kind, frequencies=(), ridge=1e-9):
@@ -583,3 +583,27 @@ def shift_factor(y, x, z, starts, span):
     e, freed = given**2, np.column_stack([left(z, column) for column in x.T]) ** 2
     white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f in freed.T])
     return max(1.0, np.mean(values)) * max(1.0, white)
+
+
+def widened(x, y, z, starts, span, shifts=32):
+    """Factor and share of degrees of freedom of a quadratic regression's null: some shifts, one by one, and weights."""
+    n = len(y)
+    known = np.column_stack([np.ones(n), *features_of("quadratic", z.T)])
+    added = np.column_stack(features_of("quadratic", np.column_stack([z, x]).T))
+
+    def left(v):
+        return v - known @ np.linalg.lstsq(known, v, rcond=None)[0]
+
+    white, values, _ = np.linalg.svd(left(added), full_matrices=False)
+    white = white[:, values > 1e-6 * values[0]]
+    e = left(y)[:, 0] ** 2
+    weights = np.linalg.eigvalsh(sum(np.outer(row, row) * s for row, s in zip(white, e / e.mean())))
+    means = []
+    for number in range(shifts):
+        parts = []
+        for a, b in zip(starts[:-1], starts[1:]):
+            shift = min(max(int((number + 0.5) / shifts * (b - a)), span), b - a - span)
+            parts.append(np.roll(x[a:b], -shift, axis=0))
+        means.append(2 * regression_local(np.concatenate(parts), y, z, "quadratic").sum() / len(weights))
+    scale = np.mean(means) * (weights**2).sum() / weights.sum()
+    return max(1.0, scale), weights.sum() ** 2 / (weights**2).sum() / len(weights)
