@@ -7,14 +7,13 @@ chi-square with d_x d_y degrees of freedom. Regressing z out once leaves, for ea
 rho with y: I = -1/2 sum ln(1 - rho^2).
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import InputError, hazard
 from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.estimators.ksg import KSG
 from enmesh.estimators.scaling import normal_scores
@@ -192,11 +191,9 @@ class _PreparedGaussian(Prepared):
         variance, axes = np.linalg.eigh(share)
         lost = variance < SINGULAR
         if lost.any():
-            warnings.warn(
+            hazard(
                 f"near-singular covariance: {int(lost.sum(1).max())} of {x.shape[2]} source directions are a linear "
-                "function of the rest and were left out",
-                HazardWarning,
-                stacklevel=4,
+                "function of the rest and were left out"
             )
         weights = axes * np.where(lost, 0, 1 / np.sqrt(np.where(lost, 1, variance)))[:, None, :]
         white = scaled @ weights

@@ -23,6 +23,8 @@ from enmesh.measures import Transfers
 
 # Products of shifted columns that are held at a time.
 HELD = 4_000_000
+# Nodes up to which all sources of a target are asked at once; in larger networks few sources are asked about at all.
+SMALL = 20
 # Shifts that are asked one by one.
 SHIFTS = 32
 
@@ -42,14 +44,16 @@ class ShiftNull:
         self._found: dict[tuple[int, int], Widened] = {}
 
     def of(self, source: int, target: int) -> Widened:
-        """Return that of one link; for lines those of a target's other sources are found along with it."""
+        """Return that of one link; for lines those of the other sources of a small network are found along with it."""
         if (source, target) not in self._found:
             x, y, z = self._transfers.variables([source], target)
             prepared = self._transfers.prepared(y, z)
             if isinstance(prepared, PreparedRegression):
                 self._found[source, target] = self._of_curves(prepared, self._transfers.blocks.take(x))
             else:
-                self._found |= {(j, target): Widened(f) for j, f in self._factors(target).items()}
+                nodes = self._transfers.blocks.n_nodes
+                some = [j for j in range(nodes) if j != target] if nodes <= SMALL else [source]
+                self._found |= {(j, target): Widened(f) for j, f in self._factors(target, some).items()}
         return self._found[source, target]
 
     def _of_curves(self, prepared: PreparedRegression, x: np.ndarray) -> Widened:
@@ -61,11 +65,11 @@ class ShiftNull:
         total, squares = weights.sum(), (weights**2).sum()
         return Widened(max(1.0, smooth * squares / total), total**2 / squares / len(weights))
 
-    def _factors(self, target: int) -> dict[int, float]:
+    def _factors(self, target: int, sources: Sequence[int]) -> dict[int, float]:
         blocks = self._transfers.blocks
         _, y, z = self._transfers.variables([], target)
         free = Freed(blocks.take([y])[:, 0], blocks.take(z))
-        widths = {j: len(blocks.lags(j, target)) for j in range(blocks.n_nodes) if j != target}
+        widths = {j: len(blocks.lags(j, target)) for j in sources}
         found: dict[int, float] = {}
         for width, group in groupby(sorted(widths, key=lambda j: (widths[j], j)), key=lambda j: widths[j]):
             for some in _portions(list(group), width * blocks.n * free.fixed.shape[1]):
