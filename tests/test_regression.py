@@ -217,6 +217,17 @@ def test_few_samples_are_warned_of_then_refused():
     assert em.Regression().bearable_parents(300, (1, 2), (0, 0)) == (2, "300 samples bear 10 per feature")
 
 
+def test_the_exact_search_goes_on_with_more_features_than_samples():
+    """Eleven lagged variables of one sample each have 77 features: no ceiling is known, and none is warned of."""
+    series = em.Series(np.random.default_rng(10).normal(size=(60, 11)))
+    score = em.TEA(estimator=em.Regression(), embedding=em.Embedding())
+    bounds = score.bind(series).bounds([tuple(j for j in range(11) if j != i) for i in range(11)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert bounds.ceiling(0) == np.inf
+    assert em.infer(series, score=score, search=em.Exact(), max_parents=1, screen=False).optimal
+
+
 def test_the_scale_is_what_predicts_better():
     """Parabolas are bent by ranks, heavy tails decide among z-scores."""
     maps = em.simulate.coupled_map("a>b", n=500, noise=0.05, seed=0).values
