@@ -604,6 +604,9 @@ def widened(x, y, z, starts, span, shifts=32):
         for a, b in zip(starts[:-1], starts[1:]):
             shift = min(max(int((number + 0.5) / shifts * (b - a)), span), b - a - span)
             parts.append(np.roll(x[a:b], -shift, axis=0))
-        means.append(2 * regression_local(np.concatenate(parts), y, z, "quadratic").sum() / len(weights))
-    scale = np.mean(means) * (weights**2).sum() / weights.sum()
+        means.append(regression_local(np.concatenate(parts), y, z, "quadratic").mean())
+    left_over = np.random.default_rng(0).beta(
+        (n - known.shape[1] - len(weights)) / 2, len(weights) / 2, 10**6
+    )
+    scale = np.mean(means) / np.mean(-np.log(left_over) / 2) * (weights**2).sum() / weights.sum()
     return max(1.0, scale), weights.sum() ** 2 / (weights**2).sum() / len(weights)

@@ -171,7 +171,7 @@ class FitBounds:
         self._scorer, self._candidates = scorer, candidates
 
     def ceiling(self, target: int) -> float:
-        """Return the fit of all candidates together; no subset's exceeds it. Infinite with more of them than samples."""
+        """Return the fit of all candidates together, which no subset's exceeds; infinite if they are too many."""
         transfers, some = self._scorer.transfers, self._candidates[target]
         x, y, z = transfers.variables(some, target)
         if not transfers.estimator.discrete and transfers.dof([*z, *x], y, ()) > transfers.blocks.n - 2:

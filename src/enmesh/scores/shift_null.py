@@ -49,19 +49,21 @@ class ShiftNull:
             x, y, z = self._transfers.variables([source], target)
             prepared = self._transfers.prepared(y, z)
             if isinstance(prepared, PreparedRegression):
-                self._found[source, target] = self._of_curves(prepared, self._transfers.blocks.take(x))
+                columns, n_given = self._transfers.blocks.take(x), self._transfers.dof(z, y, ())
+                self._found[source, target] = self._of_curves(prepared, columns, n_given)
             else:
                 nodes = self._transfers.blocks.n_nodes
                 some = [j for j in range(nodes) if j != target] if nodes <= SMALL else [source]
                 self._found |= {(j, target): Widened(f) for j, f in self._factors(target, some).items()}
         return self._found[source, target]
 
-    def _of_curves(self, prepared: PreparedRegression, x: np.ndarray) -> Widened:
+    def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> Widened:
         blocks, weights = self._transfers.blocks, prepared.variance_weights(x)
         shifted = [x[rows] for rows in spread_shifts(blocks.starts, blocks.span)]
-        smooth = (
-            2 * blocks.n * float(np.mean(prepared.cmi(np.stack(shifted)))) / len(weights) if shifted else 1.0
-        )
+        rest = blocks.n - 1 - n_given - len(weights)
+        smooth = 1.0
+        if shifted and rest > 0:
+            smooth = float(np.mean(prepared.cmi(np.stack(shifted)))) / _mean_of_f(len(weights), rest)
         total, squares = weights.sum(), (weights**2).sum()
         return Widened(max(1.0, smooth * squares / total), total**2 / squares / len(weights))
 
@@ -79,6 +81,13 @@ class ShiftNull:
                 uneven = free.variance_inflation(x)
                 found |= zip(some, map(float, np.maximum(1.0, smooth) * np.maximum(1.0, uneven)))
         return found
+
+
+def _mean_of_f(dof: int, rest: int) -> float:
+    """Return the mean of T of independent normal samples: exp(-2 T) is beta distributed."""
+    from scipy.special import digamma
+
+    return float(digamma((rest + dof) / 2) - digamma(rest / 2)) / 2
 
 
 def spread_shifts(starts: np.ndarray, span: int) -> Iterator[np.ndarray]:
