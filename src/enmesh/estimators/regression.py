@@ -144,7 +144,7 @@ class Regression(Estimator):
         condition together; ``"fourier"``, waves of every variable and of every pair beside the linear ones.
     normalise
         ``"rank"`` (normal scores), ``"zscore"``, or None: for each variable the scale on which it predicts its own
-        next values better, out of sample (`better_scale`).
+        next values better, out of sample (`better_scale`); for linear features z-scores.
     device
         ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
 
@@ -188,8 +188,11 @@ class Regression(Estimator):
         return normal_scores(column) if self.scale_of(column) == "rank" else zscore(column)
 
     def scale_of(self, column: np.ndarray) -> str:
-        """Return "rank" or "zscore": what was asked for, or what predicts a variable's series better."""
-        return self.normalise or better_scale(column)
+        """Return "rank" or "zscore": what was asked for, or what predicts a variable's series better.
+
+        A line takes values as they are, as `Gaussian` does.
+        """
+        return self.normalise or ("zscore" if self.features == "linear" else better_scale(column))
 
     def sentence(self) -> str:
         """Say the model."""
