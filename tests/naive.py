@@ -608,5 +608,7 @@ def widened(x, y, z, starts, span, shifts=32):
     left_over = np.random.default_rng(0).beta(
         (n - known.shape[1] - len(weights)) / 2, len(weights) / 2, 10**6
     )
-    scale = np.mean(means) / np.mean(-np.log(left_over) / 2) * (weights**2).sum() / weights.sum()
-    return max(1.0, scale), weights.sum() ** 2 / (weights**2).sum() / len(weights)
+    share = weights.sum() ** 2 / (weights**2).sum() / len(weights)
+    share /= max(1.0, np.var(means, ddof=1) / (2 * np.mean(means) ** 2 / len(weights)))
+    scale = np.mean(means) / np.mean(-np.log(left_over) / 2) * weights.mean() / share
+    return max(1.0, scale), share

@@ -9,7 +9,8 @@ Features of source and condition together (products) do not shift as columns do:
 by one. 2 N T is then a sum of squares of which some weigh more than others, w_1 ... w_m for m features: the eigenvalues
 of the products of whitened features, weighted by the target's squared residuals. Its distribution is taken as that of
 (sum w^2 / sum w) times chi-square with (sum w)^2 / sum w^2 degrees of freedom, which has its mean and its variance
-(Satterthwaite, Biometrics Bulletin 2, 110, 1946).
+(Satterthwaite, Biometrics Bulletin 2, 110, 1946). Where the values of shifts scatter more than that about their mean,
+as those of systems that stay in one regime for long do, there are fewer degrees of freedom still.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,12 +61,13 @@ class ShiftNull:
     def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> Widened:
         blocks, weights = self._transfers.blocks, prepared.variance_weights(x)
         shifted = [x[rows] for rows in spread_shifts(blocks.starts, blocks.span)]
-        rest = blocks.n - 1 - n_given - len(weights)
-        smooth = 1.0
+        dof, rest = len(weights), blocks.n - 1 - n_given - len(weights)
+        mean, share = weights.mean(), weights.sum() ** 2 / (weights**2).sum() / dof
         if shifted and rest > 0:
-            smooth = float(np.mean(prepared.cmi(np.stack(shifted)))) / _mean_of_f(len(weights), rest)
-        total, squares = weights.sum(), (weights**2).sum()
-        return Widened(max(1.0, smooth * squares / total), total**2 / squares / len(weights))
+            values = prepared.cmi(np.stack(shifted))
+            mean *= values.mean() / _mean_of_f(dof, rest)
+            share /= max(1.0, dof * values.var(ddof=1) / (2 * values.mean() ** 2))
+        return Widened(max(1.0, float(mean / share)), float(share))
 
     def _factors(self, target: int, sources: Sequence[int]) -> dict[int, float]:
         blocks = self._transfers.blocks
