@@ -84,7 +84,6 @@ def as_bins(series):
 ESTIMATORS = {
     "Gaussian": (em.Gaussian(), as_it_is),
     "Gaussian, rank": (em.Gaussian(normalise="rank"), as_it_is),
-    "Regression": (em.Regression(), as_it_is),
     "KSG": (em.KSG(), as_it_is),
     "KSG, rank": (em.KSG(normalise="rank"), as_it_is),
     "KSG, linear residuals": (em.KSG(normalise="rank", residual="linear"), as_it_is),
