@@ -567,7 +567,10 @@ def lag_profile(values, source, target, max_lag, cmi, orders=()):
 
 
 def shift_factor(y, x, z, starts, span):
-    """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation, each at least 1."""
+    """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation.
+
+    Each less a standard error of chance, and at least 1.
+    """
 
     def left(columns, v):
         design = np.column_stack([np.ones(len(v)), columns])
@@ -582,7 +585,7 @@ def shift_factor(y, x, z, starts, span):
         values.append(n * log(given @ given / (both @ both)) / x.shape[1])
     e, freed = given**2, np.column_stack([left(z, column) for column in x.T]) ** 2
     white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f in freed.T])
-    return max(1.0, np.mean(values)) * max(1.0, white)
+    return max(1.0, np.mean(values) - sqrt(2 / n)) * max(1.0, white - sqrt(8 / n))
 
 
 def widened(x, y, z, starts, span, shifts=32):

@@ -8,7 +8,8 @@ explains beyond what was selected,
 with Q an orthonormal basis of the features of what was selected and f(v) the features that v adds: v itself for a line;
 v, its square and its products with what was selected for a curve. Take the variable with the largest gain while its F
 test passes at the level divided by the number of lags; update the products of Q with all candidates, which is one matrix
-product for a step; in the end drop the weakest source that fails a test of all its lags together, until none fails.
+product for a step; in the end drop the weakest source that fails a test of all its lags together, until none fails. With
+lags taken together a candidate is a source with all its lags at once, and nothing is divided.
 
 Candidates are never laid out: at lag l they are the recorded values shifted by l, so that products with all of them are
 products with the recording. After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011).
@@ -53,6 +54,8 @@ class ForwardSelection:
         self.blocks = Blocks(series, Lags(own, searched=method.max_lag), method.estimator.condition)
         self._allowed = method.allowed_sources(series)
         self._level = 1 - method.alpha
+        self._together = method.together
+        self._choices = 1 if method.together else method.max_lag
         self.records = Records(self.blocks, getattr(method.estimator, "device", "cpu"))
         self._curved = getattr(method.estimator, "features", "linear") == "quadratic"
         self._names, self._nodes = series.names, nodes
@@ -80,30 +83,39 @@ class ForwardSelection:
         while len(fit.chosen) < most + len(own) and fit.has_room:
             share = np.where(open_, fit.shares(), 0.0)
             best = int(share.argmax())
-            if fit.p_value(share[best]) * self.score.max_lag > self._level:
+            if fit.p_value(share[best]) * self._choices > self._level:
                 break
-            fit.add(self._candidate(best))
+            for variable in self._candidate(best):
+                fit.add(variable)
             open_[best] = False
         share = np.where(open_, fit.shares(), 0.0) if fit.has_room else np.zeros(len(open_))
         chosen, dropped = self._pruned(fit, own)
         lags = {j: tuple(sorted(v.lag for v in chosen if v.node == j)) for j in {v.node for v in chosen}}
         sources = tuple(sorted(lags.keys() - {target}))
-        by_lag = share.reshape(self.score.max_lag, -1)
+        by_lag = share.reshape(-1, len(self._nodes))
         best_lag = by_lag.argmax(axis=0) + 1
         further = self._further(target, fit, by_lag.max(axis=0), sources, dropped)
-        listed = tuple(lags.get(j) or dropped.get(j) or (int(best_lag[j]),) for j in self._nodes)
+        every = tuple(range(1, self.score.max_lag + 1))
+        usual = [every if self._together else (int(best_lag[j]),) for j in self._nodes]
+        listed = tuple(lags.get(j) or dropped.get(j) or usual[j] for j in self._nodes)
         return Past(lags[target], listed, sources, further=further)
 
     def _open(self, target: int) -> np.ndarray:
         """Return which candidates may be taken: (lag, node), flat; own lags that are in the past already are not."""
         sources = [target, *(self._allowed[target] if self._allowed is not None else self._nodes)]
-        open_ = np.zeros((self.score.max_lag, len(self._nodes)), bool)
+        open_ = np.zeros((1 if self._together else self.score.max_lag, len(self._nodes)), bool)
         open_[:, sources] = True
+        if self._together:
+            open_[:, target] = False
         return open_.ravel()
 
-    def _candidate(self, place: int) -> Lagged:
+    def _candidate(self, place: int) -> list[Lagged]:
         lag, node = divmod(place, len(self._nodes))
-        return Lagged(node, lag + 1)
+        return (
+            [Lagged(node, m) for m in range(1, self.score.max_lag + 1)]
+            if self._together
+            else [Lagged(node, lag + 1)]
+        )
 
     def _own_past(self, target: int) -> "Fit":
         """Return the fit of the own past alone, as long as the smallest BIC of a line says."""
@@ -115,7 +127,10 @@ class ForwardSelection:
         left = np.maximum(y @ y - np.cumsum((y @ basis[:, 1:]) ** 2), 1e-12 * max(y @ y, 1e-300)) / n
         order = 1 + int(np.argmin(n * np.log(left) + np.arange(1, len(own) + 1) * np.log(n)))
         order = min(order, CURVED_MEMORY) if self._curved else order
-        fit = Curve(self.records, target) if self._curved else Line(self.records, target, self._covariance())
+        if self._curved:
+            fit: Fit = Curve(self.records, target)
+        else:
+            fit = Line(self.records, target, self._covariance(), together=self._together)
         for variable in own[:order]:
             fit.add(variable)
         return fit
@@ -133,7 +148,7 @@ class ForwardSelection:
             for j in sorted({v.node for v in chosen if v not in own and v.node != fit.target}):
                 x = [v for v in chosen if v.node == j]
                 p_value = fit.test(x, [v for v in chosen if v.node != j])
-                tests[j] = p_value * comb(self.score.max_lag, len(x))
+                tests[j] = p_value * (1 if self._together else comb(self.score.max_lag, len(x)))
             weakest = max(tests, key=lambda j: (tests[j], j), default=None)
             if weakest is None or tests[weakest] <= self._level:
                 return chosen, dropped
@@ -150,7 +165,7 @@ class ForwardSelection:
         loose = [
             j
             for j in order[:FURTHER]
-            if fit.p_value(share[j]) * self.score.max_lag * others <= max(LOOSE, others * self._level)
+            if fit.p_value(share[j]) * self._choices * others <= max(LOOSE, others * self._level)
         ]
         return (*dropped, *loose)[:FURTHER]
 
@@ -264,9 +279,10 @@ class Fit:
 class Line(Fit):
     """Linear regression; products of a variable with all candidates come from their covariance where that is kept."""
 
-    def __init__(self, records: Records, target: int, covariance: Any):
+    def __init__(self, records: Records, target: int, covariance: Any, *, together: bool = False):
         super().__init__(records, target)
         self._covariance = covariance
+        self.added = records.lags if together else 1
         self._with_y = records.products(self.y[:, None])[:, 0]
         self._before = records.sums(2) - records.sums(1) ** 2 / records.n
         self._variance = self._before.copy()
@@ -276,8 +292,24 @@ class Line(Fit):
     def shares(self) -> np.ndarray:
         """b^2 / (d e'e), d what is left of the candidate itself."""
         xp = self.xp
+        if self.added > 1:
+            return self._shares_together()
         usable = self._variance > COLLINEAR * self._before
         share = xp.where(usable, self._with_y**2 / xp.where(usable, self._variance, 1.0), 0.0) / self.left
+        return share if xp is np else share.get()
+
+    def _shares_together(self) -> np.ndarray:
+        """b' G^-1 b / e'e of each source with all its lags, G what is left of their covariance."""
+        xp, lags, nodes = self.xp, self.added, self.records.blocks.n_nodes
+        at = xp.arange(lags * nodes).reshape(lags, nodes).T  # (node, lag)
+        inner = self._covariance[at[:, :, None], at[:, None, :]]
+        for along in self._along:
+            inner = inner - along[at][:, :, None] * along[at][:, None, :]
+        scale = xp.sqrt(xp.maximum(self._before[at], 1e-300))
+        inner = inner / (scale[:, :, None] * scale[:, None, :]) + COLLINEAR * xp.eye(lags)
+        with_y = self._with_y[at] / scale
+        share = (with_y * xp.linalg.solve(inner, with_y[..., None])[..., 0]).sum(axis=1) / self.left
+        share = xp.clip(share, 0.0, 1.0)
         return share if xp is np else share.get()
 
     def add(self, variable: Lagged) -> None:

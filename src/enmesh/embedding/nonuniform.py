@@ -70,6 +70,9 @@ class NonUniform(EmbeddingMethod):
         them; if there is none they stand as they are, if there is one the selection begins anew without them.
     candidates
         ``{target: sources}``: the sources that a target may have; targets that are not named may have any.
+    together
+        Take all lags of a source at once rather than one by one (lines, up to 6,000 lagged variables): stronger where
+        many weak lags act together.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class NonUniform(EmbeddingMethod):
     seed: int = 0
     known: tuple[tuple[str, str, int], ...] = ()
     candidates: Any = ()
+    together: bool = False
 
     def __post_init__(self) -> None:
         whole_fields(self, max_lag=1, seed=0)
@@ -145,7 +149,7 @@ class NonUniform(EmbeddingMethod):
             for j in (nodes if all_pairs else past.sources)
             if i != j
         }
-        return Lags(found, searched=self.max_lag)
+        return Lags(found, searched=0 if self.together else self.max_lag)
 
     def allowed_sources(self, series: Series) -> list[list[int]] | None:
         """Return the sources that each target may have, by position; None for any."""

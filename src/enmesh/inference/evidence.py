@@ -121,6 +121,11 @@ class Evidence:
         return float(np.median(self.left_by_own_past)) < THRESHOLDS.smooth
 
     @property
+    def searchable(self) -> bool:
+        """Whether nearest neighbours can look for all sources by themselves."""
+        return self.samples * self.nodes <= THRESHOLDS.searchable
+
+    @property
     def nearly_deterministic(self) -> bool:
         """Whether at least half of the nodes nearly follow from their own past, but by no line or parabola."""
         gain, left = self.left_by_features

@@ -14,38 +14,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Lagged, Lags, Pasts, reach
+from enmesh.embedding import Embedding, Pasts, reach
 from enmesh.embedding.base import chosen_embedding
 from enmesh.embedding.choose import embedding_method
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, hazard
-from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed, Regression
+from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
+from enmesh.inference.beyond import (
+    Regressed,
+    Targets,
+    look_beyond,
+)
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence, curve, prediction_error
-from enmesh.inference.rules import NEIGHBOURS, SHARES, TESTS, THRESHOLDS, decided
+from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Independent
 from enmesh.search.base import Problem
 from enmesh.significance import least_surrogates, warn_of_many_lags
 from enmesh.surrogates import Surrogate
-
-# What nearest neighbours are asked in a default run is bounded. A question is one estimate from all samples: about .3 ms
-# at 1,000 samples, growing with them. A test that fails asks about 32 surrogates, at every lag.
-QUESTIONS_OF_A_TEST, QUESTIONS_OF_A_TARGET = 32, 15_000
-# Questions about sources that regressions see loosely only, and about all sources of targets of which they see little.
-BEYOND, EXPLORED = 6_000, 60_000
-# Questions times samples about what regressions found of nonlinear targets, and of a search by neighbours alone.
-JUDGED_SAMPLES, SEARCHED = 150_000_000, 300_000_000
-# Samples of the part of a long record on which all sources of a target are looked at.
-EXPLORED_SAMPLES = 1500
-# Share of the variance that regressions leave of a target of which they see little.
-BLIND = 0.9
-# Sources of a target, lags of each and of the own past, and variables that are known beforehand, with which neighbours
-# are asked at most: their joint space must stay small.
-MOST_JUDGED, LAGS_JUDGED, OWN_JUDGED, WIDEST_KNOWN = 6, 2, 2, 6
-# Nodes up to which neighbours look for sources by themselves where no other evidence says so.
-FEW_NODES = 5
 
 Evaluators = Callable[..., Evaluator]
 """Makes an evaluator of a score, or of a selection of lagged variables, for the series at hand or for another."""
@@ -89,20 +77,6 @@ class Plan(NamedTuple):
     candidates: tuple[tuple[int, ...], ...] | None = None
     criteria: Mapping[str, Any] = {}
     nulls: Mapping[Link, np.ndarray] = {}
-
-
-class Regressed(NamedTuple):
-    """What one regression found: its score, what was selected, and each target's best sources."""
-
-    score: TEA
-    pasts: list[Past]
-    sources: tuple[tuple[int, ...], ...]
-
-    def variables(self, target: int) -> list[Lagged]:
-        """Return the own past and the lagged variables of the best sources."""
-        past = self.pasts[target]
-        own = [Lagged(target, lag) for lag in past.own]
-        return own + [Lagged(j, lag) for j in self.sources[target] for lag in past.lags[j]]
 
 
 class Planner:
@@ -202,7 +176,7 @@ class Planner:
             )
         if evidence.kind == "mixed":
             return add("estimator", Mixed(), "columns of numbers and of states together")
-        if evidence.samples * self.series.n_nodes**2 > THRESHOLDS.neighbour_work:
+        if not evidence.searchable:
             why = "one estimator for all targets, and nearest neighbours of so many samples and nodes take hours"
             return add("estimator", Gaussian(normalise="rank"), why)
         rule = decided(NEIGHBOURS, evidence)
@@ -240,47 +214,52 @@ class Planner:
         """Choose tests, estimators and pasts from the data."""
         evidence = self.evidence
         rule = decided(TESTS, evidence)
-        if rule.choice in (("counts",), ("mixed",)):
-            estimator: Estimator = Discrete() if rule.choice == ("counts",) else Mixed()
+        if rule.choice in ("counts", "mixed"):
+            estimator: Estimator = Discrete() if rule.choice == "counts" else Mixed()
             self.choices.add("estimator", estimator, rule.reason)
             return replaced(self, estimator=estimator)
-        if rule.choice == ("neighbours",) and self._affordable():
+        if rule.choice == "neighbours":
             return self._neighbours_alone(rule.reason)
-        tests = ("line", "curve", "neighbours") if rule.choice == ("neighbours",) else rule.choice
-        alphas = {test: round(1 - share * (1 - self.alpha), 9) for test, share in SHARES[tests].items()}
+        shares = [
+            decided(TARGETS, evidence, i).choice if rule.choice == "all" else SHARES[rule.choice]
+            for i in self._nodes
+        ]
         far = self._reach()
-        line = self._regressed(Gaussian(normalise="rank"), alphas["line"], far)
-        found, picked = [line], [0] * self.series.n_nodes
-        if "curve" in tests:
-            found.append(self._regressed(Regression(features="quadratic"), alphas["curve"], far))
-            picked = [int(self._prefers_curve(i, *found)) for i in self._nodes]
-        plan = Targets(self.series, found, picked)
-        if "neighbours" in tests:
-            judge(self, plan, alphas["neighbours"], everyone=evidence.smooth)
-            if not evidence.smooth:
-                look_beyond(self, plan, alphas["neighbours"], far)
-        self._note(rule.reason, plan.scores, alphas)
-        self._note_lags([(i, plan.pasts[i], plan.candidates[i]) for i in self._nodes])
-        score = PerTarget(dict(zip(self.series.names, plan.scores)), alpha=self.alpha)
-        return Plan(score, tuple(map(tuple, plan.candidates)), nulls=plan.nulls)
+        found = [self._regressed(Gaussian(normalise="rank"), self._alphas(shares, "line"), far)]
+        if (order := self._order(far)) > 1:
+            found.append(
+                self._regressed(
+                    Gaussian(normalise="rank"), self._alphas(shares, "line"), order, together=True
+                )
+            )
+        if rule.choice != "line":
+            found.append(
+                self._regressed(Regression(features="quadratic"), self._alphas(shares, "curve"), far)
+            )
+        targets = Targets(self.series, found, [self._picked(i, found) for i in self._nodes])
+        if rule.choice == "all":
+            look_beyond(self, targets, self._alphas(shares, "neighbours"), far)
+        self._note(rule.reason, targets.scores, shares)
+        self._note_lags([(i, targets.pasts[i], targets.candidates[i]) for i in self._nodes])
+        score = PerTarget(dict(zip(self.series.names, targets.scores)), alpha=self.alpha)
+        return Plan(score, tuple(map(tuple, targets.candidates)), nulls=targets.nulls)
 
-    def _affordable(self) -> bool:
-        """Whether neighbours can look for sources by themselves, among all lags of all nodes."""
-        evidence = self.evidence
-        return evidence.samples * evidence.nodes * QUESTIONS_OF_A_TARGET <= SEARCHED and (
-            evidence.nearly_deterministic or evidence.nodes <= FEW_NODES
-        )
+    def _alphas(self, shares: Sequence[Mapping[str, float]], test: str) -> list[float]:
+        """Return the confidence level of a test of every target; 0 where the test is not made."""
+        split = 2 if test == "line" and self._order(THRESHOLDS.most_lags) > 1 else 1
+        level = 1 - self.alpha
+        return [round(1 - one[test] / split * level, 9) if test in one else 0.0 for one in shares]
+
+    def _order(self, far: int) -> int:
+        """Return how many lags of every source a line takes together: the own memory of the node in the middle."""
+        return 1 if self.evidence.smooth else min(far, int(np.median(self.evidence.memory)))
 
     def _neighbours_alone(self, reason: str) -> Plan:
         """Return the plan for smooth series: neighbours look for sources by themselves."""
         evidence = self.evidence
         how = decided(NEIGHBOURS, evidence)
         estimator = self.choices.add("estimator", how.choice(evidence), f"{reason}; {how.reason}")
-        few = self.wanted.max_lag is None and evidence.samples < THRESHOLDS.few_smooth
-        if few:
-            why = f"smooth, and {evidence.samples} samples are too few to tell lags apart"
-            self.choices.add("max_lag", 1, why)
-        return replaced(self, estimator=estimator, **({"max_lag": 1} if few else {}))
+        return replaced(self, estimator=estimator, max_lag=self._reach())
 
     def _reach(self) -> int:
         """Return the largest lag that is looked at: as given, or the usual one, or as far as the record bears.
@@ -294,6 +273,9 @@ class Planner:
             return min(whole("max_lag", given, 1), most)
         farthest = evidence.farthest_lag
         usual = min(THRESHOLDS.usual_lag, farthest)
+        if evidence.smooth and evidence.samples < THRESHOLDS.few_smooth:
+            why = f"smooth, and {evidence.samples} samples are too few to tell lags apart"
+            return self.choices.add("max_lag", 1, why)
         if evidence.kind != "numbers" or evidence.smooth or farthest == usual:
             why = (
                 "usual; max_lag looks further"
@@ -346,67 +328,86 @@ class Planner:
         count, seed = self._count(alpha), self.wanted.seed
         return TEE(estimator=estimator, embedding=pasts, alpha=alpha, n_surrogates=count, seed=seed, **how)
 
-    def _regressed(self, estimator: Estimator, alpha: float, far: int) -> Regressed:
+    def _regressed(
+        self, estimator: Estimator, alphas: Sequence[float], far: int, *, together: bool = False
+    ) -> Regressed:
         """Select lagged variables by a regression, and find each target's best sources among them."""
-        method = self._method(estimator, alpha, far)
-        pasts = self._selected(method)
-        score = TEA(
-            estimator=estimator, embedding=method.lags(pasts, self.series.names), alpha=alpha, null="shift"
+        method = replace(
+            self._method(estimator, min(filter(None, alphas), default=self.alpha), far), together=together
         )
-        candidates = tuple(past.sources for past in pasts)
-        with self._evaluators(score) as evaluate:
-            limit = max(THRESHOLDS.few_parents, *map(len, candidates))
-            problem = Problem(
-                n_nodes=self.series.n_nodes,
-                max_parents=min(limit, self.series.n_nodes - 1),
-                acyclic=False,
-                candidates=candidates,
-                bounds=evaluate.scorer.bounds(candidates),
-            )
-            return Regressed(score, pasts, Independent().run(evaluate, problem).parents)
+        pasts = self._selected(method)
+        names, lags = self.series.names, method.lags(pasts, self.series.names)
+        selected = {names[i]: tuple(names[j] for j in past.sources) for i, past in enumerate(pasts)}
+        scores: dict[float, TEA] = {}
+        sources: list[tuple[int, ...]] = [()] * len(names)
+        for alpha in sorted(set(alphas)):
+            score = TEA(estimator=estimator, embedding=lags, alpha=alpha, null="shift", selected=selected)
+            asked = [i for i, one in enumerate(alphas) if one == alpha]
+            scores[alpha] = score
+            if not alpha:
+                continue
+            candidates = tuple(past.sources if i in asked else () for i, past in enumerate(pasts))
+            with self._evaluators(score) as evaluate:
+                problem = Problem(
+                    n_nodes=len(names),
+                    max_parents=min(max(THRESHOLDS.few_parents, *map(len, candidates)), len(names) - 1),
+                    acyclic=False,
+                    candidates=candidates,
+                    bounds=evaluate.scorer.bounds(candidates),
+                )
+                parents = Independent().run(evaluate, problem).parents
+            for i in asked:
+                sources[i] = parents[i]
+        return Regressed([scores[alpha] for alpha in alphas], pasts, sources)
 
-    def _prefers_curve(self, target: int, line: Regressed, bent: Regressed) -> bool:
-        """Whether a target is left to the curve.
+    def _picked(self, target: int, found: Sequence[Regressed]) -> int:
+        """Return which regression a target is left to.
 
-        It is where a curve through the own past predicts clearly better than a line, which cannot condition such
-        dynamics away; otherwise where the curve finds all that the line finds and more; where neither finds all of the
-        other's, the one that predicts better out of sample.
+        It is the curve where a curve through the own past predicts clearly better than a line, which cannot condition
+        such dynamics away; otherwise the one that finds all that the others find and more, the simpler one where they
+        find the same; where none finds all of the others', the one that predicts better out of sample.
         """
-        if self.evidence.curvature[target] < THRESHOLDS.clearly:
-            return True
-        straight, curved = set(line.sources[target]), set(bent.sources[target])
-        if straight >= curved or curved > straight:
-            return curved > straight
-        return self.error(target, bent, curve) < self.error(target, line)
+        if isinstance(found[-1].scores[target].estimator, Regression):
+            if self.evidence.curvature[target] < THRESHOLDS.clearly:
+                return len(found) - 1
+        best = 0
+        for k in range(1, len(found)):
+            mine, other = set(found[best].sources[target]), set(found[k].sources[target])
+            if other > mine or (
+                not mine >= other and self.error(target, found[k]) < self.error(target, found[best])
+            ):
+                best = k
+        return best
 
     def error(
-        self, target: int, found: Regressed, features: Callable[[np.ndarray], np.ndarray] = lambda x: x
+        self, target: int, found: Regressed, features: Callable[..., np.ndarray] | None = None
     ) -> float:
-        """Return the error of predicting a target out of sample from what a regression found."""
+        """Return the error of predicting a target out of sample from what a regression found, by itself or otherwise."""
         y, x = self.evidence.rows(target, found.variables(target))
         step = max(1, len(y) // THRESHOLDS.enough_samples)
+        if features is None:
+            features = curve if isinstance(found.scores[target].estimator, Regression) else np.asarray
         return prediction_error(features(x[::step]), y[::step])
 
     # --- words --------------------------------------------------------------------------------------------------------
 
-    def _note(self, reason: str, scores: Sequence[Score], alphas: Mapping[str, float]) -> None:
+    def _note(self, reason: str, scores: Sequence[Score], shares: Sequence[Mapping[str, float]]) -> None:
         """Record which test each target was left to, and at which level."""
         by_score: dict[Score, list[str]] = {}
         for name, score in zip(self.series.names, scores):
             by_score.setdefault(score, []).append(name)
+        tests = max(map(len, shares))
+        words = []
         for score, names in by_score.items():
             who = "all targets" if len(names) == len(scores) else _listed(names)
-            if len(alphas) > 1:
-                self.choices.add("estimator", f"{brief(score.estimator)} for {who}", reason)
-        words = "; ".join(f"{type(s).__name__}, alpha {s.alpha:g}" for s in by_score)  # type: ignore[attr-defined]
-        level = f"{1 - self.alpha:.2g}"
+            self.choices.add("estimator", f"{brief(score.estimator)} for {who}", reason)
+            words.append(f"{type(score).__name__}, alpha {score.alpha:g}")  # type: ignore[attr-defined]
+        shared = f"up to {tests} tests share" if tests > 1 else "one test has"
         pairs = self.series.n_nodes * (self.series.n_nodes - 1)
-        shared = (
-            f"{len(alphas)} tests share the level of {level}" if len(alphas) > 1 else f"a level of {level}"
-        )
+        reason = f"{shared} a level of {1 - self.alpha:.2g}"
         if self.alpha > THRESHOLDS.alpha and self.wanted.alpha is None:
-            shared += f", at which about one false link is to be expected among {pairs} pairs"
-        self.choices.add("score", words, shared)
+            reason += f", at which about one false link is to be expected among {pairs} pairs"
+        self.choices.add("score", "; ".join(dict.fromkeys(words)), reason)
 
     def _note_lags(self, found: Sequence[tuple[int, Past, Sequence[int]]]) -> None:
         """Record the selected lags: of few targets one by one, of many as a range."""
@@ -421,205 +422,6 @@ class Planner:
             lags = sorted({lag for _, past, sources in found for j in sources for lag in past.lags[j]})
             words = f"sources at lags {lags[0]} to {lags[-1]}" if lags else "no source was selected"
         self.choices.add("lags", words, "forward selection, tested as selected")
-
-
-class Targets:
-    """What every target is left to so far: its score, what was selected for it, and the sources it may have."""
-
-    def __init__(self, series: Series, found: Sequence[Regressed], picked: Sequence[int]):
-        self.series, self.found, self.picked = series, found, picked
-        nodes = range(series.n_nodes)
-        self.scores: list[Score] = [found[picked[i]].score for i in nodes]
-        self.pasts = [found[picked[i]].pasts[i] for i in nodes]
-        self.candidates = [self.pasts[i].sources for i in nodes]
-        self.nulls: dict[Link, np.ndarray] = {}
-
-    def regressed(self, target: int) -> Regressed:
-        """Return the regression that a target was left to."""
-        return self.found[self.picked[target]]
-
-    def sources(self, target: int) -> set[int]:
-        """Return the sources that the regression of a target found."""
-        return set(self.regressed(target).sources[target])
-
-    def seen(self, target: int) -> dict[int, tuple[int, ...]]:
-        """Return all sources that any regression sees, with their lags: those found first, then those seen loosely."""
-        lags: dict[int, tuple[int, ...]] = {}
-        picked_first = sorted(self.found, key=lambda one: one is not self.regressed(target))
-        for one in picked_first:
-            lags |= {j: one.pasts[target].lags[j] for j in one.sources[target] if j not in lags}
-        for one in picked_first:
-            past = one.pasts[target]
-            lags |= {j: past.lags[j] for j in (*past.sources, *past.further) if j not in lags}
-        return lags
-
-    def take(self, target: int, score: Score, past: Past, candidates: Iterable[int]) -> None:
-        """Leave a target to another score."""
-        self.scores[target], self.pasts[target], self.candidates[target] = score, past, tuple(candidates)
-
-
-def judge(planner: Planner, plan: Targets, alpha: float, *, everyone: bool) -> None:
-    """Let nearest neighbours judge what regressions see of targets that are clearly not linear, lags as selected.
-
-    Of a flow, a curve sees what acts indirectly within one step, and no noise hides it. Where neighbours keep at least
-    half of what the regression found they decide, otherwise they are too weak here. ``everyone`` asks them of all targets.
-    """
-    evidence, series = planner.evidence, planner.series
-    nonlinear = {}
-    for i in range(series.n_nodes):
-        clear = 0.0 if everyone else _gain_of_curve(planner, plan, i)
-        seen = {j: lags[:LAGS_JUDGED] for j, lags in list(plan.seen(i).items())[:MOST_JUDGED]}
-        if clear < THRESHOLDS.clearly and seen:
-            nonlinear[i] = clear, seen
-    left, judged = JUDGED_SAMPLES, {}
-    count = planner._count(alpha)
-    for i, (_, seen) in sorted(nonlinear.items(), key=lambda item: (item[1][0], item[0])):
-        cost = 4 * len(seen) * count * evidence.samples
-        if cost <= left:
-            judged[i], left = seen, left - cost
-    if nonlinear:
-        words = f"{len(judged)} of {len(nonlinear)} targets that are not linear"
-        why = "what regressions see of them, lags as selected" + "; more would take too long" * (
-            len(judged) < len(nonlinear)
-        )
-        planner.choices.add("neighbours", words, why)
-    if not judged:
-        return
-    pasts = {
-        i: plan.pasts[i]._replace(lags=_lags_by_node(seen, series.n_nodes)) for i, seen in judged.items()
-    }
-    lags = {(series.names[i], series.names[i]): past.own[:OWN_JUDGED] for i, past in pasts.items()}
-    lags |= {
-        (series.names[j], series.names[i]): found for i, seen in judged.items() for j, found in seen.items()
-    }
-    score = planner._sampled(KSG(normalise="rank"), alpha, Lags(lags))
-    candidates = tuple(tuple(sorted(judged.get(i, ()))) for i in range(series.n_nodes))
-    with planner._evaluators(score) as evaluate:
-        problem = Problem(
-            n_nodes=series.n_nodes,
-            max_parents=min(MOST_JUDGED, series.n_nodes - 1),
-            acyclic=False,
-            candidates=candidates,
-            superfluous=evaluate.superfluous,
-        )
-        kept = Independent().run(evaluate, problem).parents
-        nulls = evaluate.nulls()
-    for i in judged:
-        if everyone or 2 * len(kept[i]) >= len(plan.sources(i)):
-            plan.take(
-                i, score, pasts[i]._replace(own=pasts[i].own[:OWN_JUDGED], sources=kept[i]), candidates[i]
-            )
-    plan.nulls |= {link: null for link, null in nulls.items() if plan.scores[link.target] is score}
-
-
-def _gain_of_curve(planner: Planner, plan: Targets, target: int) -> float:
-    """Return the error of predicting a target by a curve through what regressions found, as a share of a line's."""
-    if not plan.picked[target] or not plan.sources(target):
-        return 1.0
-    return planner.error(target, plan.regressed(target), curve) / planner.error(
-        target, plan.regressed(target)
-    )
-
-
-def _lags_by_node(seen: Mapping[int, tuple[int, ...]], nodes: int) -> tuple[tuple[int, ...], ...]:
-    return tuple(seen.get(j, (1,)) for j in range(nodes))
-
-
-def look_beyond(planner: Planner, plan: Targets, alpha: float, far: int) -> None:
-    """Let nearest neighbours look for sources beyond what the regressions of targets found.
-
-    They test sources that a regression sees loosely only, or that the other regression found; and all sources of targets
-    of which regressions leave nearly everything unexplained, on a part of a long record. A target for which they find
-    more than its regression is theirs.
-    """
-    series, evidence = planner.series, planner.evidence
-    estimator = decided(NEIGHBOURS, evidence).choice(evidence)
-    open_ = [i for i in range(series.n_nodes) if plan.scores[i] is plan.regressed(i).score]
-    narrow = [i for i in open_ if len(plan.regressed(i).variables(i)) <= WIDEST_KNOWN]
-    loose = {i: [j for j in plan.seen(i) if j not in plan.sources(i)] for i in narrow}
-    blind = [i for i in narrow if _is_blind(planner, plan, i)]
-    asked, explored = _within_budget(planner, loose, blind, far)
-
-    def look(some: Mapping[int, Sequence[int]], record: Series) -> dict[int, Past]:
-        if not some:
-            return {}
-        known, candidates, names = [], {}, series.names
-        for i, sources in some.items():
-            variables = plan.regressed(i).variables(i)
-            known += [(names[v.node], names[i], v.lag) for v in variables if v.node != i]
-            candidates[names[i]] = tuple(names[j] for j in sorted({*sources, *plan.sources(i)}))
-        method = planner._method(estimator, alpha, far)
-        method = replace(method, known=tuple(known), candidates=candidates)
-        return dict(zip(some, planner._selected(method, some, record)))
-
-    pasts = look(asked, series) | look(explored, _part(series))
-    more = {i: past for i, past in pasts.items() if len(past.sources) > len(plan.sources(i))}
-    score = planner._sampled(estimator, alpha, _lags_of(more, series.names, far))
-    for i, past in more.items():
-        plan.take(i, score, past, past.sources)
-        if i in asked:
-            plan.nulls |= {
-                Link(source, i, given): null
-                for source, given, null in past.nulls
-                if len(null) == score.n_surrogates
-            }
-
-
-def _is_blind(planner: Planner, plan: Targets, target: int) -> bool:
-    """Whether the regression leaves nearly all of a target unexplained, own past included."""
-    one = plan.regressed(target)
-    y, _ = planner.evidence.rows(target, one.variables(target))
-    features = curve if plan.picked[target] else lambda x: x
-    return planner.error(target, one, features) >= BLIND * float(np.var(y))
-
-
-def _within_budget(
-    planner: Planner, loose: Mapping[int, list[int]], blind: Sequence[int], far: int
-) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return whose loosely seen sources are tested, and whose are all looked at, as far as the budgets go."""
-    names, of_source = planner.series.names, QUESTIONS_OF_A_TEST * far
-    of_target = (3 * far + of_source // 5) * len(names)
-    explored = {
-        i: [
-            j
-            for j in range(len(names))
-            if j != i and names[j] in planner.wanted.candidates.get(names[i], names)
-        ]
-        for i in list(blind)[: EXPLORED // of_target]
-    }
-    rest = {i: sources for i, sources in loose.items() if i not in explored}
-    ranked = sorted((rank, i, j) for i, sources in rest.items() for rank, j in enumerate(sources))
-    asked: dict[int, list[int]] = {}
-    for _, i, j in ranked[: BEYOND // of_source]:
-        asked.setdefault(i, []).append(j)
-    tested = sum(map(len, asked.values()))
-    limits = [f"{len(ranked) - tested} less promising ones are left out"] * (tested < len(ranked))
-    limits += [f"{len(blind) - len(explored)} targets are left out"] * (len(explored) < len(blind))
-    if explored and planner.evidence.samples > EXPLORED_SAMPLES:
-        limits.append(f"selected on {EXPLORED_SAMPLES} samples, tested on all")
-    words = f"{tested} sources that regressions see loosely; all sources of {len(explored)} targets of which they see little"
-    planner.choices.add("neighbours", words, "; ".join(limits) or "beyond what regressions found")
-    return asked, explored
-
-
-def _part(series: Series) -> Series:
-    """Return the last samples of a long record, on which much can be asked."""
-    if sum(series.lengths) <= EXPLORED_SAMPLES:
-        return series
-    kept, left = [], EXPLORED_SAMPLES
-    for trial in reversed(series.trials):
-        kept.append(trial[-left:])
-        left -= len(kept[-1])
-        if left <= 0:
-            break
-    return Series(list(reversed(kept)), names=series.names, dt=series.dt)
-
-
-def _lags_of(pasts: Mapping[int, Past], names: Sequence[str], far: int) -> Lags:
-    """Return the lags of some targets' own pasts and sources."""
-    found = {(names[i], names[i]): past.own for i, past in pasts.items()}
-    found |= {(names[j], names[i]): past.lags[j] for i, past in pasts.items() for j in past.sources}
-    return Lags(found, searched=far)
 
 
 def _nulls(score: Score, pasts: Sequence[Past]) -> dict[Link, np.ndarray]:

@@ -12,7 +12,7 @@ from enmesh.estimators import KSG
 from enmesh.estimators.ksg import MOST, USUAL
 
 if TYPE_CHECKING:
-    from enmesh.inference.evidence import Evidence
+    pass
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,10 @@ class Thresholds:
     """Share of the variance that a line through the own past leaves: below, residuals are mostly noise."""
     determined: float = 0.2
     """Share of the variance that random features of the own past leave where a node nearly follows from it."""
+    blind: float = 0.95
+    """Share of the variance that regressions leave of a target of which they see little."""
+    straight: float = 0.98
+    """A curve predicts no better than a line if its squared error is at least this share of the line's."""
     clearly: float = 0.9
     """A prediction is clearly better if its squared error is below this share of the other's."""
     heavy_tails: float = 10.0
@@ -45,8 +49,10 @@ class Thresholds:
     """Lagged variables that a default run looks at, in all: their covariance takes 300 MB."""
     enough_samples: int = 5000
     """Samples by which predictions are compared."""
-    neighbour_work: int = 5_000_000
-    """Samples x pairs beyond which one estimator for all targets is a line: neighbours alone would take hours."""
+    few_nodes: int = 5
+    """Nodes up to which neighbours alone are asked of smooth series."""
+    searchable: int = 20_000
+    """Samples x nodes up to which neighbours are asked alone: about five minutes."""
     alpha: float = 0.99
     """Confidence level; raised with the number of pairs, so that about one false link is let into a network."""
     surrogates: int = 199
@@ -57,15 +63,8 @@ class Thresholds:
 
 THRESHOLDS = Thresholds()
 
-# Shares of the level that tests have which are made of the same link.
-SHARES = {
-    ("line",): {"line": 1.0},
-    ("line", "curve"): {"line": 0.6, "curve": 0.4},
-    ("line", "curve", "neighbours"): {"line": 0.4, "curve": 0.3, "neighbours": 0.3},
-    ("neighbours",): {"neighbours": 1.0},
-    ("counts",): {"counts": 1.0},
-    ("mixed",): {"mixed": 1.0},
-}
+# Shares of the level that the tests have which are made of the same link.
+SHARES: dict[str, dict[str, float]] = {"line": {"line": 1.0}, "smooth": {"line": 0.4, "curve": 0.6}}
 
 
 @dataclass(frozen=True)
@@ -73,24 +72,37 @@ class Rule:
     """If ``when`` holds of the evidence, ``choice`` is taken; ``data`` and ``reason`` say it in words."""
 
     data: str
-    when: Callable[["Evidence"], bool]
+    when: Callable[..., bool]
     choice: Any
     reason: str
 
 
 TESTS = (
-    Rule("states in all columns: text, or at most 10 different integers", lambda e: e.kind == "states", ("counts",),
+    Rule("states in all columns: text, or at most 10 different integers", lambda e: e.kind == "states", "counts",
          "states are counted; chi-square"),
-    Rule("columns of states and of numbers", lambda e: e.kind == "mixed", ("mixed",),
+    Rule("columns of states and of numbers", lambda e: e.kind == "mixed", "mixed",
          "numbers and states together; surrogates"),
-    Rule("fewer than 100 samples", lambda e: e.samples < THRESHOLDS.few_samples, ("line",),
+    Rule("fewer than 100 samples", lambda e: e.samples < THRESHOLDS.few_samples, "line",
          "too few samples for curves and nearest neighbours"),
-    Rule("changes of variance that are common to the nodes", lambda e: e.variance_is_common, ("line",),
+    Rule("changes of variance that are common to the nodes", lambda e: e.variance_is_common, "line",
          "changes of variance are common, which curves and neighbours take for links"),
-    Rule("smooth numbers: the own past leaves less than a tenth of the variance", lambda e: e.smooth, ("neighbours",),
-         "smooth: what drives a node is a small part of it"),
-    Rule("all other numbers", lambda e: True, ("line", "curve", "neighbours"),
-         "a line, a curve and nearest neighbours see different links, and share the level"),
+    Rule("smooth numbers (the own past leaves less than a tenth of the variance) of at most 5 nodes, or that nearly follow "
+         "from their own past, by no line or parabola, of so many samples and nodes as neighbours can be asked about",
+         lambda e: e.smooth and e.searchable and (e.nodes <= THRESHOLDS.few_nodes or e.nearly_deterministic), "neighbours",
+         "smooth: what drives a node is a small part of it, which no parabola follows"),
+    Rule("other smooth numbers", lambda e: e.smooth, "smooth",
+         "smooth: a curve conditions most of it away"),
+    Rule("all other numbers", lambda e: True, "all",
+         "lines, curves and nearest neighbours see different links"),
+)  # fmt: skip
+
+TARGETS = (
+    Rule("a line through its own past explains 5 % or more of it, a curve predicts no better, and no tails are heavy",
+         lambda e, i: e.left_by_own_past[i] < THRESHOLDS.blind
+         and e.curvature[i] >= THRESHOLDS.straight and not e.heavy_tails,
+         {"line": 0.8, "curve": 0.2}, "its dynamics are linear as far as its own past shows"),
+    Rule("all others", lambda e, i: True, {"line": 0.3, "curve": 0.4, "neighbours": 0.3},
+         "nothing says which test suits"),
 )  # fmt: skip
 
 NEIGHBOURS = (
@@ -109,9 +121,9 @@ NEIGHBOURS = (
 )  # fmt: skip
 
 
-def decided(table: tuple[Rule, ...], evidence: "Evidence") -> Rule:
-    """Return the first rule that holds."""
-    return next(rule for rule in table if rule.when(evidence))
+def decided(table: tuple[Rule, ...], *evidence: Any) -> Rule:
+    """Return the first rule that holds of the evidence, or of the evidence of one target."""
+    return next(rule for rule in table if rule.when(*evidence))
 
 
 def as_table(table: tuple[Rule, ...]) -> str:
@@ -120,20 +132,22 @@ def as_table(table: tuple[Rule, ...]) -> str:
     return "\n".join(["| the data | what is asked | why |", "|---|---|---|", *rows])
 
 
+WORDS = {
+    "counts": "`Discrete`, `TEA`",
+    "mixed": "`Mixed`, `TEE`",
+    "line": 'a line: `Gaussian(normalise="rank")`, `TEA(null="shift")`',
+    "curve": 'a curve: `Regression(features="quadratic")`, `TEA(null="shift")`',
+    "neighbours": "nearest neighbours: `KSG`, `TEE`",
+    "smooth": "a line and a curve",
+    "all": "lines, curves and neighbours, target by target",
+}
+
+
 def _words(choice: Any) -> str:
-    words = {
-        "counts": "`Discrete`, `TEA`",
-        "mixed": "`Mixed`, `TEE`",
-        "line": 'a line: `Gaussian(normalise="rank")`, `TEA(null="shift")`',
-        "curve": 'a curve: `Regression(features="quadratic")`, `TEA(null="shift")`',
-        "neighbours": "nearest neighbours: `KSG`, `TEE`",
-    }
+    if isinstance(choice, str):
+        return WORDS[choice]
     if callable(choice):
         from types import SimpleNamespace
 
-        many = choice(SimpleNamespace(heavy_tails=False, samples=900))
-        return f"`{many!r}`"
-    shares = SHARES[choice]
-    return "; ".join(
-        words[test] + (f" ({shares[test]:g} of the level)" if len(choice) > 1 else "") for test in choice
-    )
+        return f"`{choice(SimpleNamespace(heavy_tails=False, samples=900))!r}`"
+    return "; ".join(f"{WORDS[test]} ({share:g} of the level)" for test, share in choice.items())

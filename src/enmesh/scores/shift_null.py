@@ -13,7 +13,7 @@ of the products of whitened features, weighted by the target's squared residuals
 as those of systems that stay in one regime for long do, there are fewer degrees of freedom still.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -40,23 +40,24 @@ class Widened(NamedTuple):
 class ShiftNull:
     """How much wider the null distribution of 2 N T is, for every link of a series; the factor is at least 1."""
 
-    def __init__(self, transfers: Transfers):
-        self._transfers = transfers
+    def __init__(self, transfers: Transfers, selected: Mapping[int, Sequence[int]] | None = None):
+        self._transfers, self._selected = transfers, selected or {}
         self._found: dict[tuple[int, int], Widened] = {}
 
     def of(self, source: int, target: int) -> Widened:
         """Return that of one link; for lines those of the other sources of a small network are found along with it."""
         if (source, target) not in self._found:
-            x, y, z = self._transfers.variables([source], target)
+            x, y, z = self._transfers.variables([source], target, self._others(source, target))
             prepared = self._transfers.prepared(y, z)
             if isinstance(prepared, PreparedRegression):
                 columns, n_given = self._transfers.blocks.take(x), self._transfers.dof(z, y, ())
                 self._found[source, target] = self._of_curves(prepared, columns, n_given)
             else:
-                nodes = self._transfers.blocks.n_nodes
-                some = [j for j in range(nodes) if j != target] if nodes <= SMALL else [source]
-                self._found |= {(j, target): Widened(f) for j, f in self._factors(target, some).items()}
+                self._found |= {(j, target): Widened(f) for j, f in self._factors(source, target).items()}
         return self._found[source, target]
+
+    def _others(self, source: int, target: int) -> list[int]:
+        return [j for j in self._selected.get(target, ()) if j != source]
 
     def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> Widened:
         blocks, weights = self._transfers.blocks, prepared.variance_weights(x)
@@ -66,12 +67,16 @@ class ShiftNull:
         if shifted and rest > 0:
             values = prepared.cmi(np.stack(shifted))
             mean *= values.mean() / _mean_of_f(dof, rest)
-            share /= max(1.0, dof * values.var(ddof=1) / (2 * values.mean() ** 2))
+            scatter = dof * values.var(ddof=1) / (2 * values.mean() ** 2) if values.mean() > 0 else 1.0
+            share = max(1 / dof, share / max(1.0, scatter))
         return Widened(max(1.0, float(mean / share)), float(share))
 
-    def _factors(self, target: int, sources: Sequence[int]) -> dict[int, float]:
-        blocks = self._transfers.blocks
-        _, y, z = self._transfers.variables([], target)
+    def _factors(self, source: int, target: int) -> dict[int, float]:
+        """Return the factor of a source; in small networks with those of all sources that are asked given the same."""
+        blocks, given = self._transfers.blocks, self._others(source, target)
+        alike = blocks.n_nodes <= SMALL and len(given) == len(self._selected.get(target, ()))
+        sources = [j for j in range(blocks.n_nodes) if j != target and j not in given] if alike else [source]
+        _, y, z = self._transfers.variables([], target, given)
         free = Freed(blocks.take([y])[:, 0], blocks.take(z))
         widths = {j: len(blocks.lags(j, target)) for j in sources}
         found: dict[int, float] = {}
@@ -81,7 +86,9 @@ class ShiftNull:
                 x = np.stack(columns, axis=1)  # (n, source, lag)
                 smooth = free.mean_over_shifts(x, blocks.starts, blocks.span)
                 uneven = free.variance_inflation(x)
-                found |= zip(some, map(float, np.maximum(1.0, smooth) * np.maximum(1.0, uneven)))
+                found |= zip(
+                    some, map(float, beyond_chance(smooth, 2, blocks.n) * beyond_chance(uneven, 8, blocks.n))
+                )
         return found
 
 
@@ -90,6 +97,16 @@ def _mean_of_f(dof: int, rest: int) -> float:
     from scipy.special import digamma
 
     return float(digamma((rest + dof) / 2) - digamma(rest / 2)) / 2
+
+
+def beyond_chance(factor: np.ndarray, variance: float, n: int) -> np.ndarray:
+    """Return a factor less a standard error of what it is for independent normal samples, at least 1.
+
+    The mean over shifts is one of about n chi-square values (variance 2), the inflation by common changes of variance one
+    of n products of two squares (variance 8). What is within chance would widen every null distribution: links of
+    networks of Novelli et al. (2019), 10 nodes, 1,000 samples, were found in .74 instead of .79 of cases.
+    """
+    return np.maximum(1.0, factor - np.sqrt(variance / n))
 
 
 def spread_shifts(starts: np.ndarray, span: int) -> Iterator[np.ndarray]:

@@ -14,8 +14,9 @@ The difference is the same for all parents, so both prefer the same graphs. It i
 where no parent has more states than the target: MIT takes parents with more states first, TEA always the own past.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,9 @@ class TEA(Score):
         times what circular shifts of the source give on average, and times the inflation by common changes of
         variance: it holds for smooth, periodic and heteroscedastic series too. The last three are for regressions,
         Bartlett's for linear ones.
+    selected
+        ``{target: sources}`` that were selected beforehand: ``"shift"`` asks how much wider the null of a source is given
+        the others of them, which leave less memory in the target than its own past alone.
 
     Examples
     --------
@@ -77,8 +81,12 @@ class TEA(Score):
     alpha: float = 0.99
     penalty: str = "sum"
     null: str = "chi2"
+    selected: Any = ()
 
     def __post_init__(self) -> None:
+        given = self.selected.items() if isinstance(self.selected, Mapping) else self.selected
+        named = tuple(sorted((str(target), tuple(map(str, sources))) for target, sources in given if sources))
+        object.__setattr__(self, "selected", named)
         need_analytic(self.estimator, "TEA")
         check_alpha(self.alpha)
         if self.penalty not in ("sum", "collective"):
@@ -106,7 +114,8 @@ class TEA(Score):
 class _TEAScorer(PenalisedScorer[TEA]):
     def __init__(self, score: TEA, series: Series):
         super().__init__(score, series)
-        self._shifts = ShiftNull(self.transfers)
+        selected = {series.index(target): series.indices(sources) for target, sources in score.selected}
+        self._shifts = ShiftNull(self.transfers, selected)
         self._of_lines: dict[tuple[int, Parents, int], float] = {}
 
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
