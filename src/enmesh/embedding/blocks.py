@@ -6,12 +6,33 @@ stochastic interaction is constant (Corollary 1). Lags go backward and never cro
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.lagged import Lagged, Pasts, reach
 from enmesh.errors import InputError, hazard
+
+# Conditioned values of series that are in use, by the option that conditions them: one inference asks for the same often.
+_kept: "WeakKeyDictionary[Series, dict[Any, np.ndarray]]" = WeakKeyDictionary()
+KEPT = 4
+
+
+def _conditioned(series: Series, condition: Callable[..., np.ndarray]) -> np.ndarray:
+    """Return ``series.transform(condition)``; that of an option's method is kept, and not to be written to."""
+    method = getattr(condition, "__self__", None)
+    kept = _kept.setdefault(series, {})
+    if method is None:
+        return series.transform(condition)
+    values = kept.get(method)
+    if values is None:
+        for old in list(kept)[: len(kept) - KEPT + 1]:
+            kept.pop(old, None)
+        values = kept[method] = series.transform(condition)
+        values.flags.writeable = False
+    return values
 
 
 class Blocks:
@@ -44,7 +65,9 @@ class Blocks:
         self._table = pasts.table(series.names)
         self.span, self.searched = reach(pasts, series.names), pasts.searched
         self._series = series
-        self.values = series.transform(condition, in_runs=reaches_back > 0)
+        self.values = (
+            _conditioned(series, condition) if not reaches_back else series.transform(condition, in_runs=True)
+        )
         offsets = np.concatenate([[0], np.cumsum(series.lengths)])
         times = [np.arange(self.span, length) for length in series.lengths]
         if series.missing is not None or reaches_back:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
 from enmesh.embedding.prediction import prediction_errors, scaled
 from enmesh.surrogates import decorrelation_time
+
+if TYPE_CHECKING:
+    from enmesh.inference.evidence import Evidence
 
 SYNCHRONISED = 0.99
 # Samples over which the autocorrelation stays above 1/e before permuted surrogates mislead.
@@ -77,11 +81,11 @@ def diagnose(
     return *hazards_of_data(series), *hazards_of_pasts(series, embedding or Embedding(), max_parents)
 
 
-def hazards_of_data(series: Series) -> tuple[Finding, ...]:
-    """Look for hazards that are there whatever will be asked."""
+def hazards_of_data(series: Series, evidence: "Evidence | None" = None) -> tuple[Finding, ...]:
+    """Look for hazards that are there whatever will be asked; ``evidence`` is what is known of the series already."""
     findings = [*_synchronisation(series), *_slowness(series)]
     if not series.is_integer:
-        findings += [*_trends(series), *_seasons(series), *_variances(series)]
+        findings += [*_trends(series), *_seasons(series), *_variances(series, evidence)]
     said = {
         node for finding in findings if finding.kind in ("trend", "stationarity") for node in finding.nodes
     }
@@ -209,11 +213,11 @@ def _seasons(series: Series) -> Iterator[Finding]:
             return
 
 
-def _variances(series: Series) -> Iterator[Finding]:
+def _variances(series: Series, evidence: "Evidence | None") -> Iterator[Finding]:
     """Changes of variance that nodes share: a hidden driver of how large, not of which way, they move."""
     from enmesh.inference.evidence import Evidence
 
-    evidence = Evidence(series)
+    evidence = evidence or Evidence(series)
     if evidence.variance_is_common:
         together = evidence.common_variance
         yield Finding(

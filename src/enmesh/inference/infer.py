@@ -20,6 +20,7 @@ from enmesh.estimators import Estimator, Gaussian
 from enmesh.inference.constraints import Constraints, Edges
 from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.evidence import Evidence
 from enmesh.inference.network import LEVEL, Candidate, Network
 from enmesh.inference.plan import Choices, Plan, Planner, Wanted, bearable_parents, warn_of_last_lag
 from enmesh.inference.progress import Progress
@@ -30,7 +31,7 @@ from enmesh.inference.workers import check_jobs
 from enmesh.measures import Transfers
 from enmesh.methods import resolve
 from enmesh.options import describe, whole
-from enmesh.scores import Link, Score
+from enmesh.scores import Link, PerTarget, Score
 from enmesh.search import Exact, Independent
 from enmesh.search.base import Found, Problem, Search
 from enmesh.significance import Significance, analytic, q_values
@@ -159,7 +160,7 @@ def infer(
     )
     with run.progress, collected_hazards() as run.hazards, single_thread():
         with run.progress.phase("reading the evidence"):
-            for finding in hazards_of_data(series):
+            for finding in hazards_of_data(series, run.evidence):
                 hazard(finding.message)
         plan = run.plan(replace(wanted, candidates=rules.named_candidates))
         chosen = resolve(Search, search) if search is not None else run.default_search()
@@ -219,6 +220,7 @@ class Run:
         self.progress = Progress.of(progress)
         self._compute = {"n_jobs": n_jobs, "store": store, "progress": self.progress, "memory": memory}
         self.choices, self.hazards = Choices(), list[str]()
+        self.evidence = Evidence(series)
 
     def evaluator(self, score: Any, series: Series | None = None) -> Evaluator:
         """Return an evaluator of a score, or of a selection of lagged variables, with the workers of this run."""
@@ -232,7 +234,7 @@ class Run:
     def plan(self, wanted: Wanted) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
         with self.progress.phase("selecting lags"):
-            return Planner(self.series, wanted, self.evaluator, self.choices).plan()
+            return Planner(self.series, wanted, self.evaluator, self.choices, self.evidence).plan()
 
     def preselected(
         self,
@@ -276,7 +278,10 @@ class Run:
     ) -> tuple[int, Found, tuple[Candidate, ...]]:
         """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
         others = self.series.n_nodes - 1
-        bearable, reason = (others, "") if selected else bearable_parents(self.series, evaluator.score)
+        by_regression = selected and (
+            isinstance(evaluator.score, PerTarget) or evaluator.score.estimator.analytic
+        )
+        bearable, reason = (others, "") if by_regression else bearable_parents(self.series, evaluator.score)
         given = max_parents is not None
         most = min(others, whole("max_parents", max_parents) if given else bearable)
         first = min(THRESHOLDS.few_parents, most)

@@ -20,7 +20,7 @@ from enmesh.embedding.choose import embedding_method
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
-from enmesh.inference.beyond import (
+from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond
     Regressed,
     Targets,
     look_beyond,
@@ -82,9 +82,16 @@ class Plan(NamedTuple):
 class Planner:
     """Makes the plan of one run."""
 
-    def __init__(self, series: Series, wanted: Wanted, evaluators: Evaluators, choices: Choices):
+    def __init__(
+        self,
+        series: Series,
+        wanted: Wanted,
+        evaluators: Evaluators,
+        choices: Choices,
+        evidence: Evidence | None = None,
+    ):
         self.series, self.wanted, self.choices = series, wanted, choices
-        self.evidence = Evidence(series)
+        self.evidence = evidence or Evidence(series)
         self._evaluators = evaluators
         pairs = max(1, series.n_nodes * (series.n_nodes - 1))
         usual = max(THRESHOLDS.alpha, round(1 - 1 / pairs, 6))
@@ -237,6 +244,8 @@ class Planner:
                 self._regressed(Regression(features="quadratic"), self._alphas(shares, "curve"), far)
             )
         targets = Targets(self.series, found, [self._picked(i, found) for i in self._nodes])
+        if rule.choice == "smooth" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
+            confirm(self, targets)
         if rule.choice == "all":
             look_beyond(self, targets, self._alphas(shares, "neighbours"), far)
         self._note(rule.reason, targets.scores, shares)
@@ -364,8 +373,8 @@ class Planner:
         """Return which regression a target is left to.
 
         It is the curve where a curve through the own past predicts clearly better than a line, which cannot condition
-        such dynamics away; otherwise the one that finds all that the others find and more, the simpler one where they
-        find the same; where none finds all of the others', the one that predicts better out of sample.
+        such dynamics away; otherwise a curve that finds all that a line finds and more. Of two lines, and where neither
+        finds all of the other's, the one that predicts better out of sample; the simpler one where they find the same.
         """
         if isinstance(found[-1].scores[target].estimator, Regression):
             if self.evidence.curvature[target] < THRESHOLDS.clearly:
@@ -373,10 +382,13 @@ class Planner:
         best = 0
         for k in range(1, len(found)):
             mine, other = set(found[best].sources[target]), set(found[k].sources[target])
-            if other > mine or (
-                not mine >= other and self.error(target, found[k]) < self.error(target, found[best])
+            curved = isinstance(found[k].scores[target].estimator, Regression)
+            if mine >= other or (
+                not (curved and other > mine)
+                and self.error(target, found[k]) >= self.error(target, found[best])
             ):
-                best = k
+                continue
+            best = k
         return best
 
     def error(
