@@ -1,115 +1,122 @@
 """One set of rules picks time, trials and nodes from the table of any format and from any DataFrame."""
 
-import re
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from enmesh.data.calendars import calendar_stamps, counting_columns, is_counter
+from enmesh.data.calendars import MANY, calendar_stamps, counting_columns, is_counter, refuse_falling
 from enmesh.data.columns import Recording, column_of, spread_out
+from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
 from enmesh.data.times import (
+    LIKELY_NAME,
+    TIME_NAME,
+    TRIAL_NAMES,
     Grid,
     Stamps,
     date_and_clock,
+    even_share,
     looks_like_clock,
     looks_like_dates,
     on_grid,
     read_stamps,
+    restarts,
 )
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import InputError, hazard
 
-# A column of one of these names, with a unit or without, holds times.
-TIME_NAME = re.compile(
-    r"(t|time|date|datetime|timestamp)(\s*[(\[][^)\]]*[)\]])?|time_(s|ms|us|sec|seconds|min|minutes|h|hours|days)",
-    re.IGNORECASE,
-)
-TRIAL_NAME = "trial"
-MODES = ("sort", "ignore")
-
-TimeRule = str | bool | Sequence[str | bool] | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rules:
-    """How a user wants a table taken: the arguments of `enmesh.read`.
-
-    ``time_name`` is the named column of times, False for none, None to look for it; ``modes`` are of sort and ignore.
-    ``counters`` keeps columns that only count or repeat the calendar.
-    """
-
-    time_name: str | bool | None = None
-    modes: frozenset[str] = frozenset()
-    columns: tuple[str, ...] | None = None
-    trial: str | bool | None = None
-    missing: str = "raise"
-    states: tuple[str, ...] = ()
-    counters: bool = False
-
-
-def rules_of(
-    time: TimeRule,
-    columns: Sequence[str] | None,
-    trial: str | bool | None,
-    missing: str,
-    states: Sequence[str] | str | None,
-    counters: bool = False,
-) -> Rules:
-    """Return the rules; words of ``time`` that are no mode name a column."""
-    if missing not in ("raise", "drop"):
-        raise InputError(f"missing={missing!r} is not an option; use 'raise' or 'drop'")
-    words: list[Any] = list(time) if isinstance(time, (list, tuple, set)) else [time]
-    modes = [word for word in words if word in MODES]
-    names = [word for word in words if word not in MODES]
-    if len(names) > 1:
-        raise InputError(f"time={time!r} names several columns; name one, and 'sort' or 'ignore' beside it")
-    for what, given in (("columns", columns), ("states", states)):
-        if (
-            given is not None
-            and not isinstance(given, str)
-            and not all(isinstance(name, str) for name in given)
-        ):
-            raise InputError(f"{what}={given!r} is not possible; give names of columns")
-    chosen = names[0] if names else None
-    return Rules(
-        time_name=None if chosen is True else chosen,
-        modes=frozenset(modes),
-        columns=None if columns is None else tuple([columns] if isinstance(columns, str) else columns),
-        trial=trial,
-        missing=missing,
-        states=tuple([states] if isinstance(states, str) else states or ()),
-        counters=counters,
-    )
+# Share of equal steps from which a column that never falls is more likely a clock than a measurement.
+MOSTLY = 0.5
+# Seconds since 1970 (of 1973 to 2065), and thousandths, millionths and billionths of them.
+UNIX = [(1e8 * 10**power, 3e9 * 10**power) for power in (0, 3, 6, 9)]
 
 
 def pick(table: Table, rules: Rules) -> Recording:
     """Return trials of the nodes that the rules choose from a table."""
     table = _with_named_index(table)
     _refuse_doubled(table)
-    trial = _trial_column(table, rules.trial)
-    labels = table.trials if trial is None else table.frame[trial].to_numpy()
-    groups = _groups(labels, len(table.frame))
-    stamps, taken = _stamps(table, rules, trial, groups)
-    nodes = _node_columns(table, rules, {*taken, trial}, groups)
+    table = _cut(_pivoted(table, rules), rules)
+    named = None if rules.trials in (None, True, False) else _known(table, rules.trials, "trial")
+    groups = _groups(table.trials if named is None else table.frame[named].to_numpy(), len(table.frame))
+    trial, said = named, list(table.assumed)
+    stamps, taken = _stamps(table, rules, named, groups, said)
+    if named is None and table.trials is None and rules.trials is not False:
+        trial, groups, more = _found_trials(table, rules, stamps, taken)
+        said += more
+    nodes = _node_columns(table, rules, {*taken, trial}, groups, said)
     if stamps is None:
         if "sort" in rules.modes:
             raise InputError(table.said("time='sort' needs times; name their column too"))
         grid = Grid(groups=groups, step=table.dt)
     else:
-        grid = on_grid(table, stamps, groups, rules.modes, rules.missing)
-    columns = [column_of(table, name, table.frame[name], str(name) in rules.states) for name in nodes]
+        grid = on_grid(table, stamps, groups, rules.modes, "drop" if rules.longest else rules.missing)
+    _refuse_long(table, trial, named, nodes, taken)
+    if said:
+        hazard(table.said("; ".join(said)))
+    columns = [column_of(table, name, table.frame[name], rules) for name in nodes]
     trials = []
     for number, rows in enumerate(grid.groups):
-        trial_columns = [type(one)(kind=one.kind, values=one.values[rows]) for one in columns]
+        whole = len(grid.groups) == 1 and len(rows) == len(table.frame) and grid.in_order
+        trial_columns = columns if whole else [replace(one, values=one.values[rows]) for one in columns]
         if grid.places is not None:
             places = grid.places[number]
             trial_columns = [spread_out(one, places, int(places[-1]) + 1) for one in trial_columns]
         trials.append(trial_columns)
     names = tuple(str(name) for name in nodes)
     return Recording(file=table.file, trials=trials, names=names, dt=grid.step, time=grid.time)
+
+
+# --- the table before anything is picked -------------------------------------------------------------------
+
+
+def _cut(table: Table, rules: Rules) -> Table:
+    """Return the rows that are asked for."""
+    if rules.rows is None:
+        return table
+    frame = table.frame.iloc[rules.rows]
+    if len(frame) < 1:
+        raise InputError(
+            table.said(f"rows leave nothing of {len(table.frame)} rows; count from 1, FROM first")
+        )
+    numbers = list(table.numbers)[rules.rows]
+    trials = None if table.trials is None else table.trials[rules.rows]
+    return replace(table, frame=frame, numbers=numbers, trials=trials)
+
+
+def _pivoted(table: Table, rules: Rules) -> Table:
+    """Return a long table (time, variable, value) as one with a column for each variable."""
+    if rules.pivot is None:
+        return table
+    time, variable, value = (
+        _known(table, name, what) for name, what in zip(rules.pivot, ("time", "variable", "value"))
+    )
+    beside = [] if rules.trials in (None, True, False) else [_known(table, rules.trials, "trial")]
+    keys = [*beside, time]
+    twice = table.frame.duplicated([*keys, variable])
+    if twice.any():
+        at = table.at(int(twice.to_numpy().argmax()), value)
+        also = "" if beside else ", or name the column of trials"
+        raise InputError(f"{at}: a second value of the same variable at the same time; keep one{also}")
+    order = list(dict.fromkeys(table.frame[variable]))
+    wide = table.frame.pivot(index=keys, columns=variable, values=value)[order]
+    first = table.frame.drop_duplicates(keys).set_index(keys).index
+    wide = wide.loc[first].reset_index().rename_axis(columns=None)
+    return replace(table, frame=wide, numbers=range(1, len(wide) + 1), unit="row")
+
+
+def _refuse_long(table: Table, trial: Any, named: Any, nodes: Sequence[Any], taken: Sequence[Any]) -> None:
+    """Refuse a long table of several variables, which is not one node in several trials."""
+    if trial is None or named is not None or len(nodes) > 1:
+        return
+    time = str(taken[0]) if taken else "time"
+    raise InputError(
+        table.said(
+            f"it looks like a long table: {visible(nodes[0])} of every {visible(trial)} at each time; pass "
+            f"pivot=({time!r}, {str(trial)!r}, {str(nodes[0])!r}), or trials={str(trial)!r} if {visible(trial)} "
+            "tells trials of one node"
+        )
+    )
 
 
 def _with_named_index(table: Table) -> Table:
@@ -122,8 +129,7 @@ def _with_named_index(table: Table) -> Table:
         raise InputError(
             table.said("the index has levels without a name; name them (trial, time) or use reset_index()")
         )
-    frame = table.frame.reset_index()
-    return Table(file=table.file, frame=frame, numbers=table.numbers, unit=table.unit)
+    return replace(table, frame=table.frame.reset_index())
 
 
 def _refuse_doubled(table: Table) -> None:
@@ -133,12 +139,6 @@ def _refuse_doubled(table: Table) -> None:
         if first != position:
             said = f"columns {first} and {position} are both called {visible(name)}; names must differ"
             raise InputError(table.said(said))
-
-
-def _trial_column(table: Table, trial: str | bool | None) -> Any:
-    if trial is None or trial is True:
-        return TRIAL_NAME if TRIAL_NAME in table.frame.columns else None
-    return _known(table, trial, "trial") if trial is not False else None
 
 
 def _known(table: Table, name: object, what: str) -> Any:
@@ -160,47 +160,164 @@ def _groups(labels: np.ndarray | None, length: int) -> list[np.ndarray]:
     return [parts[label] for label in np.argsort(first)]
 
 
+# --- trials ------------------------------------------------------------------------------------------------
+
+
+def _found_trials(
+    table: Table, rules: Rules, stamps: Stamps | None, taken: Sequence[Any]
+) -> tuple[Any, list[np.ndarray], list[str]]:
+    """Return the column of trials, the rows of each, and what is to be said of it.
+
+    It is called trial, or it has a likely name and comes in blocks, or the time restarts where it changes. A clock that
+    restarts by itself means trials too.
+    """
+    frame, every = table.frame, [np.arange(len(table.frame))]
+    free = [name for name in frame.columns if name not in taken and str(name) not in (rules.columns or ())]
+    lower = {str(name).lower(): name for name in reversed(free)}
+    if "trial" in lower:
+        return lower["trial"], _groups(frame[lower["trial"]].to_numpy(), len(frame)), []
+    likely = [name for name in free if str(name).lower() in TRIAL_NAMES and str(name) not in rules.states]
+    backward = stamps is not None and not _is_ordered(stamps.values, "sort" in rules.modes)
+    if not backward:
+        blocks = [name for name in likely if _in_blocks(frame[name])]
+        if not blocks:
+            return None, every, []
+        groups = _groups(frame[blocks[0]].to_numpy(), len(frame))
+        return (
+            blocks[0],
+            groups,
+            [f"each {visible(blocks[0])} is taken for a trial (trials=False: one recording)"],
+        )
+    assert stamps is not None
+    able = [name for name in free if _tells_trials(frame[name], stamps, "sort" in rules.modes)]
+    found = [name for name in likely if name in able] or able
+    if found:
+        parts = {_partition(frame[name]) for name in found}
+        if len(parts) > 1:
+            raise InputError(
+                table.said(
+                    f"the time restarts, and {listed(found)} may each tell the trials; name one as trials="
+                )
+            )
+        said = f"the time restarts where {visible(found[0])} changes: each is taken for a trial"
+        return found[0], _groups(frame[found[0]].to_numpy(), len(frame)), [said]
+    again = restarts(stamps.values)
+    if again is None or "sort" in rules.modes or np.ptp(stamps.values[[0, *again]]) > 0:
+        return None, every, []
+    said = (
+        f"the time begins again {len(again)} times: each stretch is taken for a trial (trials=False: refuse)"
+    )
+    return None, np.split(every[0], again), [said]
+
+
+def _is_ordered(values: np.ndarray, sort: bool) -> bool:
+    """Say whether times rise throughout, or fall; with ``sort``, whether none comes twice."""
+    known = values[np.isfinite(values)]
+    steps = np.diff(np.sort(known) if sort else known)
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+def _in_blocks(column: Any) -> bool:
+    """Say whether each of at least two labels stands in one block of at least three rows."""
+    if getattr(column.dtype, "kind", "O") not in "biuOUS" or column.isna().any() or not len(column):
+        return False
+    changes = int((column != column.shift()).sum())
+    return 1 < changes == column.nunique() and column.value_counts().min() >= 3
+
+
+def _tells_trials(column: Any, stamps: Stamps, sort: bool) -> bool:
+    """Say whether the times are in order within each label of a column that is no measurement."""
+    if getattr(column.dtype, "kind", "O") not in "biuOUS" or column.isna().any():
+        return False
+    if not 1 < column.nunique() <= len(column) / 3:
+        return False
+    return all(_is_ordered(stamps.values[rows], sort) for rows in _groups(column.to_numpy(), len(column)))
+
+
+def _partition(column: Any) -> bytes:
+    return column.factorize()[0].tobytes()
+
+
 # --- times -------------------------------------------------------------------------------------------------
 
 
 def _stamps(
-    table: Table, rules: Rules, trial: Any, groups: list[np.ndarray]
+    table: Table, rules: Rules, trial: Any, groups: list[np.ndarray], said: list[str]
 ) -> tuple[Stamps | None, tuple[Any, ...]]:
-    """Return the times of the rows, and the column they come from: named, found by name or dates, or the index."""
+    """Return the times of the rows, and the columns they come from: named, found by name or dates, or the index."""
     if rules.time_name is False:
         return None, ()
     strict = "ignore" not in rules.modes
-    wanted = None if rules.time_name is None else _known(table, rules.time_name, "time")
-    found = (wanted,) if wanted is not None else _time_columns(table, rules, trial, groups)
-    if len(found) == 2:
-        joined = date_and_clock(*(table.frame[name] for name in found))
-        return read_stamps(table, str(found[0]), joined, groups, strict), found
+    if rules.time_name is not None:
+        found: tuple[Any, ...] = (_known(table, rules.time_name, "time"),)
+    else:
+        found = () if rules.pivot is None else (_known(table, rules.pivot[0], "time"),)
+    found = found or _time_columns(table, rules, trial, groups)
     if found:
-        return read_stamps(table, str(found[0]), table.frame[found[0]], groups, strict), found
+        column = table.frame[found[0]]
+        column = date_and_clock(column, table.frame[found[1]]) if len(found) == 2 else column
+        return read_stamps(table, str(found[0]), column, groups, strict, rules.date_format), found
     index = _index(table)
     if index is not None:
-        return read_stamps(table, str(index.name), index, groups, strict), ()
+        return read_stamps(table, str(index.name), index, groups, strict, rules.date_format), ()
+    if rules.date_format is not None:
+        raise InputError(table.said("date_format needs a column of times; name it as time="))
     if rules.counters:
         return None, ()
     asked = rules.columns or ()
     free = [one for one in table.frame.columns if one != trial and str(one) not in asked]
-    calendar, parts = calendar_stamps(table, groups, counting_columns(table.frame, groups, free))
+    parts = counting_columns(table.frame, groups, free)
+    calendar, taken = calendar_stamps(table, groups, parts)
     if calendar is not None:
-        return calendar, parts
-    counter = next((one for one in free if _counts_down(table, one, groups)), None)
-    return (
-        (None, ())
-        if counter is None
-        else (
-            read_stamps(table, str(counter), table.frame[counter], groups, strict),
-            (counter,),
-        )
+        return calendar, taken
+    if strict:
+        refuse_falling(table, groups, parts)
+    down = [name for name in parts if _counts_down(table, name, groups)]
+    clock = (
+        down[0] if down else _any_clock(table, [name for name in free if name not in parts], trial, groups)
     )
+    if clock is None:
+        return None, ()
+    if not down:
+        said.append(f"{visible(clock)} steps evenly and is taken for the time, unless columns= names it")
+    return read_stamps(table, str(clock), table.frame[clock], groups, strict), (clock,)
 
 
 def _counts_down(table: Table, name: Any, groups: list[np.ndarray]) -> bool:
     column = table.frame[name]
     return is_counter(column, name, groups) and len(column) > 1 and bool(column.iloc[1] < column.iloc[0])
+
+
+def _any_clock(table: Table, free: Sequence[Any], trial: Any, groups: list[np.ndarray]) -> Any:
+    """Return a column of any name that does what a clock does: it rises (or falls) by one even step.
+
+    One that never falls and mostly rises by the same step may be either: refused.
+    """
+    for name in free:
+        column = table.frame[name]
+        if getattr(column.dtype, "kind", "O") not in "iuf" or len(column) < MANY or column.isna().any():
+            continue
+        values = column.to_numpy(dtype=float)
+        steps = np.concatenate([np.diff(values[rows]) for rows in groups])
+        one_way = bool((steps > 0).all() or (steps < 0).all())
+        if one_way and (even_share(steps) == 1 or _is_unix(values)):
+            return name
+        again = restarts(values) if trial is None and len(groups) == 1 else None
+        mostly = one_way and even_share(steps) >= MOSTLY
+        if mostly or (again is not None and 8 * len(again) <= len(values)):
+            way = "rises" if np.median(steps) > 0 else "falls"
+            also = "" if again is None else f", and begins again {len(again)} times"
+            raise InputError(
+                table.said(
+                    f"{visible(name)} {way} from row to row, mostly by {abs(np.median(steps)):g}{also}: if it is the "
+                    f"time, pass time={str(name)!r}; if it is a node, name the nodes with columns="
+                )
+            )
+    return None
+
+
+def _is_unix(values: np.ndarray) -> bool:
+    return any(low < values.min() <= values.max() < high for low, high in UNIX)
 
 
 def _time_columns(table: Table, rules: Rules, trial: Any, groups: list[np.ndarray]) -> tuple[Any, ...]:
@@ -218,16 +335,26 @@ def _time_columns(table: Table, rules: Rules, trial: Any, groups: list[np.ndarra
     if len(found) > 1:
         said = f"{listed(found)} all look like times; name one as time, and the nodes as columns"
         raise InputError(table.said(said))
-    dated = [name for name in free if looks_like_dates(table.frame[name])] if not found else []
-    return tuple(found) or (tuple(dated) if len(dated) == 1 else ())
+    if found:
+        return tuple(found)
+    dated = [name for name in free if looks_like_dates(table.frame[name])]
+    if len(dated) == 1:
+        return tuple(dated)
+    clocks = [name for name in free if looks_like_clock(table.frame[name])]
+    likely = [name for name in free if LIKELY_NAME.fullmatch(str(name)) and _runs(table.frame[name], groups)]
+    return tuple(clocks[:1] if len(clocks) == 1 else likely[:1])
 
 
 def _runs(column: Any, groups: list[np.ndarray]) -> bool:
-    """Say whether numbers rise throughout, or fall by even steps, as a time does; dates always do."""
-    if getattr(column.dtype, "kind", "O") not in "if":
-        return looks_like_dates(column)
-    steps = np.concatenate([np.diff(column.to_numpy()[rows]) for rows in groups])
-    return bool((steps > 0).all() or ((steps < 0).all() and np.allclose(steps, steps[0], rtol=0.01)))
+    """Say whether numbers rise or fall throughout, or by even steps but for restarts, as times do; dates always do."""
+    if getattr(column.dtype, "kind", "O") not in "iuf":
+        return looks_like_dates(column) or looks_like_clock(column)
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    steps = np.concatenate([np.diff(values[rows]) for rows in groups])
+    if bool((steps > 0).all() or (steps < 0).all()):
+        return True
+    rising = bool((steps >= 0).all() and even_share(steps[steps > 0]) == 1)
+    return rising or restarts(values) is not None
 
 
 def _index(table: Table) -> Any:
@@ -243,39 +370,49 @@ def _index(table: Table) -> Any:
     if kind in "iuf":
         plain = kind != "f" and np.array_equal(column.to_numpy(), np.arange(len(column)))
         return None if plain else column
-    return column if kind == "m" or looks_like_dates(column) else None
+    return column if kind == "m" or looks_like_dates(column) or looks_like_clock(column) else None
 
 
 # --- nodes -------------------------------------------------------------------------------------------------
 
 
-def _node_columns(table: Table, rules: Rules, taken: set[Any], groups: list[np.ndarray]) -> list[Any]:
+def _node_columns(
+    table: Table, rules: Rules, taken: set[Any], groups: list[np.ndarray], said: list[str]
+) -> list[Any]:
     if rules.columns is None:
-        nodes = _without_counters(
-            table, rules, [one for one in table.frame.columns if one not in taken], groups
-        )
+        free = [one for one in table.frame.columns if one not in taken]
+        nodes = _without_counters(table, rules, free, groups, said)
     else:
         nodes = [_known(table, name, "node") for name in rules.columns]
         twice = [name for name in nodes if nodes.count(name) > 1 or name in taken]
         if twice:
-            said = f"column {visible(twice[0])} is asked for twice, as node, time or trial"
-            raise InputError(table.said(said))
+            said_twice = f"column {visible(twice[0])} is asked for twice, as node, time or trial"
+            raise InputError(table.said(said_twice))
     if not nodes:
         raise InputError(table.said(f"no column is left for nodes; it has {listed(table.frame.columns)}"))
     return nodes
 
 
-def _without_counters(table: Table, rules: Rules, nodes: list[Any], groups: list[np.ndarray]) -> list[Any]:
-    """Leave out columns that only count or repeat the calendar, and say so."""
+def _without_counters(
+    table: Table, rules: Rules, nodes: list[Any], groups: list[np.ndarray], said: list[str]
+) -> list[Any]:
+    """Leave out columns that only count, repeat the calendar or label the trials, and say so."""
     if rules.counters or rules.time_name is False:
         return nodes
-    left_out = [
-        name for name in counting_columns(table.frame, groups, nodes) if str(name) not in rules.states
-    ]
-    if left_out:
-        said = (
-            f"left out {listed(left_out)}: a column that only counts the rows or repeats the calendar is no node, "
-            "unless columns= names it"
+    left = [name for name in counting_columns(table.frame, groups, nodes) if str(name) not in rules.states]
+    if left:
+        said.append(
+            f"left out {listed(left)}: a column that only counts the rows or repeats the calendar is no node, unless "
+            "columns= names it"
         )
-        warnings.warn(table.said(said), HazardWarning, stacklevel=5)
-    return [name for name in nodes if name not in left_out]
+    labels = [name for name in nodes if name not in left and _labels(table.frame[name], groups)]
+    if labels:
+        said.append(f"left out {listed(labels)}, the same throughout each trial")
+    return [name for name in nodes if name not in left and name not in labels]
+
+
+def _labels(column: Any, groups: list[np.ndarray]) -> bool:
+    if len(groups) < 2 or getattr(column.dtype, "kind", "O") == "f":
+        return False
+    values = column.to_numpy()
+    return all((values[rows] == values[rows[0]]).all() for rows in groups)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.table import Table, shown
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import InputError, hazard
 
 # Steps up to this many times the usual one are jitter (months differ by a tenth); longer ones are gaps.
 GAP = 1.5
@@ -22,17 +22,58 @@ GAP = 1.5
 JITTER = 0.01
 DAY = 86400.0
 SATURDAY = 5
+MONTH = 27 * DAY
+# A column of one of these names, with a unit or without, holds times.
+TIME_NAME = re.compile(
+    r"(t|time|date|datetime|timestamp)(\s*[(\[][^)\]]*[)\]])?|time_(s|ms|us|sec|seconds|min|minutes|h|hours|days)",
+    re.IGNORECASE,
+)
+# A column of one of these names holds times if it never falls, or never rises, but for restarts.
+LIKELY_NAME = re.compile(
+    r"(times?|ts|epoch|unix_?time|unix|datum|zeit|uhrzeit|zeitstempel|fecha|hora|heure|temps|tijd|data|ora|tempo|utc|gmt"
+    r"|doy|day_?of_?year|elapsed|seconds?|secs?|msec|millis(econds)?|дата|время|日期|时间|時間)(\W.*)?"
+    r"|(\w+[ _.])?(time|date|datetime|timestamp|ts|epoch)"
+    r"([ _.]?(s|ms|us|ns|sec|secs|seconds|utc|gmt|local|stamp|index))?",
+    re.IGNORECASE,
+)
+# A column of one of these names says to which trial a row belongs.
+TRIAL_NAMES = {
+    "trial",
+    "trials",
+    "subject",
+    "subj",
+    "participant",
+    "patient",
+    "animal",
+    "session",
+    "run",
+    "block",
+}
+TRIAL_NAMES |= {"epoch", "country", "region", "site", "station", "subject_id", "participant_id", "patient_id"}
 # A date that begins with day or month, in this or that order; the year has four digits.
 DAY_OR_MONTH_FIRST = r"\s*(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4})(.*)"
 CLOCK = r"\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*"
-ISO = r"\s*\d{4}-\d{1,2}(-\d{1,2}.*)?|\s*\d{4}/\d{1,2}/\d{1,2}.*"
-# Dates with the name of a month, quarters, and dates whose year has two digits, which are not read.
-OTHER_DATES = (
-    r"(?i:.*\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b.*\d{4}.*)"
-    r"|\s*\d{4}-?Q[1-4]\s*|\s*\d{1,2}[/.\-]\d{1,2}[/.\-]\d{2}(?:\s.*)?"
+ISO = r"\s*\d{4}([-/.])\d{1,2}(?:\1\d{1,2}.*)?"
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+NAMED_MONTH = rf"(?:{'|'.join(MONTHS)})[a-z]*"
+# Months, quarters and weeks, by the year and its part.
+PARTS_OF_YEAR = (
+    (r"(?P<year>\d{4})[-./ ]?m?(?P<month>\d{2})", "month"),
+    (r"(?P<month>\d{1,2})[-./ ](?P<year>\d{4})", "month"),
+    (rf"(?P<name>{NAMED_MONTH})[-./, ]*(?P<year>\d{{4}}|\d{{2}})", "month"),
+    (rf"(?P<year>\d{{4}})[-./, ]*(?P<name>{NAMED_MONTH})", "month"),
+    (r"(?P<year>\d{4})[-./: ]*q(?P<quarter>[1-4])", "month"),
+    (r"q(?P<quarter>[1-4])[-./: ]*(?P<year>\d{4}|\d{2})", "month"),
+    (r"(?P<year>\d{4})[-./ ]*w(?P<week>\d{1,2})", "week"),
 )
-UNIT = re.compile(r".*[(\[]\s*([^)\]]*?)\s*[)\]]\s*|time_(\w+)", re.IGNORECASE)
+# Whatever else is written like a time, but cannot be read without its format.
+LIKE_DATES = (
+    rf"(?i:.*\b{NAMED_MONTH}\b.*\d{{4}}.*|{'|'.join(re.sub('[?]P<[a-z]+>', '?:', one) for one, _ in PARTS_OF_YEAR)})"
+    r"|\s*\d{1,2}[/.\-]\d{1,2}[/.\-]\d{2}(?:\s.*)?|\s*(?:19|20)\d{4}(?:\d\d){0,4}|\s*\d{1,4}[/.\-]\d{1,2}[/.\-]\d{1,4}\b.*"
+)
+UNIT = re.compile(r".*[(\[]\s*([^)\]]*?)\s*[)\]]\s*|(?:time|timestamp|ts|t)_(\w+)", re.IGNORECASE)
 EVEN = "pass time='ignore' to take the rows as equally spaced"
+BY_FORMAT = "say how it is written with date_format='%d.%m.%y' (as in strptime)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,40 +123,134 @@ class Grid:
     places: list[np.ndarray] | None = None
     step: float | None = None
     time: Time | None = None
+    in_order: bool = True
 
 
 # --- reading -----------------------------------------------------------------------------------------------
 
 
 def read_stamps(
-    table: Table, name: str, column: Any, groups: Sequence[np.ndarray], strict: bool = True
+    table: Table,
+    name: str,
+    column: Any,
+    groups: Sequence[np.ndarray],
+    strict: bool = True,
+    date_format: str | None = None,
 ) -> Stamps:
-    """Return the times of a column: numbers as they are, dates as seconds since the earliest.
+    """Return the times of a column: numbers as they are, months and years counted, dates as seconds from the earliest.
 
     ``strict`` refuses a cell that is no time; without it the cell is NaN.
     """
     kind = getattr(column.dtype, "kind", "O")
-    unit = _unit(name)
-    dates = None
-    if kind in "iuf" and not _is_compact(name, column):
+    unit, dates = _unit(name), None
+    compact = _compact(column)
+    if date_format is not None:
+        dates = _formatted(table, name, column, date_format)
+    elif kind in "iuf" and compact is None:
         values = column.to_numpy(dtype=float, na_value=np.nan)
-    elif getattr(column.dtype, "name", "") == "period[M]":
-        values, unit = (12 * column.dt.year + column.dt.month - 1).to_numpy(dtype=float), "month"
     elif looks_like_clock(column):
-        values, unit = _seconds_of_day(column), "s"
+        values, unit = _past_midnight(_seconds_of_day(column), groups), "s"
     elif kind == "m":
         values, unit = column.dt.total_seconds().to_numpy(), "s"
+    elif kind != "M" and (part := _part_of_year(column if compact is None else compact)) is not None:
+        values, unit = part
+    elif kind == "O" and _all_numbers(column):
+        values = column.astype(float).to_numpy()
     else:
-        dates = _dates(table, name, column, groups)
-        values, unit = (dates - dates.min()).dt.total_seconds().to_numpy(dtype=float), "s"
+        dates = _dates(table, name, column if compact is None else compact, groups)
+    if dates is not None:
+        values, unit, dates = _counted(dates)
     bad = ~np.isfinite(values)
     if strict and bad.any():
         row = int(bad.argmax())
         raise InputError(
-            f"{table.at(row, name)}: {shown(column.iloc[row])} is not a time or date; "
-            f"correct it (as 2020-01-31) or leave the row out, or {EVEN}"
+            f"{table.at(row, name)}: {shown(column.iloc[row])} is not a time or date; correct it (as 2020-01-31) or "
+            f"leave the row out, or {BY_FORMAT}, or {EVEN}"
         )
     return Stamps(name=name, values=values, unit=unit, dates=dates)
+
+
+def _all_numbers(column: Any) -> bool:
+    """Say whether text is numbers: 0.1, 0.2, ..."""
+    import pandas as pd
+
+    return bool(len(column)) and bool(pd.to_numeric(column, errors="coerce").notna().all())
+
+
+def _formatted(table: Table, name: str, column: Any, date_format: str) -> Any:
+    """Return the timestamps of a column that is written in a format of strptime."""
+    import pandas as pd
+
+    text = column.astype(str).str.strip().str.replace(r"\.0$", "", regex=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            dates = pd.to_datetime(text, format=date_format, errors="coerce")
+    except ValueError as error:
+        raise InputError(f"date_format={date_format!r} is not a format of strptime: {error}") from None
+    if dates.isna().any():
+        row = int(dates.isna().to_numpy().argmax())
+        raise InputError(
+            f"{table.at(row, name)}: {shown(column.iloc[row])} is not written as date_format={date_format!r}"
+        )
+    return _without_zone(dates)
+
+
+def _part_of_year(column: Any) -> tuple[np.ndarray, str] | None:
+    """Return months since year 0, or seconds for weeks, of 1990M01, Dec-99, 01/1990, 1990Q1 or 1990W01."""
+    import pandas as pd
+
+    text = column.astype(str).str.strip().str.lower()
+    for pattern, unit in PARTS_OF_YEAR:
+        found = text.str.extract(f"^{pattern}$")
+        if not len(text) or found["year"].isna().any():
+            continue
+        year = found["year"].astype(int)
+        year = year.where(found["year"].str.len() == 4, year + np.where(year < 69, 2000, 1900))
+        if unit == "week":
+            monday = pd.to_datetime(
+                year.astype(str) + "-W" + found["week"] + "-1", format="%G-W%V-%u", errors="coerce"
+            )
+            return (monday - pd.Timestamp(0)).dt.total_seconds().to_numpy(dtype=float), "s"
+        if "name" in found:
+            month = found["name"].str[:3].map(MONTHS.index).astype(int) + 1
+        elif "quarter" in found:
+            month = 3 * found["quarter"].astype(int) - 2
+        else:
+            month = found["month"].astype(int)
+        if month.between(1, 12).all():
+            return (12 * year + month - 1).to_numpy(dtype=float), unit
+    return None
+
+
+def _counted(dates: Any) -> tuple[np.ndarray, str, Any]:
+    """Return dates as seconds since the earliest; as months or years where they are one or more whole months apart."""
+    seconds = (dates - dates.min()).dt.total_seconds().to_numpy(dtype=float)
+    if len(dates) < 3 or dates.isna().any() or np.median(np.abs(np.diff(seconds))) < MONTH:
+        return seconds, "s", dates
+    months = (12 * dates.dt.year + dates.dt.month - 1).to_numpy(dtype=float)
+    steps = np.abs(np.diff(np.sort(months)))
+    same_day = dates.dt.day.nunique() == 1 or dates.dt.is_month_end.all()
+    if steps.min() < 1 or not (same_day or (steps == steps[0]).all()):
+        return seconds, "s", dates
+    if (steps % 12 == 0).all():
+        return dates.dt.year.to_numpy(dtype=float), "year", None
+    return months, "month", None
+
+
+def _past_midnight(seconds: np.ndarray, groups: Sequence[np.ndarray]) -> np.ndarray:
+    """Return times of the day that go on past midnight: one that follows 23:59 by the usual step is on the next day."""
+    moved = seconds.copy()
+    for rows in groups:
+        steps = np.diff(seconds[rows])
+        back = len(steps) and np.median(steps) < 0
+        order = rows[::-1] if back else rows
+        steps = np.diff(seconds[order])
+        usual = np.median(steps) if len(steps) else 0.0
+        turns = (steps < 0) & (np.abs(steps % DAY - usual) <= usual / 2)
+        if (steps < 0).sum() == turns.sum():
+            moved[order[1:]] += DAY * np.cumsum(turns)
+    return moved
 
 
 def _seconds_of_day(column: Any) -> np.ndarray:
@@ -137,12 +272,19 @@ def _unit(name: str) -> str:
     return (found[1] or found[2] or "") if found else ""
 
 
-def _is_compact(name: str, column: Any) -> bool:
-    """Say whether whole numbers are dates such as 20200131."""
-    if column.dtype.kind not in "iu" or "date" not in str(name).lower():
-        return False
-    values = column.to_numpy()
-    return bool(len(values) and values.min() >= 10_000_101 and values.max() <= 29_991_231)
+def _compact(column: Any) -> Any:
+    """Return whole numbers such as 20200131 or 199001 as text if every one of them is a date; None if not."""
+    import pandas as pd
+
+    if getattr(column.dtype, "kind", "O") not in "iu" or not len(column):
+        return None
+    text, low, high = column.astype(str), column.min(), column.max()
+    if 17000101 <= low <= high <= 22001231:
+        return text if pd.to_datetime(text, format="%Y%m%d", errors="coerce").notna().all() else None
+    months = column % 100
+    if 170001 <= low <= high <= 220012 and months.between(1, 12).all() and high // 100 > low // 100:
+        return text
+    return None
 
 
 def _dates(table: Table, name: str, column: Any, groups: Sequence[np.ndarray]) -> Any:
@@ -154,10 +296,13 @@ def _dates(table: Table, name: str, column: Any, groups: Sequence[np.ndarray]) -
         return column.dt.to_timestamp()
     if kind == "M":
         return _without_zone(column)
-    if kind in "iu":
-        return pd.to_datetime(column.astype(str), format="%Y%m%d", errors="coerce")
     text = column.astype(str).where(~column.isna())
     known = text[~column.isna()]
+    if known.str.fullmatch(r"\s*\d{8}(\d{4}(\d{2})?)?\s*").all():
+        forms = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
+        form = forms[len(known.iloc[0].strip())] if len(known) else "%Y"
+        return pd.to_datetime(text.str.strip(), format=form, errors="coerce")
+    text = text.str.replace(r"^\s*(\d{4})[./](\d{1,2})[./](\d{1,2})", r"\1-\2-\3", regex=True)
     fits = known.str.fullmatch(DAY_OR_MONTH_FIRST)
     if len(known) and 2 * fits.sum() > len(known):
         return _day_or_month_first(table, name, text, groups)
@@ -186,13 +331,11 @@ def _parsed(text: Any) -> Any:
 
 def _day_or_month_first(table: Table, name: str, text: Any, groups: Sequence[np.ndarray]) -> Any:
     """Read 31/01/2020 or 01/31/2020: the order in which all dates exist, or else the one that makes even steps."""
-    import pandas as pd
-
     parts = text.astype(object).str.extract(f"^{DAY_OR_MONTH_FIRST}$")
     found = []
     for day, month in ((0, 1), (1, 0)):
         iso = parts[2] + "-" + parts[month].str.zfill(2) + "-" + parts[day].str.zfill(2) + parts[3].fillna("")
-        found.append(pd.to_datetime(iso, errors="coerce", utc=True, format="ISO8601"))
+        found.append(_parsed(iso))
     wrong = [int(dates.isna().sum()) for dates in found]
     if wrong[0] != wrong[1]:
         return found[int(np.argmin(wrong))]
@@ -200,7 +343,7 @@ def _day_or_month_first(table: Table, name: str, text: Any, groups: Sequence[np.
     if even[0] == even[1] and not wrong[0]:
         raise InputError(
             f"{table.at(0, name)}: {shown(text.iloc[0])} may begin with the day or with the month; "
-            "write dates as 2020-01-31"
+            "say which with date_format='%d/%m/%Y' or '%m/%d/%Y'"
         )
     return found[0] if even[0] else found[1]
 
@@ -220,7 +363,7 @@ def looks_like_dates(column: Any) -> bool:
         return True
     if kind in "biufcm" or isinstance(column.dtype, pd.CategoricalDtype):
         return False
-    return _share(column, f"{ISO}|{DAY_OR_MONTH_FIRST}|{OTHER_DATES}", datetime.date) > 0.5
+    return _share(column, f"{ISO}|{DAY_OR_MONTH_FIRST}|{LIKE_DATES}", datetime.date) > 0.5
 
 
 def looks_like_clock(column: Any) -> bool:
@@ -238,6 +381,30 @@ def _share(column: Any, pattern: str, kind: type) -> float:
     return sum(alike) / max(len(alike), 1)
 
 
+def even_share(steps: np.ndarray) -> float:
+    """Return the share of steps that are the usual one, but for jitter."""
+    if not len(steps):
+        return 0.0
+    usual = np.median(steps)
+    return float(np.mean(np.abs(steps - usual) <= JITTER * abs(usual))) if usual else 0.0
+
+
+def restarts(values: np.ndarray) -> np.ndarray | None:
+    """Return where a clock begins again: its steps are even but for those that go back; None if it does not.
+
+    >>> restarts(np.array([0.0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2])).tolist()
+    [4, 8]
+    """
+    steps = np.diff(values)
+    if len(steps) and np.median(steps) < 0:
+        steps = -steps
+    back = steps <= 0
+    on = steps[~back]
+    if not back.any() or 3 * back.sum() > len(steps) or even_share(on) < 1:
+        return None
+    return np.flatnonzero(back) + 1
+
+
 # --- order, step and gaps ----------------------------------------------------------------------------------
 
 
@@ -251,21 +418,22 @@ def on_grid(
     steps = [np.diff(stamps.values[some]) for some in rows]
     pooled = np.concatenate(steps)
     _refuse_newest_first(table, stamps, rows, pooled, modes)
+    plain = "sort" not in modes
     if "ignore" in modes:
-        return Grid(groups=rows)
+        return Grid(groups=rows, in_order=plain)
     for some, step in zip(rows, steps):
         _refuse_disorder(table, stamps, some, step)
     time = Time(start=stamps.start(int(rows[0][0])), unit=stamps.unit)
     if not len(pooled):
-        return Grid(groups=rows, time=time)
+        return Grid(groups=rows, time=time, in_order=plain)
     usual = float(f"{np.median(pooled):.9g}")
     places = None
     if pooled.max() > GAP * usual:
         places = [_places(table, stamps, some, step / usual, missing) for some, step in zip(rows, steps)]
     elif max(pooled.max() - usual, usual - pooled.min()) > JITTER * usual:
         said = f"the times step by {pooled.min():g} to {pooled.max():g}; taken as even steps of {usual:g}"
-        warnings.warn(table.said(said), HazardWarning, stacklevel=6)
-    return Grid(groups=rows, places=places, step=usual, time=time)
+        hazard(table.said(said))
+    return Grid(groups=rows, places=places, step=usual, time=time, in_order=plain)
 
 
 def _refuse_newest_first(
@@ -314,11 +482,7 @@ def _places(table: Table, stamps: Stamps, rows: np.ndarray, steps: np.ndarray, m
         business = f"{jump}, over a weekend: the rows are business days"
         if missing == "raise":
             raise InputError(f"{at}: {business}; {EVEN}")
-        warnings.warn(
-            f"{at}: {business}, so windows longer than a week are all left out; {EVEN}",
-            HazardWarning,
-            stacklevel=7,
-        )
+        hazard(f"{at}: {business}, so windows longer than a week are all left out; {EVEN}")
     elif missing == "raise":
         raise InputError(
             f"{at}: {jump}; resample, or pass missing='drop' to leave out what touches a gap, or {EVEN}"

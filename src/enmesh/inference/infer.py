@@ -135,7 +135,7 @@ def infer(
         given = {name: value for name, value in locals().items() if name != "bootstrap"}
         network = infer(**given)
         return count_links(infer, n=bootstrap, **given | {"store": beside(store)}).on(network)
-    series = series if isinstance(series, Series) else Series(series)
+    series = Series.of(series)
     if series.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; the series has 1")
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)

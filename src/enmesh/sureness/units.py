@@ -162,5 +162,5 @@ def standardised(series: Any) -> Series:
 
     Levels and units of subjects differ, and a common offset would look like transfer between nodes.
     """
-    series = series if isinstance(series, Series) else Series(series)
+    series = Series.of(series)
     return series.standardise() if "float" in series.kinds else series

@@ -1,0 +1,92 @@
+"""Numbers as people write them: decimal and thousands marks, per cent and currency signs, words for missing.
+
+>>> marks_of(["981", "1,020", "0.27"])
+('.', ',')
+>>> marks_of(["1.257,30", "12,5"])
+(',', '.')
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from enmesh.errors import InputError
+
+# Words that stand for a missing number.
+MISSING = {"", "na", "n/a", "nan", "-nan", "null", "none", "<na>"}
+MISSING |= {"#n/a", "#na", "#div/0!", "#value!", "#ref!", "#num!"}
+# Signs around a number that are not part of it.
+SIGNS = "%$€£¥"
+SPACES = "\u00a0\u202f\u2009"
+# A number with marks of one kind between groups of three digits: thousands, or a decimal mark before three digits.
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*")
+MARKED = re.compile(r"[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?")
+
+
+def bare(cell: str) -> str:
+    """Return a cell without the signs and spaces around and in a number."""
+    cell = cell.strip().strip(SIGNS).strip()
+    for space in SPACES:
+        cell = cell.replace(space, " ")
+    return cell.replace("\u2212", "-")
+
+
+def marks_of(cells: Iterable[str]) -> tuple[str, str | None]:
+    """Return the decimal mark and the thousands mark in which all the numbers can be read.
+
+    A mark that stands before other than three digits, or after a leading zero, is decimal; one that comes twice in a
+    number, or before the other mark, is for thousands. Where neither tells, there are two readings: refused.
+    """
+    decimal: set[str] = set()
+    thousands: set[str] = set()
+    either: set[str] = set()
+    example = ""
+    for cell in cells:
+        number = bare(cell)
+        found = [mark for mark in ".," if mark in number]
+        if not found or not MARKED.fullmatch(number):
+            continue
+        if len(found) == 2:
+            last = max(found, key=number.rindex)
+            decimal.add(last)
+            thousands |= set(found) - {last}
+        elif number.count(found[0]) > 1:
+            thousands.add(found[0])
+        elif found[0] == "," and GROUPED.fullmatch(number):
+            either.add(",")
+            example = example or number
+        else:
+            decimal.add(found[0]) if not (found[0] == "." and GROUPED.fullmatch(number)) else either.add(".")
+    if decimal & thousands or len(decimal) > 1 or len(thousands) > 1:
+        raise InputError(
+            "decimal points and decimal commas are mixed; say which is which with decimal= and thousands="
+        )
+    if not decimal and not thousands and "," in either:
+        raise InputError(
+            f"'{example}' has two readings, {example.replace(',', '')} and {example.replace(',', '.')}; "
+            "say which with decimal=',' or thousands=','"
+        )
+    other = {".": ",", ",": "."}
+    mark = decimal.pop() if decimal else other[thousands.copy().pop()] if thousands else "."
+    group = thousands.pop() if thousands else other[mark] if other[mark] in either else None
+    return mark, group
+
+
+def as_numbers(cells: Any, decimal: str = ".", thousands: str | None = None) -> np.ndarray:
+    """Return a pandas column of text as float64; NaN for what is no number."""
+    import pandas as pd
+
+    between = (
+        re.compile(rf"(?<=\d){re.escape(thousands)}(?=\d{{3}}(?!\d))") if thousands is not None else None
+    )
+
+    def plain(cell: Any) -> Any:
+        if not isinstance(cell, str):
+            return cell
+        cell = bare(cell)
+        cell = between.sub("", cell) if between is not None else cell
+        return cell.replace(".", "\0").replace(",", ".") if decimal == "," else cell
+
+    return pd.to_numeric(cells.map(plain), errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
