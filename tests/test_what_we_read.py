@@ -18,6 +18,7 @@ import pytest
 
 import enmesh as em
 from enmesh.data.readers import read
+from tests import corpus
 
 N = 40
 VALUES = np.random.default_rng(9).normal(size=(N, 2)).round(6)
@@ -140,6 +141,35 @@ def dataset(folder):
     return em.Series(pytest.importorskip("xarray").Dataset({name: ("time", FRAME[name]) for name in "ab"}))
 
 
+def edf(folder):
+    edfio = pytest.importorskip("edfio")
+    limits = {"physical_range": (-4, 4), "digital_range": (-32768, 32767)}
+    signals = [edfio.EdfSignal(VALUES[:, i], 10, label=name, **limits) for i, name in enumerate("ab")]
+    edfio.Edf(signals).write(folder / "x.edf")
+    series = read(folder / "x.edf")
+    np.testing.assert_allclose(series.values, VALUES, atol=1e-4)
+    return em.Series(VALUES, series.names, series.dt)
+
+
+def raw():
+    mne = pytest.importorskip("mne")
+    return mne.io.RawArray(VALUES.T, mne.create_info(["a", "b"], 10.0, "eeg"), verbose="ERROR")
+
+
+def fif(folder):
+    raw().save(folder / "x_raw.fif", fmt="double", verbose="ERROR")
+    return read(folder / "x_raw.fif")
+
+
+def epochs(folder):
+    cube = VALUES.reshape(2, 20, 2).transpose(0, 2, 1)
+    return em.Series(pytest.importorskip("mne").EpochsArray(cube, raw().info, verbose="ERROR"))
+
+
+def long_table(folder):
+    return em.Series(FRAME.assign(time=np.arange(N)).melt("time"), pivot=("time", "variable", "value"))
+
+
 def holes(series, rows):
     assert np.flatnonzero(series.missing[0].all(1)).tolist() == rows
     return em.Series(series.values[~series.missing[0].any(1)], names=series.names)
@@ -197,10 +227,13 @@ CASES = {
     "npy": (array, {}),
     "npz": (written("x.npz", lambda path: np.savez(path, x=VALUES, names=["a", "b"], dt=0.1)), {"dt": 0.1}),
     "mat": (matlab, {}),
+    "edf": (edf, {"dt": 0.1}),
+    "fif": (fif, {"dt": 0.1}),
     "gz": (table(gzip.compress(TEXT.encode()), "x.csv.gz"), {}),
     "xz": (table(lzma.compress(TEXT.encode()), "x.csv.xz"), {}),
     "zip": (zipped, {}),
     "standard input": (standard_input, {}),
+    "an open file": (lambda folder: read(io.StringIO(TEXT)), {}),
     "a named pipe": (pipe, {}),
     "several files": (several, {"lengths": (20, 20)}),
     "NumPy array": (made(lambda: VALUES, names=["a", "b"]), {}),
@@ -213,11 +246,14 @@ CASES = {
     "mapping of columns": (made(lambda: {"a": VALUES[:, 0], "b": list(VALUES[:, 1])}), {}),
     "xarray DataArray": (xarray, {}),
     "xarray Dataset": (dataset, {}),
+    "MNE Raw": (lambda folder: em.Series(raw()), {"dt": 0.1}),
+    "MNE Epochs": (epochs, {"dt": 0.1, "lengths": (20, 20)}),
     "time column": (columns(**{"Time (ms)": np.arange(N) * 0.5}), {"dt": 0.5}),
     "dates day first": (columns(when=DAYS.strftime("%d/%m/%Y")), {"dt": 86400}),
     "dates month first": (columns(when=DAYS.strftime("%m/%d/%Y")), {"dt": 86400}),
     "dates with a time zone": (columns(date=DAYS.tz_localize("UTC")), {"dt": 86400}),
     "dates as whole numbers": (columns(date=DAYS.strftime("%Y%m%d").astype(int)), {"dt": 86400}),
+    "months and quarters": (columns(when=[f"{1990 + i // 4}Q{i % 4 + 1}" for i in range(N)]), {"dt": 3}),
     "date and time of the day": (
         columns(Date=HOURS.strftime("%d.%m.%Y"), Time=HOURS.strftime("%H:%M")),
         {"dt": 3600},
@@ -232,6 +268,8 @@ CASES = {
         columns(who=["x", "y"] * (N // 2), options={"trial": "who"}),
         {"lengths": (20, 20)},
     ),
+    "long tables": (long_table, {}),
+    "rows that are nodes": (made(lambda: VALUES.T, names=["a", "b"], transpose=True), {}),
     "text states": (words, {}),
     "whole numbers": (whole, {}),
     "row numbers and calendar columns": (counters, {}),
@@ -252,6 +290,27 @@ def test_every_kind_gives_the_same_values(tmp_path, kind):
 def test_the_table_has_these_rows_and_no_others():
     rows = DOCS.read_text().split("| --- | --- |\n")[1].split("\n\n")[0].splitlines()
     assert [row.split("|")[1].strip() for row in rows] == list(CASES)
+
+
+@pytest.mark.parametrize("file", corpus.files(), ids=lambda file: " / ".join(file.made))
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+def test_files_as_the_world_writes_them_are_read_or_name_the_word(tmp_path, file):
+    path, words = tmp_path / f"x.{file.suffix}", {}
+    path.write_bytes(file.data)
+    for _ in file.words:
+        with pytest.raises(em.InputError) as caught:
+            read(path, **words)
+        (word, *_) = [word for word in file.words if word not in words and f"{word}=" in str(caught.value)]
+        words[word] = file.words[word]
+    series = read(path, **words)
+    assert (series.names, series.lengths) == (file.names, file.lengths)
+    assert series.dt == pytest.approx(file.dt)
+    np.testing.assert_allclose(series.values, file.values, rtol=1e-12)
+
+
+def test_the_corpus_is_in_the_docs():
+    assert len({file.made for file in corpus.files()}) == 120
+    assert corpus.table() in DOCS.read_text()
 
 
 def test_standard_input_and_states_on_the_command_line(tmp_path):

@@ -30,7 +30,7 @@ def series(given: Given) -> Series:
 
     paths = given["data"] if isinstance(given["data"], (list, tuple)) else [given["data"]]
     said: dict[str, Any] = {
-        word: given[word] for word in Reading.__annotations__ if given.get(word) is not None
+        word: given[word] for word in Reading.__annotations__ if given.get(word) not in (None, [])
     }
     said |= {name: names(said[name]) for name in ("columns", "states", "na", "time") if name in said}
     if "time" in said:

@@ -197,9 +197,7 @@ def _objects(table: Table, name: Any, column: Any) -> Column:
     whole = all(not _has_fraction(cell, marks[1]) for cell in cells[~absent])
     if not whole or not (~absent).any():
         return Column(kind=FLOAT, values=values)
-    if marks[1] is not None:
-        cells = pd.Series(values)
-    return Column(kind=INTEGER, values=values if absent.any() else _as_int64(table, name, cells, values))
+    return Column(kind=INTEGER, values=values if absent.any() else _as_int64(table, name, cells, marks[1]))
 
 
 def _marks(table: Table, name: Any, cells: Any) -> tuple[str, str | None]:
@@ -218,12 +216,15 @@ def _has_fraction(cell: object, thousands: str | None) -> bool:
     return not isinstance(cell, (bool, int, np.bool_, np.integer))
 
 
-def _as_int64(table: Table, name: Any, cells: Any, values: np.ndarray) -> np.ndarray:
+def _as_int64(table: Table, name: Any, cells: Any, thousands: str | None) -> np.ndarray:
     limits = np.iinfo(np.int64)
-    whole = [int(cell) for cell in cells]
-    if not all(limits.min <= number <= limits.max for number in whole):
-        row = int(np.abs(values).argmax())
-        raise InputError(f"{table.at(row, name)}: {shown(cells.iloc[row])} is too large for a whole number")
+    plain = [bare(cell).replace(thousands or " ", "") if isinstance(cell, str) else cell for cell in cells]
+    whole = [int(cell) for cell in plain]
+    for row, number in enumerate(whole):
+        if not limits.min <= number <= limits.max:
+            raise InputError(
+                f"{table.at(row, name)}: {shown(cells.iloc[row])} is too large for a whole number"
+            )
     return np.array(whole, np.int64)
 
 

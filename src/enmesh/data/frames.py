@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.data.calendars import MANY, calendar_stamps, counting_columns, is_counter, refuse_falling
+from enmesh.data.calendars import (
+    MANY,
+    PARTS,
+    calendar_stamps,
+    counting_columns,
+    is_counter,
+    plain_name,
+    refuse_falling,
+)
 from enmesh.data.columns import Recording, column_of, spread_out
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
@@ -16,6 +24,7 @@ from enmesh.data.times import (
     TRIAL_NAMES,
     Grid,
     Stamps,
+    all_numbers,
     date_and_clock,
     even_share,
     looks_like_clock,
@@ -295,9 +304,9 @@ def _any_clock(table: Table, free: Sequence[Any], trial: Any, groups: list[np.nd
     """
     for name in free:
         column = table.frame[name]
-        if getattr(column.dtype, "kind", "O") not in "iuf" or len(column) < MANY or column.isna().any():
+        values = _numeric(column) if len(column) >= MANY else None
+        if values is None or not np.isfinite(values).all():
             continue
-        values = column.to_numpy(dtype=float)
         steps = np.concatenate([np.diff(values[rows]) for rows in groups])
         one_way = bool((steps > 0).all() or (steps < 0).all())
         if one_way and (even_share(steps) == 1 or _is_unix(values)):
@@ -314,6 +323,14 @@ def _any_clock(table: Table, free: Sequence[Any], trial: Any, groups: list[np.nd
                 )
             )
     return None
+
+
+def _numeric(column: Any) -> np.ndarray | None:
+    """Return numbers, or text that is numbers, as float64."""
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "iuf":
+        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+    return column.astype(float).to_numpy() if kind == "O" and all_numbers(column) else None
 
 
 def _is_unix(values: np.ndarray) -> bool:
@@ -342,19 +359,22 @@ def _time_columns(table: Table, rules: Rules, trial: Any, groups: list[np.ndarra
         return tuple(dated)
     clocks = [name for name in free if looks_like_clock(table.frame[name])]
     likely = [name for name in free if LIKELY_NAME.fullmatch(str(name)) and _runs(table.frame[name], groups)]
+    likely = [
+        name for name in likely if plain_name(name) not in PARTS or _runs(table.frame[name], groups, False)
+    ]
     return tuple(clocks[:1] if len(clocks) == 1 else likely[:1])
 
 
-def _runs(column: Any, groups: list[np.ndarray]) -> bool:
+def _runs(column: Any, groups: list[np.ndarray], again: bool = True) -> bool:
     """Say whether numbers rise or fall throughout, or by even steps but for restarts, as times do; dates always do."""
-    if getattr(column.dtype, "kind", "O") not in "iuf":
+    values = _numeric(column)
+    if values is None:
         return looks_like_dates(column) or looks_like_clock(column)
-    values = column.to_numpy(dtype=float, na_value=np.nan)
     steps = np.concatenate([np.diff(values[rows]) for rows in groups])
     if bool((steps > 0).all() or (steps < 0).all()):
         return True
     rising = bool((steps >= 0).all() and even_share(steps[steps > 0]) == 1)
-    return rising or restarts(values) is not None
+    return again and (rising or restarts(values) is not None)
 
 
 def _index(table: Table) -> Any:
@@ -370,7 +390,8 @@ def _index(table: Table) -> Any:
     if kind in "iuf":
         plain = kind != "f" and np.array_equal(column.to_numpy(), np.arange(len(column)))
         return None if plain else column
-    return column if kind == "m" or looks_like_dates(column) or looks_like_clock(column) else None
+    told = kind == "m" or looks_like_dates(column) or looks_like_clock(column)
+    return column if told or (kind == "O" and all_numbers(column)) else None
 
 
 # --- nodes -------------------------------------------------------------------------------------------------
@@ -400,6 +421,7 @@ def _without_counters(
     if rules.counters or rules.time_name is False:
         return nodes
     left = [name for name in counting_columns(table.frame, groups, nodes) if str(name) not in rules.states]
+    left += [name for name in nodes if name not in left and _steps_evenly(table.frame[name], groups)]
     if left:
         said.append(
             f"left out {listed(left)}: a column that only counts the rows or repeats the calendar is no node, unless "
@@ -409,6 +431,20 @@ def _without_counters(
     if labels:
         said.append(f"left out {listed(labels)}, the same throughout each trial")
     return [name for name in nodes if name not in left and name not in labels]
+
+
+def _steps_evenly(column: Any, groups: list[np.ndarray]) -> bool:
+    """Say whether a column rises, or falls, by one even step: a clock, whatever else tells the time."""
+    few = column.iloc[:3]
+    if len(column) < MANY or getattr(few.dtype, "kind", "O") not in "iufO":
+        return False
+    if few.dtype.kind != "O" and even_share(np.diff(few.to_numpy(dtype=float, na_value=np.nan))) < 1:
+        return False  # a look that is enough for most columns
+    values = _numeric(column)
+    if values is None:
+        return False
+    steps = np.concatenate([np.diff(values[rows]) for rows in groups])
+    return bool((steps > 0).all() or (steps < 0).all()) and even_share(steps) == 1
 
 
 def _labels(column: Any, groups: list[np.ndarray]) -> bool:

@@ -53,7 +53,7 @@ def marks_of(cells: Iterable[str]) -> tuple[str, str | None]:
             decimal.add(last)
             thousands |= set(found) - {last}
         elif number.count(found[0]) > 1:
-            thousands.add(found[0])
+            thousands |= {found[0]} if GROUPED.fullmatch(number) else set()  # 31.01.2020 is no number
         elif found[0] == "," and GROUPED.fullmatch(number):
             either.add(",")
             example = example or number

@@ -489,8 +489,8 @@ class Series:
     def _validate(self, missing: str, duplicates: str) -> None:
         if self.n_nodes >= MOST_NODES * len(self) > 0:
             raise InputError(
-                f"{len(self)} samples of {self.n_nodes} nodes are too few to tell the nodes apart; rows are times: "
-                "transpose the values if they are not, or choose columns"
+                f"{len(self)} samples of {self.n_nodes} nodes are too few to tell the nodes apart; pass "
+                "transpose=True if rows are nodes, or choose columns"
             )
         short = min(self.lengths)
         if short < MIN_LENGTH:

@@ -8,6 +8,7 @@ import select
 import stat
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,7 +191,7 @@ def _decompressed(source: Source) -> bytes:
     try:
         with unpack(source.file) as stream:
             return _limited(stream, source.name, packed)
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise InputError(f"{source.name} cannot be unpacked: {error}") from None
 
 
@@ -242,7 +243,15 @@ def _only_member(source: Source) -> Source:
                 data = _limited(
                     cast(BinaryIO, stream), source.name, archive.getinfo(members[0]).compress_size
                 )
-    except (OSError, EOFError, RuntimeError, NotImplementedError, ValueError, zipfile.BadZipFile) as error:
+    except (
+        OSError,
+        EOFError,
+        RuntimeError,
+        ValueError,
+        zlib.error,
+        lzma.LZMAError,
+        zipfile.BadZipFile,
+    ) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{source.name} cannot be unpacked: {error}") from None

@@ -12,7 +12,7 @@ from enmesh.data.numbers import MISSING, bare, marks_of
 from enmesh.data.rules import Rules
 from enmesh.data.sources import Source
 from enmesh.data.table import Table, default_names, listed, refuse_unknown, shown
-from enmesh.data.times import TIME_NAME, TRIAL_NAMES, looks_like_dates
+from enmesh.data.times import CLOCK, DATE_TEXT, TIME_NAME, TRIAL_NAMES, looks_like_dates
 from enmesh.errors import InputError
 
 # A spreadsheet takes a cell that begins with one of these for a formula; it is written with a quote in front.
@@ -158,15 +158,12 @@ def _delimiter(suffix: str, lines: list[Line]) -> str | None:
     if suffix == ".tsv":
         return "\t"
     near = [re.sub(r'"(?:[^"]|"")*"', "", line) for _, line in lines[:FEW]]
-    found = [mark for mark in ";\t|," if mark in near[0] or (len(near) > 1 and mark in near[1])]
-    even = [mark for mark in found if len({line.count(mark) for line in near}) == 1]
-    if not even and len(near) > 1:  # names may be fewer or more than cells, or stand below other lines
-        even = [
-            mark for mark in found if near[-1].count(mark) and len({x.count(mark) for x in near[1:]}) == 1
-        ]
+    rows = near[len(near) // 2 :]  # above them there may be names, units and other lines
+    found = [mark for mark in ";\t|," if mark in rows[-1]]
+    even = [mark for mark in found if len({line.count(mark) for line in rows}) == 1]
     chosen = next(iter(even or found), None)
-    inner = [cell.strip() for line in near[1:] for cell in line.split(",")] if chosen == "," else []
-    if suffix not in (".csv", ".tsv") and any(re.search(r"[\d.]\s+[-+\d.]", cell) for cell in inner):
+    inner = [cell.strip() for line in rows for cell in line.split(",")] if chosen == "," else []
+    if suffix != ".csv" and any(re.search(r"[\d.]\s+[-+\d.]", cell) for cell in inner):
         return None  # 1,5 2,5: the comma is decimal, and whitespace cuts
     return "," if chosen is None and suffix == ".csv" and not _spaced(near) else chosen
 
@@ -179,7 +176,8 @@ def _spaced(near: list[str]) -> bool:
 
 def _splitter(delimiter: str | None, quoted: bool) -> Callable[[str], list[str]]:
     if delimiter is None:
-        return str.split
+        words = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
+        return (lambda line: [one or other for one, other in words.findall(line)]) if quoted else str.split
     if quoted:
         return lambda line: next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
     return lambda line: line.split(delimiter)
@@ -194,6 +192,8 @@ def _names_of(file: str, number: int, near: Sequence[list[str]], rules: Rules) -
     numbers = [cell for cell in cells if _is_number(cell)]
     if not text:
         return cells if _numeric_names(file, number, near) else None
+    if all(_is_time(cell) for cell in text) and all(map(_alike, cells, near[1] if len(near) > 1 else [])):
+        return None
     counted = _counts(numbers) and not _is_number(cells[0])
     if (
         numbers
@@ -205,6 +205,14 @@ def _names_of(file: str, number: int, near: Sequence[list[str]], rules: Rules) -
             "if this line holds names, say so with header=True"
         )
     return cells
+
+
+def _is_time(cell: str) -> bool:
+    return bool(re.fullmatch(f"{DATE_TEXT}|{CLOCK}", cell))
+
+
+def _alike(cell: str, below: str) -> bool:
+    return _is_time(cell) == _is_time(below)
 
 
 def _numeric_names(file: str, number: int, near: Sequence[list[str]]) -> bool:

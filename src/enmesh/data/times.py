@@ -71,6 +71,8 @@ LIKE_DATES = (
     rf"(?i:.*\b{NAMED_MONTH}\b.*\d{{4}}.*|{'|'.join(re.sub('[?]P<[a-z]+>', '?:', one) for one, _ in PARTS_OF_YEAR)})"
     r"|\s*\d{1,2}[/.\-]\d{1,2}[/.\-]\d{2}(?:\s.*)?|\s*(?:19|20)\d{4}(?:\d\d){0,4}|\s*\d{1,4}[/.\-]\d{1,2}[/.\-]\d{1,4}\b.*"
 )
+DATE_TEXT = f"{ISO}|{DAY_OR_MONTH_FIRST}|{LIKE_DATES}"
+COMPACT = {6: "%Y%m", 8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
 UNIT = re.compile(r".*[(\[]\s*([^)\]]*?)\s*[)\]]\s*|(?:time|timestamp|ts|t)_(\w+)", re.IGNORECASE)
 EVEN = "pass time='ignore' to take the rows as equally spaced"
 BY_FORMAT = "say how it is written with date_format='%d.%m.%y' (as in strptime)"
@@ -154,7 +156,7 @@ def read_stamps(
         values, unit = column.dt.total_seconds().to_numpy(), "s"
     elif kind != "M" and (part := _part_of_year(column if compact is None else compact)) is not None:
         values, unit = part
-    elif kind == "O" and _all_numbers(column):
+    elif compact is None and kind == "O" and all_numbers(column):
         values = column.astype(float).to_numpy()
     else:
         dates = _dates(table, name, column if compact is None else compact, groups)
@@ -170,11 +172,12 @@ def read_stamps(
     return Stamps(name=name, values=values, unit=unit, dates=dates)
 
 
-def _all_numbers(column: Any) -> bool:
+def all_numbers(column: Any) -> bool:
     """Say whether text is numbers: 0.1, 0.2, ..."""
     import pandas as pd
 
-    return bool(len(column)) and bool(pd.to_numeric(column, errors="coerce").notna().all())
+    words = len(column) > 0 and column.map(lambda cell: isinstance(cell, str)).all()
+    return bool(words and pd.to_numeric(column, errors="coerce").notna().all())
 
 
 def _formatted(table: Table, name: str, column: Any, date_format: str) -> Any:
@@ -273,18 +276,28 @@ def _unit(name: str) -> str:
 
 
 def _compact(column: Any) -> Any:
-    """Return whole numbers such as 20200131 or 199001 as text if every one of them is a date; None if not."""
+    """Return numbers such as 20200131, 199001 or 1990.01 as text if every one of them is a date; None if not."""
     import pandas as pd
 
-    if getattr(column.dtype, "kind", "O") not in "iu" or not len(column):
+    kind = getattr(column.dtype, "kind", "O")
+    if not len(column) or column.isna().any():
         return None
-    text, low, high = column.astype(str), column.min(), column.max()
-    if 17000101 <= low <= high <= 22001231:
-        return text if pd.to_datetime(text, format="%Y%m%d", errors="coerce").notna().all() else None
-    months = column % 100
-    if 170001 <= low <= high <= 220012 and months.between(1, 12).all() and high // 100 > low // 100:
-        return text
-    return None
+    if kind == "f" and 1700 < column.min() <= column.max() < 2200:
+        hundred = 100 * column
+        column, kind = (
+            hundred.round().astype(int),
+            "i" if (hundred - hundred.round()).abs().max() < 1e-6 else "f",
+        )
+    if kind not in "iuO":
+        return None
+    text = column.astype(str).str.strip()
+    if not text.str.fullmatch(r"\d{6}|\d{8}|\d{12}|\d{14}").all() or text.str.len().nunique() > 1:
+        return None
+    form = COMPACT[len(text.iloc[0])]
+    dates = pd.to_datetime(text, format=form, errors="coerce")
+    if dates.isna().any() or dates.dt.year.min() < 1700 or dates.dt.year.max() > 2200:
+        return None
+    return text if len(text.iloc[0]) > 6 or dates.dt.year.nunique() > 1 else None
 
 
 def _dates(table: Table, name: str, column: Any, groups: Sequence[np.ndarray]) -> Any:
@@ -299,8 +312,7 @@ def _dates(table: Table, name: str, column: Any, groups: Sequence[np.ndarray]) -
     text = column.astype(str).where(~column.isna())
     known = text[~column.isna()]
     if known.str.fullmatch(r"\s*\d{8}(\d{4}(\d{2})?)?\s*").all():
-        forms = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
-        form = forms[len(known.iloc[0].strip())] if len(known) else "%Y"
+        form = COMPACT[len(known.iloc[0].strip())] if len(known) else "%Y"
         return pd.to_datetime(text.str.strip(), format=form, errors="coerce")
     text = text.str.replace(r"^\s*(\d{4})[./](\d{1,2})[./](\d{1,2})", r"\1-\2-\3", regex=True)
     fits = known.str.fullmatch(DAY_OR_MONTH_FIRST)
@@ -363,7 +375,7 @@ def looks_like_dates(column: Any) -> bool:
         return True
     if kind in "biufcm" or isinstance(column.dtype, pd.CategoricalDtype):
         return False
-    return _share(column, f"{ISO}|{DAY_OR_MONTH_FIRST}|{LIKE_DATES}", datetime.date) > 0.5
+    return _share(column, DATE_TEXT, datetime.date) > 0.5
 
 
 def looks_like_clock(column: Any) -> bool:

@@ -50,6 +50,9 @@ class Fixed(dict[str, tuple[str, ...]]):
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise TypeError("the parents of a network cannot be changed; dict(net.parents) is a copy that can")
 
+    def __reduce__(self) -> Any:
+        return Fixed, (dict(self),)
+
     __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
 

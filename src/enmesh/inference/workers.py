@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import count, islice
 from math import ceil
+from numbers import Integral
 from threading import Lock
 from typing import Any
 
@@ -39,11 +40,14 @@ class Workers:
     """Who answers: this process, threads, processes or a cluster."""
 
     def __init__(self, payload: Payload, scorer: Scorer[Any], n_jobs: int | None, memory: int | None):
-        if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
+        if n_jobs is not None and (
+            isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or not n_jobs
+        ):
             raise InputError(
                 f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores"
             )
-        self._payload, self._scorer, self._n_jobs = payload, scorer, n_jobs
+        self._payload, self._scorer = payload, scorer
+        self._n_jobs = None if n_jobs is None else int(n_jobs)
         self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
         self._most = None if memory is None else affordable(scorer, memory, self._prefer)
         self._hazards: set[str] = set()
