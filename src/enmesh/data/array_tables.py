@@ -15,6 +15,8 @@ from enmesh.data.table import Table, default_names, listed, refuse_unknown
 from enmesh.data.text_tables import transposed
 from enmesh.errors import InputError
 
+# Bytes from which an array is mapped: whoever changes the file meanwhile changes the recording.
+MAPPED = 2**28
 PICKLED = "holds pickled Python objects, which are never loaded; save plain arrays of numbers"
 
 
@@ -61,10 +63,10 @@ def _plain_parquet(about: Any) -> Any:
 
 
 def read_npy(source: Source, rules: Rules) -> Table:
-    """Read one array; a file of numbers is mapped, not copied."""
+    """Read one array; a large file is mapped, not copied."""
     with _no_pickle(source.name):
         values: np.ndarray
-        if source.path is not None:
+        if source.path is not None and source.path.stat().st_size > MAPPED:
             values = np.lib.format.open_memmap(source.path, mode="r")
         else:
             values = np.lib.format.read_array(source.file, allow_pickle=False)

@@ -51,8 +51,11 @@ class Values:
     labels: dict[str, tuple[str, ...]]
 
 
-def assemble(trials: Sequence[Sequence[Column]], names: Sequence[str]) -> Values:
-    """Return int64 arrays where every column is whole and nothing is missing, float64 arrays otherwise."""
+def assemble(trials: Sequence[Sequence[Column]], names: Sequence[str], share: bool = False) -> Values:
+    """Return int64 arrays where every column is whole and nothing is missing, float64 arrays otherwise.
+
+    ``share`` takes columns of one array as they are, without a copy: nobody else may hold that array.
+    """
     kinds, columns, labels = [], [], {}
     for i, name in enumerate(names):
         parts = [trial[i] for trial in trials]
@@ -62,7 +65,7 @@ def assemble(trials: Sequence[Sequence[Column]], names: Sequence[str]) -> Values
             labels[name], pooled = _coded(pooled)
         kinds.append(kind)
         columns.append(pooled.astype(np.float64, copy=False) if kind == FLOAT else pooled)
-    stacked = _stacked(columns)
+    stacked = _stacked(columns) if share else np.column_stack(columns)
     lengths = [len(trial[0].values) for trial in trials]
     parts_of = tuple(np.split(stacked, np.cumsum(lengths)[:-1]))
     return Values(trials=parts_of, kinds=tuple(kinds), labels=labels)

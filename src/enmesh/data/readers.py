@@ -127,7 +127,7 @@ def _as_trials(tables: Sequence[Table], rules: Rules, dt: float | None) -> Serie
     file, more = tables[0].file, f" and {len(tables) - 1} more" if len(tables) > 1 else ""
     del tables
     try:
-        values = assemble(recording.trials, recording.names)
+        values = assemble(recording.trials, recording.names, share=True)
         step = step_of(dt, rules, recording.dt)
         return Series.made(values, recording.names, step, rules, recording.time)
     except InputError as error:

@@ -291,16 +291,17 @@ class Series:
         """
         pooled = self.values
         present = None if self.missing is None else ~np.concatenate(self.missing)
-        columns = []
+        changed = np.empty((self.n_nodes, 0))
         for i, name in enumerate(self.names):
             how = {"starts": self._run_starts(i)} if in_runs else {}
-            if present is None:
-                columns.append(condition(self._typed(i, pooled[:, i]), i, name, **how))
-            else:
-                known = condition(self._typed(i, pooled[present[:, i], i]), i, name, **how)
-                columns.append(np.zeros(len(pooled), known.dtype))
-                columns[-1][present[:, i]] = known
-        return np.stack(columns)
+            there = slice(None) if present is None else present[:, i]
+            known = condition(self._typed(i, pooled[there, i]), i, name, **how)
+            if not i:
+                changed = np.zeros((self.n_nodes, len(pooled)), known.dtype)
+            elif changed.dtype != known.dtype:
+                changed = changed.astype(np.result_type(changed, known))
+            changed[i, there] = known
+        return changed
 
     def _run_starts(self, i: int) -> np.ndarray:
         """Return where, among the samples of node i that are there, runs begin: with a trial or after a gap."""
