@@ -1,4 +1,4 @@
-"""What went wrong for new users in the third round, each fault with its number, and what is said or done about it now."""
+"""What went wrong for new users in the third round, each fault with its number, and what is done about it now."""
 
 import io
 import json
@@ -90,7 +90,7 @@ def test_a1_what_looks_like_time_and_cannot_be_ordered_is_refused_with_the_optio
     days = pd.date_range("1999-11-05", periods=N).strftime(text)
     frame = FRAME.set_axis(pd.Index(days))
     if text != "%d%b%y":
-        with pytest.raises(em.InputError, match="is not a time or date; .* date_format="):
+        with pytest.raises(em.InputError, match=r"is not a time or date; .* date_format="):
             em.Series(frame)
     series = em.Series(frame.rename_axis("when").reset_index(), time="when", date_format=text)
     assert (series.dt, series.time.start[:10]) == (86400, "1999-11-05")
@@ -199,7 +199,7 @@ def test_a5_thousands_and_decimals_are_never_confused():
     assert em.read(io.StringIO(text)).values[:, 0].tolist() == [981, 1020, 1050]
     assert em.read(io.StringIO(text), decimal=".", thousands=",")["a"].tolist() == [981, 1020, 1050]
     with pytest.raises(
-        em.InputError, match="'1,020' has two readings, 1020 and 1.020; say which with decimal=',' or"
+        em.InputError, match=r"'1,020' has two readings, 1020 and 1.020; say which with decimal=',' or"
     ):
         em.read(io.StringIO("a;b\n981;2\n1,020;1\n1,050;4\n"))
     assert em.read(io.StringIO("a;b\n981;2\n1,020;1\n1,050;4\n"), decimal=",")["a"].tolist() == [
@@ -223,7 +223,7 @@ def test_a9_and_b10_names_of_own_classes_are_guarded():
         return option(type(name, (Estimator,), {**body, "entropy": None, "__doc__": "Mine."}))
 
     with pytest.raises(
-        em.InputError, match="there is a class KSG already, in enmesh.estimators.ksg; give yours another"
+        em.InputError, match=r"there is a class KSG already, in enmesh.estimators.ksg; give yours another"
     ):
         define("KSG", "mine")
     from enmesh import options
@@ -556,7 +556,7 @@ def test_c_edf(tmp_path):
     slow = edfio.EdfSignal(values[0, :250], 50, label="slow")
     edfio.Edf([*signals, slow]).write(tmp_path / "y.edf")
     with pytest.raises(
-        em.InputError, match="sampled differently: left .100 Hz., right .100 Hz., slow .50 Hz.; choose"
+        em.InputError, match=r"sampled differently: left .100 Hz., right .100 Hz., slow .50 Hz.; choose"
     ):
         em.read(tmp_path / "y.edf")
     assert em.read(tmp_path / "y.edf", columns=["left", "right"]) == series

@@ -35,8 +35,8 @@ def series(given: Given) -> Series:
     said |= {name: names(said[name]) for name in ("columns", "states", "na", "time") if name in said}
     if "time" in said:
         said["time"] = [False if word == "none" else word for word in said["time"]]
-    if said.get("trials") == "none":
-        said["trials"] = False
+    if "trials" in said:
+        said["trials"] = said["trials"] != "none" and names([said["trials"]])
     return _prepared(read(list(paths), dt=given.get("dt"), **said), given)
 
 

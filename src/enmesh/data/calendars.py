@@ -1,6 +1,6 @@
 """Columns that only count the rows or repeat the calendar: year, month, hour, row number. They are no nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,7 @@ def _starts_counting(column: Any) -> bool:
 
 
 def calendar_stamps(
-    table: Table, groups: Sequence[np.ndarray], names: Sequence[Any]
+    table: Table, groups: Sequence[np.ndarray], names: Sequence[Any], told: Callable[[Stamps], bool]
 ) -> tuple[Stamps | None, tuple[Any, ...]]:
     """Return the times that the columns year, month, day, hour, minute and second tell together, and the columns.
 
@@ -126,7 +126,7 @@ def calendar_stamps(
     stamps = _joined(str(parts[-1]), numbers, of_year is not None)
     steps = np.concatenate([np.diff(stamps.values[rows]) for rows in groups])
     unique = all(len(np.unique(stamps.values[rows])) == len(rows) for rows in groups)
-    if unique or (len(groups) == 1 and restarts(stamps.values) is not None):
+    if unique or (len(groups) == 1 and (restarts(stamps.values) is not None or told(stamps))):
         return stamps, tuple(parts)
     if len(steps) and (steps <= 0).all() and (steps < 0).any():
         at = table.at(0, parts[-1])

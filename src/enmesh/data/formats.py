@@ -46,7 +46,7 @@ def read_table(path: Any, rules: Rules, names: Sequence[str] | None = None) -> T
         if source.suffix not in READERS:
             raise InputError(
                 f"{source.name}: cannot read {source.suffix or 'a file without suffix'}; "
-                f"use {', '.join(READERS)}, or these with .gz, .xz or .zip"
+                f"use {', '.join(READERS)}, or these with .gz, .xz, .bz2 or .zip"
             )
         for word, suffixes in ONLY.items():
             if word in rules.given and source.suffix not in suffixes:

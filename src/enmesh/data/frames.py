@@ -33,6 +33,7 @@ from enmesh.data.times import (
     read_stamps,
     restarts,
 )
+from enmesh.data.trials import found_trials, groups_of, in_blocks, labels_of, tells_trials
 from enmesh.errors import InputError, hazard
 
 # Share of equal steps from which a column that never falls is more likely a clock than a measurement.
@@ -46,14 +47,16 @@ def pick(table: Table, rules: Rules) -> Recording:
     table = _with_named_index(table)
     _refuse_doubled(table)
     table = _cut(_pivoted(table, rules), rules)
-    named = None if rules.trials in (None, True, False) else _known(table, rules.trials, "trial")
-    groups = _groups(table.trials if named is None else table.frame[named].to_numpy(), len(table.frame))
+    if rules.decimal is not None:
+        table = replace(table, marks=(rules.decimal, rules.thousands))
+    named = _named_trials(table, rules)
+    groups = groups_of(labels_of(table, named) if named else table.trials, len(table.frame))
     trial, said = named, list(table.assumed)
     stamps, taken = _stamps(table, rules, named, groups, said)
-    if named is None and table.trials is None and rules.trials is not False:
-        trial, groups, more = _found_trials(table, rules, stamps, taken)
+    if not named and table.trials is None and rules.trials is not False:
+        trial, groups, more = found_trials(table, rules, stamps, taken)
         said += more
-    nodes = _node_columns(table, rules, {*taken, trial}, groups, said)
+    nodes = _node_columns(table, rules, {*taken, *trial}, groups, said)
     if stamps is None:
         if "sort" in rules.modes:
             raise InputError(table.said("time='sort' needs times; name their column too"))
@@ -100,7 +103,7 @@ def _pivoted(table: Table, rules: Rules) -> Table:
     time, variable, value = (
         _known(table, name, what) for name, what in zip(rules.pivot, ("time", "variable", "value"))
     )
-    beside = [] if rules.trials in (None, True, False) else [_known(table, rules.trials, "trial")]
+    beside = list(_named_trials(table, rules))
     keys = [*beside, time]
     twice = table.frame.duplicated([*keys, variable])
     if twice.any():
@@ -114,18 +117,25 @@ def _pivoted(table: Table, rules: Rules) -> Table:
     return replace(table, frame=wide, numbers=range(1, len(wide) + 1), unit="row")
 
 
-def _refuse_long(table: Table, trial: Any, named: Any, nodes: Sequence[Any], taken: Sequence[Any]) -> None:
+def _refuse_long(
+    table: Table, trial: Sequence[Any], named: Sequence[Any], nodes: Sequence[Any], taken: Sequence[Any]
+) -> None:
     """Refuse a long table of several variables, which is not one node in several trials."""
-    if trial is None or named is not None or len(nodes) > 1:
+    if len(trial) != 1 or named or len(nodes) > 1:
         return
-    time = str(taken[0]) if taken else "time"
+    time, label, node = str(taken[0]) if taken else "time", str(trial[0]), str(nodes[0])
     raise InputError(
         table.said(
-            f"it looks like a long table: {visible(nodes[0])} of every {visible(trial)} at each time; pass "
-            f"pivot=({time!r}, {str(trial)!r}, {str(nodes[0])!r}), or trials={str(trial)!r} if {visible(trial)} "
-            "tells trials of one node"
+            f"it looks like a long table: {visible(node)} of every {visible(label)} at each time; pass "
+            f"pivot=({time!r}, {label!r}, {node!r}), or trials={label!r} if {visible(label)} tells trials of one node"
         )
     )
+
+
+def _named_trials(table: Table, rules: Rules) -> tuple[Any, ...]:
+    if not isinstance(rules.trials, tuple):
+        return ()
+    return tuple(_known(table, name, "trial") for name in rules.trials)
 
 
 def _with_named_index(table: Table) -> Table:
@@ -159,126 +169,41 @@ def _known(table: Table, name: object, what: str) -> Any:
     raise InputError(table.said(said))
 
 
-def _groups(labels: np.ndarray | None, length: int) -> list[np.ndarray]:
-    """Return the rows of each trial, in order of appearance."""
-    if labels is None:
-        return [np.arange(length)]
-    _, first, which = np.unique(labels.astype(str), return_index=True, return_inverse=True)
-    order = np.argsort(which, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(which))[:-1])
-    return [parts[label] for label in np.argsort(first)]
-
-
-# --- trials ------------------------------------------------------------------------------------------------
-
-
-def _found_trials(
-    table: Table, rules: Rules, stamps: Stamps | None, taken: Sequence[Any]
-) -> tuple[Any, list[np.ndarray], list[str]]:
-    """Return the column of trials, the rows of each, and what is to be said of it.
-
-    It is called trial, or it has a likely name and comes in blocks, or the time restarts where it changes. A clock that
-    restarts by itself means trials too.
-    """
-    frame, every = table.frame, [np.arange(len(table.frame))]
-    free = [name for name in frame.columns if name not in taken and str(name) not in (rules.columns or ())]
-    lower = {str(name).lower(): name for name in reversed(free)}
-    if "trial" in lower:
-        return lower["trial"], _groups(frame[lower["trial"]].to_numpy(), len(frame)), []
-    likely = [name for name in free if str(name).lower() in TRIAL_NAMES and str(name) not in rules.states]
-    backward = stamps is not None and not _is_ordered(stamps.values, "sort" in rules.modes)
-    if not backward:
-        blocks = [name for name in likely if _in_blocks(frame[name])]
-        if not blocks:
-            return None, every, []
-        groups = _groups(frame[blocks[0]].to_numpy(), len(frame))
-        return (
-            blocks[0],
-            groups,
-            [f"each {visible(blocks[0])} is taken for a trial (trials=False: one recording)"],
-        )
-    assert stamps is not None
-    able = [name for name in free if _tells_trials(frame[name], stamps, "sort" in rules.modes)]
-    found = [name for name in likely if name in able] or able
-    if found:
-        parts = {_partition(frame[name]) for name in found}
-        if len(parts) > 1:
-            raise InputError(
-                table.said(
-                    f"the time restarts, and {listed(found)} may each tell the trials; name one as trials="
-                )
-            )
-        said = f"the time restarts where {visible(found[0])} changes: each is taken for a trial"
-        return found[0], _groups(frame[found[0]].to_numpy(), len(frame)), [said]
-    again = restarts(stamps.values)
-    if again is None or "sort" in rules.modes or np.ptp(stamps.values[[0, *again]]) > 0:
-        return None, every, []
-    said = (
-        f"the time begins again {len(again)} times: each stretch is taken for a trial (trials=False: refuse)"
-    )
-    return None, np.split(every[0], again), [said]
-
-
-def _is_ordered(values: np.ndarray, sort: bool) -> bool:
-    """Say whether times rise throughout, or fall; with ``sort``, whether none comes twice."""
-    known = values[np.isfinite(values)]
-    steps = np.diff(np.sort(known) if sort else known)
-    return bool((steps > 0).all() or (steps < 0).all())
-
-
-def _in_blocks(column: Any) -> bool:
-    """Say whether each of at least two labels stands in one block of at least three rows."""
-    if getattr(column.dtype, "kind", "O") not in "biuOUS" or column.isna().any() or not len(column):
-        return False
-    changes = int((column != column.shift()).sum())
-    return 1 < changes == column.nunique() and column.value_counts().min() >= 3
-
-
-def _tells_trials(column: Any, stamps: Stamps, sort: bool) -> bool:
-    """Say whether the times are in order within each label of a column that is no measurement."""
-    if getattr(column.dtype, "kind", "O") not in "biuOUS" or column.isna().any():
-        return False
-    if not 1 < column.nunique() <= len(column) / 3:
-        return False
-    return all(_is_ordered(stamps.values[rows], sort) for rows in _groups(column.to_numpy(), len(column)))
-
-
-def _partition(column: Any) -> bytes:
-    return column.factorize()[0].tobytes()
-
-
 # --- times -------------------------------------------------------------------------------------------------
 
 
 def _stamps(
-    table: Table, rules: Rules, trial: Any, groups: list[np.ndarray], said: list[str]
+    table: Table, rules: Rules, trial: Sequence[Any], groups: list[np.ndarray], said: list[str]
 ) -> tuple[Stamps | None, tuple[Any, ...]]:
     """Return the times of the rows, and the columns they come from: named, found by name or dates, or the index."""
     if rules.time_name is False:
         return None, ()
     strict = "ignore" not in rules.modes
-    if rules.time_name is not None:
-        found: tuple[Any, ...] = (_known(table, rules.time_name, "time"),)
+    if rules.time_name is not None and rules.time_name == table.frame.index.name:
+        found: tuple[Any, ...] = ()
+    elif rules.time_name is not None:
+        found = (_known(table, rules.time_name, "time"),)
     else:
         found = () if rules.pivot is None else (_known(table, rules.pivot[0], "time"),)
-    found = found or _time_columns(table, rules, trial, groups)
+    asked = rules.columns or ()
+    free = [one for one in table.frame.columns if one not in trial and str(one) not in asked]
+    if rules.time_name is None:
+        found = found or _time_columns(table, rules, trial, groups)
     if found:
         column = table.frame[found[0]]
         column = date_and_clock(column, table.frame[found[1]]) if len(found) == 2 else column
         return read_stamps(table, str(found[0]), column, groups, strict, rules.date_format), found
     index = _index(table)
+    parts = [] if rules.counters or rules.time_name else counting_columns(table.frame, groups, free)
+    calendar, taken = _calendar(table, groups, parts, free)
+    if calendar is not None and (index is None or _numbers_rows(index)):
+        return calendar, taken
     if index is not None:
         return read_stamps(table, str(index.name), index, groups, strict, rules.date_format), ()
     if rules.date_format is not None:
         raise InputError(table.said("date_format needs a column of times; name it as time="))
     if rules.counters:
         return None, ()
-    asked = rules.columns or ()
-    free = [one for one in table.frame.columns if one != trial and str(one) not in asked]
-    parts = counting_columns(table.frame, groups, free)
-    calendar, taken = calendar_stamps(table, groups, parts)
-    if calendar is not None:
-        return calendar, taken
     if strict:
         refuse_falling(table, groups, parts)
     down = [name for name in parts if _counts_down(table, name, groups)]
@@ -292,12 +217,29 @@ def _stamps(
     return read_stamps(table, str(clock), table.frame[clock], groups, strict), (clock,)
 
 
+def _calendar(
+    table: Table, groups: list[np.ndarray], parts: Sequence[Any], free: Sequence[Any]
+) -> tuple[Stamps | None, tuple[Any, ...]]:
+    """Return the times that year, month and day tell, also where they do so only together with a column of trials."""
+
+    def told(stamps: Stamps) -> bool:
+        others = [name for name in free if name not in parts]
+        return any(tells_trials(table.frame[name], stamps, True) for name in others)
+
+    return calendar_stamps(table, groups, parts, told)
+
+
+def _numbers_rows(index: Any) -> bool:
+    """Say whether an index holds the numbers of the rows, in whatever order."""
+    return index.dtype.kind in "iu" and bool(np.array_equal(np.sort(index.to_numpy()), np.arange(len(index))))
+
+
 def _counts_down(table: Table, name: Any, groups: list[np.ndarray]) -> bool:
     column = table.frame[name]
     return is_counter(column, name, groups) and len(column) > 1 and bool(column.iloc[1] < column.iloc[0])
 
 
-def _any_clock(table: Table, free: Sequence[Any], trial: Any, groups: list[np.ndarray]) -> Any:
+def _any_clock(table: Table, free: Sequence[Any], trial: Sequence[Any], groups: list[np.ndarray]) -> Any:
     """Return a column of any name that does what a clock does: it rises (or falls) by one even step.
 
     One that never falls and mostly rises by the same step may be either: refused.
@@ -311,7 +253,7 @@ def _any_clock(table: Table, free: Sequence[Any], trial: Any, groups: list[np.nd
         one_way = bool((steps > 0).all() or (steps < 0).all())
         if one_way and (even_share(steps) == 1 or _is_unix(values)):
             return name
-        again = restarts(values) if trial is None and len(groups) == 1 else None
+        again = restarts(values) if not trial and len(groups) == 1 else None
         mostly = one_way and even_share(steps) >= MOSTLY
         if mostly or (again is not None and 8 * len(again) <= len(values)):
             way = "rises" if np.median(steps) > 0 else "falls"
@@ -337,10 +279,12 @@ def _is_unix(values: np.ndarray) -> bool:
     return any(low < values.min() <= values.max() < high for low, high in UNIX)
 
 
-def _time_columns(table: Table, rules: Rules, trial: Any, groups: list[np.ndarray]) -> tuple[Any, ...]:
+def _time_columns(
+    table: Table, rules: Rules, trial: Sequence[Any], groups: list[np.ndarray]
+) -> tuple[Any, ...]:
     """Return the column whose name says time, or a date and a time of the day, or the only one that holds dates."""
     asked = rules.columns or ()
-    free = [name for name in table.frame.columns if name != trial and str(name) not in asked]
+    free = [name for name in table.frame.columns if name not in trial and str(name) not in asked]
     found = [name for name in free if TIME_NAME.fullmatch(str(name))]
     # A single letter may well be a quantity; it is a time only if it behaves like one.
     found = [name for name in found if len(str(name)) > 1 or _runs(table.frame[name], groups)]
@@ -359,9 +303,11 @@ def _time_columns(table: Table, rules: Rules, trial: Any, groups: list[np.ndarra
         return tuple(dated)
     clocks = [name for name in free if looks_like_clock(table.frame[name])]
     likely = [name for name in free if LIKELY_NAME.fullmatch(str(name)) and _runs(table.frame[name], groups)]
-    likely = [
-        name for name in likely if plain_name(name) not in PARTS or _runs(table.frame[name], groups, False)
-    ]
+    years = any(plain_name(name) in ("year", "yr") for name in free)
+    for name in list(likely):
+        part = plain_name(name) in PARTS and (years or not _runs(table.frame[name], groups, False))
+        if part or (str(name).lower() in TRIAL_NAMES and in_blocks(table.frame[name])):
+            likely.remove(name)
     return tuple(clocks[:1] if len(clocks) == 1 else likely[:1])
 
 
@@ -370,6 +316,8 @@ def _runs(column: Any, groups: list[np.ndarray], again: bool = True) -> bool:
     values = _numeric(column)
     if values is None:
         return looks_like_dates(column) or looks_like_clock(column)
+    if not np.isfinite(values).all():
+        return False
     steps = np.concatenate([np.diff(values[rows]) for rows in groups])
     if bool((steps > 0).all() or (steps < 0).all()):
         return True
@@ -438,10 +386,13 @@ def _steps_evenly(column: Any, groups: list[np.ndarray]) -> bool:
     few = column.iloc[:3]
     if len(column) < MANY or getattr(few.dtype, "kind", "O") not in "iufO":
         return False
-    if few.dtype.kind != "O" and even_share(np.diff(few.to_numpy(dtype=float, na_value=np.nan))) < 1:
+    first = few.to_numpy(dtype=float, na_value=np.nan) if few.dtype.kind != "O" else np.arange(3.0)
+    if not np.isfinite(first).all() or even_share(np.diff(first)) < 1:
         return False  # a look that is enough for most columns
     values = _numeric(column)
     if values is None:
+        return False
+    if not np.isfinite(values).all():
         return False
     steps = np.concatenate([np.diff(values[rows]) for rows in groups])
     return bool((steps > 0).all() or (steps < 0).all()) and even_share(steps) == 1

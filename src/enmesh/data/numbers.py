@@ -19,18 +19,24 @@ MISSING = {"", "na", "n/a", "nan", "-nan", "null", "none", "<na>"}
 MISSING |= {"#n/a", "#na", "#div/0!", "#value!", "#ref!", "#num!"}
 # Signs around a number that are not part of it.
 SIGNS = "%$€£¥"
-SPACES = "\u00a0\u202f\u2009"
+# Marks of the longest number that is looked at closely.
+LONGEST = 60
+# Marks between thousands that can be nothing else: spaces of all widths and apostrophes; and Fortran's exponents.
+BETWEEN = re.compile(r"(?<=\d)['\u2019 \u00a0\u202f\u2009](?=\d{3}(?!\d))")
+EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d{1,3}$)")
 # A number with marks of one kind between groups of three digits: thousands, or a decimal mark before three digits.
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*")
 MARKED = re.compile(r"[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?")
 
 
 def bare(cell: str) -> str:
-    """Return a cell without the signs and spaces around and in a number."""
-    cell = cell.strip().strip(SIGNS).strip()
-    for space in SPACES:
-        cell = cell.replace(space, " ")
-    return cell.replace("\u2212", "-")
+    """Return a number without the signs and spaces around it, without sure thousands marks and with a plain minus.
+
+    >>> bare(" 1'257.30 EUR".replace("EUR", "\u20ac"))
+    '1257.30'
+    """
+    cell = cell.strip().strip(SIGNS).strip().replace("\u2212", "-")
+    return EXPONENT.sub("e", BETWEEN.sub("", cell)) if len(cell) <= LONGEST else cell
 
 
 def marks_of(cells: Iterable[str]) -> tuple[str, str | None]:
@@ -45,6 +51,8 @@ def marks_of(cells: Iterable[str]) -> tuple[str, str | None]:
     example = ""
     for cell in cells:
         number = bare(cell)
+        if len(number) > LONGEST:
+            continue
         found = [mark for mark in ".," if mark in number]
         if not found or not MARKED.fullmatch(number):
             continue

@@ -1,5 +1,6 @@
 """Objects as people have them (arrays, DataFrames, xarray, mappings, lists of trials) as recordings."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ Found = tuple[Values, tuple[str, ...] | None, float | None, Time | None]
 
 def values_of(values: Any, rules: Rules, dt: float | None) -> Found:
     """Return values with kinds, and names, sampling step and time axis where the object knows them."""
-    tables = _tables(values)
+    tables = _tables(values, rules.transpose)
     if tables is None:
         _refuse_table_rules(rules)
         return _array_values(values, rules), None, None, None
@@ -48,7 +49,7 @@ def _refuse_table_rules(rules: Rules) -> None:
 # --- what has columns --------------------------------------------------------------------------------------
 
 
-def _tables(values: Any) -> list[Table] | None:
+def _tables(values: Any, transpose: bool | None) -> list[Table] | None:
     """Return one table, or one for each trial, of what has named columns; None for plain arrays."""
     if hasattr(values, "data_vars") and hasattr(values, "dims"):
         return _dataset_tables(values)
@@ -61,11 +62,11 @@ def _tables(values: Any) -> list[Table] | None:
     if getattr(getattr(values, "dtype", None), "names", None):
         values = {name: values[name] for name in values.dtype.names}
     if _has_columns(values) or isinstance(values, Mapping) or _is_column(values):
-        return [_table(values)]
+        return [_table(values, transpose=transpose)]
     if isinstance(values, (list, tuple)) and values and any(map(_has_columns, values)):
         if not all(map(_has_columns, values)):
             raise InputError("some trials have named columns and others have not; give DataFrames or arrays")
-        return [_table(trial, f"trial {number}") for number, trial in enumerate(values, 1)]
+        return [_table(trial, f"trial {number}", transpose) for number, trial in enumerate(values, 1)]
     return None
 
 
@@ -79,7 +80,7 @@ def _is_column(values: Any) -> bool:
     return hasattr(values, "to_frame") and hasattr(values, "index") and hasattr(values, "iloc")
 
 
-def _table(values: Any, file: str = "") -> Table:
+def _table(values: Any, file: str = "", transpose: bool | None = None) -> Table:
     import pandas as pd
 
     if isinstance(values, Mapping):
@@ -93,6 +94,9 @@ def _table(values: Any, file: str = "") -> Table:
         frame = values if isinstance(values, pd.DataFrame) else values.to_frame()
     else:
         frame = _from_any(values)
+    if transpose:
+        frame = frame.T.infer_objects()
+        frame.columns = [str(name) for name in frame.columns]
     if not frame.shape[1]:
         raise InputError("there is no column; give at least one node")
     return Table(file=file, frame=frame, numbers=range(1, len(frame) + 1))
@@ -252,6 +256,8 @@ def _array_trials(values: Any, transpose: bool | None) -> list[np.ndarray]:
         trials = [np.ma.asanyarray(t) if np.ma.isMaskedArray(t) else np.asarray(t) for t in values]
         trials = [trial.T for trial in trials] if transpose else trials
     else:
+        if isinstance(values, (str, os.PathLike)):
+            raise InputError(f"{values} is a name, not values; files are read by enmesh.read")
         try:
             array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
         except ValueError:

@@ -16,8 +16,8 @@ class Reading(TypedDict, total=False):
 
     time: TimeRule
     columns: str | Sequence[str] | None
-    trials: str | bool | None
-    trial: str | bool | None
+    trials: str | Sequence[str] | bool | None
+    trial: str | Sequence[str] | bool | None
     rows: str | slice | None
     states: str | Sequence[str] | None
     missing: str
@@ -48,7 +48,7 @@ class Rules:
     time_name: str | bool | None = None
     modes: frozenset[str] = frozenset()
     columns: tuple[str, ...] | None = None
-    trials: str | bool | None = None
+    trials: tuple[str, ...] | bool | None = None
     rows: slice | None = None
     states: tuple[str, ...] = ()
     missing: str = "raise"
@@ -91,7 +91,7 @@ def rules_of(words: Mapping[str, Any], *, counters: bool = False) -> Rules:
         time_name=time_name,
         modes=modes,
         columns=_names(said, "columns"),
-        trials=said.get("trials"),
+        trials=_trials(said.get("trials")),
         rows=_rows(said.get("rows")),
         states=_names(said, "states") or (),
         missing=missing,
@@ -136,6 +136,12 @@ def _missing(missing: Any) -> tuple[str, int]:
     if missing not in ("raise", "drop"):
         raise InputError(f"missing={missing!r} is not an option; use 'raise', 'drop' or 'interpolate:5'")
     return word, 0
+
+
+def _trials(trials: Any) -> tuple[str, ...] | bool | None:
+    if trials is None or isinstance(trials, bool):
+        return trials or (None if trials is None else False)
+    return tuple(map(str, [trials] if isinstance(trials, (str, int)) else trials))
 
 
 def _names(said: Mapping[str, Any], what: str) -> tuple[str, ...] | None:

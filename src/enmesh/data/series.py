@@ -495,7 +495,8 @@ class Series:
             )
         short = min(self.lengths)
         if short < MIN_LENGTH:
-            raise InputError(f"a trial has {short} samples; at least {MIN_LENGTH} are needed")
+            turn = "; pass transpose=True if rows are nodes" if self.n_nodes > short else ""
+            raise InputError(f"a trial has {short} samples; at least {MIN_LENGTH} are needed{turn}")
         pooled = self.values
         if pooled.dtype.kind == "f":
             self._refuse("infinite", np.isinf(pooled).sum(0), "replace or cut them")

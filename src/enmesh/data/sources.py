@@ -1,5 +1,6 @@
 """Where the bytes of a recording come from: plain and compressed files, archives of one table, pipes."""
 
+import bz2
 import gzip
 import io
 import lzma
@@ -9,7 +10,6 @@ import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -24,7 +24,7 @@ MOST_BYTES = 2**33
 LARGE, MOST_RATIO = 2**26, 250
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 CHUNK = 1 << 20
-COMPRESSED = (".gz", ".xz")
+COMPRESSED = (".gz", ".xz", ".bz2")
 # Formats that their first bytes do not tell.
 KNOWN_BY_NAME = (".tsv", ".txt", ".dat", ".mat")
 # First bytes, by which the format of what comes through a pipe is known.
@@ -36,6 +36,7 @@ MAGIC = {
     b"0       ": ".edf",
     b"\x1f\x8b": ".gz",
     b"\xfd7zXZ": ".xz",
+    b"BZh": ".bz2",
     b"PK\x03\x04": ".zip",
 }
 
@@ -111,7 +112,7 @@ def _standard_input() -> bytes:
 
 def _from_pipe(name: str, path: Path) -> Source:
     data = _drained(name, path)
-    if path.suffix and path.suffix.lower() not in (".gz", ".xz", ".zip"):
+    if path.suffix and path.suffix.lower() not in (*COMPRESSED, ".zip"):
         if not data:
             raise InputError(f"{name} is empty")
         return Source(name=name, suffix=path.suffix.lower(), file=io.BytesIO(data))
@@ -180,16 +181,12 @@ def _unpacked(source: Source, stem: str) -> Source:
         return Source(name=source.name, suffix=inner or ".csv", file=io.BytesIO(_decompressed(source)))
 
 
-def _gunzipped(file: BinaryIO) -> gzip.GzipFile:
-    return gzip.GzipFile(fileobj=file)
-
-
 def _decompressed(source: Source) -> bytes:
-    unpack: Callable[[BinaryIO], Any] = _gunzipped if source.suffix == ".gz" else lzma.LZMAFile
+    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
     packed = source.file.seek(0, os.SEEK_END)
     source.file.seek(0)
     try:
-        with unpack(source.file) as stream:
+        with openers[source.suffix](source.file) as stream:
             return _limited(stream, source.name, packed)
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise InputError(f"{source.name} cannot be unpacked: {error}") from None

@@ -78,7 +78,7 @@ def default_names(width: int) -> list[str]:
     return [f"x{i}" for i in range(width)]
 
 
-def refuse_unknown(file: str, name: str, known: Sequence[str]) -> None:
+def refuse_unknown(file: str, name: str, known: Sequence[str], what: str = "variable") -> None:
     """Refuse the name of an array or sheet that a file does not have."""
     if name not in known:
-        raise InputError(f"{file}: there is no variable {name}; it has {listed(known)}")
+        raise InputError(f"{file}: there is no {what} {name}; it has {listed(known)}")

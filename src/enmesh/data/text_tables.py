@@ -55,11 +55,14 @@ def read_text(source: Source, rules: Rules) -> Table:
 
 
 def transposed(table: Table) -> Table:
-    """Return a table whose rows were nodes; their names may stand in the first column."""
+    """Return a table whose rows were nodes; their names may stand in the first column, and times in the first row."""
     frame = table.frame
     named = frame.iloc[:, 0].dtype.kind not in "biufc" and frame.iloc[:, 0].is_unique
     names = frame.iloc[:, 0].astype(str).tolist() if named else default_names(len(frame))
     turned = frame.iloc[:, int(named) :].T.reset_index(drop=True).set_axis(names, axis=1).infer_objects()
+    first = [str(cell).removesuffix(".0") for cell in turned.iloc[:, 0]]
+    if named and len(names) > 1 and _counts(first):
+        turned = turned.set_axis([int(cell) for cell in first], axis=0).iloc[:, 1:]
     return replace(table, frame=turned, numbers=range(1, len(turned) + 1), unit="column")
 
 
@@ -127,6 +130,8 @@ def _lines(source: Source, rules: Rules) -> tuple[list[Line], list[Line]]:
     if "\0" in text:
         raise InputError(f"{source.name} holds binary data, not text")
     numbered = list(enumerate(re.split("\r\n|\n|\r", text), 1))[rules.skip :]
+    if numbered and re.fullmatch(r'"?sep=."?', numbered[0][1].strip()):
+        del numbered[0]  # as Excel writes it
     lines = [(number, line) for number, line in _whole_lines(source.name, numbered) if line.strip()]
     start = next((i for i, (_, line) in enumerate(lines) if line.lstrip()[0] not in "#%"), len(lines))
     if start == len(lines):
@@ -345,10 +350,10 @@ def read_excel(source: Source, rules: Rules) -> Table:
     with pd.ExcelFile(source.file, engine="openpyxl") as book:
         sheets = [str(sheet) for sheet in book.sheet_names]
         if isinstance(rules.variable, str):
-            refuse_unknown(source.name, rules.variable, sheets)
+            refuse_unknown(source.name, rules.variable, sheets, "sheet")
         elif rules.variable is not None and not 0 <= rules.variable < len(sheets):
             raise InputError(f"{source.name}: there is no sheet {rules.variable}; it has {listed(sheets)}")
-        raw = book.parse(rules.variable if rules.variable is not None else 0, header=None, dtype=object)
+        raw = pd.read_excel(book, sheet_name=rules.variable or 0, header=None, dtype=object)
     raw = raw.iloc[rules.skip :].dropna(how="all").dropna(how="all", axis=1)
     if not raw.size:
         raise InputError(f"{source.name} is empty")

@@ -52,7 +52,7 @@ TRIAL_NAMES = {
 TRIAL_NAMES |= {"epoch", "country", "region", "site", "station", "subject_id", "participant_id", "patient_id"}
 # A date that begins with day or month, in this or that order; the year has four digits.
 DAY_OR_MONTH_FIRST = r"\s*(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4})(.*)"
-CLOCK = r"\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*"
+CLOCK = r"\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?(\s*[aApP]\.?[mM]\.?)?\s*"
 ISO = r"\s*\d{4}([-/.])\d{1,2}(?:\1\d{1,2}.*)?"
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 NAMED_MONTH = rf"(?:{'|'.join(MONTHS)})[a-z]*"
@@ -74,6 +74,8 @@ LIKE_DATES = (
 DATE_TEXT = f"{ISO}|{DAY_OR_MONTH_FIRST}|{LIKE_DATES}"
 COMPACT = {6: "%Y%m", 8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
 UNIT = re.compile(r".*[(\[]\s*([^)\]]*?)\s*[)\]]\s*|(?:time|timestamp|ts|t)_(\w+)", re.IGNORECASE)
+# Marks of the longest text that is taken for a time.
+LONGEST = 60
 EVEN = "pass time='ignore' to take the rows as equally spaced"
 BY_FORMAT = "say how it is written with date_format='%d.%m.%y' (as in strptime)"
 
@@ -204,6 +206,8 @@ def _part_of_year(column: Any) -> tuple[np.ndarray, str] | None:
     import pandas as pd
 
     text = column.astype(str).str.strip().str.lower()
+    if (text.str.len() > LONGEST).any():
+        return None
     for pattern, unit in PARTS_OF_YEAR:
         found = text.str.extract(f"^{pattern}$")
         if not len(text) or found["year"].isna().any():
@@ -260,6 +264,10 @@ def _seconds_of_day(column: Any) -> np.ndarray:
     import pandas as pd
 
     clock = column.astype(str).str.strip().str.replace(",", ".")
+    if clock.str.contains("m", case=False).any():
+        full = "2000-01-01 " + clock.str.replace(r"\.(?=[mM]|$)", "", regex=True)
+        times = pd.to_datetime(full, errors="coerce", format="mixed")
+        return (times - pd.Timestamp("2000-01-01")).dt.total_seconds().to_numpy(dtype=float)
     full = clock.where(clock.str.count(":") != 1, clock + ":00")
     return pd.to_timedelta(full, errors="coerce").dt.total_seconds().to_numpy(dtype=float)
 
@@ -310,7 +318,8 @@ def _dates(table: Table, name: str, column: Any, groups: Sequence[np.ndarray]) -
     if kind == "M":
         return _without_zone(column)
     text = column.astype(str).where(~column.isna())
-    known = text[~column.isna()]
+    text = text.where(text.str.len() <= LONGEST)
+    known = text[text.notna()]
     if known.str.fullmatch(r"\s*\d{8}(\d{4}(\d{2})?)?\s*").all():
         form = COMPACT[len(known.iloc[0].strip())] if len(known) else "%Y"
         return pd.to_datetime(text.str.strip(), format=form, errors="coerce")
@@ -387,7 +396,9 @@ def looks_like_clock(column: Any) -> bool:
 def _share(column: Any, pattern: str, kind: type) -> float:
     """Return the share of cells that are of a kind, or text that is written like it."""
     alike = [
-        bool(re.fullmatch(pattern, cell)) if isinstance(cell, str) else isinstance(cell, kind)
+        len(cell) <= LONGEST and bool(re.fullmatch(pattern, cell))
+        if isinstance(cell, str)
+        else isinstance(cell, kind)
         for cell in column
     ]
     return sum(alike) / max(len(alike), 1)
@@ -456,9 +467,11 @@ def _refuse_newest_first(
     if not len(known) or (known >= 0).any():
         return
     help_word = "time=('sort', 'ignore')" if "ignore" in modes else "time='sort'"
+    known = stamps.name == "index" or TIME_NAME.fullmatch(stamps.name) or LIKELY_NAME.fullmatch(stamps.name)
+    other = "" if known else f", or name the nodes with columns= if {stamps.name} is one of them"
     raise InputError(
         f"{table.at(rows[0][min(1, len(rows[0]) - 1)], stamps.name)}: the times fall, the newest row is the first; "
-        f"pass {help_word} to put the oldest first"
+        f"pass {help_word} to put the oldest first{other}"
     )
 
 
