@@ -236,6 +236,21 @@ def test_the_axis_is_written_and_read_back(tmp_path, suffix, kind):
     np.testing.assert_array_equal(again.values, series.values)
 
 
+@pytest.mark.parametrize(
+    ("index", "every"),
+    [
+        (DAYS, "1 day"),
+        (pd.date_range("2021", periods=N, freq="QS"), "3 months"),
+        (pd.date_range("2021", periods=N, freq="10min"), "10 min"),
+        (pd.date_range("1960", periods=N, freq="YS"), "1 year"),
+        (pd.Index(np.arange(N) * 0.5, name="time (ms)"), "0.5 ms"),
+        (pd.RangeIndex(N), ""),
+    ],
+)
+def test_the_step_is_said_in_words(index, every):
+    assert em.Series(frame(index)).every == every
+
+
 def test_time_moves_on():
     assert Time(start="2021-01-31T00:00:00", unit="s").later(86400) == Time(
         start="2021-02-01T00:00:00", unit="s"

@@ -16,23 +16,10 @@ from enmesh.data.calendars import (
     refuse_falling,
 )
 from enmesh.data.columns import Recording, column_of, spread_out
+from enmesh.data.dates import all_numbers, date_and_clock, looks_like_clock, looks_like_dates, read_stamps
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
-from enmesh.data.times import (
-    LIKELY_NAME,
-    TIME_NAME,
-    TRIAL_NAMES,
-    Grid,
-    Stamps,
-    all_numbers,
-    date_and_clock,
-    even_share,
-    looks_like_clock,
-    looks_like_dates,
-    on_grid,
-    read_stamps,
-    restarts,
-)
+from enmesh.data.times import LIKELY_NAME, TIME_NAME, TRIAL_NAMES, Grid, Stamps, even_share, on_grid, restarts
 from enmesh.data.trials import found_trials, groups_of, in_blocks, labels_of, tells_trials
 from enmesh.errors import InputError, hazard
 

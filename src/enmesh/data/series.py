@@ -16,7 +16,7 @@ from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
 from enmesh.data.objects import MOST_NODES, values_of
 from enmesh.data.rules import Reading, Rules, rules_of
 from enmesh.data.table import can_be_seen, listed, visible
-from enmesh.data.times import Time
+from enmesh.data.times import Time, step_in_words
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
@@ -186,6 +186,12 @@ class Series:
     def shape(self) -> tuple[int, int]:
         """Number of samples in all trials together, and of nodes."""
         return sum(self.lengths), self.n_nodes
+
+    @property
+    def every(self) -> str:
+        """The sampling step in words, such as ``"1 day"``; empty where nothing but the rows is known."""
+        unit = "" if self.time is None else self.time.unit
+        return step_in_words(self.dt, unit) if unit or self.dt != 1 else ""
 
     @property
     def is_integer(self) -> bool:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from enmesh.data.dates import CLOCK, DATE_TEXT, looks_like_dates
 from enmesh.data.numbers import MISSING, bare, marks_of
 from enmesh.data.rules import Rules
 from enmesh.data.sources import Source
 from enmesh.data.table import Table, default_names, listed, refuse_unknown, shown
-from enmesh.data.times import CLOCK, DATE_TEXT, TIME_NAME, TRIAL_NAMES, looks_like_dates
+from enmesh.data.times import TIME_NAME, TRIAL_NAMES
 from enmesh.errors import InputError
 
 # A spreadsheet takes a cell that begins with one of these for a formula; it is written with a quote in front.

@@ -551,6 +551,7 @@ def _provenance(series: Series) -> dict[str, Any]:
         "trials": len(series.lengths),
         "samples": int(sum(series.lengths)),
         "dt": series.dt,
+        "every": series.every,
         "prepared": list(series.prepared),
         **({"file": series.file} if series.file else {}),
     }
