@@ -44,7 +44,7 @@ IN_WORDS_OF_THE_SHELL = {
 }
 
 READING_WORD = re.compile(
-    rf"(?P<verb>pass )?\b(?P<word>{'|'.join(Reading.__annotations__)}|dt)=(?P<value>'[^']*'|\([^)]*\)|\w+)?"
+    rf"(?P<verb>pass )?\b(?P<word>{'|'.join(Reading.__annotations__)}|dt)=(?P<value>'[^']*'|\([^)]*\)|-?\d+(?:\.\d+)?|\w+)?"
 )
 
 COMMANDS = (
