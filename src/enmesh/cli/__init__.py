@@ -43,8 +43,9 @@ IN_WORDS_OF_THE_SHELL = {
     "Value error, ": "",
 }
 
+VALUE = r"'[^']*'|\([^)]*\)|-?\d+(?:\.\d+)?|\w+"
 READING_WORD = re.compile(
-    rf"(?P<verb>pass )?\b(?P<word>{'|'.join(Reading.__annotations__)}|dt)=(?P<value>'[^']*'|\([^)]*\)|-?\d+(?:\.\d+)?|\w+)?"
+    rf"(?P<verb>pass )?\b(?P<word>{'|'.join(Reading.__annotations__)}|dt)=(?P<value>{VALUE})?"
 )
 
 COMMANDS = (
