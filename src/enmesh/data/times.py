@@ -28,8 +28,8 @@ TIME_NAME = re.compile(
 )
 # A column of one of these names holds times if it never falls, or never rises, but for restarts.
 LIKELY_NAME = re.compile(
-    r"(times?|ts|epoch|unix_?time|unix|datum|zeit|uhrzeit|zeitstempel|fecha|hora|heure|temps|tijd|data|ora|tempo|utc|gmt"
-    r"|doy|day_?of_?year|elapsed|seconds?|secs?|msec|millis(econds)?|дата|время|日期|时间|時間)(\W.*)?"
+    r"(times?|ts|epoch|unix_?time|unix|datum|zeit|uhrzeit|zeitstempel|fecha|tijd|doy|day_?of_?year|elapsed|seconds?|secs?"
+    r"|msec|millis(econds)?|дата|время|日期|时间|時間)(\W.*)?"
     r"|(\w+[ _.])?(time|date|datetime|timestamp|ts|epoch)"
     r"([ _.]?(s|ms|us|ns|sec|secs|seconds|utc|gmt|local|stamp|index))?",
     re.IGNORECASE,
