@@ -4,7 +4,6 @@ Everything downstream trusts a `Series`; whatever is wrong with the data is said
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -13,10 +12,11 @@ import numpy as np
 
 from enmesh.data import prepare
 from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
-from enmesh.data.objects import MOST_NODES, values_of
+from enmesh.data.objects import values_of
 from enmesh.data.rules import Reading, Rules, rules_of
-from enmesh.data.table import can_be_seen, listed, visible
+from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
+from enmesh.data.validity import check_names, validate
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,12 +29,6 @@ class Words(Reading, total=False):
     duplicates: str
     truth: Mapping[str, Sequence[str]] | None
     truth_lags: Mapping[tuple[str, str], tuple[int, ...]] | None
-
-
-# A transition needs a past and a next value, and a constant cannot be told from so few.
-MIN_LENGTH = 3
-# Beyond these the squares of values overflow, or those of their differences vanish.
-LARGEST, SMALLEST = 1e150, 1e-150
 
 
 class Series:
@@ -112,7 +106,7 @@ class Series:
             self.prepared, self.file = values.prepared, values.file
         else:
             found, known, step, self.time = values_of(values, rules, dt)
-        chosen = _check_names(known if names is None else names, len(found.kinds))
+        chosen = check_names(known if names is None else names, len(found.kinds))
         if known is not None and chosen != known:
             renamed = dict(zip(known, chosen))
             found = replace(found, labels={renamed[name]: words for name, words in found.labels.items()})
@@ -120,7 +114,7 @@ class Series:
         truth, lags = known_words["truth"], known_words["truth_lags"]
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         self.truth_lags = None if lags is None else dict(lags)
-        self._validate("drop" if rules.longest else rules.missing, known_words["duplicates"] or "raise")
+        validate(self, "drop" if rules.longest else rules.missing, known_words["duplicates"] or "raise")
 
     @classmethod
     def of(cls, data: Any, **words: Unpack[Words]) -> "Series":
@@ -142,8 +136,8 @@ class Series:
         """Return a series of values whose kinds are known."""
         made = object.__new__(cls)
         made.time, made.prepared, made.file, made.truth, made.truth_lags = time, (), "", None, None
-        made._take(values, _check_names(names, len(values.kinds)), 1.0 if dt is None else dt, rules)
-        made._validate("drop" if rules.longest else rules.missing, "raise")
+        made._take(values, check_names(names, len(values.kinds)), 1.0 if dt is None else dt, rules)
+        validate(made, "drop" if rules.longest else rules.missing, "raise")
         return made
 
     def _take(self, found: Values, names: tuple[str, ...], dt: Any, rules: Rules) -> None:
@@ -488,68 +482,8 @@ class Series:
         made.truth_lags = self.truth_lags and {
             link: lags for link, lags in self.truth_lags.items() if set(link) <= set(names)
         }
-        made._validate("drop", "allow")
+        validate(made, "drop", "allow")
         return made
-
-    # --- what is wrong -------------------------------------------------------------------------------------
-
-    def _validate(self, missing: str, duplicates: str) -> None:
-        if self.n_nodes >= MOST_NODES * len(self) > 0:
-            raise InputError(
-                f"{len(self)} samples of {self.n_nodes} nodes are too few to tell the nodes apart; pass "
-                "transpose=True if rows are nodes, or choose columns"
-            )
-        short = min(self.lengths)
-        if short < MIN_LENGTH:
-            turn = "; pass transpose=True if rows are nodes" if self.n_nodes > short else ""
-            raise InputError(f"a trial has {short} samples; at least {MIN_LENGTH} are needed{turn}")
-        pooled = self.values
-        if pooled.dtype.kind == "f":
-            self._refuse("infinite", np.isinf(pooled).sum(0), "replace or cut them")
-            nans = np.isnan(pooled)
-            if missing == "raise":
-                self._refuse("missing (NaN)", nans.sum(0), "fill or cut them, or pass missing='drop'")
-            empty = [name for name, gone in zip(self.names, nans.all(0)) if gone]
-            if empty:
-                raise InputError(f"no value at all in column {listed(empty)}; leave it out")
-            low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
-        else:
-            low, high = pooled.min(0), pooled.max(0)
-        constant = [name for name, same in zip(self.names, low == high) if same]
-        if constant:
-            raise InputError(f"constant column: {listed(constant)}; it carries no information, leave it out")
-        if pooled.dtype.kind == "f":
-            self._refuse_extreme(low, high)
-        if duplicates == "raise":
-            self._refuse_identical(pooled)
-
-    def _refuse_extreme(self, low: np.ndarray, high: np.ndarray) -> None:
-        """Refuse numbers whose squares are beyond what a computer can hold."""
-        for name, least, most in zip(self.names, low, high):
-            size = max(abs(least), abs(most))
-            if size > LARGEST:
-                raise InputError(
-                    f"values up to {size:.3g} in column {visible(name)} are too large to compute with "
-                    f"(over {LARGEST:g}); divide the column by a power of ten"
-                )
-            if most - least < SMALLEST:
-                raise InputError(
-                    f"values in column {visible(name)} differ by no more than {most - least:.3g}, too little to "
-                    "compute with; multiply the column by a power of ten"
-                )
-
-    def _refuse(self, what: str, counts: np.ndarray, advice: str) -> None:
-        if counts.any():
-            found = [f"{name} ({count})" for name, count in zip(self.names, counts) if count]
-            raise InputError(f"{what} values in column {listed(found)}; {advice}")
-
-    def _refuse_identical(self, pooled: np.ndarray) -> None:
-        seen: dict[bytes, str] = {}
-        for i, name in enumerate(self.names):
-            column = np.ascontiguousarray(pooled[:, i])
-            first = seen.setdefault(hashlib.sha256(column.data).digest(), name)
-            if first != name:
-                raise InputError(f"columns {visible(first)} and {visible(name)} are identical; leave one out")
 
 
 def step_of(dt: Any, rules: Rules, found: float | None) -> Any:
@@ -557,20 +491,6 @@ def step_of(dt: Any, rules: Rules, found: float | None) -> Any:
     if dt is not None and rules.step is not None:
         raise InputError("dt= and sfreq= say the same; give one of them")
     return next((one for one in (dt, rules.step, found) if one is not None), 1.0)
-
-
-def _check_names(names: Sequence[Any] | None, n_nodes: int) -> tuple[str, ...]:
-    chosen = tuple(f"x{i}" for i in range(n_nodes)) if names is None else tuple(str(name) for name in names)
-    if len(chosen) != n_nodes:
-        raise InputError(f"{len(chosen)} names for {n_nodes} columns; give one name per column")
-    twice = sorted(name for name, count in Counter(chosen).items() if count > 1)
-    if twice:
-        raise InputError(f"duplicate name: {listed(twice)}; names must differ")
-    unseen = next((i for i, name in enumerate(chosen) if not can_be_seen(name)), None)
-    if unseen is not None:
-        given = ascii(chosen[unseen])
-        raise InputError(f"the name of column {unseen + 1} cannot be seen ({given}); give it another")
-    return chosen
 
 
 def _missing_mask(trials: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:
