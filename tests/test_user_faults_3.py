@@ -278,6 +278,10 @@ def test_b7_numbers_of_numpy_go_wherever_numbers_go():
     )
     assert em.Series(FRAME, dt=np.float32(0.5), sfreq=None).dt == 0.5
     assert em.Series(FRAME.to_numpy(), sfreq=np.int32(4)).dt == 0.25
+    assert (
+        em.Series(FRAME.assign(k=np.arange(N) % 7 + 1), na=np.int64(3), missing="drop").missing[0].sum()
+        == (N + 4) // 7
+    )
 
 
 def test_b8_every_function_takes_what_infer_takes(tmp_path):

@@ -108,12 +108,13 @@ def _from_any(values: Any) -> Any:
     import pandas as pd
 
     try:
-        frame: Any = nw.from_native(values)
+        frame: Any = nw.from_native(values, allow_series=True)
     except TypeError:
         raise InputError(
             f"a {type(values).__name__} is no table that is known; give a DataFrame, an array or a mapping of columns"
         ) from None
     frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    frame = frame.to_frame() if isinstance(frame, nw.Series) else frame
     columns = {}
     for name in frame.columns:
         column = frame[name]

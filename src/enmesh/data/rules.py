@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
+import numpy as np
+
 from enmesh.errors import InputError
 from enmesh.options import whole
 
@@ -99,9 +101,7 @@ def rules_of(words: Mapping[str, Any], *, counters: bool = False) -> Rules:
         header=said.get("header"),
         variable=said.get("variable"),
         **_marks(said),
-        na=tuple(
-            map(str, [said["na"]] if isinstance(said.get("na"), (str, int, float)) else said.get("na", ()))
-        ),
+        na=tuple(map(str, np.atleast_1d(np.asarray(said.get("na", ()), object)))),
         skip=whole("skip", said.get("skip", 0)),
         units=said.get("units"),
         date_format=said.get("date_format"),
