@@ -67,6 +67,8 @@ OTHER = {
         3600,
     ),
     "1990": (np.arange(1900, 1900 + N).astype(str), 1),
+    "1990M1": ([f"{1990 + i // 12}M{i % 12 + 1}" for i in range(N)], 1),
+    "1990-1": ([f"{1990 + i // 12}-{i % 12 + 1}" for i in range(N)], 1),
 }
 TEXT_TIMES = {name: (text, 1) for name, text in MONTHLY.items()} | OTHER
 
@@ -96,6 +98,21 @@ def test_a1_what_looks_like_time_and_cannot_be_ordered_is_refused_with_the_optio
     assert (series.dt, series.time.start[:10]) == (86400, "1999-11-05")
     with pytest.raises(em.InputError, match="is not written as date_format='%H:%M'"):
         em.Series(frame.rename_axis("when").reset_index(), time="when", date_format="%H:%M")
+
+
+@pytest.mark.parametrize("label", ["FY{}", "{}H1", "{}/xx", "harvest of {}"])
+def test_a1_labels_with_years_are_refused_whatever_they_mean(label):
+    frame = FRAME.set_axis([label.format(1900 + i) for i in range(N)])
+    for given in (frame, frame.iloc[::-1], frame.set_axis(pd.CategoricalIndex(frame.index))):
+        with pytest.raises(
+            em.InputError, match=r"is not a time or date; .* date_format=.*, or pass time='ignore'"
+        ):
+            em.Series(given)
+        assert em.Series(given, time="ignore").names == ("a", "b")
+    falling = FRAME.set_axis([f"day {i}" for i in range(N, 0, -1)])
+    with pytest.raises(em.InputError, match="the numbers in the index fall, the newest row may be the first"):
+        em.Series(falling)
+    assert em.Series(falling.iloc[::-1]).names == ("a", "b")
 
 
 def test_a2_a_header_of_numbers_is_no_data(tmp_path):
@@ -154,6 +171,9 @@ def test_a3_years_that_restart_and_clocks_that_begin_again_are_trials():
         assert em.Series(panel().drop(columns="subject")).lengths == (N // 3,) * 3
     with pytest.warns(em.HazardWarning, match="each subject is taken for a trial"):
         assert em.Series(panel().drop(columns="t")).lengths == (N // 3,) * 3
+    with pytest.warns(em.HazardWarning, match="each subject is taken for a trial"):
+        mixed = em.Series(FRAME.assign(subject=np.arange(N) % 3))
+    np.testing.assert_array_equal(mixed.trials[1][:, 0], A[1::3])
     with pytest.raises(em.InputError, match="the time does not increase"):
         em.Series(panel(), trials=False)
     two = panel(block=np.tile(np.repeat([1, 2], N // 6), 3), session=np.repeat([1, 2, 2], N // 3))

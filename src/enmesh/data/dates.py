@@ -21,7 +21,8 @@ MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 NAMED_MONTH = rf"(?:{'|'.join(MONTHS)})[a-z]*"
 # Months, quarters and weeks, by the year and its part.
 PARTS_OF_YEAR = (
-    (r"(?P<year>\d{4})[-./ ]?m?(?P<month>\d{2})", "month"),
+    (r"(?P<year>\d{4})m?(?P<month>\d{2})", "month"),
+    (r"(?P<year>\d{4})[-./ ]*(?:m|[-./ ])(?P<month>\d{1,2})", "month"),
     (r"(?P<month>\d{1,2})[-./ ](?P<year>\d{4})", "month"),
     (rf"(?P<name>{NAMED_MONTH})[-./, ]*(?P<year>\d{{4}}|\d{{2}})", "month"),
     (rf"(?P<year>\d{{4}})[-./, ]*(?P<name>{NAMED_MONTH})", "month"),
@@ -300,6 +301,19 @@ def looks_like_clock(column: Any) -> bool:
     """Say whether a column holds times of the day."""
     kind = getattr(column.dtype, "kind", "O")
     return kind not in "biufcmM" and _share(column, CLOCK, datetime.time) > 0.5
+
+
+def _is_other_date(cell: Any, kind: type) -> bool:
+    """Say whether a cell is a date of another calendar (cftime), which prints as a date."""
+    return kind is datetime.date and hasattr(cell, "strftime") and hasattr(cell, "dayofyr")
+
+
+def looks_like_labels_in_time(column: Any) -> bool:
+    """Say whether every row has its own label with a year in it: written like a time, though nobody can read it."""
+    words = column.map(
+        lambda cell: isinstance(cell, str) and bool(re.search(r"(?<!\d)(1[5-9]|2[01])\d\d(?!\d)", cell))
+    )
+    return bool(len(column) and words.mean() > 0.9 and column.is_unique)
 
 
 def _share(column: Any, pattern: str, kind: type) -> float:

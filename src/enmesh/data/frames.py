@@ -16,7 +16,14 @@ from enmesh.data.calendars import (
     refuse_falling,
 )
 from enmesh.data.columns import Recording, column_of, spread_out
-from enmesh.data.dates import all_numbers, date_and_clock, looks_like_clock, looks_like_dates, read_stamps
+from enmesh.data.dates import (
+    all_numbers,
+    date_and_clock,
+    looks_like_clock,
+    looks_like_dates,
+    looks_like_labels_in_time,
+    read_stamps,
+)
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
 from enmesh.data.times import LIKELY_NAME, TIME_NAME, TRIAL_NAMES, Grid, Stamps, even_share, on_grid, restarts
@@ -180,7 +187,7 @@ def _stamps(
         column = table.frame[found[0]]
         column = date_and_clock(column, table.frame[found[1]]) if len(found) == 2 else column
         return read_stamps(table, str(found[0]), column, groups, strict, rules.date_format), found
-    index = _index(table)
+    index = _index(table, not strict)
     parts = [] if rules.counters or rules.time_name else counting_columns(table.frame, groups, free)
     calendar, taken = _calendar(table, groups, parts, free)
     if calendar is not None and (index is None or _numbers_rows(index)):
@@ -312,7 +319,7 @@ def _runs(column: Any, groups: list[np.ndarray], again: bool = True) -> bool:
     return again and (rising or restarts(values) is not None)
 
 
-def _index(table: Table) -> Any:
+def _index(table: Table, ignored: bool) -> Any:
     """Return the index as a column if it says when the rows were recorded; None for numbers 0, 1, 2, ... and labels."""
     import pandas as pd
 
@@ -325,8 +332,23 @@ def _index(table: Table) -> Any:
     if kind in "iuf":
         plain = kind != "f" and np.array_equal(column.to_numpy(), np.arange(len(column)))
         return None if plain else column
-    told = kind == "m" or looks_like_dates(column) or looks_like_clock(column)
-    return column if told or (kind == "O" and all_numbers(column)) else None
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    told = (
+        kind == "m"
+        or looks_like_dates(column)
+        or looks_like_clock(column)
+        or looks_like_labels_in_time(column)
+    )
+    if told or (kind == "O" and all_numbers(column)):
+        return column
+    numbers = column.astype(str).str.extract(r"(\d{1,15})")[0].astype(float)
+    if len(numbers) > 2 and (np.diff(numbers) < 0).all() and not ignored:
+        raise InputError(
+            f"{table.at(0, name)}: the numbers in the index fall, the newest row may be the first; sort the rows, or "
+            "pass time='ignore' if they are in order"
+        )
+    return None
 
 
 # --- nodes -------------------------------------------------------------------------------------------------

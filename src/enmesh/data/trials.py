@@ -42,7 +42,9 @@ def found_trials(table: Table, rules: Rules, stamps: Stamps | None, taken: Seque
     likely = [name for name in free if str(name).lower() in TRIAL_NAMES and str(name) not in rules.states]
     called = [name for name in likely if str(name).lower() == "trial"]
     if stamps is None or _is_ordered(stamps.values, sort):
-        blocks = [name for name in likely if in_blocks(frame[name])][:1]
+        blocks = [
+            name for name in likely if in_blocks(frame[name]) or (stamps is None and _is_people(frame[name]))
+        ][:1]
         told = [f"each {visible(name)} is taken for a trial (trials=False: one recording)" for name in blocks]
         return _trials(table, called, []) if called else _trials(table, blocks, told)
     found = _telling(table, stamps, sort, free, likely)
@@ -93,6 +95,19 @@ def in_blocks(column: Any) -> bool:
         return False
     changes = int((column != column.shift()).sum())
     return 1 < changes == column.nunique() and column.value_counts().min() >= 3
+
+
+def _is_people(column: Any) -> bool:
+    """Say whether a column tells who is recorded, in any order of rows."""
+    named = str(column.name).lower().removesuffix("_id") in (
+        "subject",
+        "subj",
+        "participant",
+        "patient",
+        "animal",
+    )
+    labels = getattr(column.dtype, "kind", "O") in "biuOUS" and not column.isna().any()
+    return named and labels and 1 < column.nunique() <= len(column) / 3
 
 
 def tells_trials(column: Any, stamps: Stamps, sort: bool) -> bool:
