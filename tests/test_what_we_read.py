@@ -1,5 +1,6 @@
 """Every row of the table in docs/data.md, tried: the same series comes of every kind."""
 
+import doctest
 import gzip
 import io
 import lzma
@@ -333,3 +334,33 @@ def test_standard_input_and_states_on_the_command_line(tmp_path):
     done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Discrete()" in done.stdout
+
+
+def test_the_example_of_the_page_runs():
+    failed, tried = doctest.testfile(str(DOCS), module_relative=False)
+    assert (failed, tried > 3) == (0, True)
+
+
+MEASURED = """
+import resource, sys
+import enmesh as em
+matrix = em.te_matrix(em.read(sys.argv[1]), estimator="gaussian")
+assert matrix.p_value.loc["x0", "x1"] < 1e-300 and (matrix.p_value.loc["x2":, "x0"] > 1e-4).all()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["npy", "parquet"])
+def test_ten_million_samples_fit_into_two_gibibytes(tmp_path, suffix):
+    path, rng = tmp_path / f"x.{suffix}", np.random.default_rng(0)
+    values = np.lib.format.open_memmap(tmp_path / "x.npy", "w+", np.float64, (10_000_000, 5))
+    for start in range(0, len(values), 1_000_000):
+        values[start : start + 1_000_000] = rng.normal(size=(1_000_000, 5))
+    values[1:, 1] += 0.1 * values[:-1, 0]
+    if suffix == "parquet":
+        pd.DataFrame(values, columns=[f"x{i}" for i in range(5)]).to_parquet(path)
+    values.flush()
+    done = subprocess.run([sys.executable, "-c", MEASURED, path], capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 2 * 2**20  # kibibytes
