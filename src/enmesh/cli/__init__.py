@@ -106,9 +106,8 @@ def enmesh(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code: 0, 1 unexpected, 2 refused, 130 stopped (or 128 + signal)."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    signals: list[int] = []
+    """Run a command line and return its exit code: 0, 1 unexpected, 2 refused, 128 and its number for a signal."""
+    words, signals = list(sys.argv[1:] if arguments is None else arguments), list[int]()
     try:
         with _safe_terminal(), _stopped_by_signals(signals), _said_hazards(), _said_log():
             code = typer.main.get_command(command_line()).main(
@@ -132,11 +131,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("ENMESH_TRACEBACK"):
             raise
         return _fail(_unexpected(error), FAILED)
-
-
-def _stopped(signals: Sequence[int]) -> int:
-    """Return the exit code of a command that was stopped: 130 by Ctrl-C, 128 and the number of any other signal."""
-    return 128 + signals[-1] if signals else STOPPED
 
 
 def _unexpected(error: Exception) -> str:
@@ -193,15 +187,19 @@ def _said_hazards() -> Iterator[None]:
         print("enmesh: warning:", _in_shell_words(message), file=sys.stderr)
 
 
+def _stopped(signals: Sequence[int]) -> int:
+    return 128 + signals[0] if signals else STOPPED
+
+
 @contextmanager
-def _stopped_by_signals(met: list[int]) -> Iterator[None]:
+def _stopped_by_signals(received: list[int]) -> Iterator[None]:
     """Let SIGTERM and SIGHUP stop a command as Ctrl-C does, unless whoever started it wants them ignored."""
-    before = {}
 
     def stop(number: int, frame: object) -> None:
-        met.append(number)
+        received.append(number)
         raise KeyboardInterrupt
 
+    before = {}
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
@@ -225,12 +223,18 @@ def _safe_terminal() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
+class _OnStderr(logging.Handler):
+    """Says what is logged on stderr as it is now: above the line of progress, if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say a message."""
+        print("enmesh:", record.getMessage(), file=sys.stderr)
+
+
 @contextmanager
 def _said_log() -> Iterator[None]:
-    """Say at once, on stderr, what the package logs: that a job will take long."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("enmesh: %(message)s"))
-    log = logging.getLogger("enmesh")
+    """Say at once, on stderr, what the package logs."""
+    handler, log = _OnStderr(), logging.getLogger("enmesh")
     log.addHandler(handler)
     try:
         yield
