@@ -227,6 +227,14 @@ def test_a5_thousands_and_decimals_are_never_confused():
         1.02,
         1.05,
     ]
+    dotted = "a;b\n981;2\n1.020;1\n1.050;4\n"
+    with pytest.raises(
+        em.InputError, match=r"'1.020' has two readings, 1.020 and 1020; say which with decimal='.' or"
+    ):
+        em.read(io.StringIO(dotted))
+    assert em.read(io.StringIO(dotted), thousands=".")["a"].tolist() == [981, 1020, 1050]
+    assert em.read(io.StringIO(dotted), decimal=".")["a"].tolist() == [981, 1.02, 1.05]
+    assert em.read(io.StringIO("a;b\n1;12.345\n0;13.020\n1;14.050\n"))["b"].tolist() == [12.345, 13.02, 14.05]
     with pytest.raises(em.InputError, match="decimal points and decimal commas are mixed"):
         em.read(io.StringIO("a;b\n981;0.25\n1,02;1\n1,05;4\n"))
 

@@ -7,7 +7,7 @@
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,24 @@ def marks_of(cells: Iterable[str]) -> tuple[str, str | None]:
     mark = decimal.pop() if decimal else other[thousands.copy().pop()] if thousands else "."
     group = thousands.pop() if thousands else other[mark] if other[mark] in either else None
     return mark, group
+
+
+def refuse_dotted(file: str, columns: Iterable[Sequence[str]]) -> None:
+    """Refuse 981 above 1.020 beside semicolons, which may be a thousand, unless a point is surely decimal elsewhere."""
+    doubtful = ""
+    for column in columns:
+        cells = [cell for cell in map(bare, column) if cell.lower() not in MISSING]
+        dotted = [cell for cell in cells if "." in cell]
+        if any(MARKED.fullmatch(cell) and not GROUPED.fullmatch(cell) for cell in dotted):
+            return
+        plain = [cell.lstrip("+-") for cell in cells if "." not in cell]
+        if dotted and plain and all(cell.isdigit() and len(cell) < 4 for cell in plain):
+            doubtful = dotted[0]
+    if doubtful:
+        raise InputError(
+            f"{file}: '{doubtful}' has two readings, {doubtful} and {doubtful.replace('.', '')}; say which with "
+            "decimal='.' or thousands='.'"
+        )
 
 
 def as_numbers(cells: Any, decimal: str = ".", thousands: str | None = None) -> np.ndarray:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from enmesh.data.dates import CLOCK, DATE_TEXT, looks_like_dates
-from enmesh.data.numbers import MISSING, bare, marks_of
+from enmesh.data.numbers import MISSING, bare, marks_of, refuse_dotted
 from enmesh.data.rules import Rules
 from enmesh.data.sources import Source
 from enmesh.data.table import Table, default_names, listed, refuse_unknown, shown
@@ -76,6 +76,8 @@ def _marks(
     if not any("," in line for _, line in body) or (
         delimiter == "," and not any('"' in line for _, line in body)
     ):
+        if delimiter == ";":
+            refuse_dotted(file, zip(*(split(line) for _, line in body)))
         return ".", rules.thousands
     try:
         return marks_of(cell for _, line in body for cell in split(line))
