@@ -115,16 +115,19 @@ class Blocks:
         """Y^i_{n+1} in the data's own units, as entropies need it, ``(n, 1)``."""
         return self._series.values[self.rows, i][:, None]
 
-    def take(self, variables: Iterable[Lagged]) -> np.ndarray:
-        """Return the samples of lagged variables, ``(n, number of variables)``, each column contiguous."""
-        variables = list(variables)
-        samples = np.empty((len(variables), self.n), self.values.dtype)
-        first, last = int(self.rows[0]), int(self.rows[-1])
+    def take(self, variables: Iterable[Lagged], part: slice = slice(None)) -> np.ndarray:
+        """Return the samples of lagged variables, ``(n, number of variables)``, each column contiguous.
+
+        ``part`` takes some of the n rows.
+        """
+        variables, rows = list(variables), self.rows[part]
+        samples = np.empty((len(variables), len(rows)), self.values.dtype)
+        first, last = int(rows[0]), int(rows[-1])
         for sample, (node, lag) in zip(samples, variables):
-            if last - first + 1 == self.n:  # one run of samples: copying a slice is faster
+            if last - first + 1 == len(rows):  # one run of samples: copying a slice is faster
                 sample[:] = self.values[node, first - lag : last - lag + 1]
             else:
-                self.values[node].take(self.rows - lag, out=sample)
+                self.values[node].take(rows - lag, out=sample)
         return samples.T
 
     def arities(self, variables: Iterable[Lagged]) -> tuple[int, ...]:

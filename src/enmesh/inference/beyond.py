@@ -128,8 +128,8 @@ def confirm(planner: "Planner", plan: Targets) -> None:
     it: of rings of Lorenz (1996), F = 10, 1,000 samples, 12 indirect links in 3 files. Neighbours do not. A source that
     fails can only be lost by this, so that it takes no share of the level.
     """
-    series, kept = planner.series, {i: plan.sources(i) for i in range(series.n_nodes)}
-    names, lags = series.names, {}
+    names, lags = planner.series.names, {}
+    kept = {i: plan.sources(i) for i in range(len(names))}
     for i, sources in kept.items():
         past = plan.pasts[i]
         lags |= {(names[j], names[i]): past.lags[j][:LAGS_CONFIRMED] for j in sources}
@@ -156,7 +156,7 @@ def confirm(planner: "Planner", plan: Targets) -> None:
     planner.choices.add(
         "neighbours", f"{lost} sources that a curve found are left out", "neighbours do not see them"
     )
-    plan.candidates = [tuple(sorted(kept[i])) for i in range(series.n_nodes)]
+    plan.candidates = [tuple(sorted(kept[i])) for i in range(len(names))]
 
 
 def _is_blind(planner: "Planner", plan: Targets, target: int) -> bool:
@@ -176,7 +176,7 @@ def _within_budget(
         i: [
             j
             for j in range(len(names))
-            if j != i and names[j] in planner.wanted.candidates.get(names[i], names)
+            if j != i and names[j] in dict(planner.wanted.candidates).get(names[i], names)
         ]
         for i in list(blind)[: EXPLORED // of_target]
     }

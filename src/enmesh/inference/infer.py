@@ -22,7 +22,15 @@ from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.network import LEVEL, Candidate, Network
-from enmesh.inference.plan import Choices, Plan, Planner, Wanted, bearable_parents, warn_of_last_lag
+from enmesh.inference.plan import (
+    Choices,
+    Plan,
+    Planner,
+    Wanted,
+    bearable_parents,
+    wanted_of,
+    warn_of_last_lag,
+)
 from enmesh.inference.progress import Progress
 from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.screen import count_families
@@ -54,6 +62,7 @@ def infer(
     score: Score | str | None = None,
     estimator: Estimator | str | None = None,
     search: Search | str | None = None,
+    embedding: Pasts | None = None,
     alpha: float | None = None,
     surrogate: Surrogate | str | None = None,
     n_surrogates: int | None = None,
@@ -84,6 +93,8 @@ def infer(
         found from the data.
     estimator
         Such as ``KSG()``, or its name; the score that suits it is taken. Not together with a ``score`` that has one.
+    embedding
+        Pasts of every node, such as ``Embedding(dim=2)`` or ``Lags(...)``; by default found from the data.
     alpha
         Confidence level of the default score, or of one that is named; by default 0.99, or more in large networks, so
         that about one false link is let in.
@@ -137,6 +148,7 @@ def infer(
     >>> net.parents
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
+    series = Series.of(series)
     check_numbers(max_lag=max_lag, max_parents=max_parents, screen=screen, n_jobs=n_jobs, bootstrap=bootstrap)
     if bootstrap:
         given = {name: value for name, value in locals().items() if name != "bootstrap"}
@@ -144,7 +156,6 @@ def infer(
 
         network = infer(**given)
         return count_links(infer, n=bootstrap, **given).on(network)
-    series = series if isinstance(series, Series) else Series(series)
     if series.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; the series has 1")
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
@@ -185,22 +196,6 @@ def infer(
         "seed": seed,
     }
     return run.network(found, tests, options, plan.criteria, instantaneous)
-
-
-def wanted_of(score: Any, estimator: Any, *, surrogate: Any = None, **options: Any) -> Wanted:
-    """Return what a user asked for; methods may be given by their names."""
-    chosen = resolve(Estimator, estimator) if estimator is not None else None
-    if score is not None and not isinstance(score, str):
-        score = resolve(Score, score)
-        given = {"estimator": chosen, "surrogate": surrogate}
-        given |= {key: options.get(key) for key in ("alpha", "n_surrogates")}
-        twice = [key for key, value in given.items() if value is not None]
-        if twice:
-            raise InputError(
-                f"a score has its {twice[0]} already; give {twice[0]}= or a score, or the score by its name"
-            )
-    kind = resolve(Surrogate, surrogate) if surrogate is not None else None
-    return Wanted(score=score, estimator=chosen, surrogate=kind, **options)
 
 
 class Run:
@@ -558,6 +553,7 @@ def _provenance(series: Series) -> dict[str, Any]:
         "trials": len(series.lengths),
         "samples": int(sum(series.lengths)),
         "dt": series.dt,
+        "every": series.every,
         "prepared": list(series.prepared),
         **({"file": series.file} if series.file else {}),
     }

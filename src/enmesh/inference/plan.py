@@ -21,19 +21,17 @@ from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
 from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond
-    Regressed,
-    Targets,
-    look_beyond,
-)
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence, curve, prediction_error
 from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
+from enmesh.methods import resolve
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Independent
 from enmesh.search.base import Problem
 from enmesh.significance import least_surrogates, warn_of_many_lags
 from enmesh.surrogates import Surrogate
+from enmesh.tasks import single_thread
 
 Evaluators = Callable[..., Evaluator]
 """Makes an evaluator of a score, or of a selection of lagged variables, for the series at hand or for another."""
@@ -58,13 +56,18 @@ class Wanted:
 
     score: Score | str | None = None
     estimator: Estimator | None = None
+    embedding: Pasts | None = None
     alpha: float | None = None
     surrogate: Surrogate | None = None
     n_surrogates: int | None = None
     max_lag: int | None = None
     seed: int = 0
-    candidates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Sources that targets may have, where not all others."""
+    candidates: Any = ()
+    """``{target: sources}`` that targets may have, where not all others."""
+
+    def __post_init__(self) -> None:
+        pairs = self.candidates.items() if isinstance(self.candidates, Mapping) else self.candidates
+        object.__setattr__(self, "candidates", tuple((name, tuple(some)) for name, some in pairs))
 
 
 class Plan(NamedTuple):
@@ -101,9 +104,12 @@ class Planner:
     def plan(self) -> Plan:
         """Return the plan: by evidence, or for the score or estimator that was given."""
         wanted = self.wanted
-        if wanted.score is None and wanted.estimator is None and wanted.max_lag != 1:
+        given = wanted.score is not None or wanted.estimator is not None or wanted.embedding is not None
+        if not given and wanted.max_lag != 1:
             return self._by_evidence()
         score = wanted.score if isinstance(wanted.score, Score) else self._named_score()
+        if wanted.embedding is not None:
+            score = score.embedded(wanted.embedding)
         return self._with_pasts(score)
 
     # --- what was given -----------------------------------------------------------------------------------------------
@@ -146,7 +152,7 @@ class Planner:
 
     def _score_by_name(self, name: str, estimator: Estimator) -> Score:
         """Return a score by its name; what it takes of what was given is given to it, the rest is refused."""
-        from enmesh.methods import from_name, resolve
+        from enmesh.methods import from_name
 
         wanted = self.wanted
         given = {"alpha": wanted.alpha, "surrogate": wanted.surrogate, "n_surrogates": wanted.n_surrogates}
@@ -445,6 +451,43 @@ def _nulls(score: Score, pasts: Sequence[Past]) -> dict[Link, np.ndarray]:
         for source, given, null in past.nulls
         if len(null) == count
     }
+
+
+def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
+    """Return the plan that `infer` makes of a series, and its choices, for whoever asks one question of it."""
+    key = series.digest, wanted
+    if key not in _kept:
+        choices = Choices()
+
+        def evaluators(score: Any, other: Series | None = None) -> Evaluator:
+            return Evaluator(score, series if other is None else other)
+
+        with single_thread():
+            _kept[key] = Planner(series, wanted, evaluators, choices).plan(), choices
+        for old in list(_kept)[:-KEPT]:
+            del _kept[old]
+    return _kept[key]
+
+
+# The last plans that single questions asked for, so that many questions of one series make one plan.
+_kept: dict[tuple[str, Wanted], tuple[Plan, Choices]] = {}
+KEPT = 4
+
+
+def wanted_of(score: Any, estimator: Any, *, surrogate: Any = None, **options: Any) -> Wanted:
+    """Return what a user asked for; methods may be given by their names."""
+    chosen = resolve(Estimator, estimator) if estimator is not None else None
+    if score is not None and not isinstance(score, str):
+        score = resolve(Score, score)
+        given = {"estimator": chosen, "surrogate": surrogate}
+        given |= {key: options.get(key) for key in ("alpha", "n_surrogates", "embedding")}
+        twice = [key for key, value in given.items() if value is not None]
+        if twice:
+            raise InputError(
+                f"a score has its {twice[0]} already; give {twice[0]}= or a score, or the score by its name"
+            )
+    kind = resolve(Surrogate, surrogate) if surrogate is not None else None
+    return Wanted(score=score, estimator=chosen, surrogate=kind, **options)
 
 
 def replaced(planner: Planner, **wanted: Any) -> Plan:
