@@ -445,12 +445,14 @@ def te_matrix(
 
 def q_values(p_values: np.ndarray) -> np.ndarray:
     """Benjamini-Hochberg: smallest false discovery rate at which each test is still rejected."""
-    from scipy.stats import false_discovery_control
-
     p_values = np.asarray(p_values, dtype=float)
     if not len(p_values) or np.isnan(p_values).any():
         return np.full(len(p_values), np.nan)
-    return false_discovery_control(p_values)
+    order, count = np.argsort(p_values), len(p_values)
+    scaled = p_values[order] * count / np.arange(1, count + 1)
+    found = np.empty(count)
+    found[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+    return found
 
 
 def order_statistic(null: np.ndarray, alpha: float, lower: float = 0.0) -> float:
