@@ -16,6 +16,7 @@ from enmesh.embedding import Embedding, Lagged, Lags, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import Surrogates
+from enmesh.events.events import Events
 from enmesh.measures import Node, Transfers, link
 from enmesh.methods import resolve
 from enmesh.options import whole
@@ -277,7 +278,7 @@ def analytic(
 
 
 def significance(
-    series: Series,
+    series: Series | Events,
     source: Node | Sequence[Node],
     target: Node,
     *,
@@ -296,7 +297,8 @@ def significance(
     source, target, given
         As in `transfer_entropy`; several sources are shuffled together and tested collectively.
     surrogate
-        ``CircularShift()`` by default; ``Permute()``, ``Bootstrap()``, ``LocalPermute()``.
+        ``CircularShift()`` by default; ``Permute()``, ``Bootstrap()``, ``LocalPermute()``. Of events
+        ``NearbyHistories()`` by default, or ``CircularShift()``.
     n_surrogates
         Number of surrogates; the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic test, which
         Gaussian and Discrete have.
@@ -313,6 +315,13 @@ def significance(
     >>> round(test.value, 2), test.p_value, len(test.null)
     (0.07, 0.01, 99)
     """
+    if isinstance(series, Events):
+        from enmesh.events import measure
+
+        how = estimator, surrogate, n_surrogates, seed
+        return measure.significance(
+            series, source, target, given, *how, embedding=embedding, max_lag=max_lag
+        )
     whole("n_surrogates", n_surrogates)
     sources, end, rest = link(series, source, target, given)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
@@ -350,7 +359,7 @@ class TEMatrix:
 
 
 def te_matrix(
-    series: Series,
+    series: Series | Events,
     *,
     estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
@@ -383,6 +392,11 @@ def te_matrix(
     """
     import pandas as pd
 
+    if isinstance(series, Events):
+        from enmesh.events import measure
+
+        how = conditional, surrogate, n_surrogates, level, seed
+        return measure.te_matrix(series, estimator, embedding, *how)
     whole("n_surrogates", n_surrogates)
     transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
     te, p = np.full((2, size, size), np.nan)
