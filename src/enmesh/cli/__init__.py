@@ -27,6 +27,11 @@ UsageError: type[typer.BadParameter] = next(
 # Advice in the words of Python, and what a user of the shell must type instead.
 IN_WORDS_OF_THE_SHELL = {
     "pass missing='drop'": "use --missing drop",
+    "pass mend='sort'": "use --mend sort",
+    "pass mend='duplicates'": "use --mend duplicates",
+    "pass mend='outside'": "use --mend outside",
+    "pass duration= or windows=": "use --duration",
+    "give the right duration or windows": "give the right --duration",
     "pass time=('sort', 'ignore')": "use --time sort --time ignore",
     "pass time='sort'": "use --time sort",
     "pass time='ignore'": "use --time ignore",

@@ -14,6 +14,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
+from enmesh.cli import events as of_events
 from enmesh.errors import InputError, was_stopped
 from enmesh.inference.defaults import Choices
 
@@ -30,7 +31,9 @@ class Interrupted(Exception):
     """The user stopped a run. The message says what was kept and how to go on."""
 
 
-@a.takes(a.output, a.estimator, a.embedding, a.max_lag, a.score, a.search, a.data, a.preparing)
+@a.takes(
+    a.output, a.estimator, a.embedding, a.max_lag, a.score, a.search, a.data, a.preparing, of_events.options
+)
 def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quiet = False) -> None:
     """Infer which node drives which; write the network, pictures and a page.
 
@@ -50,13 +53,15 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
       enmesh infer prices.csv --time sort --time ignore
       cat recording.csv | enmesh infer - --out results/
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
+      enmesh infer spikes.csv --events --duration 600
     """
     from enmesh.inference.results import with_visible_names
 
     given, choices = a.words(ctx), Choices()
-    series = build.series(given)
+    series: Any = of_events.read(given) if given["events"] else build.series(given)
+    scored = of_events.score(given) if given["events"] else {"score": build.score(given, series, choices)}
     options = {
-        "score": build.score(given, series, choices),
+        **scored,
         "search": build.search(given),
         "max_lag": given["max_lag"],
         "tiers": build.tiers(given["tiers"]),

@@ -8,6 +8,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
+from enmesh.cli import events as of_events
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import Estimator
@@ -17,7 +18,7 @@ from enmesh.significance import Significance
 SURROGATES = 199
 
 
-@a.takes(a.estimator, a.embedding, a.surrogate, a.data)
+@a.takes(a.estimator, a.embedding, a.surrogate, a.data, of_events.options)
 def te(
     ctx: typer.Context,
     data: a.File,
@@ -38,10 +39,14 @@ def te(
       enmesh te recording.csv a b
       enmesh te recording.csv a b --given c --estimator ksg --dim 2
       enmesh te recording.csv a,c b --estimator gaussian --dim 3 --delay 2
+      enmesh te spikes.csv a b --events --duration 600
     """
     from enmesh.significance import significance
 
     words = a.words(ctx)
+    if words["events"]:
+        of_events.te(words, source, target, given, json)
+        return
     series = build.series(words)
     estimate, embedding, notes = chosen(words, series)
     sources, conditions = build.names([source]), build.names(given)

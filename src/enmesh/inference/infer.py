@@ -18,6 +18,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lagged, Pasts
 from enmesh.errors import HazardWarning, InputError, hazard
 from enmesh.estimators import Estimator, Gaussian
+from enmesh.events.events import Events
 from enmesh.inference.defaults import (
     FEW_PARENTS,
     Choices,
@@ -78,7 +79,7 @@ def infer(
     Parameters
     ----------
     series
-        The data: a `Series`, or anything `Series` takes.
+        The data: a `Series`, or anything `Series` takes; or `Events`, whose lags are times and whose values are rates.
     score
         Such as ``TEE(estimator=KSG(), alpha=0.99)``, or a name as on the command line. By default chosen from the data:
         counting for states, a linear test and nearest neighbours for numbers. An embedding that is not given is
@@ -131,6 +132,14 @@ def infer(
     >>> net.parents
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
+    if isinstance(series, Events):
+        from enmesh.events.infer import infer_events
+
+        asked = {name: value for name, value in locals().items() if name not in ("series", "infer_events")}
+        for name in ("max_lag", "bootstrap"):
+            if asked.pop(name):
+                raise InputError(f"{name} belongs to samples; events have histories (PointProcess) and no {name}")
+        return infer_events(series, **asked)
     if bootstrap:
         given = {name: value for name, value in locals().items() if name != "bootstrap"}
         network = infer(**given)
@@ -151,7 +160,7 @@ def infer(
             allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
             limit, found, tests = run.searched(evaluator, chosen, rules, allowed, max_parents)
             instantaneous = _instantaneous(evaluator, found.parents)
-            _warn_of_loops(series, found, tests)
+            warn_of_loops(series, found, tests)
     options = {
         "score": describe(plan.score),
         "search": describe(chosen),
@@ -507,7 +516,7 @@ def _instantaneous(
     )
 
 
-def _warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
+def warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
     """Say that both directions of a link are significant where acyclicity left one of them out."""
     p_values = {(c.source, c.target): c.p_value for c in tests}
     for source, target in found.removed:
@@ -557,6 +566,8 @@ def _provenance(series: Series) -> dict[str, Any]:
 
 
 def _preview(series: Series) -> dict[str, tuple[float, ...]]:
+    if isinstance(series, Events):
+        return {}
     trial = series.trials[0]
     step = max(1, len(trial) // PREVIEW)
     return {name: tuple(map(float, column[::step][:PREVIEW])) for name, column in zip(series.names, trial.T)}

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from enmesh.draw.report import sections
+from enmesh.draw.report import raster, sections
 from enmesh.draw.report.contents import contents, embed, picture_contents
 from enmesh.draw.report.words import headline, past, recording, standing
 from enmesh.draw.subject import Network
@@ -53,7 +53,7 @@ def page(network: Network, more: str = "") -> str:
         choices=sections.choices(network),
         methods=sections.methods(network),
         provenance=sections.provenance(network),
-        more=more,
+        more=raster.section(network) + more,
         network=_asset("network.html"),
         style=_asset("page.css"),
         script="\n".join(_asset(name) for name in SCRIPTS),

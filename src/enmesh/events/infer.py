@@ -1,0 +1,124 @@
+"""infer of events: the search, tests, store and workers of `enmesh.inference`, with histories in place of lags."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from enmesh.errors import InputError, hazard
+from enmesh.events.events import Events
+from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
+from enmesh.events.transfers import FEW, with_histories
+from enmesh.inference.defaults import ALPHA, Choices, Plan, default_search
+from enmesh.inference.infer import Run, warn_of_loops
+from enmesh.inference.network import Network
+from enmesh.inference.rules import Rules
+from enmesh.methods import resolve
+from enmesh.options import describe
+from enmesh.scores import TEE
+from enmesh.search.base import Search
+from enmesh.significance import least_surrogates
+from enmesh.tasks import single_thread
+
+SURROGATES = 199
+SHOWN = 60  # events of the busiest node in the page's raster
+
+
+def infer_events(
+    events: Events,
+    *,
+    score: Any,
+    estimator: Any,
+    search: Any,
+    max_parents: int | None,
+    acyclic: bool,
+    required: Any,
+    forbidden: Any,
+    tiers: Sequence[Sequence[str]] | None,
+    candidates: Mapping[str, Sequence[str]] | None,
+    screen: bool | int | None,
+    n_jobs: int | None,
+    store: Any,
+    progress: Any,
+    memory: int | None,
+    seed: int,
+) -> Network:
+    """Infer which node's events drive which; see `infer`."""
+    if events.n_nodes < 2:
+        raise InputError("a network needs at least 2 nodes; there are events of 1")
+    run = Run(events, seed, acyclic, n_jobs, store, progress, memory)  # type: ignore[arg-type]
+    rules = Rules.of(events, required, forbidden, tiers, candidates)  # type: ignore[arg-type]
+    with run.progress, run.noting_hazards(), single_thread():
+        chosen = _score(events, score, estimator, seed, run.choices)
+        look = resolve(Search, search) if search is not None else default_search(acyclic, run.choices)
+        _say_few(events)
+        with run.evaluator(chosen) as evaluator:
+            allowed, screening = run.preselected(evaluator, Plan(chosen), rules, screen, max_parents)
+            limit, found, tests = run.searched(evaluator, look, rules, allowed, max_parents)
+            warn_of_loops(events, found, tests)  # type: ignore[arg-type]
+    options = {
+        "score": describe(chosen),
+        "search": describe(look),
+        "max_parents": limit,
+        "acyclic": acyclic,
+        "required": sorted(map(list, rules.named(rules.required))),
+        "forbidden": sorted(map(list, rules.named(rules.forbidden))),
+        "candidates": {events.names[i]: [events.names[j] for j in some] for i, some in enumerate(allowed)},
+        "screening": screening,
+        "seed": seed,
+    }
+    return _as_events(run.network(found, tests, options, {}, ()), events)
+
+
+def _score(events: Events, score: Any, estimator: Any, seed: int, choices: Choices) -> TEE:
+    """Return the score that was given, or the default: sequential TEE by histories at near random times."""
+    if isinstance(score, TEE):
+        if estimator is not None:
+            raise InputError("a score has its estimator already; give estimator= or a score")
+        return replace(score, estimator=_histories(events, score.estimator, choices))
+    if score not in (None, "tee"):
+        raise InputError(f"score={score!r} is not made for events; use TEE(estimator=PointProcess())")
+    if estimator is None:
+        estimator = choices.add("estimator", PointProcess(), "events in continuous time")
+    pairs = events.n_nodes * (events.n_nodes - 1)
+    alpha = max(ALPHA, round(1 - 1 / pairs, 6))
+    count = max(SURROGATES, least_surrogates(alpha))
+    choices.add("score", f"TEE, alpha {alpha:g}", f"no known null distribution: {count} surrogates")
+    found = _histories(events, estimator, choices)
+    return TEE(estimator=found, surrogate=NearbyHistories(), alpha=alpha, n_surrogates=count, seed=seed)
+
+
+def _histories(events: Events, estimator: Any, choices: Choices) -> PointProcess:
+    if not isinstance(estimator, PointProcess):
+        named = estimator if isinstance(estimator, str) else type(estimator).__name__
+        raise InputError(f"{named} takes samples, not events; use PointProcess()")
+    if estimator.target_history != GREEDY:
+        return estimator
+    found = with_histories(events, estimator)
+    lengths = ", ".join(f"{name}: {length}" for name, length in found.target_history)
+    choices.add("histories", lengths, "intervals were added as long as the next one was significant")
+    return found
+
+
+def _say_few(events: Events) -> None:
+    few = [f"{name} ({count})" for name, count in events.counts.items() if count < FEW]
+    if few:
+        hazard(f"few events: {', '.join(few)}; links of such nodes are easily missed")
+    if events.guessed:
+        hazard(
+            f"no duration is given: observed is taken from the first to the last event, {events.duration:g} in all; "
+            "pass duration= or windows="
+        )
+    if events.resolution is not None:
+        hazard(
+            f"times are multiples of {events.resolution:g}: events were spread evenly over such a step, and who was "
+            "first within one is not known"
+        )
+
+
+def _as_events(network: Network, events: Events) -> Network:
+    """Return the network with what the page says of events, and a raster in place of recordings."""
+    start, stop, times = events.excerpt(SHOWN)
+    known = {name: value for name, value in network.provenance.items() if name not in ("samples", "dt")}
+    more = {"events": len(events), "duration": events.duration, "shown": [start, stop]}
+    preview = {name: tuple(map(float, t)) for name, t in zip(events.names, times)}
+    return replace(network, provenance=known | more, preview=preview)
