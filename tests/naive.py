@@ -550,3 +550,46 @@ def shift_factor(y, x, z, starts, span):
     e, freed = given**2, np.column_stack([left(z, column) for column in x.T]) ** 2
     white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f in freed.T])
     return max(1.0, np.mean(values)) * max(1.0, white)
+
+
+# --- events in continuous time ---------------------------------------------------------------------------------------
+
+
+def event_history(events, time, length):
+    """Time since the last event before ``time``, then the intervals before it; and when the first of them starts."""
+    before = [one for one in events if one < time]
+    used = before[len(before) - length :]
+    marks = [*used, time]
+    return [late - early for early, late in zip(marks, marks[1:])][::-1], used[0]
+
+
+def event_transfer_entropy(target, source, random_times, stop, *, given=(), k=4, lengths=(2, 1, 1)):
+    """Rate of Shorten et al. (2021), term by term; ``lengths`` are those of target, source and conditions."""
+    from scipy.special import digamma
+
+    own, told, known = lengths
+    first = max(target[own - 1], source[told - 1], *(train[known - 1] for train in given))
+
+    def point(time):
+        parts = [event_history(target, time, own), *(event_history(train, time, known) for train in given)]
+        y, start = event_history(source, time, told)
+        z = [value for values, _ in parts for value in values]
+        return z, z + y, min(start, *(begin for _, begin in parts)), time
+
+    events = [point(time) for time in target if time > first]
+    others = [point(time) for time in random_times]
+
+    def distances(event, points, space):
+        apart = [one for one in points if not (event[2] < one[3] and one[2] < event[3])]
+        return sorted(max(abs(a - b) for a, b in zip(event[space], one[space])) for one in apart)
+
+    total = 0.0
+    for event in events:
+        for space, sign in ((1, 1.0), (0, -1.0)):
+            near, near_random = distances(event, events, space), distances(event, others, space)
+            radius = max(near[k - 1], near_random[k - 1])
+            inside = [d for d in near if d <= radius]
+            inside_random = [d for d in near_random if d <= radius]
+            ratio = len(event[space]) * log(max(inside_random) / max(inside))
+            total += sign * (ratio + float(digamma(len(inside)) - digamma(len(inside_random))))
+    return total / (stop - first)

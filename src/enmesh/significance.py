@@ -319,9 +319,7 @@ def significance(
         from enmesh.events import measure
 
         how = estimator, surrogate, n_surrogates, seed
-        return measure.significance(
-            series, source, target, given, *how, embedding=embedding, max_lag=max_lag
-        )
+        return measure.significance(series, source, target, given, *how, embedding=embedding, max_lag=max_lag)
     whole("n_surrogates", n_surrogates)
     sources, end, rest = link(series, source, target, given)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)

@@ -30,7 +30,9 @@ def options() -> a.Group:
 
     return {
         "events": (
-            Annotated[bool, option("--events", help="Rows are events (columns node, time; trial), not samples.")],
+            Annotated[
+                bool, option("--events", help="Rows are events (columns node, time; trial), not samples.")
+            ],
             False,
         ),
         "duration": number("--duration", "X", "Observed from 0 to X; else from first to last event.", float),
@@ -41,7 +43,9 @@ def options() -> a.Group:
             ],
             None,
         ),
-        "target_history": number("--target-history", "N", f"Values of the target's own history, or {GREEDY}; 2."),
+        "target_history": number(
+            "--target-history", "N", f"Values of the target's own history, or {GREEDY}; 2."
+        ),
         "source_history": number("--source-history", "N", "Values of a source's history; 1.", int),
     }
 
@@ -108,7 +112,12 @@ def te(given: Given, source: str, target: str, conditions: list[str] | None, jso
         n_surrogates=count,
         seed=given["seed"],
     )
-    numbers = {"te": test.value, "p_value": test.p_value, "corrected": test.corrected, "surrogates": len(test.null)}
+    numbers = {
+        "te": test.value,
+        "p_value": test.p_value,
+        "corrected": test.corrected,
+        "surrogates": len(test.null),
+    }
     if json:
         show.as_json({"source": sources, "target": target, "given": rest, **numbers, "estimator": str(how)})
         return

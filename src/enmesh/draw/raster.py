@@ -23,7 +23,7 @@ def raster(
     ax: "Axes | None" = None,
     theme: str = "auto",
 ) -> "Axes":
-    """Draw a mark for every event, a row per node, the first on top; ``path``, ``ax`` and ``theme`` as in `plot.draw`."""
+    """Draw a mark for every event, a row per node; ``path``, ``ax`` and ``theme`` as in `plot.draw`."""
 
     def paint(ax: "Axes", ink: Ink) -> None:
         ax.eventplot([np.asarray(t) for t in times], colors=ink.sure[1], linelengths=0.7, linewidths=0.9)

@@ -233,7 +233,7 @@ def _names(found: Sequence[Trial], wanted: Sequence[str] | None) -> tuple[str, .
         raise InputError("a node is named twice; name each once")
     unseen = [name for name in known if not can_be_seen(name)]
     if unseen:
-        raise InputError(f"the name of a node cannot be seen ({ascii(unseen[0])}); give it another")
+        raise InputError(f"the name of a node cannot be seen ({unseen[0]!a}); give it another")
     return tuple(known)
 
 
@@ -292,9 +292,7 @@ def _number(what: str, value: Any) -> float:
     return number
 
 
-def _checked(
-    times: Any, name: str, limits: Sequence[tuple[float, float]], mend: Sequence[str]
-) -> np.ndarray:
+def _checked(times: Any, name: str, limits: Sequence[tuple[float, float]], mend: Sequence[str]) -> np.ndarray:
     """Return the times of a node in order, each once, all of them in the observed time; or say what is wrong."""
     name = visible(name)
     try:

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from enmesh.errors import InputError
 from enmesh.events.events import Events
 from enmesh.events.point_process import PointProcess
 from enmesh.events.transfers import EventTransfers
 from enmesh.measures import link
 from enmesh.options import whole
-from enmesh.errors import InputError
 from enmesh.significance import Significance, TEMatrix, q_values, warn_if_too_few
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import run

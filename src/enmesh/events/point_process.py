@@ -7,7 +7,6 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.estimators.base import NEIGHBOUR_DIMENSION, Estimator, Prepared
-from enmesh.neighbours import check_device
 from enmesh.options import option, whole, whole_fields
 from enmesh.surrogates.base import Draw, Surrogate
 
@@ -46,8 +45,6 @@ class PointProcess(Estimator):
         ``"time"``: nats per unit of time; ``"event"``: nats per target event.
     seed
         Seed of the random times.
-    device
-        ``"cpu"``, ``"cuda"`` or ``"auto"``.
 
     Examples
     --------
@@ -69,11 +66,9 @@ class PointProcess(Estimator):
     exclusion: bool = True
     per: str = "time"
     seed: int = 0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         whole_fields(self, k=1, source_history=1, seed=0)
-        check_device(self.device)
         if self.condition_history is not None:
             whole_fields(self, condition_history=1)
         own = self.target_history
@@ -85,7 +80,9 @@ class PointProcess(Estimator):
         object.__setattr__(self, "target_history", own)
         if self.per not in ("time", "event"):
             raise InputError(f"per={self.per!r} is not known; use 'time' or 'event'")
-        if not (isinstance(self.ratio, (int, float)) and np.isfinite(self.ratio) and 0.1 <= self.ratio <= 100):
+        if not (
+            isinstance(self.ratio, (int, float)) and np.isfinite(self.ratio) and 0.1 <= self.ratio <= 100
+        ):
             raise InputError(f"ratio={self.ratio!r} is not possible; give random times per event, 1 is usual")
 
     def own_history(self, name: str) -> int:
@@ -171,7 +168,9 @@ class NearbyHistories(Surrogate):
 
     def sentence(self) -> str:
         """Say what was done, for the methods paragraph."""
-        return "in which each event takes the source's history at a random time with nearly the same conditions"
+        return (
+            "in which each event takes the source's history at a random time with nearly the same conditions"
+        )
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Refuse samples."""

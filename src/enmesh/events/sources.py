@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from enmesh.data.table import listed
+from enmesh.data.table import listed, shown
 from enmesh.errors import InputError
 
 # How the columns of a table of events are called.
@@ -23,9 +23,7 @@ class Trial(NamedTuple):
     limits: tuple[float, float] | None = None
 
 
-def trials_of(
-    data: Any, node: str | None, time: str | None, trial: str | None
-) -> tuple[list[Trial], str]:
+def trials_of(data: Any, node: str | None, time: str | None, trial: str | None) -> tuple[list[Trial], str]:
     """Return the trials that an object or a file holds, and the name of the file."""
     if isinstance(data, (str, os.PathLike)):
         return _from_file(data, node, time, trial), "" if str(data) == "-" else str(data)
@@ -100,7 +98,9 @@ def _column(
     """Return the name of the column for a role: as given, or one that is called so."""
     if given is not None and given not in columns:
         raise InputError(f"there is no column {given!r}; the columns are {listed(columns)}")
-    named = [given] if given is not None else [c for word in known for c in columns if c.strip().lower() == word]
+    named = (
+        [given] if given is not None else [c for word in known for c in columns if c.strip().lower() == word]
+    )
     if not named and needed:
         raise InputError(
             f"no column says the {what} of an event; the columns are {listed(columns)}: name them node and time, "
@@ -121,9 +121,13 @@ def _seconds(column: np.ndarray) -> np.ndarray:
     except (TypeError, ValueError):
         pass
     try:
-        stamps = pd.to_datetime(pd.Series(column), utc=True, format=None if column.dtype.kind == "M" else "ISO8601")
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the times are neither numbers nor dates ({error}); give numbers") from None
+        stamps = pd.to_datetime(
+            pd.Series(column), utc=True, format=None if column.dtype.kind == "M" else "ISO8601"
+        )
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the times are neither numbers nor dates ({shown(column[0])}); give numbers, or dates as 2024-01-31 12:00"
+        ) from None
     return (stamps - stamps.min()).dt.total_seconds().to_numpy()
 
 
@@ -174,7 +178,9 @@ def _of_trains(trains: Sequence[Any]) -> Trial:
             raise InputError(f"two spike trains are called {name}; names must differ")
         times[name] = _plain(getattr(train, "times", train))
     starts = [float(_plain(getattr(train, "t_start", 0.0))) for train in trains]
-    return Trial(times, (max(starts), min(float(_plain(train.t_stop)) for train in trains)) if times else None)
+    return Trial(
+        times, (max(starts), min(float(_plain(train.t_stop)) for train in trains)) if times else None
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -14,8 +14,9 @@ import numpy as np
 
 from enmesh.errors import InputError, hazard
 from enmesh.events.events import Events
+from enmesh.events.kernels import share_time, unused_first
 from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
-from enmesh.neighbours import chosen
+from enmesh.neighbours import cross
 from enmesh.significance import Significance, sampled
 from enmesh.surrogates import CircularShift, Surrogate, stream_of
 from enmesh.tasks import Task, run
@@ -24,14 +25,17 @@ KEPT = 8  # questions whose histories are kept
 FEWEST, FEW = 20, 100  # target events that are needed, and under which a hazard is said
 LONGEST, LEVEL, GREEDY_SURROGATES = 5, 0.05, 99  # of the greedy choice of histories
 DELAY_BINS = 20
-POOL, SHARED = 5.0, 8  # random times for each event that surrogates choose from, and surrogates that share them
+POOL, SHARED = (
+    5.0,
+    8,
+)  # random times for each event that surrogates choose from, and surrogates that share them
 SAMPLED, FEW_NEAR = 64, 8  # events that say how far neighbours are, and neighbours whose times are looked at
 Node = int
 Part = tuple[Node, int]  # a node and the length of its history
 
 
 class Domain(NamedTuple):
-    """The part of a stretch in which all histories are whole, and the place of its times on an axis of all stretches."""
+    """The part of a stretch in which all histories are whole, and its place on an axis of all stretches."""
 
     times: tuple[np.ndarray, ...]  # of every node, in the whole stretch
     begins: float
@@ -75,7 +79,9 @@ def history(events: np.ndarray, times: np.ndarray, length: int) -> Histories:
 class Question:
     """Does the source say when the target has its events, beyond what its own history and the conditions say?"""
 
-    def __init__(self, events: Events, how: PointProcess, sources: Sequence[Part], given: Sequence[Part], target: Node):
+    def __init__(
+        self, events: Events, how: PointProcess, sources: Sequence[Part], given: Sequence[Part], target: Node
+    ):
         self.how, self.sources, self.given = how, list(sources), list(given)
         self.target, self.names = target, events.names
         self.domains = self._domains(events)
@@ -139,11 +145,13 @@ class Question:
         for d, times in zip(self.domains, at):
             found = [history(d.times[node], times, length) for node, length in parts]
             blocks.append(np.hstack([one.values for one in found]) if found else np.empty((len(times), 0)))
-            starts.append(np.min([one.start for one in found], axis=0) + d.offset if found else times + d.offset)
+            starts.append(
+                np.min([one.start for one in found], axis=0) + d.offset if found else times + d.offset
+            )
         return np.concatenate(blocks), np.concatenate(starts)
 
     def _spans(self, at: Sequence[np.ndarray], start: np.ndarray) -> np.ndarray:
-        """Return start and end of histories on the common axis; without exclusion an instant, shared by itself alone."""
+        """Return start and end of histories on the common axis; without exclusion an instant, shared with itself."""
         ends = np.concatenate([times + d.offset for d, times in zip(self.domains, at)])
         return np.stack([start if self.how.exclusion else np.nextafter(ends, -np.inf), ends], axis=1)
 
@@ -155,35 +163,25 @@ class Question:
 
         return np.concatenate([[np.nan], digamma(np.arange(1, self.n + len(self.other_z) + 1))])
 
-    @cached_property
-    def _engine(self) -> Any:
-        if chosen(self.how.device) == "cuda":
-            from enmesh.neighbours import cross_cuda
-
-            return cross_cuda
-        from enmesh.neighbours import cross
-
-        return cross
-
     def _brackets(self, own: np.ndarray, other: Any, spans: np.ndarray | None = None) -> np.ndarray:
         """Return the bracket of every event; ``other`` are random times as the engine has settled them."""
         spans = self.spans if spans is None else spans
-        return self._engine.brackets(own, other, spans, self.other_spans, self.how.k, self._psi)
+        return cross.brackets(own, other, spans, self.other_spans, self.how.k, self._psi)
 
     @cached_property
     def _in_conditions(self) -> np.ndarray:
-        return self._brackets(self.z, self._engine.settled(self.other_z))
+        return self._brackets(self.z, cross.settled(self.other_z))
 
     @cached_property
     def _other_joint(self) -> Any:
-        return self._engine.settled(np.hstack([self.other_z, self.other_y]))
+        return cross.settled(np.hstack([self.other_z, self.other_y]))
 
     def local(
         self, y: np.ndarray | None = None, other_y: np.ndarray | None = None, spans: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the value of every target event, in nats, with other histories of the source if they are given."""
         joint = np.hstack([self.z, self.y if y is None else y])
-        other = self._other_joint if other_y is None else self._engine.settled(np.hstack([self.other_z, other_y]))
+        other = self._other_joint if other_y is None else cross.settled(np.hstack([self.other_z, other_y]))
         values = self._brackets(joint, other, spans) - self._in_conditions
         lost = int(np.isnan(values).sum())
         if lost > 0.1 * self.n:
@@ -205,15 +203,13 @@ class Question:
         times = self._random_times(rng, POOL)
         known = self._all(self.given, times)[0]
         told, start = self._all(self.sources, times)
-        near = self._engine.nearest(self._engine.settled(known), self.z, min(how.neighbours, len(known)))
+        near = cross.nearest(cross.settled(known), self.z, min(how.neighbours, len(known)))
         counts = np.cumsum([0, *(len(d.times[self.target]) + 1 for d in self.domains)])
         ends = [np.searchsorted(d.times[self.target], t) + c for d, t, c in zip(self.domains, times, counts)]
         return Pool(told, self._spans(times, start), near, np.concatenate(ends))
 
     def with_nearby_histories(self, pool: "Pool", rng: np.random.Generator) -> float:
         """Return the value with source histories of a pool, which keep their ties to one another: see `share_time`."""
-        from enmesh.events.kernels import share_time, unused_first
-
         rows = np.empty(self.n, np.int64)
         words = rng.integers(0, 2**62, self.n, dtype=np.int64)
         unused_first(pool.near, pool.interval, rng.permutation(self.n), words, rows)
@@ -225,7 +221,7 @@ class Question:
     @cached_property
     def _near(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows of a few events for each: in the conditions no farther than its neighbours in the joint space are."""
-        settled, nearest = self._engine.settled, self._engine.nearest
+        settled, nearest = cross.settled, cross.nearest
         joint, some = np.hstack([self.z, self.y]), np.linspace(0, self.n - 1, SAMPLED).astype(int)
         last = nearest(settled(joint), joint[some], self.how.k + 1)[:, -1]
         radius = np.abs(joint[some] - joint[last]).max(axis=1)
@@ -321,7 +317,9 @@ class EventTransfers:
             )
         self.events, self.estimator = events.spread(), with_histories(events, estimator)
         widest = max(self.estimator.own_history(name) for name in events.names)
-        self.blocks = SimpleNamespace(n=max(events.counts.values()), n_nodes=events.n_nodes, widest=widest, searched=0)
+        self.blocks = SimpleNamespace(
+            n=max(events.counts.values()), n_nodes=events.n_nodes, widest=widest, searched=0
+        )
         self._asked: OrderedDict[Any, Question] = OrderedDict()
 
     def question(self, sources: Sequence[int], target: int, given: Sequence[int] = ()) -> Question:

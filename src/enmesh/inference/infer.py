@@ -138,7 +138,9 @@ def infer(
         asked = {name: value for name, value in locals().items() if name not in ("series", "infer_events")}
         for name in ("max_lag", "bootstrap"):
             if asked.pop(name):
-                raise InputError(f"{name} belongs to samples; events have histories (PointProcess) and no {name}")
+                raise InputError(
+                    f"{name} belongs to samples; events have histories (PointProcess) and no {name}"
+                )
         return infer_events(series, **asked)
     if bootstrap:
         given = {name: value for name, value in locals().items() if name != "bootstrap"}

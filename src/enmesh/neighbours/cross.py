@@ -1,7 +1,7 @@
 """Neighbours of points in another set, in the max norm, on the CPU: for events and random times (`enmesh.events`).
 
-Points have spans of time, (start, end); those that share time are not compared, a point with itself among them. Sets are
-held as trees (`enmesh.neighbours.tree`), queries go in any order. Exact in float64.
+Points have two spans of time, (start, end) of what is conditioned on and of the source; points that share time in
+either are not compared, a point with itself among them. Sets are held as trees (`enmesh.neighbours.tree`).
 """
 
 import numpy as np
@@ -141,7 +141,9 @@ def _within(tree, its_spans, query, spans, row, r, leaf, stack):
         for c in range(dims):
             low, high = load(boxes, box + c * 2 * FLOATS), load(boxes, box + c * 2 * FLOATS + FLOATS)
             q = splat(query[c])
-            meets = both(meets, both(at_most(subtract(low, q), splat(r)), at_most(subtract(q, high), splat(r))))
+            meets = both(
+                meets, both(at_most(subtract(low, q), splat(r)), at_most(subtract(q, high), splat(r)))
+            )
         some = bits(meets)
         while some:
             child = node * FLOATS + first(some)

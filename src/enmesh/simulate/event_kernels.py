@@ -9,8 +9,8 @@ from enmesh.compiled import allocating_kernel
 def thinned(rng, rate, rest, offsets, drivers, gain, delay, width, bump, duration, times, nodes):
     """Fill ``times`` and ``nodes`` with events in order; return how many there are, or -1 if there is no room.
 
-    ``bump``: the rate of a node rises some time after the last event of a driver, as a Gaussian in that time; else every
-    event of a driver adds to the rate, which decays (Hawkes). After an event a node rests for a time.
+    ``bump``: the rate of a node rises some time after the last event of a driver, as a Gaussian in that time; else
+    every event of a driver adds to the rate, which decays (Hawkes). After an event a node rests for a time.
     """
     size, count, t = len(rate), 0, 0.0
     last, excited = np.full(size, -np.inf), np.zeros(len(drivers))

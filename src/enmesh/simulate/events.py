@@ -75,7 +75,10 @@ def coupled_events(
     require_number("rate", rates, 0)
     require_number("rest", rest, 0)
     given = dict(zip(("strength", "delay", "width"), (strength, delay, width)))
-    links = {what: _per_link(what, value, usual, parents) for (what, value), usual in zip(given.items(), USUAL[kind])}
+    links = {
+        what: _per_link(what, value, usual, parents)
+        for (what, value), usual in zip(given.items(), USUAL[kind])
+    }
     for what in ("delay", "width"):
         require_number(what, links[what], 0, open_low=what == "width")
     if kind == "hawkes":

@@ -48,9 +48,7 @@ def _data(network: "Network") -> str:
     known = network.provenance
     what = "events" if "events" in known else "samples"
     samples, trials = known.get(what), known.get("trials", 1)
-    size = (
-        f" ({samples} {what}{f' in {trials} trials' if trials and trials != 1 else ''})" if samples else ""
-    )
+    size = f" ({samples} {what}{f' in {trials} trials' if trials and trials != 1 else ''})" if samples else ""
     version = f" {known['enmesh']}" if "enmesh" in known else ""
     return (
         f"Directed coupling among {len(network.names)} nodes{size} was inferred by transfer entropy "

@@ -27,7 +27,9 @@ def section(network: Network) -> str:
         return ""
     start, stop = span
     names = network.names[:MOST_ROWS]
-    rows = [_row(i, name, network.preview.get(name, ()), start, stop) for i, name in enumerate(short(names, 16))]
+    rows = [
+        _row(i, name, network.preview.get(name, ()), start, stop) for i, name in enumerate(short(names, 16))
+    ]
     height = ROW * len(names)
     ticks = [start + (stop - start) * part / 4 for part in range(5)]
     axis = "".join(
@@ -51,4 +53,8 @@ def _row(i: int, name: str, times: Any, start: float, stop: float) -> str:
     top, bottom = ROW * i + 4, ROW * (i + 1) - 4
     path = "".join(f"M{_x(t, start, stop):.1f} {top}V{bottom}" for t in times)
     label = f'<text x="{LEFT - 10}" y="{bottom - 2}" text-anchor="end" font-size="12" fill="currentColor">'
-    return f'{label}{escape(name)}</text><path class="spark" d="{path}"/>' if path else f"{label}{escape(name)}</text>"
+    return (
+        f'{label}{escape(name)}</text><path class="spark" d="{path}"/>'
+        if path
+        else f"{label}{escape(name)}</text>"
+    )

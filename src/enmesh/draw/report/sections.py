@@ -56,7 +56,9 @@ def facts(network: Network) -> str:
     """Return the handful of numbers under the headline."""
     known = network.provenance
     rows: list[tuple[str, Any]] = [("nodes", len(network.names))]
-    rows += [(key, f"{known[key]:,}") for key in ("samples", "events", "trials") if isinstance(known.get(key), int)]
+    rows += [
+        (key, f"{known[key]:,}") for key in ("samples", "events", "trials") if isinstance(known.get(key), int)
+    ]
     rows += [("links with q ≤ 0.05", words.sure_links(network))] if network.candidates else []
     score = network.options.get("score") or {}
     kinds = (score.get("type"), (score.get("estimator") or {}).get("type"))

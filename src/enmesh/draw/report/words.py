@@ -60,7 +60,9 @@ def recording(network: Network) -> str:
 def past(network: Network) -> str:
     """Return how the past of each node was chosen, in a sentence or two."""
     if "events" in network.provenance:
-        return "Histories of events, in continuous time, take the place of an embedding; see the methods below."
+        return (
+            "Histories of events, in continuous time, take the place of an embedding; see the methods below."
+        )
     if any({"dims", "delays"} <= set(table) for table in network.criteria.values()):
         return GRID
     lags = sorted({lag for c in network.candidates for lag in getattr(c, "lags", None) or (c.lag,)})
