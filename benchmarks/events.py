@@ -153,7 +153,7 @@ def networks(repeats, n_jobs):
     warnings.simplefilter("ignore")
     whole = 0
     for seed in range(repeats):
-        family = daughters(500, seed)
+        family = daughters(1000, seed)
         f1, false, missed = right(family, em.infer(family, n_jobs=n_jobs))
         whole += f1 == 1
         print(f"mother and daughters {seed}: F1 {f1:.2f} false {false} missed {missed}", flush=True)

@@ -466,7 +466,7 @@ def test_mother_and_daughters_are_right_in_19_of_20():
     from benchmarks import events as bench
 
     found = [
-        bench.right(family, em.infer(family))[0] for family in (bench.daughters(500, s) for s in range(20))
+        bench.right(family, em.infer(family))[0] for family in (bench.daughters(1000, s) for s in range(20))
     ]
     assert sum(f1 == 1 for f1 in found) >= 19
 

@@ -25,10 +25,10 @@ KEPT = 8  # questions whose histories are kept
 FEWEST, FEW = 20, 100  # target events that are needed, and under which a hazard is said
 LONGEST, LEVEL, GREEDY_SURROGATES = 5, 0.05, 99  # of the greedy choice of histories
 DELAY_BINS = 20
-POOL, SHARED = (
-    5.0,
-    8,
-)  # random times for each event that surrogates choose from, and surrogates that share them
+# Random times for each event that surrogates choose from, at least so many, and surrogates that share them. The more
+# there are, the nearer are the conditions at those times to those of the event: sources that follow a condition closely
+# would else seem to say less in surrogates than they do by chance.
+POOL, LEAST_POOL, SHARED = 10.0, 50_000, 16
 SAMPLED, FEW_NEAR = 64, 8  # events that say how far neighbours are, and neighbours whose times are looked at
 Node = int
 Part = tuple[Node, int]  # a node and the length of its history
@@ -52,6 +52,7 @@ class Pool(NamedTuple):
     spans: np.ndarray
     near: np.ndarray
     interval: np.ndarray
+    lost: float = 0.0
 
 
 class Histories(NamedTuple):
@@ -199,24 +200,33 @@ class Question:
     # --- surrogates --------------------------------------------------------------------------------------------
 
     def pool(self, how: NearbyHistories, rng: np.random.Generator) -> "Pool":
-        """Draw random times, and find those nearest to every event in the conditions."""
-        times = self._random_times(rng, POOL)
+        """Draw random times, and find those nearest to every event in the conditions.
+
+        Events whose borrowed histories share time are not compared, and near ones borrow from the same interval more
+        often than by chance; so do they and the random times of the estimate. ``lost`` makes up for both.
+        """
+        times = self._random_times(rng, max(POOL, LEAST_POOL / self.n))
         known = self._all(self.given, times)[0]
         told, start = self._all(self.sources, times)
         near = cross.nearest(cross.settled(known), self.z, min(how.neighbours, len(known)))
         counts = np.cumsum([0, *(len(d.times[self.target]) + 1 for d in self.domains)])
         ends = [np.searchsorted(d.times[self.target], t) + c for d, t, c in zip(self.domains, times, counts)]
-        return Pool(told, self._spans(times, start), near, np.concatenate(ends))
+        pool = Pool(told, self._spans(times, start), near, np.concatenate(ends))
+        spans = np.hstack([self.spans[:, :2], pool.spans[self._borrowed(pool, rng)]])
+        lost = share_time(self._near[0], spans, spans), share_time(self._near[1], spans, self.other_spans)
+        return pool._replace(lost=float(np.log1p(-lost[1]) - np.log1p(-lost[0])))
+
+    def _borrowed(self, pool: "Pool", rng: np.random.Generator) -> np.ndarray:
+        """Return the random time that each event takes the source's history of."""
+        rows, words = np.empty(self.n, np.int64), rng.integers(0, 2**62, self.n, dtype=np.int64)
+        unused_first(pool.near, pool.interval, rng.permutation(self.n), words, rows)
+        return rows
 
     def with_nearby_histories(self, pool: "Pool", rng: np.random.Generator) -> float:
-        """Return the value with source histories of a pool, which keep their ties to one another: see `share_time`."""
-        rows = np.empty(self.n, np.int64)
-        words = rng.integers(0, 2**62, self.n, dtype=np.int64)
-        unused_first(pool.near, pool.interval, rng.permutation(self.n), words, rows)
+        """Return the value with source histories of a pool."""
+        rows = self._borrowed(pool, rng)
         spans = np.hstack([self.spans[:, :2], pool.spans[rows]])
-        lost = share_time(self._near[0], spans, spans)
-        lost_random = share_time(self._near[1], spans, self.other_spans)
-        return self.value(self.local(pool.told[rows], spans=spans) - np.log1p(-lost) + np.log1p(-lost_random))
+        return self.value(self.local(pool.told[rows], spans=spans) + pool.lost)
 
     @cached_property
     def _near(self) -> tuple[np.ndarray, np.ndarray]:
