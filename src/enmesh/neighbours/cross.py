@@ -189,14 +189,16 @@ def _brackets(own, other, spans, other_spans, points, k, psi, out, numbers, plac
     for p in range(own.n):
         i = own.order[p]
         query = after(points, i * dims)
-        n_x = _search(own, spans, query, spans, i, k, best, who, leaf, nodes)
-        r = eps_x = best[k - 1]
-        n_u, eps_u = 0, 0.0
+        # Events are mostly denser than random times around an event, so that the latter say how far to look.
+        n_u = _search(other, other_spans, query, spans, i, k, best, who, leaf, nodes)
+        r = eps_u = best[k - 1]
+        n_x, eps_x = 0, 0.0
         if r < np.inf:
-            n_u, eps_u = _within(other, other_spans, query, spans, i, r, leaf, nodes)
-        if n_u < k:
-            n_u = _search(other, other_spans, query, spans, i, k, best, who, leaf, nodes)
-            eps_u = best[k - 1]
-            if r < np.inf and eps_u < np.inf:
-                n_x, eps_x = _within(own, spans, query, spans, i, eps_u, leaf, nodes)
-        out[i] = dims * np.log(eps_u / eps_x) + psi[n_x] - psi[n_u]
+            n_x, eps_x = _within(own, spans, query, spans, i, r, leaf, nodes)
+        if n_x < k:
+            n_x = _search(own, spans, query, spans, i, k, best, who, leaf, nodes)
+            eps_x = best[k - 1]
+            if r < np.inf and eps_x < np.inf:
+                n_u, eps_u = _within(other, other_spans, query, spans, i, eps_x, leaf, nodes)
+        known = eps_u < np.inf and eps_x < np.inf
+        out[i] = dims * np.log(eps_u / eps_x) + psi[n_x] - psi[n_u] if known else np.nan
