@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import enmesh as em
-from enmesh.cli import main
 from enmesh.draw.report import page
 from enmesh.draw.report.methods import paragraph, references
 from enmesh.events.transfers import EventSurrogates, EventTransfers, with_histories
@@ -393,6 +392,8 @@ def test_a_given_score_and_hazards(chain):
 
 
 def test_on_the_command_line(chain, tmp_path, capsys):
+    from enmesh.cli import main
+
     file = tmp_path / "spikes.csv"
     chain.to_dataframe().to_csv(file, index=False)
     assert main(["te", str(file), "a", "b", "--events", "--duration", "300", "--surrogates", "19"]) == 0

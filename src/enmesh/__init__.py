@@ -15,7 +15,7 @@ from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.small_tse import SmallTse
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import HazardWarning, InputError
-from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal
+from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal, Regression
 from enmesh.events.events import Events
 from enmesh.events.point_process import NearbyHistories, PointProcess
 from enmesh.inference.diagnostics import diagnose
@@ -81,6 +81,7 @@ __all__ = [
     "Permute",
     "PointProcess",
     "Ragwitz",
+    "Regression",
     "Series",
     "SmallTse",
     "Tabu",

@@ -10,7 +10,7 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.errors import InputError
 from enmesh.events.events import MEND, Events
-from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
+from enmesh.events.point_process import GREEDY, PointProcess
 
 Given = Mapping[str, Any]
 # Options that say how samples are read, prepared or embedded, and those of other scores.
@@ -82,17 +82,12 @@ def estimator(given: Given) -> PointProcess:
 
 
 def score(given: Given) -> dict[str, Any]:
-    """Return what `infer` is told: an estimator, or a score where its own options are given."""
-    from enmesh.scores import TEE
-
-    wanted = build.present(given, ("alpha", "n_surrogates"))
-    kind = build.surrogate(given) or NearbyHistories()
+    """Return what `infer` is told of the score: what was given."""
     if given.get("score") not in (None, "tee"):
         raise InputError(f"--score {given['score']} is not made for events; use tee")
-    if not wanted and given.get("surrogate") is None:
-        named = any(given.get(name) is not None for name in ("k", "target_history", "source_history"))
-        return {"estimator": estimator(given) if named else None}
-    return {"score": TEE(estimator=estimator(given), surrogate=kind, seed=given["seed"], **wanted)}
+    named = any(given.get(name) is not None for name in ("k", "target_history", "source_history"))
+    wanted = build.present(given, ("alpha", "n_surrogates", "surrogate"))
+    return wanted | {"estimator": estimator(given) if named else None}
 
 
 def te(given: Given, source: str, target: str, conditions: list[str] | None, json: bool) -> None:

@@ -4,19 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from enmesh.errors import InputError, hazard
+from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.events.events import Events
 from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
 from enmesh.events.transfers import FEW, with_histories
-from enmesh.inference.defaults import ALPHA, Choices, Plan, default_search
+from enmesh.inference.constraints import Constraints
 from enmesh.inference.infer import Run, warn_of_loops
 from enmesh.inference.network import Network
-from enmesh.inference.rules import Rules
+from enmesh.inference.plan import Choices, Plan
+from enmesh.inference.rules import THRESHOLDS
 from enmesh.methods import resolve
 from enmesh.options import describe
 from enmesh.scores import TEE
 from enmesh.search.base import Search
 from enmesh.significance import least_surrogates
+from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
 
 SURROGATES = 199
@@ -29,6 +31,9 @@ def infer_events(
     score: Any,
     estimator: Any,
     search: Any,
+    alpha: float | None,
+    surrogate: Any,
+    n_surrogates: int | None,
     max_parents: int | None,
     acyclic: bool,
     required: Any,
@@ -46,14 +51,15 @@ def infer_events(
     if events.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; there are events of 1")
     run = Run(events, seed, acyclic, n_jobs, store, progress, memory)  # type: ignore[arg-type]
-    rules = Rules.of(events, required, forbidden, tiers, candidates)  # type: ignore[arg-type]
-    with run.progress, run.noting_hazards(), single_thread():
-        chosen = _score(events, score, estimator, seed, run.choices)
-        look = resolve(Search, search) if search is not None else default_search(acyclic, run.choices)
+    rules = Constraints.of(events, required, forbidden, tiers, candidates)  # type: ignore[arg-type]
+    with run.progress, collected_hazards() as run.hazards, single_thread():
+        wanted = {"alpha": alpha, "surrogate": surrogate, "n_surrogates": n_surrogates}
+        chosen = _score(events, score, estimator, wanted, seed, run.choices)
+        look = resolve(Search, search) if search is not None else run.default_search()
         _say_few(events)
         with run.evaluator(chosen) as evaluator:
             allowed, screening = run.preselected(evaluator, Plan(chosen), rules, screen, max_parents)
-            limit, found, tests = run.searched(evaluator, look, rules, allowed, max_parents)
+            limit, found, tests = run.searched(evaluator, look, rules, allowed, max_parents, False)
             warn_of_loops(events, found, tests)  # type: ignore[arg-type]
     options = {
         "score": describe(chosen),
@@ -69,22 +75,28 @@ def infer_events(
     return _as_events(run.network(found, tests, options, {}, ()), events)
 
 
-def _score(events: Events, score: Any, estimator: Any, seed: int, choices: Choices) -> TEE:
+def _score(
+    events: Events, score: Any, estimator: Any, wanted: Mapping[str, Any], seed: int, choices: Choices
+) -> TEE:
     """Return the score that was given, or the default: sequential TEE by histories at near random times."""
     if isinstance(score, TEE):
-        if estimator is not None:
-            raise InputError("a score has its estimator already; give estimator= or a score")
+        twice = [
+            name for name, value in ({"estimator": estimator} | dict(wanted)).items() if value is not None
+        ]
+        if twice:
+            raise InputError(f"a score has its {twice[0]} already; give {twice[0]}= or a score")
         return replace(score, estimator=_histories(events, score.estimator, choices))
     if score not in (None, "tee"):
         raise InputError(f"score={score!r} is not made for events; use TEE(estimator=PointProcess())")
     if estimator is None:
         estimator = choices.add("estimator", PointProcess(), "events in continuous time")
     pairs = events.n_nodes * (events.n_nodes - 1)
-    alpha = max(ALPHA, round(1 - 1 / pairs, 6))
-    count = max(SURROGATES, least_surrogates(alpha))
+    alpha = max(THRESHOLDS.alpha, round(1 - 1 / pairs, 6)) if wanted["alpha"] is None else wanted["alpha"]
+    count = wanted["n_surrogates"] or max(SURROGATES, least_surrogates(alpha))
     choices.add("score", f"TEE, alpha {alpha:g}", f"no known null distribution: {count} surrogates")
     found = _histories(events, estimator, choices)
-    return TEE(estimator=found, surrogate=NearbyHistories(), alpha=alpha, n_surrogates=count, seed=seed)
+    kind = NearbyHistories() if wanted["surrogate"] is None else resolve(Surrogate, wanted["surrogate"])
+    return TEE(estimator=found, surrogate=kind, alpha=alpha, n_surrogates=count, seed=seed)
 
 
 def _histories(events: Events, estimator: Any, choices: Choices) -> PointProcess:
