@@ -33,7 +33,7 @@ def section(network: Network) -> str:
     height = ROW * len(names)
     ticks = [start + (stop - start) * part / 4 for part in range(5)]
     axis = "".join(
-        f'<text class="tick" x="{_x(t, start, stop):.1f}" y="{height + 18}" text-anchor="middle">{t:.4g}</text>'
+        f'<text class="tick" x="{_x(t, start, stop):.1f}" y="{height + 18}" text-anchor="middle">{t:.3g}</text>'
         for t in ticks
     )
     more = f" The first {MOST_ROWS} nodes." if len(network.names) > MOST_ROWS else ""
