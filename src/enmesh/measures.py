@@ -12,7 +12,7 @@ import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
-from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
+from enmesh.embedding import Blocks, Embedding, Lagged, Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Prepared
 from enmesh.events.events import Events
@@ -34,6 +34,8 @@ class Transfers:
 
     def __init__(self, series: Series, estimator: Estimator | str, embedding: Pasts):
         self.series, self.estimator = series, resolve(Estimator, estimator)
+        if not isinstance(embedding, (Embedding, Lags)):
+            raise InputError(f"embedding={embedding!r} is no embedding; give Embedding(dim=2) or Lags(...)")
         estimator = self.estimator
         self.blocks = Blocks(series, embedding, estimator.condition, estimator.reaches_back)
         self.joint = estimator.joint(self.blocks)
@@ -270,6 +272,7 @@ def transfer_entropy(
         from enmesh.events import measure
 
         return measure.transfer_entropy(series, source, target, given, estimator, embedding, local)
+    series = Series.of(series)
     sources, end, rest = link(series, source, target, given)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     return transfers.value(sources, end, rest, pointwise=local)
@@ -342,6 +345,7 @@ def active_information(
     >>> round(em.active_information(series, "a", estimator=em.Gaussian()), 2)
     0.16
     """
+    series = Series.of(series)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     past, following, _ = transfers.variables([end := series.index(target)], end)
     return transfers.prepared(following, []).cmi(transfers.blocks.take(past), local=local)
@@ -366,6 +370,7 @@ def conditional_entropy(
     >>> round(em.conditional_entropy(series, "b", "a", estimator=em.Gaussian()), 2)
     1.45
     """
+    series = Series.of(series)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     return _conditional_entropy(transfers, series.index(target), series.indices(given))
 
@@ -409,6 +414,7 @@ def stochastic_interaction(
     >>> round(em.stochastic_interaction(series, estimator=em.Gaussian()), 2)
     0.17
     """
+    series = Series.of(series)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     return _total_correlation(transfers) + sum(_unexplained(transfers, i, ()) for i in range(series.n_nodes))
 
@@ -445,6 +451,7 @@ def kl_divergence(
     """
     if form not in ("direct", "decomposed"):
         raise InputError(f"form={form!r} is not known; use 'direct' or 'decomposed'")
+    series = Series.of(series)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     families = list(enumerate(parent_indices(series, graph)))
     floor = _total_correlation(transfers)
@@ -467,7 +474,7 @@ def kl_floor(
     >>> round(em.kl_floor(series, estimator=em.Gaussian()), 2)
     0.0
     """
-    return _total_correlation(Transfers(series, estimator or KSG(), embedding or Embedding()))
+    return _total_correlation(Transfers(Series.of(series), estimator or KSG(), embedding or Embedding()))
 
 
 def log_likelihood(
@@ -487,6 +494,7 @@ def log_likelihood(
     >>> true > false
     True
     """
+    series = Series.of(series)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     entropies = [
         _conditional_entropy(transfers, i, parents) for i, parents in enumerate(parent_indices(series, graph))

@@ -76,6 +76,11 @@ class Sampling:
     count: int
     seed: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "surrogate", resolve(Surrogate, self.surrogate))
+        object.__setattr__(self, "count", whole("n_surrogates", self.count))
+        object.__setattr__(self, "seed", whole("seed", self.seed))
+
 
 def _distinct(draw: Draw, count: int) -> int:
     """Return how many of ``count`` surrogates are different; repeated ones would make the p-value too small."""
@@ -320,6 +325,7 @@ def significance(
 
         how = estimator, surrogate, n_surrogates, seed
         return measure.significance(series, source, target, given, *how, embedding=embedding, max_lag=max_lag)
+    series = Series.of(series)
     whole("n_surrogates", n_surrogates)
     sources, end, rest = link(series, source, target, given)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
@@ -395,6 +401,7 @@ def te_matrix(
 
         how = conditional, surrogate, n_surrogates, level, seed
         return measure.te_matrix(series, estimator, embedding, *how)
+    series = Series.of(series)
     whole("n_surrogates", n_surrogates)
     transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
     te, p = np.full((2, size, size), np.nan)

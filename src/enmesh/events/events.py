@@ -70,7 +70,8 @@ class Events:
     Events(2 nodes: a (3), b (2); 5 units of time)
     """
 
-    dt: float | None = None
+    dt: float | None = None  # what a series has and events have not
+    every: str | None = None
     prepared: tuple[str, ...] = ()
 
     def __init__(

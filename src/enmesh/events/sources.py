@@ -133,10 +133,11 @@ def _seconds(column: np.ndarray) -> np.ndarray:
 
 def _from_file(path: Any, node: str | None, time: str | None, trial: str | None) -> list[Trial]:
     from enmesh.data.formats import read_table
+    from enmesh.data.rules import rules_of
 
     if str(path).endswith((".npz", ".npy")):
         return _from_numpy(path, node, time, trial)
-    frame = read_table(path, None, None, None).frame
+    frame = read_table(path, rules_of({})).frame
     return _from_columns({str(c): frame[c].to_numpy() for c in frame.columns}, node, time, trial)
 
 
