@@ -217,7 +217,7 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
     >>> em.score(series, "a>b, b>c", em.TEA(embedding=em.Embedding())).total > 0
     True
     """
-    series = Series.of(series)
+    series = series if isinstance(series, Events) else Series.of(series)
     scorer = resolve(Score, score).bind(series)
     families = enumerate(parent_indices(series, graph))
     return GraphScore({series.names[i]: float(scorer.family_score(i, parents)) for i, parents in families})
