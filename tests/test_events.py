@@ -450,7 +450,7 @@ def test_simulations_that_cannot_be(options, said):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["independent Poisson trains", "a target that bursts", "a common slow rate"])
+@pytest.mark.parametrize("name", ["independent Poisson trains", "a common slow rate"])
 def test_p_values_of_unrelated_trains_are_uniform(name):
     from benchmarks import events as bench
     from scipy.stats import kstest
@@ -462,12 +462,16 @@ def test_p_values_of_unrelated_trains_are_uniform(name):
 
 
 @pytest.mark.slow
-def test_daughters_are_seldom_linked_given_their_mother():
-    """Where the source nearly follows from the conditions p-values are somewhat small: see docs/calibration.md."""
+@pytest.mark.parametrize(
+    ("name", "most"), [("a target that bursts", 0.14), ("daughters of one mother, given her", 0.2)]
+)
+def test_p_values_that_are_not_quite_uniform(name, most):
+    """Somewhat large in the middle where the target bursts, somewhat small given a mother: docs/calibration.md."""
     from benchmarks import events as bench
 
-    p = np.array([bench.p_value(bench.daughters, "m", 500, seed) for seed in range(1000, 1100)])
-    assert (p <= 0.05 + 1e-9).mean() < 0.2
+    make, given = bench.NULLS[name]
+    p = np.array([bench.p_value(make, given, 500, seed) for seed in range(1000, 1100)])
+    assert (p <= 0.05 + 1e-9).mean() < most
 
 
 @pytest.mark.slow
