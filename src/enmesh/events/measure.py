@@ -14,6 +14,8 @@ from enmesh.significance import Significance, TEMatrix, q_values, warn_if_too_fe
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import run
 
+USUAL = 199  # surrogates, where none are asked for
+
 
 def prepared(events: Events, estimator: Any, **samples: Any) -> EventTransfers:
     """Return the transfers of events; refuse what belongs to samples."""
@@ -40,11 +42,12 @@ def significance(
     given: Any,
     estimator: Any,
     surrogate: Surrogate | None,
-    n_surrogates: int,
+    n_surrogates: int | None,
     seed: int,
     **samples: Any,
 ) -> Significance:
     """Test a transfer entropy of events against surrogates."""
+    n_surrogates = USUAL if n_surrogates is None else n_surrogates
     _refuse_none(n_surrogates)
     sources, end, rest = link(events, source, target, given)  # type: ignore[arg-type]
     transfers = prepared(events, estimator, **samples)
