@@ -191,7 +191,10 @@ def test_what_does_not_go_together_is_refused(chain):
         (lambda: em.significance(chain, "a", "b", max_lag=3), "max_lag belongs to samples"),
         (lambda: em.significance(chain, "a", "b", n_surrogates=0), "give n_surrogates"),
         (lambda: em.significance(chain, "a", "b", surrogate=em.Permute()), "Permute is not made for events"),
-        (lambda: em.significance(series, "a", "b", surrogate=em.NearbyHistories()), "is for events"),
+        (
+            lambda: em.significance(series, "a", "b", surrogate=em.NearbyHistories(), n_surrogates=19),
+            "is for events",
+        ),
         (lambda: em.infer(chain, score="bic"), "is not made for events"),
         (lambda: em.infer(chain, estimator="gaussian"), "takes samples"),
         (lambda: em.infer(chain, max_lag=2), "max_lag belongs to samples"),
