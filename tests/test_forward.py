@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests import naive
 
 import enmesh as em
 from enmesh.embedding import forward
 from enmesh.embedding.forward import ForwardSelection
 from enmesh.embedding.lagged import Lagged
+from tests import naive
 
 ESTIMATORS = {
     "line": em.Gaussian(normalise="rank"),
@@ -56,7 +56,13 @@ def test_selection_is_that_of_the_naive_twin(kind):
     for target in range(5):
         past = selection.past(target)
         expected = naive.forward_selection(
-            selection.records.values[:, :], target, len(past.own), 4, 0.01, quadratic=kind == "curve", span=selection.blocks.span
+            selection.records.values[:, :],
+            target,
+            len(past.own),
+            4,
+            0.01,
+            quadratic=kind == "curve",
+            span=selection.blocks.span,
         )
         assert {j: past.lags[j] for j in past.sources} == expected
 
@@ -79,7 +85,9 @@ def test_many_weak_lags_are_stronger_together():
         x[t, 1] += 0.13 * (x[t - 1, 0] + x[t - 2, 0] + x[t - 3, 0] + x[t - 4, 0])
     series = em.Series(x)
     alone = em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999).bind(series).past(1)
-    together = em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999, together=True).bind(series).past(1)
+    together = (
+        em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999, together=True).bind(series).past(1)
+    )
     assert together.sources == (0,) and together.lags[0] == (1, 2, 3, 4)
     assert alone.sources == ()
 

@@ -14,7 +14,9 @@ from enmesh.inference.rules import NEIGHBOURS, TARGETS, TESTS, THRESHOLDS, Thres
 
 VAR = em.simulate.var("a>b, b>c", n=500, seed=0)
 MAPS = em.simulate.coupled_map("a>b, b>c", n=500, noise=0.05, seed=0)
-FLOW = em.simulate.coupled_flow("a>b", n=1000, system={"a": "lorenz", "b": "rossler"}, coupling=1.5, dt=0.05, seed=0)
+FLOW = em.simulate.coupled_flow(
+    "a>b", n=1000, system={"a": "lorenz", "b": "rossler"}, coupling=1.5, dt=0.05, seed=0
+)
 WORDS = em.Series(np.random.default_rng(0).integers(0, 3, (300, 2)))
 
 
@@ -84,11 +86,21 @@ def test_each_rule_of_targets_fires_and_does_not():
     ],
 )
 def test_each_rule_of_neighbours_fires_and_does_not(number, evidence):
-    nothing = {"nearly_deterministic": False, "smooth": False, "curved": False, "heavy_tails": False, "samples": 900}
+    nothing = {
+        "nearly_deterministic": False,
+        "smooth": False,
+        "curved": False,
+        "heavy_tails": False,
+        "samples": 900,
+    }
     found = decided(NEIGHBOURS, SimpleNamespace(**nothing | evidence))
     assert found is NEIGHBOURS[number]
     assert isinstance(found.choice(SimpleNamespace(**nothing | evidence)), em.KSG)
-    others = [decided(NEIGHBOURS, SimpleNamespace(**nothing | {key: True})) for key in list(nothing)[:3] if key not in evidence]
+    others = [
+        decided(NEIGHBOURS, SimpleNamespace(**nothing | {key: True}))
+        for key in list(nothing)[:3]
+        if key not in evidence
+    ]
     assert all(rule is not NEIGHBOURS[number] for rule in others) or number == 3
 
 
@@ -112,7 +124,9 @@ def test_the_page_shows_the_rules_themselves():
 # --- one answer -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("series", [VAR, MAPS, FLOW, WORDS, white(300)], ids=["var", "maps", "flow", "states", "white"])
+@pytest.mark.parametrize(
+    "series", [VAR, MAPS, FLOW, WORDS, white(300)], ids=["var", "maps", "flow", "states", "white"]
+)
 @pytest.mark.filterwarnings("ignore")
 def test_a_link_has_one_value_one_p_and_one_lag(series, tmp_path):
     net = em.infer(series, acyclic=False)
@@ -123,13 +137,22 @@ def test_a_link_has_one_value_one_p_and_one_lag(series, tmp_path):
         given = [name for name in net.parents[c.target] if name != c.source]
         count = len(c.null) or None
         if c.selected or not count:  # tests of links that are not in the network may stop early
-            test = asked(series, wanted_of(None, None), [place[c.source]], place[c.target], [place[g] for g in given], count)
+            test = asked(
+                series,
+                wanted_of(None, None),
+                [place[c.source]],
+                place[c.target],
+                [place[g] for g in given],
+                count,
+            )
             assert (test.value, test.p_value) == (c.te, c.p_value)
         if not count:
             test = em.significance(series, c.source, c.target, given=given)
             assert (test.value, test.p_value) == (c.te, c.p_value)
         assert stored[c.source, c.target]["p_value"] == c.p_value
-    assert em.score(series, net.parents, planned(series, wanted_of(None, None))[0].score).total == pytest.approx(net.score)
+    assert em.score(
+        series, net.parents, planned(series, wanted_of(None, None))[0].score
+    ).total == pytest.approx(net.score)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -149,7 +172,10 @@ def test_order_scale_and_workers_change_nothing():
     scaled = em.infer(em.Series(VAR.values * [1e6, 1e-3, 5], names=VAR.names))
     pairs = em.infer(VAR, n_jobs=2)
     for other in (turned, scaled, pairs):
-        mine, theirs = (one.edges.sort_values(["source", "target"])[["source", "target", "te", "p_value", "lag"]] for one in (plain, other))
+        mine, theirs = (
+            one.edges.sort_values(["source", "target"])[["source", "target", "te", "p_value", "lag"]]
+            for one in (plain, other)
+        )
         assert mine["source"].tolist() == theirs["source"].tolist()
         np.testing.assert_allclose(mine["te"], theirs["te"], rtol=1e-9)
         np.testing.assert_allclose(mine["p_value"], theirs["p_value"], rtol=1e-6)
@@ -204,7 +230,9 @@ def test_instantaneous_pairs_are_asked_given_their_own_pasts():
         x[t] = 0.3 * x[t - 1] + shocks[t]
         x[t, 0] += 0.5 * x[t - 3, 1]
     net = em.infer(em.Series(x), acyclic=False)
-    found = net.instantaneous.set_index(["first", "second"] if "first" in net.instantaneous else list(net.instantaneous.columns[:2]))
+    found = net.instantaneous.set_index(
+        ["first", "second"] if "first" in net.instantaneous else list(net.instantaneous.columns[:2])
+    )
     p = found["p_value"]
     assert p.min() < 1e-20 and (p < 0.001).sum() == 1
 
@@ -214,7 +242,9 @@ def test_instantaneous_pairs_are_asked_given_their_own_pasts():
 def test_more_data_never_finds_less():
     found = []
     for n in (500, 1000, 2000, 4000, 8000):
-        series = em.simulate.coupled_map(em.simulate.random_dag(10, max_parents=2, seed=3), n=n, noise=0.15, coupling=0.2, seed=1)
+        series = em.simulate.coupled_map(
+            em.simulate.random_dag(10, max_parents=2, seed=3), n=n, noise=0.15, coupling=0.2, seed=1
+        )
         net = em.infer(series, acyclic=False)
         truth = {(s, t) for t, sources in series.truth.items() for s in sources}
         found.append(len(truth & set(net)))

@@ -71,6 +71,7 @@ def test_tutorial(page, tmp_path, monkeypatch, capsys, request):
 
 def test_there_are_tutorials():
     assert [page.stem for page in PAGES] == [
+        "tutorial-events",
         "tutorial-flows",
         "tutorial-groups",
         "tutorial-heart",
