@@ -30,6 +30,7 @@ from enmesh.inference.defaults import (
     planned,
 )
 from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
+from enmesh.inference.effects import preview, with_effects
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import USUAL_LAG
 from enmesh.inference.forecast import LAGS, MOST_PAIRS, SCREENING, SEARCHING, TESTING, Forecast
@@ -48,8 +49,6 @@ from enmesh.tasks import single_thread
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
-# Samples of the series kept for pictures.
-PREVIEW = 400
 
 
 def infer(
@@ -152,6 +151,8 @@ def infer(
             limit, found, tests = run.searched(evaluator, chosen, rules, allowed, max_parents)
             instantaneous = _instantaneous(evaluator, found.parents)
             _warn_of_loops(series, found, tests)
+            blocks_of = lambda i: evaluator.scorer.of_target(i).transfers.blocks  # noqa: E731
+            tests = with_effects(tests, series, blocks_of, found.parents)
     options = {
         "score": describe(plan.score),
         "search": describe(chosen),
@@ -424,7 +425,8 @@ class Run:
             provenance=_provenance(self.series),
             choices=tuple(self.choices.entries),
             warnings=tuple(self.hazards),
-            preview=_preview(self.series),
+            preview=preview(self.series),
+            series=self.series,
             criteria=criteria,
             together=instantaneous,
         )
@@ -555,8 +557,3 @@ def _provenance(series: Series) -> dict[str, Any]:
         **({"file": series.file} if series.file else {}),
     }
 
-
-def _preview(series: Series) -> dict[str, tuple[float, ...]]:
-    trial = series.trials[0]
-    step = max(1, len(trial) // PREVIEW)
-    return {name: tuple(map(float, column[::step][:PREVIEW])) for name, column in zip(series.names, trial.T)}

@@ -23,6 +23,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator, Gaussian
+from enmesh.inference.explain import long_run_variance
 from enmesh.measures import Node, Transfers, link
 from enmesh.methods import resolve
 from enmesh.options import whole
@@ -152,17 +153,10 @@ def _analytic(
 def _inflation(local: np.ndarray, value: float, starts: np.ndarray) -> float:
     """Return by how much the variance of the estimate exceeds that of independent normal samples; at least 1.
 
-    The long-run variance of the local values (Bartlett's weights, cube root of N lags, within trials) over R^2.
+    The long-run variance of the local values over R^2.
     """
     explained = max(1 - np.exp(-2 * max(value, 0.0)), 1e-12)
-    centred, n = local - local.mean(), len(local)
-    lags = round(n ** (1 / 3))
-    total = float(centred @ centred)
-    for first, last in zip(starts[:-1], starts[1:]):
-        part = centred[first:last]
-        for lag in range(1, min(lags, len(part) - 1) + 1):
-            total += 2 * (1 - lag / (lags + 1)) * float(part[lag:] @ part[:-lag])
-    return max(1.0, total / n / explained)
+    return max(1.0, long_run_variance(local, starts) / explained)
 
 
 # --- by halves --------------------------------------------------------------------------------------------------------
