@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw.envelope import extremes
 from enmesh.embedding import Blocks, Lagged
 from enmesh.estimators.residuals import Residuals
 from enmesh.inference.network import Candidate
 
-BINS = 360
-"""Pieces of a recording of which the picture shows the smallest and the largest value."""
+POINTS = 720  # of a recording that are kept for pictures
 
 
 def with_effects(
@@ -123,21 +123,6 @@ def lag_curve(
 
 
 def preview(series: Series) -> dict[str, tuple[float, ...]]:
-    """Return the first trial of each node for pictures: of each of `BINS` pieces its extremes, in their order.
-
-    Nothing that stands out is lost, and the range is the true one; a short recording is kept as it is.
-    """
-    return {name: tuple(map(float, _extremes(column))) for name, column in zip(series.names, series.trials[0].T)}
-
-
-def _extremes(column: np.ndarray) -> np.ndarray:
-    column = np.asarray(column, float)
-    if len(column) <= 2 * BINS:
-        return column
-    kept = []
-    for piece in np.array_split(column, BINS):
-        if np.isnan(piece).all():
-            kept += [np.nan, np.nan]
-        else:
-            kept += piece[sorted((int(np.nanargmin(piece)), int(np.nanargmax(piece))))].tolist()
-    return np.array(kept)
+    """Return the first trial of each node for pictures: of many samples the extremes of each piece, in their order."""
+    shown = (extremes(column, POINTS) for column in series.trials[0].T)
+    return {name: tuple(map(float, column)) for name, column in zip(series.names, shown)}

@@ -210,7 +210,8 @@ class Network:
         for name in self.names:
             graph.add_node(name, score=float(self.local[name]))
         for row in self.edges.itertuples():
-            values = {key: getattr(row, key) for key in ("te", "p_value", "q_value", "lag", "effect")}
+            values = {key: getattr(row, key) for key in ("te", "p_value", "q_value", "lag")}
+            values |= {"effect": row.effect} if math.isfinite(cast(float, row.effect)) else {}
             values["lags"] = " ".join(map(str, cast(tuple[int, ...], row.lags)))
             graph.add_edge(row.source, row.target, **{key: plain(value) for key, value in values.items()})
         return graph

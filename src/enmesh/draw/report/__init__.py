@@ -5,6 +5,7 @@ the data block, by a few hundred lines of plain JavaScript without a library, so
 about 60 kB for five nodes. A content security policy forbids it to fetch anything.
 """
 
+import re
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -17,13 +18,14 @@ from enmesh.errors import InputError
 
 __all__ = ["inline", "page", "save", "write"]
 
-PICTURE = ("base.js", "graph.js", "export.js")
-SCRIPTS = (*PICTURE, "table.js", "charts.js")
+PICTURE = ("base.js", "panel.js", "graph.js", "export.js")
+SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js")
+SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
 
 
-def write(network: Network, path: str | Path) -> Path:
+def write(network: Network, path: str | Path, *, title: str = "", notes: str = "") -> Path:
     """Write the page of a network and return its path."""
-    return save(page(network), path)
+    return save(page(network, title=title, notes=notes), path)
 
 
 def save(text: str, path: str | Path) -> Path:
@@ -38,25 +40,35 @@ def save(text: str, path: str | Path) -> Path:
     return path
 
 
-def page(network: Network, more: str = "") -> str:
-    """Return the page as HTML; the same network gives the same text. ``more`` are further sections (`report.more`)."""
-    return Template(_asset("page.html")).substitute(
-        title=sections.text(": ".join(filter(None, [recording(network), headline(network)]))),
-        recording=sections.recorded(network),
+def page(network: Network, more: str = "", *, title: str = "", notes: str = "", script: str = "") -> str:
+    """Return the page as HTML; the same network gives the same text.
+
+    ``more`` are further sections (`report.more`), ``script`` what they need; ``title`` stands over the finding, and
+    ``notes`` (paragraphs between blank lines) before all else.
+    """
+    body = Template(_asset("body.html")).substitute(
+        notes=sections.own_notes(notes),
+        warnings=sections.warnings(network),
+        network=_asset("network.html"),
+        more=more,
+        meaning=sections.meaning(network),
         recordings=sections.recordings(network),
         past=sections.text(past(network)),
-        headline=sections.text(headline(network)),
-        standing=sections.text(standing(network)),
-        facts=sections.facts(network),
-        warnings=sections.warnings(network),
-        meaning=sections.meaning(network),
         choices=sections.choices(network),
         methods=sections.methods(network),
         provenance=sections.provenance(network),
-        more=more,
-        network=_asset("network.html"),
+    )
+    name = title or recording(network)
+    return Template(_asset("page.html")).substitute(
+        title=sections.text(": ".join(filter(None, [name, headline(network)]))),
+        contents="".join(f'<a href="#{anchor}">{words}</a>' for anchor, words in SECTION.findall(body)),
+        recording=sections.recorded(network, title),
+        headline=sections.text(headline(network)),
+        standing=sections.text(standing(network)),
+        facts=sections.facts(network),
+        body=body,
         style=_asset("page.css"),
-        script="\n".join(_asset(name) for name in SCRIPTS),
+        script="\n".join([*map(_asset, SCRIPTS), script]),
         data=embed(contents(network)),
     )
 

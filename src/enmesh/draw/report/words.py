@@ -1,6 +1,7 @@
 """What the page says of a result, in plain words: the finding, how sure it is, what an arrow means."""
 
 import math
+import re
 from pathlib import PurePath
 
 from enmesh.draw.subject import LEVEL, Network
@@ -12,6 +13,10 @@ MEANS = (
     "The p-value is the chance of a value so large without the link. The q-value corrects it for the number "
     f"of pairs that were tested: of the links with q ≤ {LEVEL}, at most about one in {round(1 / LEVEL)} is "
     "expected to be false.",
+)
+EFFECT = (
+    "The effect is the linear part of it, with a sign: by how many of its standard deviations the target moves with one "
+    "of the source, its own past and the other drivers held. It is near 0 where the dependence bends."
 )
 STABLE = (
     "Stability is the share of random cuts of the recording into two halves in which both halves show the link, each "
@@ -44,11 +49,18 @@ GRID = (
 
 
 def recording(network: Network) -> str:
-    """Return the name of the recording: its file, else the beginning of its digest, else nothing."""
-    known = network.provenance
-    if known.get("file"):
-        return PurePath(str(known["file"]).replace("\\", "/")).name
-    return f"data {str(known['data'])[:8]}" if known.get("data") else ""
+    """Return the name of the file that was read; nothing where it is not known."""
+    known = network.provenance.get("file")
+    return PurePath(str(known).replace("\\", "/")).name if known else ""
+
+
+def fewer_digits(said: str) -> str:
+    """Return a text with long fractions cut to four digits.
+
+    >>> fewer_digits("alpha 0.992424, 17 of 0.05")
+    'alpha 0.9924, 17 of 0.05'
+    """
+    return re.sub(r"\d+\.\d{5,}(?!\d*e)", lambda found: f"{float(found[0]):.4g}", str(said))
 
 
 def past(network: Network) -> str:
@@ -88,7 +100,8 @@ def standing(network: Network) -> str:
 
 def meanings(network: Network) -> tuple[str, ...]:
     """Return what an arrow and its numbers mean."""
-    return (*MEANS, *[STABLE] * bool(network.stability))
+    signed = any(math.isfinite(getattr(c, "effect", math.nan)) for c in network.candidates)
+    return (*MEANS, *[EFFECT] * signed, *[STABLE] * bool(network.stability))
 
 
 def notes(network: Network) -> tuple[str, ...]:
