@@ -75,7 +75,7 @@ def lag_profile(
         if band is not None:
             ax.fill_between(lags, *band, color=ink.null, lw=0, alpha=0.7, label="chance", zorder=1)
         ax.axhline(0, color=ink.faint, lw=0.8, zorder=1)
-        ax.plot(lags, values, "o-", color=ink.sure[1], ms=4, lw=1.5, label="measured", zorder=3)
+        ax.plot(lags, values, "o-", color=ink.ramp[1], ms=4, lw=1.5, label="measured", zorder=3)
         if best is not None:
             at = values[list(lags).index(best)]
             ax.plot([best], [at], "D", color=ink.mark, ms=8, label=f"best lag: {best}", zorder=4)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MANY = 60  # more nodes than this in one component go on a circle
+ON_CIRCLE = 24  # characters of a label on a circle
 LANES = 420  # so does a component whose layers hold more nodes and passing arrows than this
 RING = 8  # a component with a cycle and up to this many nodes is tried as a ring
 LONGEST = 64.0  # a layered drawing longer than this, and thin, goes on a circle
@@ -159,12 +160,13 @@ def _packed(
     spread: float,
 ) -> Layout:
     """Return all components in one drawing: those of like height side by side in rows, largest first."""
-    lines = [wrap(label) for label in labels]
+    lines, narrow = [wrap(label) for label in labels], short(labels, ON_CIRCLE)
     placed = []
     for part in parts:
         inside, sizes = graph.subgraph(part), np.array([box(lines[node]) for node in part])
         found = None if circle else _near(inside, part, sizes, tall, spread)
         if found is None:  # names on one line each, turned
+            labels = tuple(narrow[node] if node in part else label for node, label in enumerate(labels))
             for node in part:
                 lines[node] = (labels[node],)
             found = on_circle(inside, part, np.array([box(lines[node]) for node in part]), spread)

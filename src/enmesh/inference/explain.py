@@ -200,6 +200,27 @@ class Explainer:
         return {"null": scale * chi2.ppf(shares, dof), "by_formula": True}
 
 
+def lag_grid(network: "Network") -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+    """Return lags, transfer entropy ``(source, target, lag)`` of every pair by regression, and chance ``(source, target)``.
+
+    Each pair is given the target's own past and its other parents (`effects.lag_curve`).
+    """
+    series = network.series
+    if not hasattr(series, "trials"):
+        raise InputError("the data are not in memory; draw the lags of the network that infer returned")
+    scorer, names = restore(network.options["score"]).bind(series), network.names
+    blocks = [scorer.of_target(j).transfers.blocks for j in range(len(names))]
+    most = max(min(LONGEST, max(10, 2 * max(one.span for one in blocks))), *(one.searched for one in blocks))
+    lags = tuple(range(1, max(2, min(most, min(series.lengths) // 5)) + 1))
+    te, chance = np.full((len(names), len(names), len(lags)), np.nan), np.full((len(names), len(names)), np.nan)
+    for j, target in enumerate(names):
+        for i, source in enumerate(names):
+            given = [series.index(p) for p in network.parents[target] if p != source]
+            if i != j and "text" not in {series.kinds[node] for node in (i, j, *given)}:
+                te[i, j], chance[i, j] = lag_curve(series, blocks[j], i, j, given, lags)
+    return lags, te, chance
+
+
 def smooth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return a local linear regression of y on x at `CURVE` places between the 1st and the 99th percentile of x."""
     low, high = np.quantile(x, [0.01, 0.99])

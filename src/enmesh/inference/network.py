@@ -302,19 +302,21 @@ class Network:
         kind: str = "graph",
         ax: Any = None,
         theme: str = "auto",
+        colour: str = "auto",
         fade: bool = True,
     ) -> Any:
         """Draw the network, save the picture to ``path`` if one is given, and return the axes.
 
         ``kind`` is ``"graph"``, ``"matrix"`` (ordered by blocks), ``"timegraph"`` (nodes and lags), ``"circle"``,
-        ``"embedding"`` or ``"nulls"``; ``theme`` is ``"light"``, ``"dark"``, ``"grey"`` or ``"auto"``; see
+        ``"lags"`` (every pair at every lag), ``"intervals"``, ``"embedding"`` or ``"nulls"``; ``theme`` is ``"light"``,
+        ``"dark"``, ``"grey"`` or ``"auto"``; ``colour`` of arrows is ``"effect"``, ``"te"``, ``"lag"`` or ``"auto"``; see
         `draw.plot.draw`. Where `stability` is known, arrows of ``"graph"`` and ``"circle"`` are the paler the less
         stable they are, unless ``fade`` is False.
         """
         from enmesh.draw import plot
 
         shown = self if fade else replace(self, stability={})
-        return plot.draw(shown, path, kind=kind, ax=ax, theme=theme)
+        return plot.draw(shown, path, kind=kind, ax=ax, theme=theme, colour=colour)
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained HTML page and return its path."""
