@@ -135,6 +135,7 @@ def comparison(
     q_value: ArrayLike | None = None,
     *,
     level: float = LEVEL,
+    labels: tuple[str, str] = ("first", "second"),
     path: str | Path | None = None,
     ax: "Axes | None" = None,
     theme: str = "auto",
@@ -163,7 +164,8 @@ def comparison(
         ax.set(xlabel="target", ylabel="source")
         colour_bar(ax, image, "change of transfer entropy (nats)", ink)
         hatched = "; hatched: less than before" if ink.hatch else ""
-        caption(ax, f"row drives column; triangle up: grew, down: fell (q up to {level:g}){hatched}", ink)
+        sides = f"{labels[1]} less {labels[0]}; "
+        caption(ax, f"{sides}row drives column; triangle up: grew, down: fell (q up to {level:g}){hatched}", ink)
 
     return picture(paint, lambda: matrix_size(names, names), path=path, ax=ax, theme=theme)
 

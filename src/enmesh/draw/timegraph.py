@@ -28,7 +28,7 @@ def timegraph_size(names: Sequence[str], links: Links, linked: Sequence[int]) ->
     names_room = 0.092 * max(width(label) for label in short(names, 40))
     pitch, inch = _pitch(len(linked))
     across = inch * _step(links, len(linked)) * len(_lags(links))
-    return max(4.6 + 0.5 * names_room, 1.6 + names_room + across), 1.9 + inch * pitch * len(linked)
+    return max(4.6 + 0.8 * names_room, 1.6 + names_room + across), 1.9 + inch * pitch * len(linked)
 
 
 def timelines(ax: "Axes", names: Sequence[str], links: Links, linked: Sequence[int], scale: Scale) -> float:

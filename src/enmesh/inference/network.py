@@ -318,11 +318,11 @@ class Network:
         shown = self if fade else replace(self, stability={})
         return plot.draw(shown, path, kind=kind, ax=ax, theme=theme, colour=colour)
 
-    def report(self, path: str | Path) -> Path:
-        """Write the self-contained HTML page and return its path."""
+    def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
+        """Write the self-contained HTML page and return its path; ``title`` and ``notes`` are one's own words on it."""
         from enmesh.draw.report import write
 
-        return write(self, path)
+        return write(self, path, title=title, notes=notes)
 
     def _repr_html_(self) -> str:
         from enmesh.draw.report.notebook import network_html

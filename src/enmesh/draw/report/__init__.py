@@ -16,7 +16,7 @@ from enmesh.draw.report.words import headline, past, recording, standing
 from enmesh.draw.subject import Network
 from enmesh.errors import InputError
 
-__all__ = ["inline", "page", "save", "write"]
+__all__ = ["asset", "inline", "page", "save", "write"]
 
 PICTURE = ("base.js", "panel.js", "graph.js", "export.js")
 SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js")
@@ -46,10 +46,10 @@ def page(network: Network, more: str = "", *, title: str = "", notes: str = "", 
     ``more`` are further sections (`report.more`), ``script`` what they need; ``title`` stands over the finding, and
     ``notes`` (paragraphs between blank lines) before all else.
     """
-    body = Template(_asset("body.html")).substitute(
+    body = Template(asset("body.html")).substitute(
         notes=sections.own_notes(notes),
         warnings=sections.warnings(network),
-        network=_asset("network.html"),
+        network=asset("network.html"),
         more=more,
         meaning=sections.meaning(network),
         recordings=sections.recordings(network),
@@ -59,7 +59,7 @@ def page(network: Network, more: str = "", *, title: str = "", notes: str = "", 
         provenance=sections.provenance(network),
     )
     name = title or recording(network)
-    return Template(_asset("page.html")).substitute(
+    return Template(asset("page.html")).substitute(
         title=sections.text(": ".join(filter(None, [name, headline(network)]))),
         contents="".join(f'<a href="#{anchor}">{words}</a>' for anchor, words in SECTION.findall(body)),
         recording=sections.recorded(network, title),
@@ -67,22 +67,23 @@ def page(network: Network, more: str = "", *, title: str = "", notes: str = "", 
         standing=sections.text(standing(network)),
         facts=sections.facts(network),
         body=body,
-        style=_asset("page.css"),
-        script="\n".join([*map(_asset, SCRIPTS), script]),
+        style=asset("page.css"),
+        script="\n".join([*map(asset, SCRIPTS), script]),
         data=embed(contents(network)),
     )
 
 
 def inline(network: Network) -> str:
     """Return the interactive network alone as HTML, for a frame in a notebook."""
-    return Template(_asset("inline.html")).substitute(
+    return Template(asset("inline.html")).substitute(
         title=sections.text(headline(network)),
-        network=_asset("network.html"),
-        style=_asset("page.css"),
-        script="\n".join(_asset(name) for name in PICTURE),
+        network=asset("network.html"),
+        style=asset("page.css"),
+        script="\n".join(asset(name) for name in PICTURE),
         data=embed(picture_contents(network)),
     )
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a file of the page's own."""
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
