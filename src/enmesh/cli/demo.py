@@ -6,10 +6,14 @@ from enmesh.scores import TEE
 from enmesh.search import Exact
 
 TRUTH = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "e": ("d",)}
-DESCRIPTION = (
-    "Five chaotic logistic maps, 1000 samples each: a drives b and c, both drive d, d drives e.\n"
-    "Nearest-neighbour transfer entropy, surrogates and an exact search find out:"
-)
+DESCRIPTION = """\
+        b
+      ↗   ↘
+    a       d → e       five chaotic logistic maps
+      ↘   ↗             and what drives what
+        c
+
+Only their recordings are looked at, 1000 samples each:"""
 
 
 def demo_series(seed: int = 0) -> Series:
