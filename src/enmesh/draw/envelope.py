@@ -17,7 +17,8 @@ def extremes(values: Sequence[float] | np.ndarray, most: int) -> np.ndarray:
     if len(column) <= most:
         return column
     kept: list[float] = []
-    for piece in np.array_split(column, most // 2):
+    borders = np.linspace(0, len(column), most // 2 + 1).astype(int)  # even, so that time stays even
+    for piece in np.split(column, borders[1:-1]):
         known = np.flatnonzero(np.isfinite(piece))
         ends = sorted((known[piece[known].argmin()], known[piece[known].argmax()])) if len(known) else [0, 0]
         kept += piece[ends].tolist()

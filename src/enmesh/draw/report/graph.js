@@ -224,7 +224,7 @@ function move(node, x, y) {
   settle(node);
   for (const e of arrows.values()) {
     const own = e.from === node || e.to === node;
-    if (!own && !sampled(routes.get(e.key).path).some((p) => outside(p, node) < 0.1)) continue;
+    if (!own && !sampled(routes.get(e.key).path, 12).some((p) => outside(p, node) < 0.1)) continue;
     routes.set(e.key, rerouted(e));
     place(e);
   }
@@ -234,7 +234,8 @@ function drag(node, event) {
   event.stopPropagation();
   if (event.button) return;
   const start = point(event), [x, y] = [node.x, node.y];
-  followPointer(node.group, event, (now) => { hideTip(); move(node, x + now.x - start.x, y + now.y - start.y); });
+  followPointer(node.group, event, (now) => { hideTip(); move(node, x + now.x - start.x, y + now.y - start.y); },
+    () => { if (touched && !svg.classList.contains('zoomed')) fit(); });
 }
 
 // --- the view ---------------------------------------------------------------------------------------------------------
@@ -283,13 +284,18 @@ function fit() {
   show();
 }
 
-// The room that all that is shown takes; a node that is set aside takes none.
+// The room that nodes, arrows and their words take; a node that is set aside takes none.
 function extent() {
-  const away = svg.querySelectorAll('.away');
-  away.forEach((element) => { element.style.display = 'none'; });
-  const box = svg.getBBox();
-  away.forEach((element) => { element.style.display = ''; });
-  return box;
+  const points = [];
+  nodes.forEach((node, i) => {
+    if (node.group.classList.contains('away')) return;
+    const turn = layout.turn[i] * Math.PI / 180, [a, b] = [layout.width[i] / 2, layout.height[i] / 2];
+    const [x, y] = [[a * Math.cos(turn), b * Math.sin(turn)], [a * Math.sin(turn), b * Math.cos(turn)]].map(([p, q]) => Math.abs(p) + Math.abs(q));
+    points.push([node.x - x, node.y - y], [node.x + x, node.y + y]);
+  });
+  for (const { path, tag } of routes.values()) points.push(...sampled(path), ...(tag ? [[tag[0] - 0.6, tag[1] - 0.3], [tag[0] + 0.6, tag[1] + 0.3]] : []));
+  const [left, top, right, bottom] = [-largest(points.map((p) => -p[0]), -Infinity), -largest(points.map((p) => -p[1]), -Infinity), largest(points.map((p) => p[0]), -Infinity), largest(points.map((p) => p[1]), -Infinity)];
+  return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
 function show() {

@@ -23,7 +23,7 @@ function startTable() {
       order.column = at;
       fill();
     });
-    head.append(make('th', { scope: 'col', class: column.number ? 'number' : '' }, button));
+    head.append(make('th', { scope: 'col', class: column.number ? 'number' : '', 'data-title': column.title }, button));
   });
   byId('all').addEventListener('change', (event) => { view.everything = event.target.checked; fill(); });
   byId('all').parentElement.append(` (${links.length})`);
