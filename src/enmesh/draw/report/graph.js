@@ -2,7 +2,7 @@
 
 const nodes = data.names.map((name) => ({ name, x: 0, y: 0, edges: [] }));
 const words = new Map(data.tags.map(([i, j, ...tag]) => [`${i} ${j}`, tag]));
-let svg, home, frame, layout, routes, touched = false;
+let svg, home, frame, layout, routes, homes, touched = false;
 const arrows = new Map(); // link -> its arrow
 
 function startGraph() {
@@ -109,10 +109,53 @@ function rerouted(e) {
     if (!best || met < best.met) best = { met, outer };
     if (!met) break;
   }
+  if (best?.met && others.length <= MOST_BOXES) {
+    const outer = detour(start, end, others).filter((p) => outside(p, e.from) > GAP && outside(p, e.to) > GAP);
+    if (outer.length > 1) best = { outer };
+  }
   if (!best) best = { outer: [start, end] }; // the boxes touch: nothing of the arrow can be seen between them
-  const path = through(best.outer), middle = best.outer[Math.floor(best.outer.length / 2)];
+  const path = through(best.outer.length > 40 ? best.outer.filter((_, k) => k % 3 === 0 || k === best.outer.length - 1) : best.outer), middle = best.outer[Math.floor(best.outer.length / 2)];
   const near = [...best.outer].sort((a, b) => distance(a, middle) - distance(b, middle));
   return { path, tag: near.find((p) => nodes.every((node) => outside(p, node) > 0.45)) ?? middle };
+}
+
+// The shortest way around boxes, by their corners (A*), with its bends rounded; empty where there is none.
+const MOST_BOXES = 60, ROUND = 0.42;
+
+function detour(start, end, others) {
+  const boxes = others.map((node) => { const i = nodes.indexOf(node); return { x: node.x, y: node.y, w: layout.width[i] / 2, h: layout.height[i] / 2 }; });
+  const clear = (a, b) => boxes.every((box) => !meets(a, b, box, 0.16));
+  const free = ([x, y]) => boxes.every((box) => Math.abs(x - box.x) > box.w + 0.3 || Math.abs(y - box.y) > box.h + 0.3);
+  const stops = [start, end, ...boxes.flatMap(({ x, y, w, h }) => [-1, 1].flatMap((a) => [-1, 1].map((b) => [x + a * (w + ROUND), y + b * (h + ROUND)]))).filter(free)];
+  const cost = stops.map(() => Infinity), from = stops.map(() => -1), left = new Set(stops.keys());
+  cost[0] = 0;
+  while (left.size) {
+    let at = -1;
+    for (const k of left) if (at < 0 || cost[k] + distance(stops[k], end) < cost[at] + distance(stops[at], end)) at = k;
+    if (at === 1 || cost[at] === Infinity) break;
+    left.delete(at);
+    for (const k of left) {
+      const way = cost[at] + distance(stops[at], stops[k]) + 0.3; // few bends are better than many
+      if (way < cost[k] && clear(stops[at], stops[k])) [cost[k], from[k]] = [way, at];
+    }
+  }
+  if (from[1] < 0) return [];
+  const knots = [end];
+  for (let k = from[1]; k >= 0; k = from[k]) knots.unshift(stops[k]);
+  const towards = (a, b, far) => { const t = Math.min(far / (distance(a, b) || 1), 0.5); return [a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])]; };
+  const bends = knots.flatMap((p, k) => (k === 0 || k === knots.length - 1 ? [p] : [towards(p, knots[k - 1], 0.5), ...[0.25, 0.5, 0.75].map((t) => { const [a, b] = [towards(p, knots[k - 1], 0.5), towards(p, knots[k + 1], 0.5)]; return [0, 1].map((x) => (1 - t) ** 2 * a[x] + 2 * t * (1 - t) * p[x] + t * t * b[x]); }), towards(p, knots[k + 1], 0.5)]));
+  return bends.flatMap((p, k) => (k ? Array.from({ length: 12 }, (_, n) => [0, 1].map((x) => bends[k - 1][x] + (p[x] - bends[k - 1][x]) * (n + 1) / 12)) : [p]));
+}
+
+// Whether a straight line runs through a box, or nearer to it than `near`.
+function meets(a, b, { x, y, w, h }, near) {
+  let [enter, leave] = [0, 1];
+  for (const [p, q, middle, half] of [[a[0], b[0], x, w + near], [a[1], b[1], y, h + near]]) {
+    if (Math.abs(q - p) < 1e-9) { if (Math.abs(p - middle) >= half) return false; continue; }
+    const [one, two] = [(middle - half - p) / (q - p), (middle + half - p) / (q - p)].sort((m, n) => m - n);
+    [enter, leave] = [Math.max(enter, one), Math.min(leave, two)];
+  }
+  return enter < leave;
 }
 
 // A broken line as a chain of cubic curves, as routes are.
@@ -217,15 +260,19 @@ function calm() {
 
 function settle(node, i = nodes.indexOf(node)) { node.group.setAttribute('transform', `translate(${node.x} ${node.y}) rotate(${layout.turn[i]})`); }
 
+// Arrows of moved nodes find a new way; others keep theirs unless a moved node stands in it.
 function move(node, x, y) {
   touched = true;
+  node.moved = true;
   node.x = x;
   node.y = y;
   settle(node);
+  const moved = nodes.filter((one) => one.moved);
   for (const e of arrows.values()) {
-    const own = e.from === node || e.to === node;
-    if (!own && !sampled(routes.get(e.key).path, 12).some((p) => outside(p, node) < 0.1)) continue;
-    routes.set(e.key, rerouted(e));
+    const usual = homes.get(e.key), own = e.from.moved || e.to.moved;
+    const met = own || moved.some((one) => sampled(usual.path, 12).some((p) => outside(p, one) < 0.1));
+    if (!met && routes.get(e.key) === usual) continue;
+    routes.set(e.key, met ? rerouted(e) : usual);
     place(e);
   }
 }
@@ -257,8 +304,9 @@ function choose(across) {
     for (let k = 0; k < flat.length; k += 2) path.push([flat[k], flat[k + 1]]);
     return [`${i} ${j}`, { path, tag: spots.get(`${i} ${j}`) }];
   }));
+  homes = new Map(routes);
   const fits = nodes.map((node, i) => {
-    [node.x, node.y] = [layout.x[i], layout.y[i]];
+    [node.x, node.y, node.moved] = [layout.x[i], layout.y[i], false];
     settle(node, i);
     return dress(node, i);
   });
