@@ -550,3 +550,20 @@ def shift_factor(y, x, z, starts, span):
     e, freed = given**2, np.column_stack([left(z, column) for column in x.T]) ** 2
     white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f in freed.T])
     return max(1.0, np.mean(values)) * max(1.0, white)
+
+
+def linear_effect(y, x, z):
+    """Coefficient of x in the regression of y on x, z and a constant, in standard deviations of x and y."""
+    design = np.column_stack([x, z, np.ones(len(y))])
+    return np.linalg.lstsq(design, y, rcond=None)[0][0] * x.std() / y.std()
+
+
+def regression_gain(y, x, z):
+    """Nats that x and its square say of y beyond z, its squares and products: half the log ratio of variances left."""
+    pairs = [z[:, i] * z[:, j] for i in range(z.shape[1]) for j in range(i + 1)]
+    known = np.column_stack([np.ones(len(y)), z, *pairs])
+
+    def left(design):
+        return ((y - design @ np.linalg.lstsq(design, y, rcond=None)[0]) ** 2).sum()
+
+    return 0.5 * log(left(known) / left(np.column_stack([known, x, x**2])))

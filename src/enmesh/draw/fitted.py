@@ -55,7 +55,7 @@ class FittedText(Text):
         wide = self.get_window_extent(renderer).width
         self.set_rotation(turn)
         self.set_fontsize(self.get_fontsize() * min(1.0, self.room * per_unit / max(wide, 1e-9)))
-        if not hasattr(renderer, "_svgwriter") and getattr(renderer, "_renderer", None) is not None:
-            self.set_text(in_reading_order(words))  # whoever shows an SVG orders letters itself
+        if type(renderer).__name__ == "RendererAgg":  # whoever shows an SVG orders letters itself
+            self.set_text(in_reading_order(words))
         super().draw(renderer)
         self.set_text(words)
