@@ -413,7 +413,9 @@ def numbers_in(page, network, source, target):
         assert f"{abs(float(f'{value:.{digits}g}')):g}" in said, (value, said)
     assert page.locator("#panel .chart").count() == 4
     assert page.locator("#panel circle.stem").count() == len(about.lags)
-    assert page.locator("#panel circle.stem.chosen title").first.text_content().startswith(f"lag {about.lag}:")
+    assert (
+        page.locator("#panel circle.stem.chosen title").first.text_content().startswith(f"lag {about.lag}:")
+    )
     assert page.locator("#panel .dots").get_attribute("d").count("M") == len(about.scatter)
 
 
@@ -466,8 +468,17 @@ def test_pair_that_is_no_link_has_its_numbers(show, inferred):
 def test_panel_of_a_hundred_nodes_takes_less_than_a_fifth_of_a_second(show):
     network = hundred()
     rng = np.random.default_rng(0)
-    about = {"scatter": rng.normal(size=(240, 2)).tolist(), "curve": rng.normal(size=(32, 2)).tolist(), "chance": 0.1}
-    about |= {"lags": list(range(1, 31)), "lag_te": rng.random(30).tolist(), "times": list(range(100)), "given": []}
+    about = {
+        "scatter": rng.normal(size=(240, 2)).tolist(),
+        "curve": rng.normal(size=(32, 2)).tolist(),
+        "chance": 0.1,
+    }
+    about |= {
+        "lags": list(range(1, 31)),
+        "lag_te": rng.random(30).tolist(),
+        "times": list(range(100)),
+        "given": [],
+    }
     about |= {"local": rng.random(100).tolist(), "low": 0.0, "high": 1.0, "sentence": "It does."}
     evidence = {f"{s}>{t}": about | {"source": s, "target": t} for s, t in network}
     network = dataclasses.replace(network, evidence=evidence)

@@ -531,7 +531,9 @@ def test_tables_keep_their_numbers_on_a_narrow_terminal(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("NO_COLOR", "1")
     show.table(["source", "target", "TE (nats)", "p", "q"], rows)
-    show.say("Proven optimal: score 2.20082; acyclicity cost nothing, and words are broken between letters never.")
+    show.say(
+        "Proven optimal: score 2.20082; acyclicity cost nothing, and words are broken between letters never."
+    )
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 60
     assert "\x1b" not in out

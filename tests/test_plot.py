@@ -182,7 +182,9 @@ def test_colours_stand_out_in_grey_and_without_a_kind_of_cone(theme, sight):
         off_paper = [contrast(colour, ink.paper) for colour in ramp]
         assert off_paper == sorted(off_paper, reverse=order)
         assert min(off_paper) > 1.7
-    assert min(contrast(ink.plain, ink.paper), contrast(ink.fell, ink.paper), contrast(ink.grew, ink.paper)) > 2
+    assert (
+        min(contrast(ink.plain, ink.paper), contrast(ink.fell, ink.paper), contrast(ink.grew, ink.paper)) > 2
+    )
     assert contrast(ink.text, ink.paper) > 7
     assert contrast(ink.text, ink.box) > 7
     assert contrast(ink.faint, ink.paper) > 4.5

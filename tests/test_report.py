@@ -147,9 +147,23 @@ def test_further_sections_escape_names_and_numbers_that_are_not_known():
     times, links = [10.0, 20.0], [f"{name} → {names[0]}" for name in names]
     tests = {"p_value": abs(values), "q_value": abs(values)}
     own = np.nan_to_num(values) > 0
-    over_time = {"times": times, "links": links, "te": values[:2], "q_value": abs(values[:2]), "unit": "samples"}
+    over_time = {
+        "times": times,
+        "links": links,
+        "te": values[:2],
+        "q_value": abs(values[:2]),
+        "unit": "samples",
+    }
     texts = [
-        comparison_page(names, exchanged="x", first=values, second=-values, labels=("<b>bold", "&"), own=[own, own], **tests),
+        comparison_page(
+            names,
+            exchanged="x",
+            first=values,
+            second=-values,
+            labels=("<b>bold", "&"),
+            own=[own, own],
+            **tests,
+        ),
         group_section(names, share=abs(values), te=values, subjects=4, own={"<img src=x>": own}, **tests),
         windows_section(**over_time),
         windows_section(**over_time, names=names, pairs=[(i, (i + 1) % 6) for i in range(6)]),
@@ -406,7 +420,10 @@ def test_time_axis_covers_what_is_shown(provenance, span):
 
 def test_previews_of_old_files_end_where_they_did():
     old = {name: tuple(range(400)) for name in "abc"}  # every second of 1000 samples, 400 of them
-    assert contents(networks.three(preview=old, provenance={"samples": 1000, "trials": 1}))["span"] == [798, "samples"]
+    assert contents(networks.three(preview=old, provenance={"samples": 1000, "trials": 1}))["span"] == [
+        798,
+        "samples",
+    ]
 
 
 def test_layouts_of_the_page_are_those_of_the_picture():

@@ -40,7 +40,10 @@ def _explain(ctx: typer.Context, wanted: bool) -> None:
 
 
 HelpAll = Annotated[
-    bool, typer.Option("--help-all", is_eager=True, callback=_explain, help="This text with every option explained.")
+    bool,
+    typer.Option(
+        "--help-all", is_eager=True, callback=_explain, help="This text with every option explained."
+    ),
 ]
 
 
@@ -55,7 +58,12 @@ class Group(TyperGroup):
             command = self.get_command(ctx, name)
             said = inspect.cleandoc(command.help or "").splitlines()[0] if command else ""
             lines += _entry(name, said, 12)
-        lines += ["", _title("Options"), *_entry("--version", "Print the version."), *_entry("-h, --help", "This text.")]
+        lines += [
+            "",
+            _title("Options"),
+            *_entry("--version", "Print the version."),
+            *_entry("-h, --help", "This text."),
+        ]
         formatter.write("\n".join(lines) + "\n")
 
 
@@ -112,7 +120,9 @@ def _metavar(param: Any) -> str:
         return str(param.metavar)
     kind: Any = param.type_descriptor.annotation if hasattr(param, "type_descriptor") else param.type
     kind = (get_args(kind) or (kind,))[0]
-    choices = getattr(kind, "choices", None) or (list(kind) if isinstance(kind, type) and issubclass(kind, Enum) else ())
+    choices = getattr(kind, "choices", None) or (
+        list(kind) if isinstance(kind, type) and issubclass(kind, Enum) else ()
+    )
     if choices:
         return "|".join(str(getattr(one, "value", one)) for one in choices)
     if param.param_type_name == "argument":
@@ -129,7 +139,9 @@ def _entry(name: str, said: str, column: int = NAMES, cut: bool = False) -> list
     room = width() - column - 4
     if room < 24:  # a narrow terminal: below each other
         return [f"  {name}", *(f"      {line}" for line in wrap(said, width() - 6))]
-    lines = [shorten(said, room, placeholder=" …")] if cut else wrap(said, room, break_on_hyphens=False) or [""]
+    lines = (
+        [shorten(said, room, placeholder=" …")] if cut else wrap(said, room, break_on_hyphens=False) or [""]
+    )
     if len(name) > column:
         parts = [name] if len(name) <= width() - 4 else wrap(name.replace("|", "| "), width() - 4)
         head = [f"  {part.replace('| ', '|')}" for part in parts]

@@ -165,7 +165,9 @@ def comparison(
         colour_bar(ax, image, "change of transfer entropy (nats)", ink)
         hatched = "; hatched: less than before" if ink.hatch else ""
         sides = f"{labels[1]} less {labels[0]}; "
-        caption(ax, f"{sides}row drives column; triangle up: grew, down: fell (q up to {level:g}){hatched}", ink)
+        caption(
+            ax, f"{sides}row drives column; triangle up: grew, down: fell (q up to {level:g}){hatched}", ink
+        )
 
     return picture(paint, lambda: matrix_size(names, names), path=path, ax=ax, theme=theme)
 

@@ -27,7 +27,12 @@ def explained(about: Any, path: str | Path | None = None, *, theme: str = "auto"
     where = None if path is None else checked(path)
     with mpl.rc_context({"font.family": families()}):
         frame = axes((9.0, 6.4), ink, screen=path is None)
-        places = [(0.07, 0.56, 0.4, 0.36), (0.58, 0.56, 0.4, 0.36), (0.07, 0.05, 0.4, 0.36), (0.58, 0.05, 0.4, 0.36)]
+        places = [
+            (0.07, 0.56, 0.4, 0.36),
+            (0.58, 0.56, 0.4, 0.36),
+            (0.07, 0.05, 0.4, 0.36),
+            (0.58, 0.05, 0.4, 0.36),
+        ]
         frame.set_axis_off()
         caption(frame, about.sentence, ink)
         for box, paint in zip(places, (_scatter, _lags, _null, _local)):
@@ -48,7 +53,9 @@ def _scatter(ax: "Axes", about: Any, ink: Ink) -> None:
     if len(about.scatter):
         ax.plot(*about.scatter.T, ".", color=ink.ramp[1], ms=4, alpha=0.6)
         ax.plot(*about.curve.T, color=ink.mark, lw=2)
-    ax.set(xlabel=f"{source}, {about.lag} earlier, less what is given", ylabel=f"{target}, less what is given")
+    ax.set(
+        xlabel=f"{source}, {about.lag} earlier, less what is given", ylabel=f"{target}, less what is given"
+    )
 
 
 def _lags(ax: "Axes", about: Any, ink: Ink) -> None:
@@ -103,13 +110,17 @@ def lags(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
             if i == 0:
                 panel.set_title(names[j], fontsize=small, color=ink.text, parse_math=False)
             if j == 0:
-                panel.set_ylabel(names[i], fontsize=small, rotation=0, ha="right", va="center", parse_math=False)
+                panel.set_ylabel(
+                    names[i], fontsize=small, rotation=0, ha="right", va="center", parse_math=False
+                )
             if i == j:
                 panel.set_facecolor(ink.empty)
                 panel.spines[:].set_visible(False)
                 continue
             lag_stems(panel, found, te[i, j], chance[i, j], ink)
-            panel.spines[:].set(color=ink.mark if chosen[i, j] else ink.empty, lw=1.6 if chosen[i, j] else 0.8)
+            panel.spines[:].set(
+                color=ink.mark if chosen[i, j] else ink.empty, lw=1.6 if chosen[i, j] else 0.8
+            )
     caption(
         ax,
         f"row drives column, at lags 1 to {found[-1]}, all up to {top:.2g} nats, by regression with squares given the "
@@ -136,8 +147,12 @@ def intervals(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> N
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)
     for at, row in enumerate(found):
         sure = (row["q_value"] if row["q_value"] is not None else 1.0) <= 0.05
-        ax.plot([row["low"], row["high"]], [at, at], color=ink.ramp[1], lw=2, solid_capstyle="round", zorder=2)
-        ax.plot([row["te"]], [at], "o", mfc=ink.ramp[1] if sure else ink.paper, mec=ink.ramp[1], ms=6, zorder=3)
+        ax.plot(
+            [row["low"], row["high"]], [at, at], color=ink.ramp[1], lw=2, solid_capstyle="round", zorder=2
+        )
+        ax.plot(
+            [row["te"]], [at], "o", mfc=ink.ramp[1] if sure else ink.paper, mec=ink.ramp[1], ms=6, zorder=3
+        )
     ax.axvline(0, color=ink.faint, lw=0.8)
     ax.set_yticks(range(len(names)), list(names), fontsize=8, parse_math=False)
     ax.invert_yaxis()
@@ -158,6 +173,7 @@ def intervals_size(network: Network) -> tuple[float, float]:
 def _limits(network: Network) -> list[dict[str, Any]]:
     known = [row for row in network.with_evidence().evidence.values() if row.get("low") is not None]
     if not known:
-        raise InputError("no limits to draw: there is no link, or its data are neither in memory nor in the file")
+        raise InputError(
+            "no limits to draw: there is no link, or its data are neither in memory nor in the file"
+        )
     return sorted(known, key=lambda row: -(row["te"] or 0.0))
-

@@ -145,7 +145,9 @@ def embedding(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> N
         row, column = dims.index(dim), delays.index(delay)
         colours = heat(ink).reversed() if is_error(table) else heat(ink)  # the best cell is the strongest
         low, high = np.nanmin(values), np.nanmax(values)
-        faint = max(high - low, DECISIVE * np.nanmax(np.abs(values)))  # where all are nearly alike all look alike
+        faint = max(
+            high - low, DECISIVE * np.nanmax(np.abs(values))
+        )  # where all are nearly alike all look alike
         ends = (low, low + faint) if is_error(table) else (high - faint, high)
         panel.imshow(values, cmap=colours, aspect="auto", origin="lower", vmin=ends[0], vmax=ends[1])
         panel.plot(column, row, "o", mfc=ink.mark, mec=ink.paper, mew=1.2, ms=7)
@@ -247,7 +249,12 @@ def _graph(network: Network, drawing: Layout, ax: "Axes", ink: Ink, colour: str)
 
 
 def _graph_key(
-    ax: "Axes", links: "dict[tuple[int, int], Candidate | None]", scale: Scale, more: str, thick: float, points: float
+    ax: "Axes",
+    links: "dict[tuple[int, int], Candidate | None]",
+    scale: Scale,
+    more: str,
+    thick: float,
+    points: float,
 ) -> None:
     if not links:
         caption(ax, "no link found", scale.ink)
@@ -288,7 +295,10 @@ Picture = Callable[[Network, "Axes", Ink, str], None]
 KINDS: "dict[str, tuple[Picture, Callable[[Network], tuple[float, float]]]]" = {
     "graph": (graph, lambda network: size_of(_layout(network), network.names)),
     "matrix": (matrix, lambda network: matrix_size(network.names, network.names)),
-    "timegraph": (timegraph, lambda network: timegraph_size(network.names, links_of(network), linked_of(network))),
+    "timegraph": (
+        timegraph,
+        lambda network: timegraph_size(network.names, links_of(network), linked_of(network)),
+    ),
     "circle": (circle, lambda network: size_of(_layout(network, circle=True), network.names)),
     "embedding": (embedding, _embedding_size),
     "lags": (lags, lags_size),

@@ -46,7 +46,9 @@ def scale_of(links: Links, ink: Ink, wanted: str = "auto") -> Scale:
     name = wanted if wanted != "auto" else "effect" if known["effect"] else "te"
     top = max(map(abs, known[name]), default=0.0) or 1.0
     low, high = {"effect": (-top, top), "te": (0.0, top), "lag": (1.0, max(top, 2.0))}[name]
-    ends = (ink.text, ink.text) if ink.hatch else (ink.fell, ink.grew)  # without colours the heads tell the sign
+    ends = (
+        (ink.text, ink.text) if ink.hatch else (ink.fell, ink.grew)
+    )  # without colours the heads tell the sign
     stops = {"effect": [ends[0], ink.plain, ends[1]], "te": list(ink.strength), "lag": list(ink.ramp)}[name]
     colours = mpl.colors.LinearSegmentedColormap.from_list(name, stops)
     return Scale(name, mpl.colors.Normalize(low, high, clip=True), colours, ink)
@@ -60,16 +62,21 @@ def draw_key(ax: "Axes", links: Links, scale: Scale, thick: float, points: float
     strongest, ink = strongest_of(links), scale.ink
     shares = (0.25, 0.5, 1.0)
     lines = [
-        mpl.lines.Line2D([], [], color=ink.faint, lw=points * (THIN + (thick - THIN) * share)) for share in shares
+        mpl.lines.Line2D([], [], color=ink.faint, lw=points * (THIN + (thick - THIN) * share))
+        for share in shares
     ]
     side = "right" if ax.axison else "left"  # below names that stand to the left there is room
     words = [f"{share * strongest:.2g}" for share in shares]
-    words[-1] += " nats" + (" (hollow head: negative effect)" if any(v < 0 for v in _known(links, "effect")) else "")
+    words[-1] += " nats" + (
+        " (hollow head: negative effect)" if any(v < 0 for v in _known(links, "effect")) else ""
+    )
     ax.legend(
         lines, words, loc=f"upper {side}", bbox_to_anchor=(float(ax.axison), 0), ncols=3, frameon=False, fontsize=8, handlelength=1.6,
         labelcolor=ink.text, columnspacing=1.2, borderaxespad=0, borderpad=0.2,
     )  # fmt: skip
-    bar = colour_bar(ax, mpl.cm.ScalarMappable(scale.norm, scale.colours), VALUES[scale.name][0], ink, below=True)
+    bar = colour_bar(
+        ax, mpl.cm.ScalarMappable(scale.norm, scale.colours), VALUES[scale.name][0], ink, below=True
+    )
     bar.locator = mpl.ticker.MaxNLocator(5, integer=scale.name == "lag")
     bar.update_ticks()
 

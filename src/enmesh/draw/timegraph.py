@@ -50,7 +50,12 @@ def timelines(ax: "Axes", names: Sequence[str], links: Links, linked: Sequence[i
     ax.plot(*dots.T, "o", ms=2 * DOT * points, mfc=ink.box, mec=ink.border, mew=0.9, zorder=3)
     ax.set_xticks(list(times.values()), [f"t − {lag}" if lag else "t" for lag in times], fontsize=8)
     labels = short(names, 40)
-    ax.set_yticks(list(heights.values()), [labels[node] for node in heights], fontsize=9 if len(linked) <= MANY else 7, parse_math=False)
+    ax.set_yticks(
+        list(heights.values()),
+        [labels[node] for node in heights],
+        fontsize=9 if len(linked) <= MANY else 7,
+        parse_math=False,
+    )
     ax.set(xlim=(min(times.values()) - 1.2, 1.6), ylim=(low - 0.6, high + 0.6))
     ax.set_aspect("equal", anchor="NW")
     ax.xaxis.tick_top()
@@ -90,7 +95,9 @@ def _path(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
         path = _arc(start, end, middle + bend * aside)
         if start[0] <= path[:, 0].min() and not any(passes(path, dot, size, 0.0) for dot in others):
             return path
-    return _between_rows(start, end, np.unique(dots[:, 0]), float(np.diff(np.unique(dots[:, 1])).min(initial=ROW)))
+    return _between_rows(
+        start, end, np.unique(dots[:, 0]), float(np.diff(np.unique(dots[:, 1])).min(initial=ROW))
+    )
 
 
 def _arc(start: np.ndarray, end: np.ndarray, over: np.ndarray) -> np.ndarray:

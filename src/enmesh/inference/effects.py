@@ -107,7 +107,9 @@ def lag_curve(
         columns = [scored[node][rows - lag] for node, lag in variables]
         return np.stack(columns, axis=1) if columns else np.empty((len(rows), 0))
 
-    everything = taken([Lagged(target, 0), *known(blocks, target, given), *(Lagged(source, lag) for lag in lags)])
+    everything = taken(
+        [Lagged(target, 0), *known(blocks, target, given), *(Lagged(source, lag) for lag in lags)]
+    )
     whole = everything[np.isfinite(everything).all(axis=1)]
     if len(whole) < 20:
         return np.full(len(lags), np.nan), float("nan")

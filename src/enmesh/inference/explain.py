@@ -101,7 +101,9 @@ class Explanation:
         for name, value in {"null": list(null), **data}.items():
             if kinds[name] is np.ndarray:
                 shape = (-1, 2) if name in ("scatter", "curve") else (-1,)
-                made[name] = np.array([np.nan if v is None else v for v in np.ravel(value)], float).reshape(shape)
+                made[name] = np.array([np.nan if v is None else v for v in np.ravel(value)], float).reshape(
+                    shape
+                )
             elif kinds[name] is float:
                 made[name] = math.nan if value is None else float(value)
             else:
@@ -141,7 +143,9 @@ class Explainer:
             "stability": self.network.stability.get(f"{source}>{target}", math.nan),
         }
         about |= {name: float(getattr(test, name)) for name in ("te", "p_value", "q_value") if test}
-        about |= self._shape(transfers, start, end, given, about["lag"]) | self._over_time(transfers, start, end, given)
+        about |= self._shape(transfers, start, end, given, about["lag"]) | self._over_time(
+            transfers, start, end, given
+        )
         value = about.setdefault("te", about.pop("mean"))
         about.pop("mean", None)
         wide = about.pop("wide")
@@ -184,7 +188,9 @@ class Explainer:
             "wide": float(ndtri((1 + LEVEL) / 2)) * error,
         }
 
-    def _null(self, test: Any, transfers: "Transfers", source: int, target: int, given: list[int]) -> dict[str, Any]:
+    def _null(
+        self, test: Any, transfers: "Transfers", source: int, target: int, given: list[int]
+    ) -> dict[str, Any]:
         """Return surrogate values, or quantiles of a chi-square that is scaled to give the p-value of the test."""
         from scipy.stats import chi2
 
@@ -212,7 +218,10 @@ def lag_grid(network: "Network") -> tuple[tuple[int, ...], np.ndarray, np.ndarra
     blocks = [scorer.of_target(j).transfers.blocks for j in range(len(names))]
     most = max(min(LONGEST, max(10, 2 * max(one.span for one in blocks))), *(one.searched for one in blocks))
     lags = tuple(range(1, max(2, min(most, min(series.lengths) // 5)) + 1))
-    te, chance = np.full((len(names), len(names), len(lags)), np.nan), np.full((len(names), len(names)), np.nan)
+    te, chance = (
+        np.full((len(names), len(names), len(lags)), np.nan),
+        np.full((len(names), len(names)), np.nan),
+    )
     for j, target in enumerate(names):
         for i, source in enumerate(names):
             given = [series.index(p) for p in network.parents[target] if p != source]
@@ -256,7 +265,9 @@ def in_words(about: Mapping[str, Any], dt: float = 1.0) -> str:
     others = f" and {', '.join(about['given'])}" if about["given"] else ""
     lag = about["lag"]
     when = f"{lag} sample{'s' * (lag > 1)}" + (f" ({lag * dt:.4g} units of time)" if dt != 1 else "")
-    said = f"Knowing {source} {when} earlier tells {te:.3g} nats more about {target} than its own past{others}"
+    said = (
+        f"Knowing {source} {when} earlier tells {te:.3g} nats more about {target} than its own past{others}"
+    )
     if math.isfinite(about.get("low", math.nan)):
         said += f" (95 % limits {about['low']:.3g} to {about['high']:.3g})"
     p = about.get("p_value", math.nan)
@@ -264,7 +275,9 @@ def in_words(about: Mapping[str, Any], dt: float = 1.0) -> str:
     effect, curve = about.get("effect", math.nan), about.get("curve")
     if math.isfinite(effect):
         way = "up" if effect > 0 else "down"
-        said += f" One standard deviation more of {source} moves {target} {way} by {abs(effect):.2g} of its own"
+        said += (
+            f" One standard deviation more of {source} moves {target} {way} by {abs(effect):.2g} of its own"
+        )
         said += ", on average; the line bends." if curve is not None and _bends(curve) else ", on average."
     return said
 

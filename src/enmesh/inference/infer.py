@@ -556,4 +556,3 @@ def _provenance(series: Series) -> dict[str, Any]:
         "prepared": list(series.prepared),
         **({"file": series.file} if series.file else {}),
     }
-

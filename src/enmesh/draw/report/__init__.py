@@ -107,7 +107,9 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
     place = {name: i for i, name in enumerate(names)}
     tests = [{(place[c.source], place[c.target]): c for c in network.candidates} for network in shown]
     links = [{(place[s], place[t]) for t in network.names for s in network.parents[t]} for network in shown]
-    top = max((c.te for found, own in zip(tests, links) for pair, c in found.items() if pair in own), default=1.0)
+    top = max(
+        (c.te for found, own in zip(tests, links) for pair, c in found.items() if pair in own), default=1.0
+    )
     looks = {
         name: {pair: Line(found[pair].te / top if pair in found else 0.0) for pair in own}
         for name, found, own in zip(networks, tests, links)

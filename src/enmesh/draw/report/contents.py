@@ -123,7 +123,19 @@ def _link(
 def _evidence(network: Network) -> dict[str, Any]:
     """Return what stands behind each link, by the positions of its ends; numbers that ``links`` has are left out."""
     place = {name: i for i, name in enumerate(network.names)}
-    kept = ("given", "low", "high", "scatter", "curve", "lags", "lag_te", "chance", "times", "local", "sentence")
+    kept = (
+        "given",
+        "low",
+        "high",
+        "scatter",
+        "curve",
+        "lags",
+        "lag_te",
+        "chance",
+        "times",
+        "local",
+        "sentence",
+    )
     found = {}
     for about in network.evidence.values():
         row = {key: about.get(key) for key in kept}

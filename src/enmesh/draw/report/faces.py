@@ -52,9 +52,12 @@ def te_matrix_html(names: Sequence[str], te: np.ndarray, p_value: np.ndarray, q_
         ((i, j) for i, j in np.argwhere(np.isfinite(te)).tolist()), key=lambda pair: (-te[pair], pair)
     )
     rows = [
-        [f"{names[i]} → {names[j]}", *(float(part[i, j]) for part in (te, p_value, q_value))] for i, j in pairs[:MOST_ROWS]
+        [f"{names[i]} → {names[j]}", *(float(part[i, j]) for part in (te, p_value, q_value))]
+        for i, j in pairs[:MOST_ROWS]
     ]
-    said = f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats; dot: q ≤ {LEVEL:g}"
+    said = (
+        f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats; dot: q ≤ {LEVEL:g}"
+    )
     return face(said, picture, table(("link", "TE (nats)", "p", "q"), rows))
 
 
@@ -83,7 +86,9 @@ def comparison_html(names: Sequence[str], **parts: Any) -> str:
 def interval_html(said: str, low: float, value: float, high: float) -> str:
     """Return a value between its limits on a line from 0."""
     top = max(high, value, 1e-12) * 1.15
-    x = {name: 10 + 300 * part / top for name, part in (("low", low), ("value", max(value, 0)), ("high", high))}
+    x = {
+        name: 10 + 300 * part / top for name, part in (("low", low), ("value", max(value, 0)), ("high", high))
+    }
     line = (
         f'<line x1="10" x2="310" y1="20" y2="20" stroke="var(--line)"/><line x1="{x["low"]:.1f}" x2="{x["high"]:.1f}" '
         f'y1="20" y2="20" stroke="var(--heat)" stroke-width="4"/><circle cx="{x["value"]:.1f}" cy="20" r="6" '
@@ -124,9 +129,13 @@ def stems(lags: Sequence[int], te: np.ndarray, chance: Any, best: int) -> str:
             )
         if lag == best or lag in (lags[0], lags[-1]):
             parts.append(f'<text x="{x:.1f}" y="125" text-anchor="middle">{lag}</text>')
-    parts.append(f'<text x="44" y="16" text-anchor="end">{top / 1.1:.2g}</text><text x="44" y="113" text-anchor="end">0</text>')
+    parts.append(
+        f'<text x="44" y="16" text-anchor="end">{top / 1.1:.2g}</text><text x="44" y="113" text-anchor="end">0</text>'
+    )
     wide = 60 + step * len(lags)
-    return f'<svg width="{wide:.0f}" height="130" viewBox="0 0 {wide:.0f} 130" role="img">{"".join(parts)}</svg>'
+    return (
+        f'<svg width="{wide:.0f}" height="130" viewBox="0 0 {wide:.0f} 130" role="img">{"".join(parts)}</svg>'
+    )
 
 
 def explanation_html(about: Any) -> str:

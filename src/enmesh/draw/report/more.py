@@ -79,7 +79,12 @@ def windows_body(
 
 
 def _slider(
-    names: Sequence[str], pairs: Sequence[Edge], times: Sequence[float], size: np.ndarray, q: np.ndarray, unit: str
+    names: Sequence[str],
+    pairs: Sequence[Edge],
+    times: Sequence[float],
+    size: np.ndarray,
+    q: np.ndarray,
+    unit: str,
 ) -> str:
     """Return the network of one window, and a slider over the windows; windows.js moves it."""
     drawing = arrange(short(names, 24), sorted(pairs))
@@ -138,7 +143,10 @@ def group_body(
         "would be found in other subjects like these; its TE is the mean over subjects less what chance gives."
     )
     head = ("link", "subjects", "mean TE (nats)", "p", "q")
-    alone = {name: {(i, j): Line(0.5) for i, j in np.argwhere(links > 0).tolist()} for name, links in (own or {}).items()}
+    alone = {
+        name: {(i, j): Line(0.5) for i, j in np.argwhere(links > 0).tolist()}
+        for name, links in (own or {}).items()
+    }
     sides = f"<h3>Each subject's own network</h3>{side_by_side(names, alone)}" if alone else ""
     return told, shares_map(names, share, q_value, "subjects") + table(head, rows) + sides
 
@@ -147,7 +155,10 @@ def comparison_page(names: Sequence[str], *, exchanged: str, title: str = "", **
     """Return the page of a comparison: what grew, what fell, every pair, and how it was tested."""
     body = comparison_body(names, **parts)
     return Template(files(__package__).joinpath("comparison.html").read_text(encoding="utf-8")).substitute(
-        {name: value if name in ("picture", "table", "sides") else text(value) for name, value in body.items()},
+        {
+            name: value if name in ("picture", "table", "sides") else text(value)
+            for name, value in body.items()
+        },
         title=text(f"{title}: " if title else ""),
         level=f"{LEVEL:g}",
         exchanged=text(exchanged),
