@@ -85,6 +85,39 @@ def gaussian_local(x, y, z):
     return log_density(np.column_stack([x, z])) - log_density(z)
 
 
+def features_of(kind, columns, frequencies=()):
+    """Every feature of every column and of every pair of columns, one after the other, standardised."""
+    scaled = [(c - c.mean()) / c.std() if c.std() > 1e-12 else 0 * c for c in columns]
+    found = []
+    for i, v in enumerate(scaled):
+        found.append(v)
+        found += [v**2] if kind == "quadratic" else []
+        for w in frequencies:
+            found += [np.cos(w * v), np.sin(w * v)]
+        for u in scaled[:i] if kind != "linear" else []:
+            low = min(frequencies, default=0)
+            waves = [f(low * part) for part in (u + v, u - v) for f in (np.cos, np.sin)]
+            found += [u * v] if kind == "quadratic" else waves
+    return [(f - f.mean()) / f.std() if f.std() > 1e-10 else 0 * f for f in found]
+
+
+def regression_local(x, y, z, kind, frequencies=(), ridge=1e-9):
+    """log p(y | x, z) / p(y | z) by ridge regressions on features; what the ridge takes is shared out evenly."""
+    n = len(y)
+
+    def log_density(given):
+        features = np.reshape(features_of(kind, given.T, frequencies), (-1, n)).T
+        size = features.shape[1]
+        longer = np.vstack([features, np.sqrt(ridge * n) * np.eye(size)])
+        target = np.vstack([y - y.mean(axis=0), np.zeros((size, y.shape[1]))])
+        residual = target - longer @ np.linalg.lstsq(longer, target, rcond=1e-15)[0]
+        covariance = residual.T @ residual / n
+        quadratic = np.array([r @ np.linalg.solve(covariance, r) for r in residual])
+        return -(np.linalg.slogdet(2 * np.pi * covariance)[1] + quadratic[:n] + quadratic[n:].sum() / n) / 2
+
+    return log_density(np.column_stack([x, z])) - log_density(z)
+
+
 def discrete_local(x, y, z):
     """Log ratio of relative frequencies, counted in dictionaries."""
     rows = [(tuple(a), tuple(b), tuple(c)) for a, b, c in zip(x.tolist(), y.tolist(), z.tolist())]
@@ -567,3 +600,27 @@ def regression_gain(y, x, z):
         return ((y - design @ np.linalg.lstsq(design, y, rcond=None)[0]) ** 2).sum()
 
     return 0.5 * log(left(known) / left(np.column_stack([known, x, x**2])))
+
+
+def widened(x, y, z, starts, span, shifts=32):
+    """Factor and share of degrees of freedom of a quadratic regression's null: some shifts, one by one, and weights."""
+    n = len(y)
+    known = np.column_stack([np.ones(n), *features_of("quadratic", z.T)])
+    added = np.column_stack(features_of("quadratic", np.column_stack([z, x]).T))
+
+    def left(v):
+        return v - known @ np.linalg.lstsq(known, v, rcond=None)[0]
+
+    white, values, _ = np.linalg.svd(left(added), full_matrices=False)
+    white = white[:, values > 1e-6 * values[0]]
+    e = left(y)[:, 0] ** 2
+    weights = np.linalg.eigvalsh(sum(np.outer(row, row) * s for row, s in zip(white, e / e.mean())))
+    means = []
+    for number in range(shifts):
+        parts = []
+        for a, b in zip(starts[:-1], starts[1:]):
+            shift = min(max(int((number + 0.5) / shifts * (b - a)), span), b - a - span)
+            parts.append(np.roll(x[a:b], -shift, axis=0))
+        means.append(2 * regression_local(np.concatenate(parts), y, z, "quadratic").sum() / len(weights))
+    scale = np.mean(means) * (weights**2).sum() / weights.sum()
+    return max(1.0, scale), weights.sum() ** 2 / (weights**2).sum() / len(weights)

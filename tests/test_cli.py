@@ -519,7 +519,7 @@ def test_help_fits_a_screen_and_help_all_explains_every_option(run):
     assert "<bool>" not in short + whole
     flags = set(re.findall(r"^  (--[a-z-]+)", whole, re.M))
     assert len(flags) > 40
-    assert all(re.search(rf"{flag}\\b", short) for flag in flags)
+    assert all(re.search(rf"{flag}\b", short) for flag in flags)
     assert "comparison with published values" in " ".join(whole.split())
 
 

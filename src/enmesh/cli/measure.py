@@ -93,7 +93,7 @@ def surrogates_asked(words: Mapping[str, Any], estimate: Estimator) -> int:
 def chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Embedding, dict[str, str]]:
     """Return estimator and embedding, and why, where they were chosen from the data."""
     from enmesh.embedding.choose import choose_embedding, embedding_method
-    from enmesh.inference.defaults import Choices, default_estimator
+    from enmesh.inference.plan import Choices, default_estimator
 
     notes, choices = {"estimator": "", "embedding": ""}, Choices()
     estimate, embedding = build.estimator(words), build.embedding(words)
@@ -155,7 +155,7 @@ def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False
       enmesh score recording.csv --graph "a>b>c" --estimator gaussian --score bic --dim 2
     """
     from enmesh.data.graph_input import parents_of
-    from enmesh.inference.defaults import Choices, default_score
+    from enmesh.inference.plan import Choices, default_score
     from enmesh.scores import score_graph
 
     words, choices = a.words(ctx), Choices()

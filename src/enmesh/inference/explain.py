@@ -271,7 +271,8 @@ def in_words(about: Mapping[str, Any], dt: float = 1.0) -> str:
     if math.isfinite(about.get("low", math.nan)):
         said += f" (95 % limits {about['low']:.3g} to {about['high']:.3g})"
     p = about.get("p_value", math.nan)
-    said += f"; without the link that much or more has a probability of {p:.2g}." if math.isfinite(p) else "."
+    chance = f"of {p:.2g}" if p > 0 else "below 1e-300"
+    said += f"; without the link that much or more has a probability {chance}." if math.isfinite(p) else "."
     effect, curve = about.get("effect", math.nan), about.get("curve")
     if math.isfinite(effect):
         way = "up" if effect > 0 else "down"

@@ -1,11 +1,10 @@
 """Recovery of known networks: coupled logistic maps and Lorenz-Rossler flows on small acyclic graphs.
 
 Three and four nodes, empty, chain, fork, collider, diamond and full, over coupling strength, observation noise,
-number of samples N and confidence alpha, several seeds each. Every finished cell goes to ``networks.jsonl``; a run
+number of samples N and confidence alpha, several seeds each. Every finished cell goes to ``networks.db``; a run
 that was stopped and is started again in the same folder takes up where it was.
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -13,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.errors import HazardWarning
-from enmesh.inference.progress import reporter
-from enmesh.reproduce.ledger import Ledger
+from enmesh.inference.workers import resumed
 from enmesh.reproduce.outcome import INK, Job, Outcome, figure
 from enmesh.reproduce.recovery import FLOW_STEP, MAP_NOISE, NETWORKS, Cell, recover
 from enmesh.scores import TE, TEA, TEE
@@ -127,29 +124,13 @@ def experiment(
 def computed(
     job: Job, cells: Sequence[Cell], alphas: tuple[float, ...], n_surrogates: int
 ) -> dict[Cell, Rows]:
-    """Return the results of all cells in their order, from the ledger where they are there."""
-    from joblib import Parallel, delayed
-
-    ledger, tell = Ledger(job.out / "networks.jsonl"), reporter(job.progress)
-    formats = [FORMAT, TE.FORMAT, TEA.FORMAT, TEE.FORMAT]
-    recipe = {"format": formats, "alphas": list(alphas), "n_surrogates": n_surrogates}
-    keys = {cell: cell._asdict() | recipe for cell in cells}
-    missing = [cell for cell in cells if ledger.get(keys[cell]) is None]
-    done = len(cells) - len(missing)
-    tell(done, len(cells), what="networks")
-    asked = (delayed(_quietly)(cell, alphas, n_surrogates) for cell in missing)
-    for cell, rows in Parallel(job.n_jobs, return_as="generator_unordered")(asked):
-        ledger.add(keys[cell], rows)
-        done += 1
-        tell(done, len(cells), what="networks")
-    return {cell: ledger.get(keys[cell]) for cell in cells}
-
-
-def _quietly(cell: Cell, alphas: tuple[float, ...], n_surrogates: int) -> tuple[Cell, Rows]:
-    """Recover a cell without warnings: few samples, many dimensions and synchrony are what the experiment varies."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", HazardWarning)
-        return cell, recover(cell, alphas, n_surrogates)
+    """Return the results of all cells in their order, from the store where they are there."""
+    formats = "/".join(map(str, [FORMAT, TE.FORMAT, TEA.FORMAT, TEE.FORMAT]))
+    recipe = {"type": "networks", "alphas": list(alphas), "n_surrogates": n_surrogates}
+    description = {"data": "simulated", "names": [], "score": recipe, "code": formats}
+    given = [(cell, alphas, n_surrogates) for cell in cells]
+    how = {"n_jobs": job.n_jobs, "progress": job.progress, "store": job.out / "networks.db"}
+    return dict(zip(cells, resumed(recover, given, cells, description=description, **how)))
 
 
 # --- tables -----------------------------------------------------------------------------------------------------

@@ -229,6 +229,6 @@ def need_analytic(estimator: Estimator, score: str) -> None:
     """Refuse an estimator without a known null distribution."""
     if not estimator.analytic:
         raise InputError(
-            f"{score} needs an estimator with a known null distribution (Gaussian, Discrete); "
+            f"{score} needs an estimator with a known null distribution (Gaussian, Regression, Discrete); "
             f"with {type(estimator).__name__} use TEE, which finds it by surrogates"
         )
