@@ -597,10 +597,13 @@ HIDDEN = """() => {
 FREE = """(at) => {
     const node = nodes[at], scale = svg.getScreenCTM().a, [w, h] = [layout.width[at] / 2, layout.height[at] / 2];
     for (let r = 2; r < 30; r += 0.5) for (let turn = 0; turn < 12; turn++) {
-        const [dx, dy] = [r * Math.cos(turn * Math.PI / 6), r * Math.sin(turn * Math.PI / 6)], x = node.x + dx, y = node.y + dy;
+        const [dx, dy] = [r * Math.cos(turn * Math.PI / 6), r * Math.sin(turn * Math.PI / 6)];
+        const [x, y] = [node.x + dx, node.y + dy];
         const corners = [-1, 0, 1].flatMap((a) => [-1, 0, 1].map((b) => [x + a * w, y + b * h]));
-        const seen = corners.every(([a, b]) => a > frame.x && a < frame.x + frame.width && b > frame.y && b < frame.y + frame.height);
-        if (seen && nodes.every((other, i) => other === node || corners.every((p) => outside(p, other, i) > 0.9))) return [dx * scale, dy * scale];
+        const seen = corners.every(([a, b]) =>
+            a > frame.x && a < frame.x + frame.width && b > frame.y && b < frame.y + frame.height);
+        const alone = nodes.every((other, i) => other === node || corners.every((p) => outside(p, other, i) > 0.9));
+        if (seen && alone) return [dx * scale, dy * scale];
     }
 }"""
 
@@ -649,7 +652,8 @@ def test_nothing_overflows_on_a_narrow_screen(show, maker):
     page = show(lagged(getattr(networks, maker)()), "narrow")
     assert page.evaluate("document.documentElement.scrollWidth") == 400
     over = page.locator("#link-table td").evaluate_all(
-        "all => all.filter((e) => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1).length"
+        """all => all.filter((e) =>
+            e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1).length"""
     )
     assert over == 0
     heads = page.locator("#link-table td[data-title=Lag]").first.bounding_box()

@@ -14,7 +14,8 @@ from typer.core import TyperCommand, TyperGroup
 
 # Options that are explained on the first screen, where a command has them; of short commands all are.
 USUAL = (
-    "out", "time", "columns", "max_lag", "estimator", "max_parents", "allow_cycles", "bootstrap", "jobs", "resume", "seed",
+    "out", "time", "columns", "max_lag", "estimator", "max_parents", "allow_cycles", "bootstrap", "jobs", "resume",
+    "seed",
 )  # fmt: skip
 FEW = 14
 NAMES = 30  # columns of the names of options

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
     """Print a table; numbers stand right and are never cut: on a narrow terminal names are shortened."""
-    rows = [[_cell(value) for value in row] for row in rows]
-    right = [all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
+    cells = [[_cell(value) for value in row] for row in rows]
+    right = [all(_is_number(row[i]) for row in cells) for i in range(len(columns))]
     if sys.stdout.isatty():
-        rows = _narrowed(columns, rows, right, shutil.get_terminal_size().columns)
-    widths = [max(map(cell_len, column)) for column in zip(columns, *rows)]
+        cells = _narrowed(columns, cells, right, shutil.get_terminal_size().columns)
+    widths = [max(map(cell_len, column)) for column in zip(columns, *cells)]
     if title:
         say(title)
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    for at, row in enumerate([columns, *rows]):
-        cells = [
+    for at, row in enumerate([list(columns), *cells]):
+        parts = [
             " " * (width - cell_len(cell)) + cell if number else cell + " " * (width - cell_len(cell))
             for cell, width, number in zip(row, widths, right)
         ]
-        line = "  ".join(cells).rstrip()
+        line = "  ".join(parts).rstrip()
         print(f"\x1b[1m{line}\x1b[0m" if bold and at == 0 else line)
 
 

@@ -186,7 +186,7 @@ def arrow(
     ax: "Axes", path: np.ndarray, link: Candidate | None, scale: Scale, points: float,
     *, strongest: float, thick: float = THICK, gid: str = "", alpha: float = 1.0,
 ) -> None:  # fmt: skip
-    """Draw one arrow: a shaft, dashed when in doubt, and a head that is never dashed but hollow for a negative effect."""
+    """Draw one arrow: a shaft, dashed when in doubt, and a head, never dashed, hollow for a negative effect."""
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path
 

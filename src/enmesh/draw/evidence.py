@@ -64,7 +64,7 @@ def _lags(ax: "Axes", about: Any, ink: Ink) -> None:
         ax.plot([about.lag], [about.lag_te[about.lags.index(about.lag)]] if about.lag in about.lags else [0], "D",
                 color=ink.mark, ms=6, zorder=4)  # fmt: skip
     ax.set(xlabel="lag (samples); grey: what chance reaches in 95 %", ylabel="transfer entropy (nats)")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
 
 
 def _null(ax: "Axes", about: Any, ink: Ink) -> None:
@@ -92,7 +92,7 @@ def lag_stems(ax: "Axes", lags: Any, te: np.ndarray, chance: float, ink: Ink) ->
 
 
 def lags(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
-    """Draw transfer entropy at every lag for every pair, row drives column, over the band of chance; links are framed."""
+    """Draw transfer entropy at every lag for every pair, row drives column, over chance; links are framed."""
     from enmesh.inference.explain import lag_grid
 
     found, te, chance = lag_grid(network)

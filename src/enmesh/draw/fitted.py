@@ -8,12 +8,12 @@ from matplotlib.text import Text
 
 # Fonts with letters that the usual one lacks, as systems have them; those that are installed are asked in this order.
 FURTHER = (
-    "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Source Han Sans", "PingFang SC",
-    "Hiragino Sans", "Microsoft YaHei", "MS Gothic", "Malgun Gothic", "Apple SD Gothic Neo", "WenQuanYi Micro Hei",
-    "WenQuanYi Zen Hei", "IPAGothic", "IPAexGothic", "Droid Sans Fallback", "Noto Sans Arabic", "Noto Naskh Arabic",
-    "Geeza Pro", "Noto Sans Hebrew", "Arial Hebrew", "Arial", "Arial Unicode MS", "Noto Sans Devanagari", "Noto Sans Thai",
-    "Noto Emoji", "Symbola", "Segoe UI Emoji", "Segoe UI Symbol", "Apple Symbols", "Noto Sans Symbols", "FreeSans",
-    "FreeSerif", "Unifont",
+    "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Source Han Sans",
+    "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "MS Gothic", "Malgun Gothic", "Apple SD Gothic Neo",
+    "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "IPAGothic", "IPAexGothic", "Droid Sans Fallback",
+    "Noto Sans Arabic", "Noto Naskh Arabic", "Geeza Pro", "Noto Sans Hebrew", "Arial Hebrew", "Arial",
+    "Arial Unicode MS", "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Symbola", "Segoe UI Emoji",
+    "Segoe UI Symbol", "Apple Symbols", "Noto Sans Symbols", "FreeSans", "FreeSerif", "Unifont",
 )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ class FittedText(Text):
         """Set the size that fits now, and draw."""
         (x0, _), (x1, _) = self.get_transform().transform([(0.0, 0.0), (1.0, 0.0)])
         per_unit, words = abs(x1 - x0), self.get_text()
-        self.set_fontsize(max(per_unit * self.unit * 72 / self.figure.dpi, 0.5))  # type: ignore[union-attr]
+        self.set_fontsize(max(per_unit * self.unit * 72 / self.figure.dpi, 0.5))
         turn = self.get_rotation()
         self.set_rotation(0)
         wide = self.get_window_extent(renderer).width

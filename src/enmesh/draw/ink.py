@@ -54,17 +54,23 @@ class Ink:
 INKS = {
     "light": Ink(
         paper="#ffffff", text="#22252b", faint="#6f757f", box="#f3f1ec", border="#c9c5bb", mark="#c2410c",
-        null="#b9c4d6", empty="#e9e7e2", strength=("#9db5d4", "#4f82bf", "#12315f"), plain="#9aa0a8", ramp=("#16306b", "#3f6fb5", "#b0699b", "#e07b39", "#f0b27a"),
+        null="#b9c4d6", empty="#e9e7e2",
+        strength=("#9db5d4", "#4f82bf", "#12315f"), plain="#9aa0a8",
+        ramp=("#16306b", "#3f6fb5", "#b0699b", "#e07b39", "#f0b27a"),
         heat=("#f7fbff", "#9ecae1", "#4292c6", "#08306b"), fell="#b35806", grew="#2166ac",
     ),
     "dark": Ink(
         paper="#15171b", text="#e8e6e1", faint="#a2a7b1", box="#262a32", border="#555c69", mark="#ff9a5c",
-        null="#4c586e", empty="#2e323a", strength=("#4a6185", "#6f9fd8", "#cfe4ff"), plain="#7c828c", ramp=("#b5d6ff", "#86aff2", "#b27fb8", "#bd7048", "#8f6238"),
+        null="#4c586e", empty="#2e323a",
+        strength=("#4a6185", "#6f9fd8", "#cfe4ff"), plain="#7c828c",
+        ramp=("#b5d6ff", "#86aff2", "#b27fb8", "#bd7048", "#8f6238"),
         heat=("#1b1f27", "#2c4a75", "#5d93d6", "#c6e0ff"), fell="#f0a35e", grew="#7db2ff",
     ),
     "grey": Ink(
         paper="#ffffff", text="#111111", faint="#666666", box="#f2f2f2", border="#aaaaaa", mark="#000000",
-        null="#c4c4c4", empty="#e6e6e6", strength=("#b0b0b0", "#666666", "#000000"), plain="#a8a8a8", ramp=("#000000", "#3c3c3c", "#666666", "#8c8c8c", "#b0b0b0"),
+        null="#c4c4c4", empty="#e6e6e6",
+        strength=("#b0b0b0", "#666666", "#000000"), plain="#a8a8a8",
+        ramp=("#000000", "#3c3c3c", "#666666", "#8c8c8c", "#b0b0b0"),
         heat=("#fafafa", "#bdbdbd", "#737373", "#111111"), fell="#8c8c8c", grew="#333333", hatch="////",
     ),
 }  # fmt: skip

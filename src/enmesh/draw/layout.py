@@ -191,7 +191,7 @@ def _packed(
 
 
 def _rows(placed: list[Placed], tall: bool) -> list[np.ndarray]:
-    """Return the lower left corner of each component, largest first: in shelves, small ones under each other in columns.
+    """Return the lower left corner of each component, largest first: in shelves, small ones in columns.
 
     Single nodes come last, in lines as long as the drawing is wide.
     """

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from enmesh.draw.ink import Ink, colour_bar
 from enmesh.draw.shapes import THIN, Edge
@@ -65,14 +65,16 @@ def draw_key(ax: "Axes", links: Links, scale: Scale, thick: float, points: float
         mpl.lines.Line2D([], [], color=ink.faint, lw=points * (THIN + (thick - THIN) * share))
         for share in shares
     ]
-    side = "right" if ax.axison else "left"  # below names that stand to the left there is room
     words = [f"{share * strongest:.2g}" for share in shares]
     words[-1] += " nats" + (
         " (hollow head: negative effect)" if any(v < 0 for v in _known(links, "effect")) else ""
     )
+    corner: Literal["upper right", "upper left"] = (
+        "upper right" if ax.axison else "upper left"
+    )  # beside names
     ax.legend(
-        lines, words, loc=f"upper {side}", bbox_to_anchor=(float(ax.axison), 0), ncols=3, frameon=False, fontsize=8, handlelength=1.6,
-        labelcolor=ink.text, columnspacing=1.2, borderaxespad=0, borderpad=0.2,
+        lines, words, loc=corner, bbox_to_anchor=(float(ax.axison), 0), ncols=3, frameon=False, fontsize=8,
+        handlelength=1.6, labelcolor=ink.text, columnspacing=1.2, borderaxespad=0, borderpad=0.2,
     )  # fmt: skip
     bar = colour_bar(
         ax, mpl.cm.ScalarMappable(scale.norm, scale.colours), VALUES[scale.name][0], ink, below=True

@@ -206,8 +206,8 @@ class Explainer:
         return {"null": scale * chi2.ppf(shares, dof), "by_formula": True}
 
 
-def lag_grid(network: "Network") -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
-    """Return lags, transfer entropy ``(source, target, lag)`` of every pair by regression, and chance ``(source, target)``.
+def lag_grid(network: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+    """Return lags, transfer entropy ``(source, target, lag)`` by regression, and chance ``(source, target)``.
 
     Each pair is given the target's own past and its other parents (`effects.lag_curve`).
     """

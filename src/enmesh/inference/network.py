@@ -280,8 +280,8 @@ class Network:
             return Explanation.from_dict(stored, () if test is None else test.null)
         if not hasattr(self.series, "trials"):
             raise InputError(
-                f"nothing is kept of {visible(source)} > {visible(target)}: the data are not in memory; ask the network "
-                "that infer returned, or for one of the links"
+                f"nothing is kept of {visible(source)} > {visible(target)}: the data are not in memory; ask the "
+                "network that infer returned, or for one of the links"
             )
         return Explainer(self, self.series)(source, target)
 
@@ -309,8 +309,8 @@ class Network:
 
         ``kind`` is ``"graph"``, ``"matrix"`` (ordered by blocks), ``"timegraph"`` (nodes and lags), ``"circle"``,
         ``"lags"`` (every pair at every lag), ``"intervals"``, ``"embedding"`` or ``"nulls"``; ``theme`` is ``"light"``,
-        ``"dark"``, ``"grey"`` or ``"auto"``; ``colour`` of arrows is ``"effect"``, ``"te"``, ``"lag"`` or ``"auto"``; see
-        `draw.plot.draw`. Where `stability` is known, arrows of ``"graph"`` and ``"circle"`` are the paler the less
+        ``"dark"``, ``"grey"`` or ``"auto"``; ``colour`` of arrows is ``"effect"``, ``"te"``, ``"lag"`` or ``"auto"``;
+        see `draw.plot.draw`. Where `stability` is known, arrows of ``"graph"`` and ``"circle"`` are the paler the less
         stable they are, unless ``fade`` is False.
         """
         from enmesh.draw import plot

@@ -27,7 +27,8 @@ SHEET = (
     "stroke-width:.6}.enmesh .self{fill:#88888833}.enmesh .small text{font-size:.54px;text-anchor:middle}"
     ".enmesh .small rect{fill:var(--pill);stroke:var(--pill-line);stroke-width:.035}.enmesh .way{fill:none;"
     "stroke:currentColor}.enmesh .tip{fill:currentColor}.enmesh .sides{display:flex;flex-wrap:wrap;gap:1rem}"
-    ".enmesh figure{margin:0}.enmesh .scroll{overflow-x:auto}.enmesh svg{max-width:100%}.enmesh .number{text-align:right}"
+    ".enmesh figure{margin:0}.enmesh .scroll{overflow-x:auto}.enmesh svg{max-width:100%}"
+    ".enmesh .number{text-align:right}"
     ".enmesh [type=range],.enmesh .slider{display:none}</style>"
 )
 MOST_ROWS = 12
@@ -125,7 +126,8 @@ def stems(lags: Sequence[int], te: np.ndarray, chance: Any, best: int) -> str:
         if math.isfinite(value):
             parts.append(
                 f'<line x1="{x:.1f}" x2="{x:.1f}" y1="110" y2="{y(value):.1f}" stroke="{colour}" stroke-width="2"/>'
-                f'<circle cx="{x:.1f}" cy="{y(value):.1f}" r="3" fill="{colour}"><title>lag {lag}: {value:.4g}</title></circle>'
+                f'<circle cx="{x:.1f}" cy="{y(value):.1f}" r="3" fill="{colour}">'
+                f"<title>lag {lag}: {value:.4g}</title></circle>"
             )
         if lag == best or lag in (lags[0], lags[-1]):
             parts.append(f'<text x="{x:.1f}" y="125" text-anchor="middle">{lag}</text>')

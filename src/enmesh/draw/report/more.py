@@ -93,7 +93,8 @@ def _slider(
     data = {"times": list(times), "pairs": [f"{i} {j}" for i, j in pairs], "te": widths}
     data["on"] = [[int(v <= LEVEL) for v in row] for row in q]
     label = f'window around <output id="window-time"></output> {text(unit)}'
-    bar = f'<label class="slider">{label} <input id="window" type="range" min="0" max="{len(times) - 1}" value="0"></label>'
+    moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0">'
+    bar = f'<label class="slider">{label} {moved}</label>'
     return f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{bar}{picture}</div>"
 
 

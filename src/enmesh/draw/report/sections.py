@@ -46,7 +46,7 @@ def recordings(network: Network) -> str:
     first = " of the first trial" if isinstance(trials, int) and trials > 1 else ""
     unit = f"in units of time (a sample every {dt:g})" if dt not in (None, 1) else "in samples"
     return text(
-        f"The whole{first or ' recording'} of each node, each on its own scale, over time {unit}; below each its range. "
+        f"The whole{first or ' recording'} of each node, each on its own scale, over time {unit}; below it its range. "
         "Of many samples the smallest and the largest of each piece are drawn. Gaps are missing values."
     )
 

@@ -15,8 +15,8 @@ MEANS = (
     "expected to be false.",
 )
 EFFECT = (
-    "The effect is the linear part of it, with a sign: by how many of its standard deviations the target moves with one "
-    "of the source, its own past and the other drivers held. It is near 0 where the dependence bends."
+    "The effect is the linear part of it, with a sign: by how many of its standard deviations the target moves with "
+    "one of the source, its own past and the other drivers held. It is near 0 where the dependence bends."
 )
 STABLE = (
     "Stability is the share of random cuts of the recording into two halves in which both halves show the link, each "
