@@ -1,6 +1,5 @@
 """Text in units of a drawing: as text in an SVG, in a font that has its letters, and never wider than its room."""
 
-import unicodedata
 from functools import cache
 from typing import Any
 
@@ -28,12 +27,6 @@ def families() -> list[str]:
     return list(dict.fromkeys([*(usual or ["DejaVu Sans"]), *(name for name in FURTHER if name in there)]))
 
 
-def in_reading_order(words: str) -> str:
-    """Return text whose letters all run from right to left in the order in which a picture shows them."""
-    kinds = {unicodedata.bidirectional(letter) for letter in words}
-    return words[::-1] if kinds & {"R", "AL"} and not kinds & {"L", "EN", "AN"} else words
-
-
 class FittedText(Text):
     """A line of text ``unit`` high in data units, smaller where it would be wider than ``room``."""
 
@@ -48,14 +41,11 @@ class FittedText(Text):
     def draw(self, renderer: Any) -> None:
         """Set the size that fits now, and draw."""
         (x0, _), (x1, _) = self.get_transform().transform([(0.0, 0.0), (1.0, 0.0)])
-        per_unit, words = abs(x1 - x0), self.get_text()
+        per_unit = abs(x1 - x0)
         self.set_fontsize(max(per_unit * self.unit * 72 / self.figure.dpi, 0.5))
         turn = self.get_rotation()
         self.set_rotation(0)
         wide = self.get_window_extent(renderer).width
         self.set_rotation(turn)
         self.set_fontsize(self.get_fontsize() * min(1.0, self.room * per_unit / max(wide, 1e-9)))
-        if type(renderer).__name__ == "RendererAgg":  # whoever shows an SVG orders letters itself
-            self.set_text(in_reading_order(words))
         super().draw(renderer)
-        self.set_text(words)

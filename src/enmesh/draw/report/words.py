@@ -70,9 +70,9 @@ def past(network: Network) -> str:
     lags = sorted({lag for c in network.candidates for lag in getattr(c, "lags", None) or (c.lag,)})
     if network.criteria:
         return f"Lags were chosen from the data, pair by pair; those in use: {', '.join(map(str, lags))} samples."
-    reasons = [f"{value} ({why})" for what, value, why in network.choices if what in ("lags", "embedding")]
-    if reasons:
-        return f"Lags were chosen from the data: {'; '.join(reasons)}."
+    chosen = [str(value) for what, value, _ in network.choices if what in ("lags", "embedding")]
+    if chosen:
+        return f"Lags were chosen from the data: {'; '.join(chosen)}."
     given = "The embedding was given, not chosen from the data; its numbers are in the methods below."
     return given if lags in ([], [1]) else f"{given} Lags tested: {', '.join(map(str, lags))} samples."
 
