@@ -6,7 +6,7 @@ python benchmarks/speed.py single      one KSG estimate
 python benchmarks/speed.py others      box kernel, Gaussian and discrete transfer entropy
 python benchmarks/speed.py peers       one KSG estimate beside a scipy kd-tree, tigramite and infomeasure
 python benchmarks/speed.py scaling     one KSG estimate of the logistic map, N = 1e3 to 1e6, and its growth
-python benchmarks/speed.py regression  a quadratic regression beside KSG and JIDT: one test, candidates, surrogates, memory
+python benchmarks/speed.py regression  a quadratic regression beside KSG: one test, candidates, surrogates, memory
 python benchmarks/speed.py resources   two threads beside one; peak memory; first calls in a fresh process
 
 Each time of enmesh in `surrogates` and `single` is that of the first such call in a process of its own, with kernels
@@ -326,7 +326,10 @@ def resources():
             print(f"- {name}: {_fresh(_FIRST_CALL, cache)} s")
     print("\nPeak memory of one estimate, MiB:")
     for n, dx, dz in ((1_000_000, 1, 3), (100_000, 3, 3)):
-        print(f"- N = {n:,}, dimension {dx + 1 + dz}: {_fresh(_PEAK.format(estimator='KSG()', n=n, dx=dx, dz=dz))}", flush=True)
+        print(
+            f"- N = {n:,}, dimension {dx + 1 + dz}: {_fresh(_PEAK.format(estimator='KSG()', n=n, dx=dx, dz=dz))}",
+            flush=True,
+        )
 
 
 _FIRST_CALL = """

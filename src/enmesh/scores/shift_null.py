@@ -9,7 +9,8 @@ Features of source and condition together (products) do not shift as columns do:
 by one. 2 N T is then a sum of squares of which some weigh more than others, w_1 ... w_m for m features: the eigenvalues
 of the products of whitened features, weighted by the target's squared residuals. Its distribution is taken as that of
 (sum w^2 / sum w) times chi-square with (sum w)^2 / sum w^2 degrees of freedom, which has its mean and its variance
-(Satterthwaite, Biometrics Bulletin 2, 110, 1946).
+(Satterthwaite, Biometrics Bulletin 2, 110, 1946). Where the values of shifts scatter more than that about their mean,
+as those of systems that stay in one regime for long do, there are fewer degrees of freedom still.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +50,8 @@ class ShiftNull:
             x, y, z = self._transfers.variables([source], target, self._others(source, target))
             prepared = self._transfers.prepared(y, z)
             if isinstance(prepared, PreparedRegression):
-                self._found[source, target] = self._of_curves(prepared, self._transfers.blocks.take(x))
+                columns, n_given = self._transfers.blocks.take(x), self._transfers.dof(z, y, ())
+                self._found[source, target] = self._of_curves(prepared, columns, n_given)
             else:
                 self._found |= {(j, target): Widened(f) for j, f in self._factors(source, target).items()}
         return self._found[source, target]
@@ -57,14 +59,17 @@ class ShiftNull:
     def _others(self, source: int, target: int) -> list[int]:
         return [j for j in self._selected.get(target, ()) if j != source]
 
-    def _of_curves(self, prepared: PreparedRegression, x: np.ndarray) -> Widened:
+    def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> Widened:
         blocks, weights = self._transfers.blocks, prepared.variance_weights(x)
         shifted = [x[rows] for rows in spread_shifts(blocks.starts, blocks.span)]
-        smooth = (
-            2 * blocks.n * float(np.mean(prepared.cmi(np.stack(shifted)))) / len(weights) if shifted else 1.0
-        )
-        total, squares = weights.sum(), (weights**2).sum()
-        return Widened(max(1.0, smooth * squares / total), total**2 / squares / len(weights))
+        dof, rest = len(weights), blocks.n - 1 - n_given - len(weights)
+        mean, share = weights.mean(), weights.sum() ** 2 / (weights**2).sum() / dof
+        if shifted and rest > 0:
+            values = prepared.cmi(np.stack(shifted))
+            mean *= values.mean() / _mean_of_f(dof, rest)
+            scatter = dof * values.var(ddof=1) / (2 * values.mean() ** 2) if values.mean() > 0 else 1.0
+            share = max(1 / dof, share / max(1.0, scatter))
+        return Widened(max(1.0, float(mean / share)), float(share))
 
     def _factors(self, source: int, target: int) -> dict[int, float]:
         """Return the factor of a source; in small networks with those of all sources that are asked given the same."""
@@ -85,6 +90,13 @@ class ShiftNull:
                     some, map(float, beyond_chance(smooth, 2, blocks.n) * beyond_chance(uneven, 8, blocks.n))
                 )
         return found
+
+
+def _mean_of_f(dof: int, rest: int) -> float:
+    """Return the mean of T of independent normal samples: exp(-2 T) is beta distributed."""
+    from scipy.special import digamma
+
+    return float(digamma((rest + dof) / 2) - digamma(rest / 2)) / 2
 
 
 def beyond_chance(factor: np.ndarray, variance: float, n: int) -> np.ndarray:
