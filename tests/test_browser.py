@@ -686,6 +686,23 @@ def test_own_title_and_notes_and_several_networks(chromium, tmp_path, inferred):
     context.close()
 
 
+def test_panel_in_a_notebook(chromium, tmp_path, inferred):
+    (tmp_path / "cell.html").write_text(f"<!DOCTYPE html>{inferred._repr_html_()}", encoding="utf-8")
+    context = chromium.new_context(viewport={"width": 900, "height": 900}, offline=True, color_scheme="dark")
+    page, noise = context.new_page(), []
+    page.on("console", lambda message: noise.append(message.text))
+    page.on("pageerror", lambda error: noise.append(str(error)))
+    page.goto((tmp_path / "cell.html").as_uri())
+    frame = page.frame_locator("iframe")
+    frame.locator("html[data-drawn=all]").wait_for(state="attached")
+    frame.locator('.edge[data-link="0 1"]').press("Enter")
+    assert frame.locator("#panel .chart").count() == 4
+    ground = frame.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert ground == "rgb(252, 251, 249)"  # light as notebooks are, whatever the system is
+    assert noise == []
+    context.close()
+
+
 def test_slider_shows_the_network_of_each_window(show):
     network, rng = networks.three(), np.random.default_rng(0)
     te, q = rng.random((6, 3, 3)), np.ones((6, 3, 3))

@@ -78,7 +78,9 @@ def _help(command: Any, ctx: Any, everything: bool) -> Iterator[str]:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     ends = " ".join(_metavar(p) or p.name.upper() for p in arguments)
     yield f"Usage: {ctx.command_path} {ends} [OPTIONS]".replace("  ", " ")
-    yield from ["", *inspect.cleandoc(command.help or "").replace("\b\n", "").splitlines()]
+    yield ""
+    for line in inspect.cleandoc(command.help or "").replace("\b\n", "").splitlines():
+        yield from wrap(line, width(), subsequent_indent="  ", break_on_hyphens=False) or [""]
     if arguments:
         yield from ["", _title("Arguments")]
         for p in arguments:
@@ -99,7 +101,7 @@ def _help(command: Any, ctx: Any, everything: bool) -> Iterator[str]:
     yield from ["", _title(f"All options ({ctx.command_path} --help-all explains them)")]
     for group in groups:
         names = [_names(p) for p in options if (getattr(p, "rich_help_panel", None) or "Options") == group]
-        kept = [name.replace(" ", "\u00a0") for name in names]
+        kept = [part.replace("| ", "|").replace(" ", "\u00a0") for name in names for part in _parts(name)]
         lines = wrap("  ".join(kept), width() - 12, break_on_hyphens=False, break_long_words=False)
         for k, line in enumerate(lines):
             yield f"  {group if k == 0 else '':<10}{line}".replace("\u00a0", " ")
@@ -144,10 +146,15 @@ def _entry(name: str, said: str, column: int = NAMES, cut: bool = False) -> list
         [shorten(said, room, placeholder=" …")] if cut else wrap(said, room, break_on_hyphens=False) or [""]
     )
     if len(name) > column:
-        parts = [name] if len(name) <= width() - 4 else wrap(name.replace("|", "| "), width() - 4)
-        head = [f"  {part.replace('| ', '|')}" for part in parts]
+        head = [f"  {part.replace('| ', '|')}" for part in _parts(name)]
         return [*head, *(f"  {'':<{column}}  {line}" for line in lines)]
     return [f"  {name if k == 0 else '':<{column}}  {line}".rstrip() for k, line in enumerate(lines)]
+
+
+def _parts(name: str) -> list[str]:
+    """Return an option in pieces that fit a line: a long list of choices is broken between them."""
+    room = width() - 14
+    return [name] if len(name) <= room else wrap(name.replace("|", "| "), room, break_on_hyphens=False)
 
 
 def _title(words: str) -> str:

@@ -38,7 +38,6 @@ def contents(network: Network) -> dict[str, Any]:
         "links": _links(network, edges),
         "preview": [_rounded(extremes(network.preview.get(name, ()), MOST_POINTS)) for name in network.names],
         "span": _span(network),
-        "dt": network.provenance.get("dt") or 1,
         "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
     }
 
@@ -58,6 +57,7 @@ def picture_contents(network: Network) -> dict[str, Any]:
         "widths": [THIN, _round(thickest(len(edges), bool(drawn[0].turns.any())))],
         "tags": [[*edge, text, *_rounded(tag_size(text))] for edge, text in sorted(words.items())],
         "palest": PALEST,
+        "dt": network.provenance.get("dt") or 1,
         "evidence": _evidence(network),
         "links": [_link(edge, test, True, shares, thin=True) for edge, test in sorted(edges.items())],
     }
