@@ -6,7 +6,6 @@ other parents; none of it decides about a link. Nodes whose values are names hav
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -44,23 +43,20 @@ def effects(
     It is the coefficient of the source at that lag in the regression of the target on it, the target's own past and
     the pasts of the other parents, where source and target are measured in their own standard deviations.
     """
-    y = samples(series, blocks, [Lagged(target, 0)])[:, 0]
-    found = []
-    bases: dict[tuple[int, ...], Residuals] = {}
-    for source, lag in links:
-        given = tuple(p for p in parents if p != source)
-        if "text" in (series.kinds[source], series.kinds[target]) or not blocks.n:
-            found.append(float("nan"))
-            continue
-        if given not in bases:
-            bases[given] = Residuals("linear", samples(series, blocks, known(blocks, target, given)))
-        basis = bases[given].basis
-        x = samples(series, blocks, [Lagged(source, lag)])[:, 0]
-        x_left, y_left = (part - basis @ (basis.T @ part) for part in (x, y))
-        size, spread = float(x_left @ x_left), float(y.std())
-        clear = size > 1e-12 * max(float(x @ x), 1e-300) and spread > 0
-        found.append(float(x_left @ y_left) / size * float(x.std()) / spread if clear else float("nan"))
-    return [value if isfinite(value) else float("nan") for value in found]
+    found = np.full(len(links), np.nan)
+    together: dict[tuple[int, ...], list[int]] = {}
+    for at, (source, _) in enumerate(links):
+        if "text" not in (series.kinds[source], series.kinds[target]):
+            together.setdefault(tuple(p for p in parents if p != source), []).append(at)
+    for given, rows in together.items():
+        basis = Residuals("linear", samples(series, blocks, known(blocks, target, given))).basis
+        columns = samples(series, blocks, [Lagged(target, 0), *(Lagged(*links[at]) for at in rows)])
+        left, spread = columns - basis @ (basis.T @ columns), columns.std(axis=0)
+        size = (left[:, 1:] ** 2).sum(axis=0)
+        clear = (size > 1e-12 * (columns[:, 1:] ** 2).sum(axis=0)) & (spread[0] > 0)
+        slope = left[:, 1:].T @ left[:, 0] / np.where(clear, size, 1)
+        found[rows] = np.where(clear, slope * spread[1:] / (spread[0] or 1), np.nan)
+    return found.tolist()
 
 
 def known(blocks: Blocks, target: int, given: Sequence[int]) -> list[Lagged]:

@@ -109,6 +109,7 @@ function startEmbedding() {
 function criterion({ dims, delays, values, best, error }) {
   const known = values.flat().filter((value) => value !== null);
   const low = Math.min(...known), high = Math.max(...known);
+  const clear = Math.min(1, (high - low) / (0.2 * Math.max(...known.map(Math.abs)) || 1)); // where all are nearly alike all look alike
   const chosen = [dims.indexOf(best[0]), delays.indexOf(best[1])];
   const [wide, tall, left] = [150 / delays.length, 80 / dims.length, 16];
   const drawing = make('svg', { viewBox: '0 0 168 96', role: 'img', 'aria-label': `Criterion, best at dimension ${best[0]}, delay ${best[1]}` });
@@ -119,7 +120,7 @@ function criterion({ dims, delays, values, best, error }) {
       const value = values[row][column];
       const share = value === null ? 0 : (error ? high - value : value - low) / (high - low || 1);
       const box = make('rect', { x: left + column * wide, y, width: wide - 1, height: tall - 1 }, make('title', {}, `dimension ${dim}, delay ${delay}: ${number(value, 4)}`));
-      box.style.fill = `color-mix(in oklab, var(--heat) ${Math.round(8 + 72 * share ** 2)}%, var(--paper))`;
+      box.style.fill = `color-mix(in oklab, var(--heat) ${Math.round(8 + 72 * clear * share ** 2)}%, var(--paper))`;
       drawing.append(box);
     });
   });
