@@ -244,9 +244,7 @@ def save(figure: "Figure", path: Path) -> None:
 
     undated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[path.suffix.lower()]
     try:
-        with mpl.rc_context(
-            {"svg.hashsalt": "enmesh", "svg.fonttype": "none", "font.family": families()}
-        ):
+        with mpl.rc_context({"svg.hashsalt": "enmesh", "svg.fonttype": "none", "font.family": families()}):
             figure.savefig(path, dpi=160, metadata=undated, facecolor=figure.get_facecolor())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None

@@ -237,9 +237,13 @@ class Network:
         """Return the network as JSON text, and write it to ``path`` if one is given."""
         kept = self.with_evidence()
         data = {"format": FORMAT, "score": self.score}
-        data |= {f.name: getattr(kept, f.name) for f in fields(kept) if f.name != "series"}
+        data |= {f.name: getattr(kept, f.name) for f in fields(kept) if f.name not in ("series", "evidence")}
         data["candidates"] = [asdict(test) for test in kept.candidates]
         text = json.dumps(plain(data), indent=1, allow_nan=False)
+        behind = json.dumps(
+            plain(kept.evidence), separators=(",", ":"), allow_nan=False
+        )  # in one line: it is long
+        text = f'{text[:-2]},\n "evidence": {behind}\n}}'
         if path is not None:
             Path(path).write_text(text)
         return text
