@@ -75,6 +75,11 @@ class Sampling:
     count: int
     seed: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "surrogate", resolve(Surrogate, self.surrogate))
+        object.__setattr__(self, "count", whole("n_surrogates", self.count))
+        object.__setattr__(self, "seed", whole("seed", self.seed))
+
 
 def _distinct(draw: Draw, count: int) -> int:
     """Return how many of ``count`` surrogates are different; repeated ones would make the p-value too small."""
@@ -313,6 +318,7 @@ def significance(
     >>> round(test.value, 2), test.p_value, len(test.null)
     (0.07, 0.01, 99)
     """
+    series = Series.of(series)
     whole("n_surrogates", n_surrogates)
     sources, end, rest = link(series, source, target, given)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
@@ -389,6 +395,7 @@ def te_matrix(
     """
     import pandas as pd
 
+    series = Series.of(series)
     whole("n_surrogates", n_surrogates)
     transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
     te, p = np.full((2, size, size), np.nan)

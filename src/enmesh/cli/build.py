@@ -26,20 +26,18 @@ Given = Mapping[str, Any]
 def series(given: Given) -> Series:
     """Read the recording."""
     from enmesh.data.readers import read
+    from enmesh.data.rules import Reading
 
     paths = given["data"] if isinstance(given["data"], (list, tuple)) else [given["data"]]
-    recording = read(
-        list(paths),
-        time=[False if word == "none" else word for word in names(given.get("time"))] or None,
-        trial=_or_none(given.get("trial")),
-        columns=names(given.get("columns")) or None,
-        header=given.get("header"),
-        missing=given.get("missing") or "raise",
-        variable=given.get("variable"),
-        dt=given.get("dt"),
-        states=names(given.get("states")) or None,
-    )
-    return _prepared(recording, given)
+    said: dict[str, Any] = {
+        word: given[word] for word in Reading.__annotations__ if given.get(word) not in (None, [])
+    }
+    said |= {name: names(said[name]) for name in ("columns", "states", "na", "time") if name in said}
+    if "time" in said:
+        said["time"] = [False if word == "none" else word for word in said["time"]]
+    if "trials" in said:
+        said["trials"] = said["trials"] != "none" and names([said["trials"]])
+    return _prepared(read(list(paths), dt=given.get("dt"), **said), given)
 
 
 def _prepared(recording: Series, given: Given) -> Series:
@@ -83,10 +81,6 @@ def tiers(word: str | None) -> list[list[str]] | None:
 def names(words: Iterable[str] | None) -> list[str]:
     """Return the names in words that may hold several with commas."""
     return [name.strip() for word in words or () for name in word.split(",") if name.strip()]
-
-
-def _or_none(word: str | None) -> str | bool | None:
-    return False if word == "none" else word
 
 
 def estimator(given: Given) -> Estimator | None:

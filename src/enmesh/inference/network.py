@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from enmesh.data.export import write_whole
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError
@@ -46,6 +47,18 @@ class Candidate:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lags", tuple(self.lags) or (self.lag,))
+
+
+class Fixed(dict[str, tuple[str, ...]]):
+    """A mapping that cannot be changed: a network stays what was inferred."""
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("the parents of a network cannot be changed; dict(net.parents) is a copy that can")
+
+    def __reduce__(self) -> Any:
+        return Fixed, (dict(self),)
+
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +138,9 @@ class Network:
     stability: Mapping[str, float] = field(default_factory=dict)
     evidence: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     series: Any = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parents", Fixed(self.parents))
 
     def __len__(self) -> int:
         """Return the number of edges."""
@@ -245,7 +261,7 @@ class Network:
         )  # in one line: it is long
         text = f'{text[:-2]},\n "evidence": {behind}\n}}'
         if path is not None:
-            Path(path).write_text(text)
+            write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
         return text
 
     @classmethod
