@@ -15,7 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 # Options that are explained on the first screen, where a command has them; of short commands all are.
 USUAL = (
     "out", "time", "columns", "max_lag", "estimator", "max_parents", "allow_cycles", "bootstrap", "jobs", "resume",
-    "seed",
 )  # fmt: skip
 FEW = 14
 NAMES = 30  # columns of the names of options
@@ -101,7 +100,7 @@ def _help(command: Any, ctx: Any, everything: bool) -> Iterator[str]:
     yield from ["", _title(f"All options ({ctx.command_path} --help-all explains them)")]
     for group in groups:
         names = [_names(p) for p in options if (getattr(p, "rich_help_panel", None) or "Options") == group]
-        kept = [part.replace("| ", "|").replace(" ", "\u00a0") for name in names for part in _parts(name)]
+        kept = [part.replace(" ", "\u00a0") for name in names for part in _parts(name)]
         lines = wrap("  ".join(kept), width() - 12, break_on_hyphens=False, break_long_words=False)
         for k, line in enumerate(lines):
             yield f"  {group if k == 0 else '':<10}{line}".replace("\u00a0", " ")
@@ -146,7 +145,7 @@ def _entry(name: str, said: str, column: int = NAMES, cut: bool = False) -> list
         [shorten(said, room, placeholder=" …")] if cut else wrap(said, room, break_on_hyphens=False) or [""]
     )
     if len(name) > column:
-        head = [f"  {part.replace('| ', '|')}" for part in _parts(name)]
+        head = [f"  {part}" for part in _parts(name)]
         return [*head, *(f"  {'':<{column}}  {line}" for line in lines)]
     return [f"  {name if k == 0 else '':<{column}}  {line}".rstrip() for k, line in enumerate(lines)]
 
@@ -154,7 +153,9 @@ def _entry(name: str, said: str, column: int = NAMES, cut: bool = False) -> list
 def _parts(name: str) -> list[str]:
     """Return an option in pieces that fit a line: a long list of choices is broken between them."""
     room = width() - 14
-    return [name] if len(name) <= room else wrap(name.replace("|", "| "), room, break_on_hyphens=False)
+    if len(name) <= room:
+        return [name]
+    return [part.replace("| ", "|") for part in wrap(name.replace("|", "| "), room, break_on_hyphens=False)]
 
 
 def _title(words: str) -> str:
