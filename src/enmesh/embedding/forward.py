@@ -146,7 +146,8 @@ class ForwardSelection:
 
     def _pruned(self, fit: "Fit", own: list[Lagged]) -> tuple[list[Lagged], dict[int, tuple[int, ...]]]:
         """Drop the weakest source that fails a test of all its lags together given the rest, until none fails."""
-        chosen, dropped = list(fit.chosen), {}
+        chosen = list(fit.chosen)
+        dropped: dict[int, tuple[int, ...]] = {}
         while True:
             tests = {}
             for j in sorted({v.node for v in chosen if v not in own and v.node != fit.target}):

@@ -128,7 +128,8 @@ def confirm(planner: "Planner", plan: Targets) -> None:
     it: of rings of Lorenz (1996), F = 10, 1,000 samples, 12 indirect links in 3 files. Neighbours do not. A source that
     fails can only be lost by this, so that it takes no share of the level.
     """
-    names, lags = planner.series.names, {}
+    names = planner.series.names
+    lags: dict[tuple[str, str], tuple[int, ...]] = {}
     kept = {i: plan.sources(i) for i in range(len(names))}
     for i, sources in kept.items():
         past = plan.pasts[i]

@@ -162,6 +162,7 @@ def infer(
     wanted = wanted_of(
         score,
         estimator,
+        embedding=embedding,
         alpha=alpha,
         surrogate=surrogate,
         n_surrogates=n_surrogates,

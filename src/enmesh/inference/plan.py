@@ -29,9 +29,16 @@ from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Independent
 from enmesh.search.base import Problem
-from enmesh.significance import least_surrogates, warn_of_many_lags
+from enmesh.significance import (
+    Sampling,
+    Significance,
+    analytic,
+    by_surrogates,
+    least_surrogates,
+    warn_of_many_lags,
+)
 from enmesh.surrogates import Surrogate
-from enmesh.tasks import single_thread
+from enmesh.tasks import run, single_thread
 
 Evaluators = Callable[..., Evaluator]
 """Makes an evaluator of a score, or of a selection of lagged variables, for the series at hand or for another."""
@@ -129,7 +136,7 @@ class Planner:
                 None,
             )
         needs_analytic = cls is not None and cls.needs_analytic
-        estimator = wanted.estimator or self._one_estimator(
+        estimator = wanted.estimator or self.one_estimator(
             analytic=needs_analytic, counts=wanted.score == "mit"
         )
         if wanted.score is not None:
@@ -138,7 +145,7 @@ class Planner:
         score: Score
         if sampled:
             score = self._sampled(estimator, self.alpha)
-            reason = f"{score.n_surrogates} surrogates"  # type: ignore[attr-defined]
+            reason = f"{score.n_surrogates} surrogates"
         else:
             score = TEA(estimator=estimator, alpha=self.alpha, null="chi2" if estimator.discrete else "shift")
             reason = "its null distribution is known" + (
@@ -155,7 +162,11 @@ class Planner:
         from enmesh.methods import from_name
 
         wanted = self.wanted
-        given = {"alpha": wanted.alpha, "surrogate": wanted.surrogate, "n_surrogates": wanted.n_surrogates}
+        given: dict[str, Any] = {
+            "alpha": wanted.alpha,
+            "surrogate": wanted.surrogate,
+            "n_surrogates": wanted.n_surrogates,
+        }
         score = from_name(Score, name, estimator=estimator)
         known = type(score).__dataclass_fields__  # type: ignore[attr-defined]
         idle = [key for key, value in given.items() if value is not None and key not in known]
@@ -172,7 +183,7 @@ class Planner:
         fields = {key: value for key, value in given.items() if value is not None}
         return resolve(Score, replace(score, **fields))  # type: ignore[type-var]
 
-    def _one_estimator(self, *, analytic: bool = False, counts: bool = False) -> Estimator:
+    def one_estimator(self, *, analytic: bool = False, counts: bool = False) -> Estimator:
         """Choose one estimator for all targets: for a score that was named, or for the paper's procedure."""
         evidence, add = self.evidence, self.choices.add
         if evidence.kind == "states" or (counts and self.series.is_integer):
@@ -339,7 +350,7 @@ class Planner:
         return given if given is not None else max(THRESHOLDS.surrogates, least_surrogates(alpha))
 
     def _sampled(self, estimator: Estimator, alpha: float, pasts: Pasts | None = None) -> TEE:
-        how = {} if self.wanted.surrogate is None else {"surrogate": self.wanted.surrogate}
+        how: dict[str, Any] = {} if self.wanted.surrogate is None else {"surrogate": self.wanted.surrogate}
         count, seed = self._count(alpha), self.wanted.seed
         return TEE(estimator=estimator, embedding=pasts, alpha=alpha, n_surrogates=count, seed=seed, **how)
 
@@ -472,6 +483,28 @@ def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
 # The last plans that single questions asked for, so that many questions of one series make one plan.
 _kept: dict[tuple[str, Wanted], tuple[Plan, Choices]] = {}
 KEPT = 4
+
+
+def asked(
+    series: Series,
+    wanted: Wanted,
+    sources: Sequence[int],
+    target: int,
+    given: Sequence[int],
+    count: int | None = None,
+) -> Significance:
+    """Test a link, or several sources together, as `infer` tests a link; ``count`` is the number of surrogates."""
+    score = planned(series, wanted)[0].score
+    with Evaluator(score, series) as evaluate, single_thread():
+        link = Link(sources[0], target, tuple(sorted(given)))
+        part = evaluate.scorer.of_target(target)
+        if len(sources) == 1:
+            (test,) = evaluate.edges([link], count)
+            return replace(test, lag=part.transfers.strongest(link.source, target, link.given).lag)
+        if isinstance(part.score, TEE):
+            sampling = Sampling(part.score.surrogate, part.score.n_surrogates, part.score.seed)
+            return run(by_surrogates(part.transfers, sources, target, given, sampling))
+        return analytic(part.transfers, *part.transfers.variables(sources, target, given))
 
 
 def wanted_of(score: Any, estimator: Any, *, surrogate: Any = None, **options: Any) -> Wanted:

@@ -89,7 +89,7 @@ class PerTarget(Score):
     def embedding(self) -> Pasts:  # type: ignore[override]
         """The pasts of every target as its own score has them."""
         everyone = tuple(name for name, _ in self.scores)
-        lags = {}
+        lags: dict[tuple[str, str], tuple[int, ...]] = {}
         for names, score in self.groups:
             targets, pasts = set(names), score.embedding
             pasts = pasts if isinstance(pasts, Lags) else Lags.of(pasts, everyone)
