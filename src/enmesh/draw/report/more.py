@@ -92,7 +92,7 @@ def _slider(
     widths = [[round(max(float(np.nan_to_num(v)), 0.0), 3) for v in row] for row in size]
     data = {"times": list(times), "pairs": [f"{i} {j}" for i, j in pairs], "te": widths}
     data["on"] = [[int(v <= LEVEL) for v in row] for row in q]
-    label = f'window around <output id="window-time"></output> {text(unit)}'
+    label = f'middle of the window: <output id="window-time"></output> {text(unit)}'
     moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0">'
     bar = f'<label class="slider">{label} {moved}</label>'
     return f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{bar}{picture}</div>"
