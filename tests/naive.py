@@ -588,6 +588,23 @@ def shift_factor(y, x, z, starts, span):
     return max(1.0, np.mean(values) - sqrt(2 / n)) * max(1.0, white - sqrt(8 / n))
 
 
+def linear_effect(y, x, z):
+    """Coefficient of x in the regression of y on x, z and a constant, in standard deviations of x and y."""
+    design = np.column_stack([x, z, np.ones(len(y))])
+    return np.linalg.lstsq(design, y, rcond=None)[0][0] * x.std() / y.std()
+
+
+def regression_gain(y, x, z):
+    """Nats that x and its square say of y beyond z, its squares and products: half the log ratio of variances left."""
+    pairs = [z[:, i] * z[:, j] for i in range(z.shape[1]) for j in range(i + 1)]
+    known = np.column_stack([np.ones(len(y)), z, *pairs])
+
+    def left(design):
+        return ((y - design @ np.linalg.lstsq(design, y, rcond=None)[0]) ** 2).sum()
+
+    return 0.5 * log(left(known) / left(np.column_stack([known, x, x**2])))
+
+
 def widened(x, y, z, starts, span, shifts=32):
     """Factor and share of degrees of freedom of a quadratic regression's null: some shifts, one by one, and weights."""
     n = len(y)

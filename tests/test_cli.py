@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -511,6 +512,39 @@ def test_help_has_examples(run, command):
     assert (code, err) == (0, "")
     assert f"enmesh {command}".strip() in out
     assert "Examples" in out or not command
+
+
+def test_help_fits_a_screen_and_help_all_explains_every_option(run):
+    _, short, _ = run("infer -h")
+    _, whole, _ = run("infer --help-all")
+    assert len(short.splitlines()) <= 64
+    assert max(map(len, short.splitlines())) <= 80
+    assert "<bool>" not in short + whole
+    flags = set(re.findall(r"^  (--[a-z-]+)", whole, re.M))
+    assert len(flags) > 40
+    assert all(re.search(rf"{flag}\b", short) for flag in flags)
+    assert "comparison with published values" in " ".join(whole.split())
+
+
+def test_tables_keep_their_numbers_on_a_narrow_terminal(monkeypatch, capsys):
+    from enmesh.cli import show
+
+    rows = [["a name that is long and goes on", "temperature, north riser", 0.1234, 8.2123e-105, 5.0e-103]]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+    show.table(["source", "target", "TE (nats)", "p", "q"], rows)
+    show.say(
+        "Proven optimal: score 2.20082; acyclicity cost nothing, and words are broken between letters never."
+    )
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 60
+    assert "\x1b" not in out
+    for whole in ("0.1234", "8.212e-105", "5e-103", "acyclicity"):
+        assert whole in out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False, raising=False)
+    show.table(["source", "target", "TE (nats)", "p", "q"], rows)
+    assert "a name that is long and goes on" in capsys.readouterr().out
 
 
 def test_no_command_is_a_request_for_help(run):

@@ -69,7 +69,7 @@ def test_it_is_in_the_help_and_gone_afterwards(kind, recipe, capsys):
     base, name = KINDS[kind]
     assert name not in members(base)
     module = recipe(f"toy_{kind}")
-    assert main(["infer", "--help"]) == 0
+    assert main(["infer", "--help-all"]) == 0
     # Words may be broken at the edge of a panel.
     said = re.sub(r"[\s│]+", "", capsys.readouterr().out)
     assert name in said
@@ -80,7 +80,7 @@ def test_it_is_in_the_help_and_gone_afterwards(kind, recipe, capsys):
 
 def test_fields_are_options_of_the_command_line(recipe, capsys, tmp_path):
     recipe("toy_score")
-    assert main(["infer", "--help"]) == 0
+    assert main(["infer", "--help-all"]) == 0
     said = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
     assert "--price" in said
     assert "What a parent costs" in said

@@ -32,7 +32,10 @@ def _no_warning():
         yield
 
 
-@pytest.mark.parametrize("kind", list(plot.KINDS))
+ALONE = [kind for kind in plot.KINDS if kind not in ("lags", "intervals")]  # drawn without the data
+
+
+@pytest.mark.parametrize("kind", ALONE)
 @pytest.mark.parametrize("maker", ["three", "thirty", "odd"])
 def test_every_kind_draws_into_the_axes_given(maker, kind, tmp_path):
     ax = Figure(figsize=(8, 6)).subplots()
@@ -62,7 +65,7 @@ def is_cut(figure):
     )
 
 
-@pytest.mark.parametrize("kind", list(plot.KINDS))
+@pytest.mark.parametrize("kind", ALONE)
 @pytest.mark.parametrize("maker", ["pair", "three", "thirty", "odd", "long", "lags", "key"])
 def test_no_words_leave_the_picture(maker, kind, tmp_path):
     made = {
@@ -104,7 +107,7 @@ def test_wider_is_stronger_and_dashed_is_doubtful():
     widths, te = [s.get_linewidth() for s in shafts], [t.te for t in edges]
     assert np.array_equal(np.argsort(widths), np.argsort(te))
     assert [s.get_linestyle() != "-" for s in shafts] == [t.q_value > plot.LEVEL for t in edges]
-    assert len({s.get_edgecolor() for s in shafts}) == len({t.q_value for t in edges}) > 1
+    assert len({s.get_edgecolor() for s in shafts}) > len(edges) / 2
 
 
 def test_untested_edges_are_drawn():
@@ -175,9 +178,13 @@ def test_colours_stand_out_in_grey_and_without_a_kind_of_cone(theme, sight):
         low, high = sorted((light(a), light(b)))
         return (high + 0.05) / (low + 0.05)
 
-    off_paper = [contrast(colour, ink.paper) for colour in ink.sure]
-    assert off_paper == sorted(off_paper, reverse=True)  # surer is always farther from the paper
-    assert min(off_paper) > 1.7
+    for ramp, order in ((ink.ramp, True), (ink.strength, False)):
+        off_paper = [contrast(colour, ink.paper) for colour in ramp]
+        assert off_paper == sorted(off_paper, reverse=order)
+        assert min(off_paper) > 1.7
+    assert (
+        min(contrast(ink.plain, ink.paper), contrast(ink.fell, ink.paper), contrast(ink.grew, ink.paper)) > 2
+    )
     assert contrast(ink.text, ink.paper) > 7
     assert contrast(ink.text, ink.box) > 7
     assert contrast(ink.faint, ink.paper) > 4.5
@@ -219,16 +226,14 @@ def test_timegraph_has_an_arrow_per_lag():
     network = lagged(networks.three(), 1, 3)
     ax = plot.draw(network, kind="timegraph", ax=Figure().subplots())
     drawn = shafts_of(ax)
-    for back in range(3):
-        assert f"link-0-1-lag-1-{back}" in drawn
-    start, end = (drawn["link-1-2-lag-3-0"].get_path().vertices[at] for at in (0, -1))
+    assert set(drawn) == {"link-0-1-lag-1", "link-1-2-lag-3"}
+    start, end = (drawn["link-1-2-lag-3"].get_path().vertices[at] for at in (0, -1))
     times = ax.get_xticks()
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["t − 3", "t − 2", "t − 1", "t"]
-    assert abs(start[0] - times[0]) < 1
-    assert abs(end[0] - times[-1]) < 1.5
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["t", "t − 1", "t − 3"]  # lags in use
+    assert abs(start[0] - times[-1]) < 1
+    assert abs(end[0] - times[0]) < 1.5
     rows = ax.get_yticks()
     assert (np.argmin(np.abs(rows - start[1])), np.argmin(np.abs(rows - end[1]))) == (1, 2)
-    assert "link-1-2-lag-3-1" not in drawn
 
 
 @pytest.mark.parametrize(("rows", "lags"), [(5, 4), (12, 8), (40, 3)])
@@ -253,9 +258,9 @@ def test_several_lags_are_written_and_drawn_one_by_one():
     many = several(networks.three(), (1, 2, 4, 5), (1, 2, 4, 5, 7, 8, 9))
     assert lag_tags(links_of(many)) == {(0, 1): "1, 2, 4, 5", (1, 2): "1, 2, …, 7–9"}
     drawn = shafts_of(plot.draw(network, kind="timegraph", ax=Figure().subplots()))
-    assert {name for name in drawn if name.endswith("-0")} == {
-        *(f"link-0-1-lag-{lag}-0" for lag in (1, 4)),
-        *(f"link-1-2-lag-{lag}-0" for lag in (1, 2, 3, 4, 9)),
+    assert set(drawn) == {
+        *(f"link-0-1-lag-{lag}" for lag in (1, 4)),
+        *(f"link-1-2-lag-{lag}" for lag in (1, 2, 3, 4, 9)),
     }
 
 

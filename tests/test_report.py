@@ -58,7 +58,9 @@ def test_page_is_whole_and_loads_nothing(maker):
     read = Reader(text)
     assert not read.open
     assert read.ids >= SECTIONS | {"provenance", "warnings"}
-    assert read.loads == ["data:,"]
+    anchors = {address[1:] for address in read.loads if address.startswith("#")}
+    assert anchors <= read.ids  # the contents
+    assert [address for address in read.loads if not address.startswith("#")] == ["data:,"]
     assert not re.search(r"@import|url\(|\bfetch\(|XMLHttpRequest|\bimport\(", text)
     assert set(re.findall(r"https?://[^\s\"'<]+", text)) == {"http://www.w3.org/2000/svg"}
     assert read.tags.count("script") == 2
@@ -71,13 +73,13 @@ def test_data_block_holds_the_network(maker):
     data = json.loads(Reader(page(network)).data)
     assert data["names"] == list(network.names)
     assert len(data["links"]) == len(network.candidates)
-    selected = {(data["names"][i], data["names"][j]) for i, j, *_, chosen, _ in data["links"] if chosen}
+    selected = {(data["names"][row[0]], data["names"][row[1]]) for row in data["links"] if row[6]}
     assert selected == {(s, t) for t in network.names for s in network.parents[t]}
     tests = {(c.source, c.target): c for c in network.candidates}
-    for i, j, te, p, q, lags, _, hist in data["links"]:
+    for i, j, te, p, q, lags, _, hist, effect, lag in data["links"]:
         test = tests[data["names"][i], data["names"][j]]
         assert [te, p, q] == pytest.approx([test.te, test.p_value, test.q_value], rel=1e-4)
-        assert (lags, sum(hist[2])) == ([test.lag], len(test.null))
+        assert (lags, sum(hist[2]), effect, lag) == ([test.lag], len(test.null), None, test.lag)
 
 
 def test_odd_names_stay_names():
@@ -133,7 +135,7 @@ def test_stability_is_on_the_page_and_in_a_notebook():
     assert "<th>stability</th>" in network._repr_html_()
     assert re.search(r">0\.25</td></tr>", network._repr_html_())
     plain = networks.three()
-    assert {len(row) for row in contents(plain)["links"]} == {8}
+    assert {len(row) for row in contents(plain)["links"]} == {10}
     assert "stability" not in Reader(page(plain)).words.lower()
     assert "<th>stability</th>" not in plain._repr_html_()
 
@@ -143,17 +145,36 @@ def test_further_sections_escape_names_and_numbers_that_are_not_known():
     values = np.linspace(-1, 1, 36).reshape(6, 6)
     np.fill_diagonal(values, np.nan)
     times, links = [10.0, 20.0], [f"{name} → {names[0]}" for name in names]
+    tests = {"p_value": abs(values), "q_value": abs(values)}
+    own = np.nan_to_num(values) > 0
+    over_time = {
+        "times": times,
+        "links": links,
+        "te": values[:2],
+        "q_value": abs(values[:2]),
+        "unit": "samples",
+    }
     texts = [
-        comparison_page(names, (values, -values), (abs(values), abs(values)), "labels exchanged"),
-        group_section(names, abs(values), values, (abs(values), abs(values)), 4),
-        windows_section(times, links, values[:2], abs(values[:2]), "samples"),
+        comparison_page(
+            names,
+            exchanged="x",
+            first=values,
+            second=-values,
+            labels=("<b>bold", "&"),
+            own=[own, own],
+            **tests,
+        ),
+        group_section(names, share=abs(values), te=values, subjects=4, own={"<img src=x>": own}, **tests),
+        windows_section(**over_time),
+        windows_section(**over_time, names=names, pairs=[(i, (i + 1) % 6) for i in range(6)]),
     ]
     for text in texts:
         assert "<img" not in text
         assert "<b>bold" not in text
         assert "nan" not in Reader(text).words
         assert not Reader(text).open
-    assert windows_section([1.0], ["a → b"], np.full((1, 1), np.nan), np.full((1, 1), np.nan), "samples")
+    nothing = np.full((1, 1), np.nan)
+    assert windows_section(times=[1.0], links=["a → b"], te=nothing, q_value=nothing, unit="samples")
 
 
 def test_many_surrogates_stay_small():
@@ -184,7 +205,7 @@ def test_gaps_and_unknown_numbers_become_null():
 
 def test_analytic_test_has_no_histogram():
     network = networks.three(nulls=0)
-    assert all(row[-1] is None for row in contents(network)["links"])
+    assert all(row[7] is None for row in contents(network)["links"])
     assert "against its analytic null distribution" in paragraph(network)
 
 
@@ -197,8 +218,11 @@ def test_numpy_numbers_are_fine():
 
 
 def test_long_previews_are_thinned():
-    network = networks.three(preview={name: tuple(range(5000)) for name in "abc"})
-    assert len(contents(network)["preview"][0]) <= 360
+    values = np.zeros(5000)
+    values[4701] = 7
+    shown = contents(networks.three(preview=dict.fromkeys("abc", tuple(values))))["preview"][0]
+    assert len(shown) <= 720
+    assert shown.index(7) / len(shown) == pytest.approx(4701 / 5000, abs=0.005)
 
 
 @pytest.mark.parametrize(
@@ -358,14 +382,14 @@ def test_page_names_the_recording_and_its_origin():
         in text
     )
     read = Reader(text)
-    shown = read.words[read.words.index("Provenance") :]
+    shown = read.words[read.words.rindex("Provenance") :]
     for value in known.values():
         assert value in shown
     order = [
         shown.index(known[key]) for key in ("file", "date", "command", "data", "enmesh", "python", "lab")
     ]
     assert order == sorted(order)
-    assert recording(networks.three()) == "data 5f1c5f1c"
+    assert recording(networks.three()) == ""  # a digest is no name
     assert recording(networks.three(provenance={})) == ""
     assert "<title>No link among 6" in page(networks.three(provenance={}))
 
@@ -375,23 +399,31 @@ def test_choice_of_the_past_is_explained():
     assert "was given" in past(networks.three(criteria=False))
     assert "Lags were chosen from the data" in past(networks.three(criteria={"a": {"lags": [1, 3]}}))
     chosen = networks.three(criteria=False, choices=(("lags", "1 to 2", "a linear test bears all at once"),))
-    assert past(chosen) == "Lags were chosen from the data: 1 to 2 (a linear test bears all at once)."
+    assert past(chosen) == "Lags were chosen from the data: 1 to 2."
     assert "often not on the darkest cell" in Reader(page(networks.three())).words
 
 
 @pytest.mark.parametrize(
     ("provenance", "span"),
     [
-        ({"samples": 2000, "trials": 1, "dt": 1.0}, [1990, "samples"]),
-        ({"samples": 2000, "trials": 1, "dt": 0.05}, [99.5, "units of time, dt = 0.05"]),
-        ({"samples": 150, "trials": 1}, [199, "samples"]),
+        ({"samples": 2000, "trials": 1, "dt": 1.0}, [1999, "samples"]),
+        ({"samples": 2000, "trials": 1, "dt": 0.05}, [99.95, "units of time, dt = 0.05"]),
+        ({"samples": 150, "trials": 1}, [149, "samples"]),
         ({"samples": 2000, "trials": 4, "dt": 0.05}, None),
-        ({"samples": 2000, "trials": 2, "lengths": [800, 1200]}, [796, "samples"]),
+        ({"samples": 2000, "trials": 2, "lengths": [800, 1200]}, [799, "samples"]),
         ({}, None),
     ],
 )
 def test_time_axis_covers_what_is_shown(provenance, span):
     assert contents(networks.three(provenance=provenance))["span"] == span
+
+
+def test_previews_of_old_files_end_where_they_did():
+    old = {name: tuple(range(400)) for name in "abc"}  # every second of 1000 samples, 400 of them
+    assert contents(networks.three(preview=old, provenance={"samples": 1000, "trials": 1}))["span"] == [
+        798,
+        "samples",
+    ]
 
 
 def test_layouts_of_the_page_are_those_of_the_picture():

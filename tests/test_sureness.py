@@ -29,7 +29,7 @@ def whole_page(path):
     """Read a page; it closes its tags and loads nothing."""
     read = Reader(path.read_text())
     assert not read.open
-    assert read.loads == ["data:,"]
+    assert [address for address in read.loads if not address.startswith("#")] == ["data:,"]
     return read
 
 

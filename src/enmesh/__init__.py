@@ -7,6 +7,7 @@ Entropy". All values are in nats.
 from enmesh import datasets, simulate
 from enmesh.data.readers import read
 from enmesh.data.series import Series
+from enmesh.draw.report import write as report
 from enmesh.embedding import Embedding, Lags
 from enmesh.embedding.cao import Cao
 from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedding_notes
@@ -103,6 +104,7 @@ __all__ = [
     "lag_profile",
     "log_likelihood",
     "read",
+    "report",
     "score",
     "significance",
     "simulate",

@@ -89,6 +89,13 @@ class LagProfile:
         drawn: dict[str, Any] = {"low": self.low, "high": self.high, "best": self.best, "p_value": p_value}
         return curves.lag_profile(self.lags, self.te, **(drawn | {"title": title, "path": path} | options))
 
+    def _repr_html_(self) -> str:
+        from enmesh.draw.report.faces import lag_profile_html
+
+        given = f" given {', '.join(self.given)}" if self.given else ""
+        said = f"{self.source} → {self.target}{given}: strongest at lag {self.best}, p = {self.p_value:.3g}"
+        return lag_profile_html(said, self.lags, self.te, self.high, self.best)
+
     def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"
         shown = f"best={self.best}, te={self.te.max():.6g}, p_value={self.p_value:.4g}"

@@ -388,6 +388,12 @@ class TEMatrix:
     p_value: "pd.DataFrame"
     q_value: "pd.DataFrame"
 
+    def _repr_html_(self) -> str:
+        from enmesh.draw.report.faces import te_matrix_html
+
+        parts = (part.to_numpy(float) for part in (self.te, self.p_value, self.q_value))
+        return te_matrix_html(list(self.te.columns), *parts)
+
 
 def te_matrix(
     series: Series | Events,

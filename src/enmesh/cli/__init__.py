@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from enmesh.cli import arguments, infer, lags, measure, runs, simulate, sureness, warm
+from enmesh.cli import arguments, help, infer, lags, measure, runs, show, simulate, sureness, warm
 from enmesh.cli.terminal import SafeStream
 from enmesh.data.rules import Reading
 from enmesh.data.table import visible
@@ -74,12 +74,13 @@ def command_line() -> typer.Typer:
     app = typer.Typer(
         name="enmesh",
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
-        context_settings={"max_content_width": 110, "help_option_names": ["--help", "-h"]},
+        cls=help.Group,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(enmesh)
     for command in COMMANDS:
-        app.command()(arguments.widened(command))
+        app.command(cls=help.Command)(arguments.widened(command))
     return app
 
 
@@ -151,7 +152,7 @@ def _unexpected(error: Exception) -> str:
 def _fail(message: object, code: int) -> int:
     # The terminal may be gone (SIGHUP); the exit code still says what happened.
     with suppress(OSError), _safe_terminal():
-        print("enmesh:", _in_shell_words(message), file=sys.stderr)
+        show.say(f"enmesh: {_in_shell_words(message)}", sys.stderr)
     return code
 
 
@@ -189,7 +190,7 @@ def _said_hazards() -> Iterator[None]:
         warnings.showwarning = lambda message, *_, **__: met.setdefault(str(message))
         yield
     for message in met:
-        print("enmesh: warning:", _in_shell_words(message), file=sys.stderr)
+        show.say(f"enmesh: warning: {_in_shell_words(message)}", sys.stderr)
 
 
 def _stopped(signals: Sequence[int]) -> int:

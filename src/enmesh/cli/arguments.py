@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from enmesh.cli.help import HelpAll
 from enmesh.methods import Method, defaults_of, help_of, members
 
 Group = Mapping[str, tuple[Any, Any]]
@@ -46,6 +47,7 @@ def widened(command: Callable[..., Any]) -> Callable[..., Any]:
         for name, (annotation, default) in options.items()
         if name not in own.parameters
     ]
+    added.append(inspect.Parameter("help_all", keyword, default=False, annotation=HelpAll))
     first = [part.replace(kind=keyword) for part in own.parameters.values()]
     wide.__dict__["__signature__"] = inspect.Signature([*first, *added])
     wide.__annotations__ = {part.name: part.annotation for part in (*first, *added)}

@@ -1,12 +1,17 @@
-"""What commands print: tables that are coloured on a terminal and plain elsewhere, or strict JSON."""
+"""What commands print: tables and sentences that fit the terminal, or strict JSON."""
 
 import json
 import math
+import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enmesh.draw.labels import short
+from enmesh.draw.labels import width as letters
 from enmesh.options import plain
 
 if TYPE_CHECKING:
@@ -14,36 +19,52 @@ if TYPE_CHECKING:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
-    """Print a table; numbers are aligned to the right."""
-    rows = [[_cell(value) for value in row] for row in rows]
-    right = [all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
+    """Print a table; numbers stand right and are never cut: on a narrow terminal names are shortened."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    right = [all(_is_number(row[i]) for row in cells) for i in range(len(columns))]
     if sys.stdout.isatty():
-        _print_rich(columns, rows, right, title)
-        return
+        cells = _narrowed(columns, cells, right, shutil.get_terminal_size().columns)
+    widths = [max(map(cell_len, column)) for column in zip(columns, *cells)]
     if title:
-        print(title)
-    widths = [max(len(cell) for cell in column) for column in zip(columns, *rows)]
-    for row in [columns, *rows]:
-        cells = [
-            cell.rjust(width) if number else cell.ljust(width)
+        say(title)
+    bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    for at, row in enumerate([list(columns), *cells]):
+        parts = [
+            " " * (width - cell_len(cell)) + cell if number else cell + " " * (width - cell_len(cell))
             for cell, width, number in zip(row, widths, right)
         ]
-        print("  ".join(cells).rstrip())
+        line = "  ".join(parts).rstrip()
+        print(f"\x1b[1m{line}\x1b[0m" if bold and at == 0 else line)
 
 
-def _print_rich(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], title: str | None
-) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def _narrowed(
+    columns: Sequence[str], rows: list[list[str]], right: Sequence[bool], room: int
+) -> list[list[str]]:
+    """Return the rows with words cut in the middle, the longest first, until a line fits."""
+    widths = [max(map(cell_len, column)) for column in zip(columns, *rows)]
+    words = [i for i, number in enumerate(right) if not number]
+    over = sum(widths) + 2 * (len(widths) - 1) - room
+    limits = {i: widths[i] for i in words}
+    while over > 0 and limits and max(limits.values()) > 6:
+        longest = max(limits, key=lambda i: limits[i])
+        limits[longest] -= 1
+        over -= 1
+    cut = {i: short([row[i] for row in rows], limits[i]) for i in words if limits[i] < widths[i]}
+    return [[cut[i][at] if i in cut else cell for i, cell in enumerate(row)] for at, row in enumerate(rows)]
 
-    view = Table(title=title, title_justify="left", header_style="bold")
-    for name, number in zip(columns, right):
-        view.add_column(name, justify="right" if number else "left")
-    for row in rows:
-        view.add_row(*map(Text, row))
-    Console().print(view)
+
+def say(words: str, stream: Any = None) -> None:
+    """Print a sentence; on a terminal it is broken between words."""
+    stream = stream or sys.stdout
+    room = shutil.get_terminal_size().columns
+    if stream.isatty() and len(words) > room:
+        words = textwrap.fill(words, max(room, 20), subsequent_indent="  ", break_on_hyphens=False)
+    print(words, file=stream)
+
+
+def cell_len(text: str) -> int:
+    """Return how many columns a terminal takes for a text."""
+    return int(letters(text))
 
 
 def _cell(value: Any) -> str:
@@ -79,7 +100,7 @@ def network(
     found: "Network", files: Sequence[Path] = (), truth: Mapping[str, Sequence[str]] | None = None
 ) -> None:
     """Print the links of a network, how good it is, what was chosen and where the files are."""
-    from enmesh.draw.report.words import headline
+    from enmesh.draw.report.words import fewer_digits, headline
 
     edges = found.edges
     columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
@@ -92,16 +113,16 @@ def network(
         columns.append("in truth")
         for row in rows:
             row.append("yes" if row[0] in truth[row[1]] else "no")
-    print(headline(found))
+    say(headline(found))
     if rows:
         table(columns, rows)
     if truth is not None:
-        print(_against(found, truth))
-    print(verdict(found))
+        say(_against(found, truth))
+    say(verdict(found))
     for what, value, reason in found.choices:
-        print(f"chosen {what}: {value} ({reason})")
+        say(fewer_digits(f"chosen {what}: {value} ({reason})"))
     if files:
-        print(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
+        say(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
 
 
 def verdict(found: "Network") -> str:

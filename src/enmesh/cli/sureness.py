@@ -9,7 +9,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.data.table import listed
+from enmesh.data.table import listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import LEVEL
 
@@ -80,6 +80,7 @@ def compare(
         permutations,
         words["seed"],
         paired=paired,
+        labels=_labels(sides),
         n_jobs=jobs,
         progress=not (quiet or json) and sys.stderr.isatty(),
         **build.asked(words),
@@ -121,6 +122,12 @@ def _sides(files: list[Path], paired: bool) -> tuple[list[Path], list[Path]]:
     return sides
 
 
+def _labels(sides: tuple[list[Path], list[Path]]) -> tuple[str, str] | None:
+    """Return what the sides are called: a file by its name, a group by its folder; None where both are called alike."""
+    called = [visible(side[0].stem if len(side) == 1 else side[0].parent.name) for side in sides]
+    return (called[0], called[1]) if all(called) and called[0] != called[1] else None
+
+
 def _plain(found: "Comparison", sides: tuple[list[Path], list[Path]]) -> dict[str, Any]:
     first, second = ([str(file) for file in side] for side in sides)
     return {
@@ -137,7 +144,7 @@ def _show(found: "Comparison", files: list[Path]) -> None:
     changed = links[links.q_value <= LEVEL]
     said = f"{len(changed)} of {len(links)} pairs differ" if len(changed) else "no pair differs"
     print(f"{said} (q up to {LEVEL:g}; {found.exchanged})")
-    columns = ["source", "target", "TE first", "TE second", "difference", "p", "q"]
+    columns = ["source", "target", *(f"TE {name}" for name in found.labels), "difference", "p", "q"]
     show.table(columns, [list(row) for row in links.itertuples(index=False)])
     print(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
 

@@ -7,7 +7,18 @@ from enmesh.data.table import visible
 
 # Marks of our own in plain letters, for terminals without them.
 PLAIN = str.maketrans(
-    {"≤": "<=", "≥": ">=", "–": "-", "—": "-", "…": "...", "→": "->", "κ": "kappa", "τ": "tau"}
+    {
+        "≤": "<=",
+        "≥": ">=",
+        "–": "-",
+        "—": "-",
+        "…": "...",
+        "→": "->",
+        "↗": "/",
+        "↘": "\\",
+        "κ": "kappa",
+        "τ": "tau",
+    }
 )
 # What colours a text; a line is cut at these and what lies between is made visible.
 COLOUR = re.compile(r"(\x1b\[[0-9;]*m|\n|\t)")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enmesh.draw.ink import LEVEL, USUAL_SHARE, Ink, fitted, q_scale
+from enmesh.draw.ink import LEVEL, USUAL_SHARE, Ink, fitted
 from enmesh.draw.labels import key
 from enmesh.draw.layout import Layout
+from enmesh.draw.scales import Scale, is_negative, strongest_of
 from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, headed, sampled
 from enmesh.draw.subject import Candidate, Network
 from enmesh.draw.tags import SIZE, tag_size
@@ -23,7 +24,7 @@ KEY_SIZE = 7  # points of the key under the drawing
 PALEST = 0.2  # opacity of an arrow that was never found again
 MOST_PARTS = 4  # lags, or runs of them, written at an arrow
 INCH = 0.26  # of a new figure, per unit
-LEAST = (13.0, 4.0)  # units shown across and up, so that two or three nodes are not drawn huge
+LEAST = (13.0, 2.2)  # units shown across and up, so that two or three nodes are not drawn huge
 
 
 def links_of(network: Network) -> "dict[Edge, Candidate | None]":
@@ -88,9 +89,9 @@ def lag_tags(links: Mapping[Edge, Candidate | None]) -> dict[Edge, str]:
 def size_of(drawing: Layout, names: Sequence[str] = ()) -> tuple[float, float]:
     """Return the figure size in inches at which a drawing's text, and the key of ``names``, is readable."""
     left, right, bottom, top = drawing.extent
-    width = max(5.0, INCH * (right - left) + 2.2)
+    width = max(4.6, INCH * max(right - left, LEAST[0]) + 0.6)
     under = 1.6 / 72 * KEY_SIZE * len(fitted(key(names, drawing.labels), width, KEY_SIZE))
-    return width, max(2.4, INCH * (top - bottom) + 1.5) + under
+    return width, INCH * max(top - bottom + 1.2, LEAST[1]) + 1.45 + under
 
 
 def show(
@@ -98,13 +99,15 @@ def show(
     drawing: Layout,
     links: "Mapping[Edge, Candidate | None]",
     names: tuple[str, ...],
-    ink: Ink,
+    scale: Scale,
     shares: Mapping[Edge, float],
-) -> None:
+) -> float:
     """Draw a whole network: boxes, arrows, lags, and the key of names that were shortened.
 
-    An arrow whose share of networks that have it is known (``shares``) is the paler the smaller it is.
+    An arrow whose share of networks that have it is known (``shares``) is the paler the smaller it is. Returns how many
+    points a unit of the drawing is wide.
     """
+    ink = scale.ink
     left, right, bottom, top = drawing.extent
     aside, above = (max(0.6, (least - side) / 2) for least, side in zip(LEAST, (right - left, top - bottom)))
     ax.set(xlim=(left - aside, right + aside), ylim=(bottom - above, top + above))
@@ -118,7 +121,7 @@ def show(
         gid = f"link-{edge[0]}-{edge[1]}"
         alpha = PALEST + (1 - PALEST) * shares.get(edge, 1.0)
         path = drawing.paths[edge]
-        arrow(ax, path, link, ink, points, strongest=strongest, thick=thick, gid=gid, alpha=alpha)
+        arrow(ax, path, link, scale, points, strongest=strongest, thick=thick, gid=gid, alpha=alpha)
     boxes(ax, drawing, ink)
     for edge, (x, y) in drawing.tags.items():
         _tag(ax, drawing.words[edge], x, y, ink)
@@ -128,11 +131,7 @@ def show(
             0, -0.02, "\n".join(said), transform=ax.transAxes, va="top", fontsize=KEY_SIZE, color=ink.faint,
             parse_math=False,
         )  # fmt: skip
-
-
-def strongest_of(links: "Mapping[Edge, Candidate | None]") -> float:
-    """Return the largest transfer entropy among the links, 1 where none is over 0."""
-    return max((link.te for link in links.values() if link and link.te > 0), default=1.0)
+    return points
 
 
 def thickest(count: int, circle: bool) -> float:
@@ -155,23 +154,23 @@ def boxes(ax: "Axes", drawing: Layout, ink: Ink) -> None:
         ax.add_artist(box)
         lines = drawing.lines[at]
         for k, words in enumerate(lines):
-            _words(ax, words, place, PITCH * ((len(lines) - 1) / 2 - k), width - 0.5, ink.text)
+            upright = bool(turn) and len(lines) == 1 and len(words) <= 2  # turned, b would read as q
+            room = min(width, height) - 0.2 if upright else width - 0.5
+            _words(ax, words, place, PITCH * ((len(lines) - 1) / 2 - k), room, ink.text, upright=upright)
 
 
 def _words(
     ax: "Axes", words: str, place: "Affine2D", height: float, room: float, colour: str,
-    *, zorder: int = 4, size: float = TEXT,
+    *, zorder: int = 4, size: float = TEXT, upright: bool = False,
 ) -> None:  # fmt: skip
-    """Write a line as outlines in data units: it keeps to its box however the axes are resized."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.textpath import TextPath
-    from matplotlib.transforms import Affine2D
+    """Write a line in units of the drawing, not wider than ``room``: it keeps to its box however axes are resized."""
+    from enmesh.draw.fitted import FittedText
 
-    text = TextPath((0, 0), words.replace("$", r"\$"), size=1.0)
-    left, right = (text.vertices[:, 0].min(), text.vertices[:, 0].max()) if len(text.vertices) else (0.0, 1.0)
-    scale = min(size, room / max(right - left, 1e-9))
-    inside = Affine2D().translate(-(left + right) / 2, -0.36).scale(scale).translate(0, height)
-    ax.add_artist(PathPatch(text.transformed(inside + place), fc=colour, ec="none", zorder=zorder))
+    (x, y), (dx, dy) = place.transform([(0.0, height), (1.0, height)])
+    turn = 0.0 if upright else math.degrees(math.atan2(dy - y, dx - x))
+    text = FittedText(x, y, words, unit=size, room=room, color=colour, rotation=turn, zorder=zorder)
+    text.set_transform(ax.transData)
+    ax.add_artist(text)
 
 
 def _tag(ax: "Axes", words: str, x: float, y: float, ink: Ink) -> None:
@@ -190,20 +189,18 @@ def _tag(ax: "Axes", words: str, x: float, y: float, ink: Ink) -> None:
 
 
 def arrow(
-    ax: "Axes", path: np.ndarray, link: Candidate | None, ink: Ink, points: float,
+    ax: "Axes", path: np.ndarray, link: Candidate | None, scale: Scale, points: float,
     *, strongest: float, thick: float = THICK, gid: str = "", alpha: float = 1.0,
 ) -> None:  # fmt: skip
-    """Draw one arrow: a shaft, dashed when in doubt, and a head that is never dashed."""
+    """Draw one arrow: a shaft, dashed when in doubt, and a head, never dashed, hollow for a negative effect."""
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path
 
     width = THIN
     if link is not None and math.isfinite(link.te):
         width += (thick - THIN) * min(max(link.te, 0) / strongest, 1)
-    known = link is not None and math.isfinite(link.q_value)
-    norm, colours = q_scale(ink)
-    colour = colours(norm(link.q_value)) if link is not None and known else ink.faint
-    sure = link is not None and known and link.q_value <= LEVEL
+    colour = scale.colour(link)
+    sure = link is not None and link.q_value <= LEVEL
     shaft, head = headed(sampled(path), width)
     style = "-" if sure else (0, (3, 1.4))
     # As artists, not patches: all lie within the limits of the axes, and measuring them again only costs time.
@@ -213,7 +210,8 @@ def arrow(
             zorder=2, gid=gid, in_layout=False, alpha=alpha,
         )
     )  # fmt: skip
-    ax.add_artist(Polygon(head, fc=colour, ec="none", zorder=2, in_layout=False, alpha=alpha))
+    inside = scale.ink.paper if is_negative(link) else colour
+    ax.add_artist(Polygon(head, fc=inside, ec=colour, lw=0.9, zorder=2, in_layout=False, alpha=alpha))
 
 
 def _points_per_unit(ax: "Axes") -> float:

@@ -75,7 +75,7 @@ def lag_profile(
         if band is not None:
             ax.fill_between(lags, *band, color=ink.null, lw=0, alpha=0.7, label="chance", zorder=1)
         ax.axhline(0, color=ink.faint, lw=0.8, zorder=1)
-        ax.plot(lags, values, "o-", color=ink.sure[1], ms=4, lw=1.5, label="measured", zorder=3)
+        ax.plot(lags, values, "o-", color=ink.ramp[1], ms=4, lw=1.5, label="measured", zorder=3)
         if best is not None:
             at = values[list(lags).index(best)]
             ax.plot([best], [at], "D", color=ink.mark, ms=8, label=f"best lag: {best}", zorder=4)
@@ -135,6 +135,7 @@ def comparison(
     q_value: ArrayLike | None = None,
     *,
     level: float = LEVEL,
+    labels: tuple[str, str] = ("first", "second"),
     path: str | Path | None = None,
     ax: "Axes | None" = None,
     theme: str = "auto",
@@ -163,7 +164,10 @@ def comparison(
         ax.set(xlabel="target", ylabel="source")
         colour_bar(ax, image, "change of transfer entropy (nats)", ink)
         hatched = "; hatched: less than before" if ink.hatch else ""
-        caption(ax, f"row drives column; triangle up: grew, down: fell (q up to {level:g}){hatched}", ink)
+        sides = f"{labels[1]} less {labels[0]}; "
+        caption(
+            ax, f"{sides}row drives column; triangle up: grew, down: fell (q up to {level:g}){hatched}", ink
+        )
 
     return picture(paint, lambda: matrix_size(names, names), path=path, ax=ax, theme=theme)
 

@@ -1,7 +1,7 @@
 """What all pictures share: colours for light, dark and grey paper, figures, small panels, saving.
 
-The colours of q-values go from far off the paper (sure) to near it (not sure) in lightness too, so that they are told
-apart in print without colour and with any kind of colour vision; doubt is shown by dashes or hollow marks as well.
+Ramps go from far off the paper to near it in lightness too, or the other way, so that they are told apart in print
+without colour and with any kind of colour vision; doubt is shown by dashes, a negative effect by a hollow head as well.
 """
 
 import math
@@ -12,17 +12,16 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from enmesh.draw.labels import short
-from enmesh.draw.subject import LEVEL
+from enmesh.draw.subject import LEVEL as LEVEL
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
     from matplotlib.colorbar import Colorbar
-    from matplotlib.colors import Colormap, Normalize
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-SMALLEST_Q = 1e-3  # end of the colour scale
 SUFFIXES = (".png", ".svg", ".pdf")
 USUAL_SHARE = 0.775  # of a figure's width that its axes have before the figure is laid out
 INCH_PER_POINT = 0.0073  # of a letter, for each point of its size
@@ -31,8 +30,9 @@ LONGEST_BAR = 2.6  # inches of a colour scale, however tall the picture
 
 @dataclass(frozen=True, kw_only=True)
 class Ink:
-    """Colours of a picture. ``sure`` goes from q = 0.001 to 1; ``heat`` from nothing to much; ``fell`` and
-    ``grew`` are the ends of a difference; without colours, what fell is hatched too."""
+    """Colours of a picture. ``ramp`` goes from small to large; ``strength`` and ``heat`` from little to much, the one
+    for lines, the other for areas; ``fell``, ``plain`` and ``grew`` are the ends and the middle of what has a sign;
+    without colours, what fell is hatched too."""
 
     paper: str
     text: str
@@ -42,9 +42,11 @@ class Ink:
     mark: str
     null: str
     empty: str
-    sure: tuple[str, ...]
+    ramp: tuple[str, ...]
+    strength: tuple[str, ...]
     heat: tuple[str, ...]
     fell: str
+    plain: str
     grew: str
     hatch: str = ""
 
@@ -52,17 +54,23 @@ class Ink:
 INKS = {
     "light": Ink(
         paper="#ffffff", text="#22252b", faint="#6f757f", box="#f3f1ec", border="#c9c5bb", mark="#c2410c",
-        null="#b9c4d6", empty="#e9e7e2", sure=("#16306b", "#3f6fb5", "#b0699b", "#e07b39", "#f0b27a"),
+        null="#b9c4d6", empty="#e9e7e2",
+        strength=("#9db5d4", "#4f82bf", "#12315f"), plain="#9aa0a8",
+        ramp=("#16306b", "#3f6fb5", "#b0699b", "#e07b39", "#f0b27a"),
         heat=("#f7fbff", "#9ecae1", "#4292c6", "#08306b"), fell="#b35806", grew="#2166ac",
     ),
     "dark": Ink(
         paper="#15171b", text="#e8e6e1", faint="#a2a7b1", box="#262a32", border="#555c69", mark="#ff9a5c",
-        null="#4c586e", empty="#2e323a", sure=("#b5d6ff", "#86aff2", "#b27fb8", "#bd7048", "#8f6238"),
+        null="#4c586e", empty="#2e323a",
+        strength=("#4a6185", "#6f9fd8", "#cfe4ff"), plain="#7c828c",
+        ramp=("#b5d6ff", "#86aff2", "#b27fb8", "#bd7048", "#8f6238"),
         heat=("#1b1f27", "#2c4a75", "#5d93d6", "#c6e0ff"), fell="#f0a35e", grew="#7db2ff",
     ),
     "grey": Ink(
         paper="#ffffff", text="#111111", faint="#666666", box="#f2f2f2", border="#aaaaaa", mark="#000000",
-        null="#c4c4c4", empty="#e6e6e6", sure=("#000000", "#3c3c3c", "#666666", "#8c8c8c", "#b0b0b0"),
+        null="#c4c4c4", empty="#e6e6e6",
+        strength=("#b0b0b0", "#666666", "#000000"), plain="#a8a8a8",
+        ramp=("#000000", "#3c3c3c", "#666666", "#8c8c8c", "#b0b0b0"),
         heat=("#fafafa", "#bdbdbd", "#737373", "#111111"), fell="#8c8c8c", grew="#333333", hatch="////",
     ),
 }  # fmt: skip
@@ -93,11 +101,16 @@ def picture(
     theme: str,
 ) -> "Axes":
     """Make a picture: paint it into ``ax`` or a new figure, save it if a path is given, return the axes."""
+    import matplotlib as mpl
+
+    from enmesh.draw.fitted import families
+
     ink = ink_of(theme, ax)
     where = None if path is None else checked(path)
     if ax is None:
         ax = axes(size(), ink, screen=path is None)
-    paint(dress(ax, ink), ink)
+    with mpl.rc_context({"font.family": families()}):  # names in any script
+        paint(dress(ax, ink), ink)
     if where is not None:
         save(ax.figure.figure, where)  # of a subfigure, the figure that it is part of
     return ax
@@ -145,14 +158,6 @@ def fitted(lines: Sequence[str], room: float, size: float) -> list[str]:
     return [part for line in lines for part in wrap(line, letters)]
 
 
-def q_scale(ink: Ink) -> tuple["Normalize", "Colormap"]:
-    """Return the norm and the colours of q-values."""
-    import matplotlib as mpl
-
-    colours = mpl.colors.LinearSegmentedColormap.from_list("q", list(ink.sure))
-    return mpl.colors.LogNorm(SMALLEST_Q, 1.0, clip=True), colours
-
-
 def heat(ink: Ink) -> "Colormap":
     """Return the colours from nothing to much."""
     import matplotlib as mpl
@@ -160,28 +165,17 @@ def heat(ink: Ink) -> "Colormap":
     return mpl.colors.LinearSegmentedColormap.from_list("heat", list(ink.heat))
 
 
-def q_bar(ax: "Axes", ink: Ink) -> None:
-    """Draw the scale of q-values beside the axes."""
-    import matplotlib as mpl
-
-    norm, colours = q_scale(ink)
-    ticks = [SMALLEST_Q, 0.01, LEVEL, 0.2, 1]
-    bar = colour_bar(ax, mpl.cm.ScalarMappable(norm, colours), "q-value", ink, extend="min")
-    bar.set_ticks(ticks, labels=["≤0.001" if q == SMALLEST_Q else f"{q:g}" for q in ticks], fontsize=8)
-    bar.minorticks_off()
-
-
 def colour_bar(
-    ax: "Axes", shown: "ScalarMappable", label: str, ink: Ink, *, extend: str = "neither"
+    ax: "Axes", shown: "ScalarMappable", label: str, ink: Ink, *, extend: str = "neither", below: bool = False
 ) -> "Colorbar":
-    """Draw a named colour scale beside the axes, of a size that does not grow with the picture."""
+    """Draw a named colour scale beside or below the axes, of a size that does not grow with the picture."""
     tall, wide = ax.bbox.height / ax.figure.dpi, ax.bbox.width / ax.figure.dpi
-    share = min(0.8, LONGEST_BAR / tall)
+    side = {"location": "bottom", "anchor": (0.0, 1.0)} if below else {"panchor": False}
     bar = ax.figure.colorbar(
-        shown, ax=ax, shrink=share, aspect=24, extend=extend, pad=0.02, fraction=min(0.15, 0.7 / wide),
-        panchor=False,
+        shown, ax=ax, shrink=min(0.8, LONGEST_BAR / (wide if below else tall)), aspect=30 if below else 24,
+        extend=extend, pad=0.02, fraction=min(0.15, 0.6 / (tall if below else wide)), **side,
     )  # fmt: skip
-    bar.set_label(label, fontsize=9, color=ink.text)
+    bar.set_label(label, fontsize=8 if below else 9, color=ink.text)
     bar.ax.tick_params(colors=ink.text, labelsize=8)
     bar.outline.set_visible(False)
     return bar
@@ -248,10 +242,12 @@ def save(figure: "Figure", path: Any) -> None:
     """Save without the date and with fixed ids: the same network gives the same bytes."""
     import matplotlib as mpl
 
+    from enmesh.draw.fitted import families
+
     suffix = getattr(path, "suffix", ".png").lower()
     undated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
     try:
-        with mpl.rc_context({"svg.hashsalt": "enmesh"}):
+        with mpl.rc_context({"svg.hashsalt": "enmesh", "svg.fonttype": "none", "font.family": families()}):
             figure.savefig(path, dpi=160, metadata=undated, facecolor=figure.get_facecolor())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MANY = 60  # more nodes than this in one component go on a circle
+ON_CIRCLE = 24  # characters of a label on a circle
 LANES = 420  # so does a component whose layers hold more nodes and passing arrows than this
 RING = 8  # a component with a cycle and up to this many nodes is tried as a ring
 LONGEST = 64.0  # a layered drawing longer than this, and thin, goes on a circle
 ROW_GAP, COLUMN_GAP = 0.9, 1.0  # between components
+LINE_GAP, LEAST_LINE = 0.5, 14.0  # between single nodes, and the least length of a line of them
 
 SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the words at its arrows
 
@@ -158,12 +160,13 @@ def _packed(
     spread: float,
 ) -> Layout:
     """Return all components in one drawing: those of like height side by side in rows, largest first."""
-    lines = [wrap(label) for label in labels]
+    lines, narrow = [wrap(label) for label in labels], short(labels, ON_CIRCLE)
     placed = []
     for part in parts:
         inside, sizes = graph.subgraph(part), np.array([box(lines[node]) for node in part])
         found = None if circle else _near(inside, part, sizes, tall, spread)
         if found is None:  # names on one line each, turned
+            labels = tuple(narrow[node] if node in part else label for node, label in enumerate(labels))
             for node in part:
                 lines[node] = (labels[node],)
             found = on_circle(inside, part, np.array([box(lines[node]) for node in part]), spread)
@@ -188,15 +191,31 @@ def _packed(
 
 
 def _rows(placed: list[Placed], tall: bool) -> list[np.ndarray]:
-    """Return the lower left corner of each component."""
+    """Return the lower left corner of each component, largest first: in shelves, small ones in columns.
+
+    Single nodes come last, in lines as long as the drawing is wide.
+    """
     boxes = [found.high - found.low for found in placed]
-    area = sum((w + COLUMN_GAP) * (h + ROW_GAP) for w, h in boxes)
-    limit = max(max(w for w, _ in boxes), (0.8 if tall else 1.25) * np.sqrt(area))
-    result = []
-    x = top = deepest = 0.0
-    for width, height in boxes:
-        if x > 0 and (x + width > limit + 1e-9 or height < (top - deepest) / 2):
-            x, top = 0.0, deepest - ROW_GAP
-        result.append(np.array([x, top - height]))
-        x, deepest = x + width + COLUMN_GAP, min(deepest, top - height)
+    alone = [len(found.centres) == 1 for found in placed]
+    linked = [size for size, lone in zip(boxes, alone) if not lone] or boxes[:1]
+    area = sum((w + COLUMN_GAP) * (h + ROW_GAP) for w, h in linked)
+    limit = max(max(w for w, _ in linked), (0.8 if tall else 1.35) * np.sqrt(area), LEAST_LINE)
+    result: list[np.ndarray] = []
+    x = wide = y = top = bottom = 0.0  # of the column; of the shelf
+    gap, widest, lines = ROW_GAP, 0.0, False
+    for (width, height), lone in zip(boxes, alone):
+        if lone and not lines:  # below all others
+            limit, gap, lines = max(widest, LEAST_LINE), LINE_GAP, True
+            x, wide, top = 0.0, 0.0, bottom - ROW_GAP * bool(result)
+            y = bottom = top
+        elif result and y - gap - height >= bottom - 1e-9 and x + width <= limit + 1e-9:
+            y -= gap  # under the last one
+        elif result:
+            x, wide, y = x + wide + (LINE_GAP if lines else COLUMN_GAP), 0.0, top
+            if x + width > limit + 1e-9:
+                x, top = 0.0, bottom - gap
+                y = bottom = top
+        result.append(np.array([x, y - height]))
+        y, wide = y - height, max(wide, width)
+        bottom, widest = min(bottom, y), max(widest, x + width)
     return result

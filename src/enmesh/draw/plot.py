@@ -1,9 +1,10 @@
 """Pictures of a network: graph, circle, time-series graph, matrix, embedding criterion, surrogate values.
 
 Each is a function of an `enmesh.Network` and, if wanted, of Matplotlib axes to draw into; it returns the axes.
-`draw` picks one by name and saves it. An arrow's width is its transfer entropy, its colour the q-value; an arrow
-with a q-value above 0.05 is dashed, so that colour is never the only sign. Where a bootstrap was made, arrows of graph
-and circle that were seldom found again are pale.
+`draw` picks one by name and saves it. An arrow's width is its transfer entropy, its colour the signed effect, the
+strength or the lag; an arrow with a q-value above 0.05 is dashed, one with a negative effect has a hollow head, so that
+colour is never the only sign. Where a bootstrap was made, arrows of graph and circle that were seldom found again are
+pale.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,9 +21,10 @@ from enmesh.draw.arrows import (
     shares_of,
     show,
     size_of,
-    strongest_of,
+    thickest,
 )
 from enmesh.draw.circle import blocks
+from enmesh.draw.evidence import intervals, intervals_size, lags, lags_size
 from enmesh.draw.ink import (
     LEVEL,
     Ink,
@@ -34,11 +36,12 @@ from enmesh.draw.ink import (
     name_ticks,
     panels,
     picture,
-    q_bar,
     save,
 )  # fmt: skip
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
+from enmesh.draw.scales import Scale, draw_key, scale_of
+from enmesh.draw.shapes import THICK
 from enmesh.draw.subject import Candidate, Network
 from enmesh.draw.timegraph import timegraph_size, timelines
 from enmesh.errors import InputError
@@ -52,6 +55,7 @@ __all__ = ["KINDS", "LEVEL", "circle", "draw", "embedding", "graph", "matrix", "
 MOST_PANELS = 48
 GAINS = {"Ragwitz": -1, "ActiveStorage": 1, "Cao": 1}  # whether a high value of the criterion is good
 SHEET = (11.0, 8.0)  # inches, which a picture should fit on
+DECISIVE = 0.2  # share of a criterion by which its values must differ to be drawn from pale to dark
 WRITTEN = 8  # nodes up to which a matrix has its numbers in the cells
 
 
@@ -62,6 +66,7 @@ def draw(
     kind: str = "graph",
     ax: "Axes | None" = None,
     theme: str = "auto",
+    colour: str = "auto",
 ) -> "Axes":
     """Draw a network, save the picture if a path is given, and return the axes.
 
@@ -72,40 +77,44 @@ def draw(
     path
         Where to save it; ``.png``, ``.svg`` or ``.pdf``.
     kind
-        ``"graph"``, ``"matrix"``, ``"timegraph"``, ``"circle"``, ``"embedding"`` or ``"nulls"``: the function of
-        that name.
+        ``"graph"``, ``"matrix"``, ``"timegraph"``, ``"circle"``, ``"embedding"``, ``"nulls"``, ``"lags"`` or
+        ``"intervals"``: the function of that name.
     ax
         Matplotlib axes to draw into; by default a new figure of a fitting size.
     theme
         ``"light"``, ``"dark"`` or ``"grey"`` (for print); ``"auto"`` takes dark colours where the figure, or
         Matplotlib's style, is dark.
+    colour
+        Of arrows: ``"effect"``, ``"te"`` or ``"lag"``; ``"auto"`` takes the effect where it is known.
     """
     if kind not in KINDS:
         raise InputError(f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
     paint, size = KINDS[kind]
     return picture(
-        lambda ax, ink: paint(network, ax, ink), lambda: size(network), path=path, ax=ax, theme=theme
+        lambda ax, ink: paint(network, ax, ink, colour), lambda: size(network), path=path, ax=ax, theme=theme
     )
 
 
-def graph(network: Network, ax: "Axes", ink: Ink) -> None:
-    """Draw who drives whom: width = transfer entropy, colour = q-value, dashed = q above 0.05."""
-    _graph(network, _layout(network), ax, ink)
+def graph(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
+    """Draw who drives whom: width = transfer entropy, colour = effect, strength or lag, dashed = q above 0.05."""
+    _graph(network, _layout(network), ax, ink, colour)
 
 
-def circle(network: Network, ax: "Axes", ink: Ink) -> None:
+def circle(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
     """Draw all nodes around one circle, ordered by blocks, and the arrows inside it."""
-    _graph(network, _layout(network, circle=True), ax, ink)
+    _graph(network, _layout(network, circle=True), ax, ink, colour)
 
 
-def timegraph(network: Network, ax: "Axes", ink: Ink) -> None:
-    """Draw a line per node and a column per time: an arrow from (source, t - lag) to (target, t) for each lag."""
-    links = links_of(network)
-    timelines(ax, network.names, links, ink)
-    _graph_key(ax, links, ink, "pale: the same links earlier")
+def timegraph(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
+    """Draw a line per linked node and a column per lag in use: an arrow from (source, t - lag) to (target, t)."""
+    links, linked = links_of(network), linked_of(network)
+    scale = scale_of(links, ink, colour)
+    points = timelines(ax, network.names, links, linked, scale)
+    lone = len(network.names) - len(linked)
+    _graph_key(ax, links, scale, f"not drawn: {lone} without a link" if lone and links else "", THICK, points)
 
 
-def matrix(network: Network, ax: "Axes", ink: Ink) -> None:
+def matrix(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
     """Draw the transfer entropy of every tested pair, row drives column, by blocks; links are framed."""
     from matplotlib.patches import Rectangle
 
@@ -137,14 +146,19 @@ def matrix(network: Network, ax: "Axes", ink: Ink) -> None:
     caption(ax, f"row drives column; framed: in the network{by_blocks}", ink)
 
 
-def embedding(network: Network, ax: "Axes", ink: Ink) -> None:
+def embedding(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
     """Draw, per node, the criterion by which dimension and delay were chosen, and the choice."""
     for panel, (name, table) in zip(panels(ax, len(network.criteria), ink), network.criteria.items()):
         values = np.array(table["values"], float)
         dims, delays, (dim, delay) = list(table["dims"]), list(table["delays"]), table["best"]
         row, column = dims.index(dim), delays.index(delay)
         colours = heat(ink).reversed() if is_error(table) else heat(ink)  # the best cell is the strongest
-        panel.imshow(values, cmap=colours, aspect="auto", origin="lower")
+        low, high = np.nanmin(values), np.nanmax(values)
+        faint = max(
+            high - low, DECISIVE * np.nanmax(np.abs(values))
+        )  # where all are nearly alike all look alike
+        ends = (low, low + faint) if is_error(table) else (high - faint, high)
+        panel.imshow(values, cmap=colours, aspect="auto", origin="lower", vmin=ends[0], vmax=ends[1])
         panel.plot(column, row, "o", mfc=ink.mark, mec=ink.paper, mew=1.2, ms=7)
         panel.set_xticks(range(len(delays)), delays)
         panel.set_yticks(range(len(dims)), dims)
@@ -161,7 +175,7 @@ def embedding(network: Network, ax: "Axes", ink: Ink) -> None:
     )
 
 
-def nulls(network: Network, ax: "Axes", ink: Ink) -> None:
+def nulls(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
     """Draw, per link, the surrogate values (bars) and the measured transfer entropy (line).
 
     Without any link, the tested pairs with the smallest p-values are shown.
@@ -231,23 +245,39 @@ def _scale(drawing: Layout) -> float:
     return min(1.0, SHEET[0] / width, SHEET[1] / height)
 
 
-def _graph(network: Network, drawing: Layout, ax: "Axes", ink: Ink) -> None:
+def _graph(network: Network, drawing: Layout, ax: "Axes", ink: Ink, colour: str) -> None:
     links, shares = links_of(network), shares_of(network)
-    show(ax, drawing, links, network.names, ink, shares)
+    scale = scale_of(links, ink, colour)
+    points = show(ax, drawing, links, network.names, scale, shares)
     same = common_lags(links)
     lags = f"lags of every link: {same} samples" if same else ""
     lags = f"at the arrows: lag in {lag_unit(network)}" if lag_tags(links) else lags
     pale = "pale: seldom found again in halves of the data" if shares else ""
-    _graph_key(ax, links, ink, "; ".join(filter(None, (pale, lags))))
+    thick = thickest(len(links), bool(drawing.turns.any()))
+    _graph_key(ax, links, scale, "; ".join(filter(None, (pale, lags))), thick, points)
 
 
-def _graph_key(ax: "Axes", links: "dict[tuple[int, int], Candidate | None]", ink: Ink, more: str) -> None:
+def _graph_key(
+    ax: "Axes",
+    links: "dict[tuple[int, int], Candidate | None]",
+    scale: Scale,
+    more: str,
+    thick: float,
+    points: float,
+) -> None:
     if not links:
-        caption(ax, "no link found", ink)
+        caption(ax, "no link found", scale.ink)
         return
-    said = f"width: transfer entropy, up to {strongest_of(links):.3g} nats; dashed: q above {LEVEL}"
-    caption(ax, f"{said}\n{more}" if more else said, ink)
-    q_bar(ax, ink)
+    doubtful = any(link is None or not link.q_value <= LEVEL for link in links.values())
+    said = ["width: transfer entropy", *[f"dashed: q above {LEVEL}"] * doubtful, *filter(None, [more])]
+    caption(ax, "; ".join(said), scale.ink)
+    draw_key(ax, links, scale, thick, points)
+
+
+def linked_of(network: Network) -> list[int]:
+    """Return the nodes that have a link; all where none has."""
+    linked = np.flatnonzero(network.adjacency.any(0) | network.adjacency.any(1)).tolist()
+    return linked or list(range(len(network.names)))
 
 
 def _with_null(network: Network) -> "list[Candidate]":
@@ -270,12 +300,17 @@ def _embedding_size(network: Network) -> tuple[float, float]:
     return _panels_size(len(network.criteria))
 
 
-Picture = Callable[[Network, "Axes", Ink], None]
+Picture = Callable[[Network, "Axes", Ink, str], None]
 KINDS: "dict[str, tuple[Picture, Callable[[Network], tuple[float, float]]]]" = {
     "graph": (graph, lambda network: size_of(_layout(network), network.names)),
     "matrix": (matrix, lambda network: matrix_size(network.names, network.names)),
-    "timegraph": (timegraph, lambda network: timegraph_size(network.names, links_of(network))),
+    "timegraph": (
+        timegraph,
+        lambda network: timegraph_size(network.names, links_of(network), linked_of(network)),
+    ),
     "circle": (circle, lambda network: size_of(_layout(network, circle=True), network.names)),
     "embedding": (embedding, _embedding_size),
+    "lags": (lags, lags_size),
+    "intervals": (intervals, intervals_size),
     "nulls": (nulls, lambda network: _panels_size(len(_with_null(network)))),
 }

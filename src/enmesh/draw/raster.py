@@ -26,7 +26,7 @@ def raster(
     """Draw a mark for every event, a row per node; ``path``, ``ax`` and ``theme`` as in `plot.draw`."""
 
     def paint(ax: "Axes", ink: Ink) -> None:
-        ax.eventplot([np.asarray(t) for t in times], colors=ink.sure[1], linelengths=0.7, linewidths=0.9)
+        ax.eventplot([np.asarray(t) for t in times], colors=ink.ramp[-1], linelengths=0.7, linewidths=0.9)
         ax.set_yticks(range(len(names)), short(names, 24), fontsize=8)
         ax.set(xlim=(start, stop), ylim=(len(names) - 0.4, -0.6), xlabel="time")
         ax.spines[["top", "right"]].set_visible(False)

@@ -20,6 +20,7 @@ from enmesh.estimators import Estimator, Gaussian
 from enmesh.events.events import Events
 from enmesh.inference.constraints import Constraints, Edges
 from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
+from enmesh.inference.effects import preview, with_effects
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.network import LEVEL, Candidate, Network
@@ -53,8 +54,6 @@ DOUBTFUL = LEVEL
 MOST_PAIRS = 400
 # Sets of parents of one node that are scored at most: all of 12 candidates, or four of 17.
 FAMILIES = 4100
-# Samples of the series kept for pictures.
-PREVIEW = 400
 
 
 def infer(
@@ -196,6 +195,8 @@ def infer(
             run.warn_of_pasts(plan, found)
             instantaneous = _instantaneous(series, plan.score.embedding or Embedding(), found.parents)
             warn_of_loops(series, found, tests)
+            blocks_of = lambda i: evaluator.scorer.of_target(i).transfers.blocks  # noqa: E731
+            tests = with_effects(tests, series, blocks_of, found.parents)
     options = {
         "score": describe(plan.score),
         "search": describe(chosen),
@@ -445,7 +446,8 @@ class Run:
             provenance=_provenance(self.series),
             choices=tuple(self.choices.entries),
             warnings=tuple(self.hazards),
-            preview=_preview(self.series),
+            preview={} if isinstance(self.series, Events) else preview(self.series),
+            series=None if isinstance(self.series, Events) else self.series,
             criteria=criteria,
             together=instantaneous,
         )
@@ -569,14 +571,6 @@ def _provenance(series: Series) -> dict[str, Any]:
         "prepared": list(series.prepared),
         **({"file": series.file} if series.file else {}),
     }
-
-
-def _preview(series: Series) -> dict[str, tuple[float, ...]]:
-    if isinstance(series, Events):
-        return {}
-    trial = series.trials[0]
-    step = max(1, len(trial) // PREVIEW)
-    return {name: tuple(map(float, column[::step][:PREVIEW])) for name, column in zip(series.names, trial.T)}
 
 
 def check_numbers(

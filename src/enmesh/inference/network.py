@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+    from enmesh.inference.explain import Explanation
+
 FORMAT = "enmesh network 1"
+MOST_EXPLAINED = 400  # links of which the file and the page keep what stands behind them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +31,7 @@ class Candidate:
 
     ``te`` is the conditional transfer entropy in nats; ``null`` holds the surrogate values of an empirical test and
     is empty for an analytic one. ``lags`` are all lags at which the source is asked about, ``lag`` is the strongest.
+    ``effect`` is the linear effect at that lag (`effects.effects`), NaN where it is not known.
     """
 
     source: str
@@ -39,6 +43,7 @@ class Candidate:
     selected: bool
     null: tuple[float, ...] = ()
     lags: tuple[int, ...] = ()
+    effect: float = math.nan
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lags", tuple(self.lags) or (self.lag,))
@@ -96,6 +101,10 @@ class Network:
         Pairs that were tested for dependence within one sample: two names, value, p-value, q-value.
     stability
         ``{"a>b": share}`` of cuts into halves in which both have an edge, where a bootstrap was made.
+    evidence
+        ``{"a>b": ...}``: what `explain` says of each link, as plain data; filled where the network is written.
+    series
+        The data, as long as the network is in memory.
 
     Examples
     --------
@@ -127,6 +136,8 @@ class Network:
     criteria: Mapping[str, Any] = field(default_factory=dict)
     together: tuple[tuple[str, str, float, float, float], ...] = ()
     stability: Mapping[str, float] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    series: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parents", Fixed(self.parents))
@@ -164,11 +175,14 @@ class Network:
         """DataFrame with a row per edge, strongest first.
 
         Columns: source, target, te, p_value, q_value, lag (the strongest), lags (all), significant (q at most 0.05),
-        and stability (share of cuts into halves in which both have the edge; NaN without a bootstrap).
+        stability (share of cuts into halves in which both have the edge; NaN without a bootstrap), and effect: by how
+        many of its standard deviations the target moves, linearly, with one of the source at the strongest lag, given
+        the target's own past and other parents.
         """
         import pandas as pd
 
         columns = ["source", "target", "te", "p_value", "q_value", "lag", "lags", "significant", "stability"]
+        columns += ["effect"]
         tested = {(c.source, c.target): c for c in self.candidates}
         rows = []
         for target in self.names:
@@ -177,7 +191,8 @@ class Network:
                 nothing = (float("nan"),) * 3 + (1, (1,))
                 rest = (test.te, test.p_value, test.q_value, test.lag, test.lags) if test else nothing
                 share = self.stability.get(f"{source}>{target}", math.nan)
-                rows.append((source, target, *rest, bool(rest[2] <= LEVEL), share))
+                effect = test.effect if test else math.nan
+                rows.append((source, target, *rest, bool(rest[2] <= LEVEL), share, effect))
         frame = pd.DataFrame(rows, columns=columns)
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
 
@@ -204,14 +219,15 @@ class Network:
         return matrix
 
     def to_networkx(self) -> "nx.DiGraph":
-        """Return a networkx DiGraph; edges carry te, p_value, q_value and lag."""
+        """Return a networkx DiGraph; edges carry te, p_value, q_value, lag, lags and effect."""
         import networkx as nx
 
         graph: nx.DiGraph = nx.DiGraph()
         for name in self.names:
             graph.add_node(name, score=float(self.local[name]))
         for row in self.edges.itertuples():
-            values = {"te": row.te, "p_value": row.p_value, "q_value": row.q_value, "lag": row.lag}
+            values = {key: getattr(row, key) for key in ("te", "p_value", "q_value", "lag")}
+            values |= {"effect": row.effect} if math.isfinite(cast(float, row.effect)) else {}
             values["lags"] = " ".join(map(str, cast(tuple[int, ...], row.lags)))
             graph.add_edge(row.source, row.target, **{key: plain(value) for key, value in values.items()})
         return graph
@@ -235,8 +251,15 @@ class Network:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the network as JSON text, and write it to ``path`` if one is given."""
-        data = {"format": FORMAT, "score": self.score} | asdict(self)
+        kept = self.with_evidence()
+        data = {"format": FORMAT, "score": self.score}
+        data |= {f.name: getattr(kept, f.name) for f in fields(kept) if f.name not in ("series", "evidence")}
+        data["candidates"] = [asdict(test) for test in kept.candidates]
         text = json.dumps(plain(data), indent=1, allow_nan=False)
+        behind = json.dumps(
+            plain(kept.evidence), separators=(",", ":"), allow_nan=False
+        )  # in one line: it is long
+        text = f'{text[:-2]},\n "evidence": {behind}\n}}'
         if path is not None:
             write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
         return text
@@ -257,6 +280,42 @@ class Network:
             ) from None
         return network
 
+    def explain(self, source: str, target: str) -> "Explanation":
+        """Return what stands behind a link, or any pair: scatter, lags, chance, local values, limits, a sentence.
+
+        A network that was read from a file has it for its links alone.
+
+        >>> import enmesh as em
+        >>> net = em.infer(em.simulate.var("a>b", n=500, seed=0), estimator="gaussian", max_lag=1)
+        >>> about = net.explain("a", "b")
+        >>> about.lag, about.low < about.te < about.high, about.effect > 0
+        (1, True, True)
+        """
+        from enmesh.inference.explain import Explainer, Explanation
+
+        for name in (source, target):
+            self[name]  # says which nodes there are
+        stored = self.evidence.get(f"{source}>{target}")
+        if stored is not None:
+            test = next((c for c in self.candidates if (c.source, c.target) == (source, target)), None)
+            return Explanation.from_dict(stored, () if test is None else test.null)
+        if not hasattr(self.series, "trials"):
+            raise InputError(
+                f"nothing is kept of {visible(source)} > {visible(target)}: the data are not in memory; ask the "
+                "network that infer returned, or for one of the links"
+            )
+        return Explainer(self, self.series)(source, target)
+
+    def with_evidence(self) -> "Network":
+        """Return the network with `evidence` for its links, the strongest `MOST_EXPLAINED` of them."""
+        from enmesh.inference.explain import Explainer
+
+        if self.evidence or not hasattr(self.series, "trials") or not self.options.get("score"):
+            return self
+        explain, links = Explainer(self, self.series), self.edges[["source", "target"]][:MOST_EXPLAINED]
+        found = {f"{s}>{t}": explain(s, t).to_dict() for s, t in links.itertuples(index=False)}
+        return replace(self, evidence=found)
+
     def plot(
         self,
         path: str | Path | None = None,
@@ -264,25 +323,27 @@ class Network:
         kind: str = "graph",
         ax: Any = None,
         theme: str = "auto",
+        colour: str = "auto",
         fade: bool = True,
     ) -> Any:
         """Draw the network, save the picture to ``path`` if one is given, and return the axes.
 
         ``kind`` is ``"graph"``, ``"matrix"`` (ordered by blocks), ``"timegraph"`` (nodes and lags), ``"circle"``,
-        ``"embedding"`` or ``"nulls"``; ``theme`` is ``"light"``, ``"dark"``, ``"grey"`` or ``"auto"``; see
-        `draw.plot.draw`. Where `stability` is known, arrows of ``"graph"`` and ``"circle"`` are the paler the less
+        ``"lags"`` (every pair at every lag), ``"intervals"``, ``"embedding"`` or ``"nulls"``; ``theme`` is ``"light"``,
+        ``"dark"``, ``"grey"`` or ``"auto"``; ``colour`` of arrows is ``"effect"``, ``"te"``, ``"lag"`` or ``"auto"``;
+        see `draw.plot.draw`. Where `stability` is known, arrows of ``"graph"`` and ``"circle"`` are the paler the less
         stable they are, unless ``fade`` is False.
         """
         from enmesh.draw import plot
 
         shown = self if fade else replace(self, stability={})
-        return plot.draw(shown, path, kind=kind, ax=ax, theme=theme)
+        return plot.draw(shown, path, kind=kind, ax=ax, theme=theme, colour=colour)
 
-    def report(self, path: str | Path) -> Path:
-        """Write the self-contained HTML page and return its path."""
+    def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
+        """Write the self-contained HTML page and return its path; ``title`` and ``notes`` are one's own words on it."""
         from enmesh.draw.report import write
 
-        return write(self, path)
+        return write(self, path, title=title, notes=notes)
 
     def _repr_html_(self) -> str:
         from enmesh.draw.report.notebook import network_html
@@ -353,6 +414,7 @@ def _refuse_inconsistent(network: Network) -> None:
 
 def _candidate(data: Mapping[str, Any]) -> Candidate:
     numbers = {name: float(_number(data[name])) for name in ("te", "p_value", "q_value")}
+    numbers["effect"] = float(_number(data.get("effect")))
     null = tuple(float(_number(value)) for value in data["null"])
     return Candidate(**{**data, **numbers, "null": null, "lags": tuple(data.get("lags", ()))})
 

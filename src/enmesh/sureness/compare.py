@@ -5,7 +5,7 @@ entropies on the union of parents, and exchanged labels.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from enmesh.data.readers import is_source
 from enmesh.data.series import Series
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
-from enmesh.inference.network import LEVEL
+from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.workers import in_order
 from enmesh.options import whole
 from enmesh.scores.base import Parents, Score
@@ -49,6 +49,10 @@ class Comparison:
         Of the difference being 0, from exchanged labels; q-values count all pairs.
     exchanged
         What was exchanged, in words.
+    labels
+        What the two sides are called.
+    networks
+        The networks of both.
     """
 
     difference: "pd.DataFrame"
@@ -57,6 +61,8 @@ class Comparison:
     p_value: "pd.DataFrame"
     q_value: "pd.DataFrame"
     exchanged: str
+    labels: tuple[str, str] = ("first", "second")
+    networks: tuple[Network, ...] = ()
 
     @property
     def links(self) -> "pd.DataFrame":
@@ -81,17 +87,29 @@ class Comparison:
         from enmesh.draw.curves import comparison
 
         names = list(self.difference.columns)
-        return comparison(names, self.difference, self.q_value, path=path, **how)
+        return comparison(names, self.difference, self.q_value, labels=self.labels, path=path, **how)
 
-    def report(self, path: str | Path) -> Path:
+    def report(self, path: str | Path, *, title: str = "") -> Path:
         """Write a self-contained HTML page of what grew and what fell, and return its path."""
         from enmesh.draw.report import save
         from enmesh.draw.report.more import comparison_page
 
-        parts = (self.first, self.second, self.p_value, self.q_value)
-        first, second, p_value, q_value = (part.to_numpy(float) for part in parts)
-        names = list(self.difference.columns)
-        return save(comparison_page(names, (first, second), (p_value, q_value), self.exchanged), path)
+        names, parts = self._parts()
+        return save(comparison_page(names, exchanged=self.exchanged, title=title, **parts), path)
+
+    def _parts(self) -> tuple[list[str], dict[str, Any]]:
+        """Return the nodes, and what page and notebook show."""
+        parts: dict[str, Any] = {
+            name: getattr(self, name).to_numpy(float) for name in ("first", "second", "p_value", "q_value")
+        }
+        parts |= {"labels": self.labels, "own": [one.adjacency for one in self.networks]}
+        return list(self.difference.columns), parts
+
+    def _repr_html_(self) -> str:
+        from enmesh.draw.report.faces import comparison_html
+
+        names, parts = self._parts()
+        return comparison_html(names, **parts)
 
     def __repr__(self) -> str:
         changed = self.links[self.links.q_value <= LEVEL]
@@ -106,6 +124,7 @@ def compare(
     seed: int = 0,
     *,
     paired: bool = False,
+    labels: tuple[str, str] | None = None,
     n_jobs: int | None = None,
     progress: Any = None,
     **options: Any,
@@ -126,6 +145,9 @@ def compare(
         Number of exchanges, of which the smallest p-value is ``1 / (1 + n_permutations)``, and their seed.
     paired
         Whether the lists hold the same subjects in the same order.
+    labels
+        What the two sides are called, such as ``("rest", "task")``; by default the files that two recordings were read
+        from.
     n_jobs, progress, options
         Of `infer`, such as ``score=``.
 
@@ -158,7 +180,20 @@ def compare(
         means, p_value, exchanged = _between_recordings(units, score, parents, n_permutations, seed, how)
     _warn_if_too_few(p_value, n_permutations, [len(side) for side in sides] if subjects else [], paired)
     framed = [frame(both.names, matrix) for matrix in (means[1] - means[0], *means, p_value, q_of(p_value))]
-    return Comparison(framed[0], framed[1], framed[2], framed[3], framed[4], exchanged)
+    called = labels or _files(sides) or ("first", "second")
+    ordered = tuple(_with_nodes(one, both.names) for one in networks)
+    return Comparison(framed[0], framed[1], framed[2], framed[3], framed[4], exchanged, called, ordered)
+
+
+def _files(sides: tuple[list[Series], list[Series]]) -> tuple[str, str] | None:
+    """Return the names of the files of two recordings, where they are known and differ."""
+    known = [Path(side[0].file).stem if len(side) == 1 and side[0].file else "" for side in sides]
+    return (known[0], known[1]) if all(known) and known[0] != known[1] else None
+
+
+def _with_nodes(network: Network, names: tuple[str, ...]) -> Network:
+    """Return a network with its nodes in this order, without the data."""
+    return replace(network, names=names, series=None)
 
 
 def _sides(first: Any, second: Any, paired: bool) -> tuple[tuple[list[Series], list[Series]], bool]:

@@ -1,7 +1,7 @@
 """group: the network of several subjects, who shares each link, and whether it holds for others like them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,8 @@ class Group:
         DataFrames of the test across subjects: is the mean above 0 in the population that they stand for?
     subjects
         How many there are.
+    own
+        ``{subject: (M, M) links}`` of each subject's own network, row drives column.
     """
 
     network: Network
@@ -47,6 +49,7 @@ class Group:
     p_value: "pd.DataFrame"
     q_value: "pd.DataFrame"
     subjects: int
+    own: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def plot(self, path: str | Path | None = None, **how: Any) -> Any:
         """Draw the shares as a matrix, links of the group's network framed."""
@@ -57,15 +60,22 @@ class Group:
             self.network.names, self.share, selected=selected, of="subjects with it", path=path, **how
         )
 
-    def report(self, path: str | Path) -> Path:
+    def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
         """Write the page of the group's network with a section on its subjects, and return its path."""
         from enmesh.draw.report import page, save
         from enmesh.draw.report.more import group_section
 
-        parts = (self.share, self.te, self.p_value, self.q_value)
-        share, te, p_value, q_value = (part.to_numpy(float) for part in parts)
-        section = group_section(self.network.names, share, te, (p_value, q_value), self.subjects)
-        return save(page(self.network, section), path)
+        section = group_section(self.network.names, **self._parts())
+        return save(page(self.network, section, title=title, notes=notes), path)
+
+    def _parts(self) -> dict[str, Any]:
+        parts = {name: getattr(self, name).to_numpy(float) for name in ("share", "te", "p_value", "q_value")}
+        return parts | {"subjects": self.subjects, "own": self.own}
+
+    def _repr_html_(self) -> str:
+        from enmesh.draw.report.faces import group_html
+
+        return group_html(self.network.names, **self._parts())
 
     def __repr__(self) -> str:
         return f"Group({self.network!r}, {self.subjects} subjects)"
@@ -74,6 +84,7 @@ class Group:
 def group(
     subjects: Sequence[Any],
     *,
+    labels: Sequence[str] | None = None,
     n_jobs: int | None = None,
     progress: Any = None,
     seed: int = 0,
@@ -92,6 +103,8 @@ def group(
     ----------
     subjects
         A `Series`, or anything `Series` takes, for each subject; nodes are matched by name.
+    labels
+        What the subjects are called; by default the files they were read from, or their numbers.
     n_jobs, progress
         Subjects inferred at the same time, -1 for all cores; as in `infer`.
     seed
@@ -129,7 +142,18 @@ def group(
     np.fill_diagonal(share, np.nan)
     matrices = (share, corrected.mean(0), p_value, q_of(p_value))
     framed = [frame(everyone.names, matrix) for matrix in matrices]
-    return Group(network, framed[0], framed[1], framed[2], framed[3], len(prepared))
+    own = dict(zip(_called(labels, prepared), (links for _, links in found)))
+    return Group(network, framed[0], framed[1], framed[2], framed[3], len(prepared), own)
+
+
+def _called(labels: Sequence[str] | None, subjects: Sequence[Series]) -> list[str]:
+    """Return a name for each subject, no two alike."""
+    known = list(labels) if labels is not None else [Path(one.file).stem for one in subjects]
+    if labels is not None and len(known) != len(subjects):
+        raise InputError(f"{len(known)} labels for {len(subjects)} subjects; give one for each")
+    if len(set(known)) < len(known) or not all(known):
+        return [f"subject {i + 1}" for i in range(len(subjects))]
+    return known
 
 
 def _of_one(

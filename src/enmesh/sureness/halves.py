@@ -75,6 +75,11 @@ class Stability:
         selected = None if network is None else network.adjacency
         return stability(list(self.frequency.columns), self.frequency, selected=selected, path=path, **how)
 
+    def _repr_html_(self) -> str:
+        from enmesh.draw.report.faces import stability_html
+
+        return stability_html(list(self.frequency.columns), self.frequency.to_numpy(float), self.networks)
+
     def __repr__(self) -> str:
         units = "trials" if self.block is None else f"blocks of {self.block} samples"
         return f"Stability({self.networks} networks from halves of the data, {units})"

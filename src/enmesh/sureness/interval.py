@@ -23,6 +23,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator, Gaussian, Regression
+from enmesh.inference.explain import long_run_variance
 from enmesh.inference.workers import in_order
 from enmesh.measures import Node, Transfers, link
 from enmesh.methods import resolve
@@ -56,6 +57,12 @@ class Interval:
     high: float
     level: float
     how: str
+
+    def _repr_html_(self) -> str:
+        from enmesh.draw.report.faces import interval_html
+
+        said = f"{self.value:.4g} nats, between {self.low:.4g} and {self.high:.4g} ({self.level:.0%}; {self.how})"
+        return interval_html(said, self.low, self.value, self.high)
 
     def __repr__(self) -> str:
         return f"Interval({self.value:.6g}, {self.level:.0%}: {self.low:.6g} to {self.high:.6g} nats; {self.how})"
@@ -157,17 +164,10 @@ def _analytic(
 def _inflation(local: np.ndarray, value: float, starts: np.ndarray) -> float:
     """Return by how much the variance of the estimate exceeds that of independent normal samples; at least 1.
 
-    The long-run variance of the local values (Bartlett's weights, cube root of N lags, within trials) over R^2.
+    The long-run variance of the local values over R^2.
     """
     explained = max(1 - np.exp(-2 * max(value, 0.0)), 1e-12)
-    centred, n = local - local.mean(), len(local)
-    lags = round(n ** (1 / 3))
-    total = float(centred @ centred)
-    for first, last in zip(starts[:-1], starts[1:]):
-        part = centred[first:last]
-        for lag in range(1, min(lags, len(part) - 1) + 1):
-            total += 2 * (1 - lag / (lags + 1)) * float(part[lag:] @ part[:-lag])
-    return max(1.0, total / n / explained)
+    return max(1.0, long_run_variance(local, starts) / explained)
 
 
 # --- by halves --------------------------------------------------------------------------------------------------------

@@ -53,28 +53,40 @@ class Windows:
         """Draw each link over time; of many links those that are in the network or significant somewhere."""
         from enmesh.draw.curves import windows
 
-        times, links, te, q_value, unit = self._shown()
-        return windows(times, links, te, q_value=q_value, unit=unit, path=path, **how)
+        parts = self._parts()
+        times, links, te = (parts[name] for name in ("times", "links", "te"))
+        return windows(times, links, te, q_value=parts["q_value"], unit=parts["unit"], path=path, **how)
 
-    def report(self, path: str | Path) -> Path:
+    def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
         """Write the page of the network with a section of links over time, and return its path."""
-        from enmesh.draw.report import page, save
+        from enmesh.draw.report import asset, page, save
         from enmesh.draw.report.more import windows_section
 
-        return save(page(self.network, windows_section(*self._shown())), path)
+        section = windows_section(**self._parts())
+        return save(page(self.network, section, title=title, notes=notes, script=asset("windows.js")), path)
 
-    def _shown(self) -> tuple[list[float], list[str], np.ndarray, np.ndarray, str]:
-        """Return middles of windows, links, (window, link) values and q-values, unit of time: what is drawn."""
+    def _repr_html_(self) -> str:
+        from enmesh.draw.report.faces import windows_html
+
+        return windows_html(**self._parts())
+
+    def _parts(self) -> dict[str, Any]:
+        """Return what is drawn: middles of windows, links, (window, link) values and q-values, the unit of time."""
         names = self.network.names
         pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if i != j]
         if len(pairs) > MOST_DRAWN:
             shown = self.network.adjacency | self.on.any(0)
             pairs = [pair for pair in pairs if shown[pair]] or pairs[:MOST_DRAWN]
         rows, columns = map(list, zip(*pairs))
-        times = ((self.starts + self.width / 2) * self.dt).tolist()
-        links = [f"{names[i]} → {names[j]}" for i, j in pairs]
-        unit = "samples" if self.dt == 1 else "time"
-        return times, links, self.te[:, rows, columns], self.q_value[:, rows, columns], unit
+        return {
+            "times": ((self.starts + self.width / 2) * self.dt).tolist(),
+            "links": [f"{names[i]} → {names[j]}" for i, j in pairs],
+            "te": self.te[:, rows, columns],
+            "q_value": self.q_value[:, rows, columns],
+            "unit": "samples" if self.dt == 1 else "time",
+            "names": names,
+            "pairs": pairs,
+        }
 
     def __repr__(self) -> str:
         links = self.te.shape[1] * (self.te.shape[1] - 1)

@@ -2,8 +2,10 @@
 // The page's data, the ways to write a number, and the one filter and one tooltip that all pictures share.
 
 const data = JSON.parse(document.getElementById('data').textContent);
-const links = data.links.map(([source, target, te, p, q, lags, selected, null_, stability = null]) =>
-  ({ source, target, te, p, q, lags, selected: selected === 1, hist: null_, stability }));
+const links = data.links.map(([source, target, te, p, q, lags, selected, surrogates, effect, lag, stability = null]) => {
+  const key = `${source} ${target}`, behind = data.evidence[key] ?? null;
+  return { key, source, target, te, p, q, lags, lag, effect, behind, selected: selected === 1, hist: surrogates ?? behind?.null ?? null, stability };
+});
 const repeated = links.some((link) => link.stability !== null); // whether a bootstrap was made
 const found = links.filter((link) => link.selected);
 const lowered = data.names.map((name) => name.toLowerCase());
@@ -12,7 +14,7 @@ const strongest = Math.max(...found.map((link) => link.te ?? 0), 1e-12);
 function byId(id) { return document.getElementById(id); }
 
 function make(tag, attributes = {}, ...children) {
-  const drawn = ['svg', 'g', 'path', 'rect', 'text', 'line', 'circle', 'title', 'tspan'].includes(tag);
+  const drawn = ['svg', 'g', 'path', 'rect', 'text', 'line', 'circle', 'title', 'tspan', 'polyline'].includes(tag);
   const element = drawn ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...children);
@@ -28,23 +30,45 @@ function number(value, digits = 3) {
   return text.replace('-', '−');
 }
 
+function signed(value) { return value > 0 ? `+${number(value)}` : number(value); }
+
 function arrowName(link) { return `${data.names[link.source]} → ${data.names[link.target]}`; }
 
 function isSure(link) { return link.q !== null && link.q <= data.level; }
 
-// Colour of a q-value on a logarithmic scale from 0.001 to 1, mixed by the browser so that it follows light and dark.
-function colour(q) {
-  if (q === null) return 'var(--soft)';
-  const place = Math.min(Math.max((Math.log10(Math.max(q, 1e-12)) + 3) / 3, 0), 1) * 4;
-  const low = Math.min(Math.floor(place), 3);
-  return `color-mix(in oklab, var(--q${low + 1}) ${Math.round((place - low) * 100)}%, var(--q${low}))`;
+// --- colour: signed effect, strength or lag -----------------------------------------------------------------------
+
+const largest = (values, least = 1e-12) => values.reduce((most, value) => Math.max(most, value), least);
+const MODES = {
+  effect: { said: 'effect on the target, in standard deviations', value: (link) => link.effect, stops: ['--fell', '--plain', '--grew'], ends: (top) => [-top, top] },
+  te: { said: 'transfer entropy (nats)', value: (link) => link.te, stops: ['--s0', '--s1', '--s2'], ends: (top) => [0, top] },
+  lag: { said: 'lag (samples)', value: (link) => link.lag, stops: ['--q0', '--q1', '--q2', '--q3', '--q4'], ends: (top) => [1, Math.max(top, 2)] },
+};
+for (const mode of Object.values(MODES)) mode.range = mode.ends(largest(found.map((link) => Math.abs(mode.value(link) ?? 0))));
+
+// A place on a scale of colours, mixed by the browser so that it follows light, dark and print.
+function shade({ stops, range: [low, high] }, value) {
+  if (value === null) return 'var(--soft)';
+  const place = Math.min(Math.max((value - low) / (high - low || 1), 0), 1) * (stops.length - 1);
+  const at = Math.min(Math.floor(place), stops.length - 2);
+  return `color-mix(in oklab, var(${stops[at + 1]}) ${Math.round((place - at) * 100)}%, var(${stops[at]}))`;
+}
+
+function colour(link) { const mode = MODES[view.colour]; return shade(mode, mode.value(link)); }
+
+// Round numbers for an axis from low to high.
+function ticks(low, high, most = 4) {
+  const rough = (high - low) / most || 1, unit = 10 ** Math.floor(Math.log10(rough));
+  const step = unit * [1, 2, 5, 10].find((part) => part * unit >= rough * 0.999), found_ = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found_.push(Number((k * step).toPrecision(12)));
+  return found_;
 }
 
 // --- the filters: q-value, strength, lag, name -----------------------------------------------------------------
 
 const STOPS = [1e-6, 1e-4, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
 const STEPS = 40;
-const view = { q: 1, te: 0, lag: null, name: '', fade: repeated, everything: false };
+const view = { q: 1, te: 0, lag: null, name: '', fade: repeated, everything: false, alone: true, colour: found.some((link) => link.effect !== null) ? 'effect' : 'te' };
 const followers = [];
 
 function passes(link) {
@@ -77,6 +101,13 @@ function startFilter() {
   lag.append(make('option', { value: '' }, 'any'), ...lags.map((value) => make('option', { value }, String(value))));
   byId('lag-label').hidden = lags.length < 2;
   byId('fade-label').hidden = byId('fade-key').hidden = !repeated;
+  const alone = byId('alone'), colours = byId('colour');
+  alone.checked = false;
+  alone.addEventListener('change', () => { view.alone = !alone.checked; refresh(); fit(); });
+  byId('alone-label').hidden = data.names.every((_, i) => found.some((link) => link.source === i || link.target === i));
+  for (const option of colours.options) option.disabled = !found.some((link) => MODES[option.value].value(link) !== null);
+  colours.value = view.colour;
+  colours.addEventListener('change', () => { view.colour = colours.value; refresh(); });
   fade.addEventListener('change', () => { view.fade = fade.checked; refresh(); });
   q.addEventListener('input', () => { view.q = STOPS[q.value]; refresh(); });
   te.addEventListener('input', () => { view.te = strongest * te.value / STEPS; refresh(); });
@@ -89,7 +120,24 @@ function startFilter() {
     te.setAttribute('aria-valuetext', `transfer entropy from ${number(view.te, 2)} nats`);
     const shown = found.filter(passes).length;
     byId('shown').textContent = `${shown} of ${found.length} ${found.length === 1 ? 'link' : 'links'} shown`;
+    drawKeys();
   });
+}
+
+// The key: a scale of colours with its ends, and three widths with the transfer entropy that each stands for.
+function drawKeys() {
+  const mode = MODES[view.colour], [low, high] = mode.range;
+  byId('ramp').style.background = `linear-gradient(90deg, ${mode.stops.map((stop) => `var(${stop})`)})`;
+  byId('ramp-low').textContent = number(low, 2);
+  byId('ramp-high').textContent = number(high, 2);
+  byId('ramp-said').textContent = `colour: ${mode.said}`;
+  byId('hollow-key').hidden = !found.some((link) => link.effect < 0);
+  if (byId('widths').childElementCount) return;
+  byId('widths').append(...[0.25, 0.5, 1].flatMap((share) => {
+    const line = make('i', { class: 'line' });
+    line.style.borderTopWidth = `${(1.5 + 4.5 * share).toFixed(1)}px`;
+    return [line, number(share * strongest, 2)];
+  }));
 }
 
 // --- the tooltip ----------------------------------------------------------------------------------------------------
@@ -101,7 +149,7 @@ function rows(pairs) {
 function linkTip(link) {
   const parts = [make('b', {}, arrowName(link))];
   parts.push(rows([['TE', `${number(link.te, 4)} nats`], ['p', number(link.p)], ['q', number(link.q)],
-    [link.lags.length > 1 ? 'lags' : 'lag', lagText(link)], ...(repeated ? [['stability', number(link.stability)]] : []),
+    [link.lags.length > 1 ? 'lags' : 'lag', lagText(link)], ...(link.effect === null ? [] : [['effect', signed(link.effect)]]), ...(repeated ? [['stability', number(link.stability)]] : []),
     ['in the network', link.selected ? 'yes' : 'no']]));
   if (link.hist) parts.push(histogram(link, 200, 54));
   return parts;
@@ -121,13 +169,14 @@ function hideTip() { byId('tip').hidden = true; }
 
 // Tell about an element while a mouse is over it; after a touch, until the next one. One listener serves a whole
 // table or matrix: `which` gives the link of the element that the pointer is over.
-function pointedInside(box, which) {
+function pointedInside(box, which, also = () => {}) {
   const say = (event) => {
     const link = which(event.target);
+    if (link) also(link);
     if (link) showTip(linkTip(link), event.clientX, event.clientY); else hideTip();
   };
   for (const kind of ['pointermove', 'pointerdown']) box.addEventListener(kind, say);
-  box.addEventListener('pointerleave', (event) => { if (event.pointerType !== 'touch') hideTip(); });
+  box.addEventListener('pointerleave', (event) => { if (event.pointerType !== 'touch') calm(); });
 }
 
 function pointed(element, say, done = hideTip) {

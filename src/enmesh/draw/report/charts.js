@@ -1,21 +1,4 @@
-// The small pictures: surrogate histograms, the matrix, recordings and embedding criteria; then everything starts.
-
-function histogram(link, width, height) {
-  const [low, high, counts] = link.hist;
-  const from = Math.min(low, link.te ?? low), to = Math.max(high, link.te ?? high);
-  const pad = 0.06 * (to - from || 1);
-  const x = (value) => (value - from + pad) / (to - from + 2 * pad) * width;
-  const most = Math.max(...counts), step = (x(high) - x(low)) / counts.length || 1, floor = height - 14;
-  const bins = counts.map((count, i) => make('rect', { class: 'bin', x: x(low) + i * step, width: Math.max(step - 0.6, 0.8), y: floor * (1 - count / most), height: floor * count / most }));
-  const said = `Surrogates from ${number(low)} to ${number(high)}, measured ${number(link.te)}`;
-  const drawing = make('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': said }, ...bins,
-    make('line', { class: 'axis', x1: 0, x2: width, y1: floor, y2: floor }));
-  for (const value of from < 0 && to > 0 ? [0, to] : [from, to]) {
-    drawing.append(make('text', { class: 'tick', x: x(value), y: height - 2, 'text-anchor': 'middle' }, number(value, 2)));
-  }
-  if (link.te !== null) drawing.append(make('line', { class: 'measured', x1: x(link.te), x2: x(link.te), y1: 0, y2: floor }));
-  return drawing;
-}
+// The small pictures: chance, the matrix, recordings and embedding criteria; then everything starts.
 
 function tile(title, below, ...drawn) {
   return make('div', { class: 'tile' }, make('b', { title }, title), ...drawn, make('small', {}, below));
@@ -41,8 +24,8 @@ function tiles(box, items, build, isShown = () => true) {
 
 function startNulls() {
   const able = found.filter((link) => link.hist).sort((a, b) => b.te - a.te);
-  if (!found.length) byId('nulls-say').textContent = 'No link was found. Point at a cell of the matrix below to see any pair against its surrogates.';
-  else if (!able.length) byId('nulls-say').textContent = 'The links were tested against a known distribution (a formula), not against surrogates, so there are no bars to draw. The p-values are in the table above.';
+  byId('nulls').hidden = !able.length;
+  if (able.some((link) => link.behind?.null)) byId('nulls-say').textContent = 'Bars: the distribution of the transfer entropy without the link, by the formula that gave the p-value. Line: the measured value. The farther right of the bars, the less likely by chance.';
   follow(tiles(byId('null-tiles'), able, (link) => tile(arrowName(link), `TE ${number(link.te)}, p ${number(link.p)}, q ${number(link.q)}`, histogram(link, 220, 92)), passes));
 }
 
@@ -67,16 +50,18 @@ function startMatrix() {
     drawing.append(box, ...text);
   }
   for (const link of found) drawing.append(make('rect', { class: 'frame', x: margin + rank[link.target] * cell + 0.5, y: margin + rank[link.source] * cell + 0.5, width: cell - 1, height: cell - 1, rx: 2 }));
-  pointedInside(drawing, (element) => cells.get(element));
+  pointedInside(drawing, (element) => cells.get(element), lightLink);
+  drawing.addEventListener('click', (event) => { const link = cells.get(event.target); if (link) openPanel(link, null); });
   byId('matrix-box').append(drawing);
+  byId('matrix-high').textContent = `${number(most, 2)} nats`;
 }
 
 function matrixCell(link, x, y, cell, most, count) {
   const share = Math.max(link.te ?? 0, 0) / most;
   const box = make('rect', { class: 'cell', x, y, width: cell, height: cell, rx: 2, 'data-link': `${link.source} ${link.target}` });
   box.style.fill = link.te === null ? 'var(--line)' : `color-mix(in oklab, var(--heat) ${Math.round(5 + 95 * share)}%, var(--paper))`;
-  if (count > 12 || link.te === null) return [box];
-  const text = make('text', { x: x + cell / 2, y: y + cell / 2 + 4, 'text-anchor': 'middle', 'font-size': 11, 'pointer-events': 'none' }, link.te.toFixed(2).replace('-', '−').replace('−0.00', '0.00'));
+  if (count > 12 || link.te === null || (!link.selected && link.te < Math.max(0.005, 0.02 * most))) return [box]; // a number is written where there is something
+  const text = make('text', { x: x + cell / 2, y: y + cell / 2 + 4, 'text-anchor': 'middle', 'font-size': 11, 'pointer-events': 'none' }, number(link.te, 2));
   if (share > 0.58) text.style.fill = 'var(--paper)';
   return [box, text];
 }
@@ -85,11 +70,12 @@ function startSeries() {
   const known = data.names.map((_, i) => i).filter((i) => data.preview[i].some((value) => value !== null));
   byId('series').hidden = !known.length;
   tiles(byId('series-tiles'), known, (i) => {
-    const values = data.preview[i].filter((value) => value !== null), [low, high] = [Math.min(...values), Math.max(...values)];
+    const values = data.preview[i].filter((value) => value !== null), [low, high] = [-largest(values.map((v) => -v), -Infinity), largest(values, -Infinity)];
     return tile(data.names[i], `${number(low)} to ${number(high)}`, spark(data.preview[i], low, high, data.names[i]), ...timeAxis());
   })();
 }
 
+// The values are evenly spread over the whole recording: of many samples the extremes of each piece.
 function spark(values, low, high, name) {
   const range = high - low || 1;
   let pen = 'M';
@@ -104,19 +90,26 @@ function spark(values, low, high, name) {
 
 function timeAxis() {
   if (!data.span) return [];
-  const [until, unit] = data.span;
-  const marks = [0, until / 2, until].map((value) => make('span', {}, number(value, 4)));
-  return [make('div', { class: 'time', title: unit }, ...marks)];
+  const [until, unit] = data.span, axis = make('div', { class: 'time', title: unit });
+  for (const value of ticks(0, until, 2)) {
+    const mark = make('span', {}, number(value, 6));
+    mark.style.left = `${100 * value / (until || 1)}%`;
+    if (value > 0.92 * until) mark.classList.add('last');
+    axis.append(mark);
+  }
+  return [axis];
 }
 
 function startEmbedding() {
   const chosen = data.names.map((_, i) => i).filter((i) => data.criteria[i]);
+  startTimeGraph();
   tiles(byId('embedding-tiles'), chosen, (i) => tile(data.names[i], `dimension ${data.criteria[i].best[0]}, delay ${data.criteria[i].best[1]}`, criterion(data.criteria[i])))();
 }
 
 function criterion({ dims, delays, values, best, error }) {
   const known = values.flat().filter((value) => value !== null);
   const low = Math.min(...known), high = Math.max(...known);
+  const clear = Math.min(1, (high - low) / (0.2 * Math.max(...known.map(Math.abs)) || 1)); // where all are nearly alike all look alike
   const chosen = [dims.indexOf(best[0]), delays.indexOf(best[1])];
   const [wide, tall, left] = [150 / delays.length, 80 / dims.length, 16];
   const drawing = make('svg', { viewBox: '0 0 168 96', role: 'img', 'aria-label': `Criterion, best at dimension ${best[0]}, delay ${best[1]}` });
@@ -127,7 +120,7 @@ function criterion({ dims, delays, values, best, error }) {
       const value = values[row][column];
       const share = value === null ? 0 : (error ? high - value : value - low) / (high - low || 1);
       const box = make('rect', { x: left + column * wide, y, width: wide - 1, height: tall - 1 }, make('title', {}, `dimension ${dim}, delay ${delay}: ${number(value, 4)}`));
-      box.style.fill = `color-mix(in oklab, var(--heat) ${Math.round(8 + 72 * share ** 2)}%, var(--paper))`;
+      box.style.fill = `color-mix(in oklab, var(--heat) ${Math.round(8 + 72 * clear * share ** 2)}%, var(--paper))`;
       drawing.append(box);
     });
   });
@@ -149,11 +142,21 @@ function startCopy() {
   });
 }
 
+// The contents: sections that are not empty; the one in view is marked.
+function startContents() {
+  const items = [...document.querySelectorAll('.contents a')];
+  for (const item of items) item.hidden = document.querySelector(item.hash)?.hidden ?? true;
+  const seen = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) items.find((item) => item.hash === `#${target.id}`).classList.toggle('here', isIntersecting);
+  }, { rootMargin: '-20% 0px -60% 0px' });
+  for (const item of items) if (!item.hidden) seen.observe(document.querySelector(item.hash));
+}
+
 // The network and its table come first; what is farther down the page is drawn after the first picture is on the screen.
 for (const start of [startFilter, startGraph, startTable, startPicture, startRows, startCopy]) start();
 
 function later([start, ...rest]) {
-  if (!start) { document.documentElement.dataset.drawn = 'all'; return; }
+  if (!start) { startContents(); document.documentElement.dataset.drawn = 'all'; return; }
   start();
   setTimeout(later, 0, rest);
 }

@@ -2,12 +2,13 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from enmesh.draw.arrows import PALEST, lag_tags, lags_of, links_of, shares_of, thickest
+from enmesh.draw.envelope import extremes
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order, is_error
@@ -18,7 +19,8 @@ from enmesh.draw.subject import LEVEL, Candidate, Network
 from enmesh.draw.tags import tag_size
 
 MOST_BINS = 24
-MOST_POINTS = 360  # of a preview
+MOST_POINTS = 720  # of a preview
+OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
 DIGITS = 5  # of places and shapes
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 
@@ -26,8 +28,8 @@ NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for s
 def contents(network: Network) -> dict[str, Any]:
     """Return the page's data as plain lists and numbers.
 
-    ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram, and where a
-    bootstrap was made, stability.
+    ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram, effect,
+    strongest lag, and where a bootstrap was made, stability.
     The histogram ``[low, high, counts]`` stands for the surrogate values, so that the page stays small with
     thousands of pairs and a thousand surrogates each.
     """
@@ -35,7 +37,7 @@ def contents(network: Network) -> dict[str, Any]:
     drawn = picture_contents(network) | {
         "order": block_order(network)[0],
         "links": _links(network, edges),
-        "preview": [_thinned(network.preview.get(name, ())) for name in network.names],
+        "preview": [_rounded(extremes(network.preview.get(name, ()), MOST_POINTS)) for name in network.names],
         "span": _span(network),
         "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
     }
@@ -45,6 +47,7 @@ def contents(network: Network) -> dict[str, Any]:
 def picture_contents(network: Network) -> dict[str, Any]:
     """Return what the network alone is drawn from: names, layouts, links of the network without histograms."""
     edges, shares = links_of(network), shares_of(network)
+    network = network.with_evidence()
     words = lag_tags(edges)
     drawn = [arrange(network.names, edges, tall=tall, words=words) for tall in (False, True)]
     return {
@@ -56,6 +59,8 @@ def picture_contents(network: Network) -> dict[str, Any]:
         "widths": [THIN, _round(thickest(len(edges), bool(drawn[0].turns.any())))],
         "tags": [[*edge, text, *_rounded(tag_size(text))] for edge, text in sorted(words.items())],
         "palest": PALEST,
+        "dt": network.provenance.get("dt") or 1,
+        "evidence": _evidence(network),
         "links": [_link(edge, test, True, shares, thin=True) for edge, test in sorted(edges.items())],
     }
 
@@ -110,10 +115,35 @@ def _link(
     """Return one row of ``links``; ``thin`` leaves out the histogram."""
     stable = [_round(shares.get(pair, math.nan))] if shares else []
     if test is None:
-        return [*pair, None, None, None, [], int(selected), None, *stable]
+        return [*pair, None, None, None, [], int(selected), None, None, None, *stable]
     numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
     bars = None if thin else histogram(test.null)
-    return [*pair, *numbers, list(lags_of(test)), int(selected), bars, *stable]
+    more = [_round(getattr(test, "effect", math.nan)), int(test.lag)]
+    return [*pair, *numbers, list(lags_of(test)), int(selected), bars, *more, *stable]
+
+
+def _evidence(network: Network) -> dict[str, Any]:
+    """Return what stands behind each link, by the positions of its ends; numbers that ``links`` has are left out."""
+    place = {name: i for i, name in enumerate(network.names)}
+    kept = (
+        "given",
+        "low",
+        "high",
+        "scatter",
+        "curve",
+        "lags",
+        "lag_te",
+        "chance",
+        "times",
+        "local",
+        "sentence",
+    )
+    found = {}
+    for about in network.evidence.values():
+        row = {key: about.get(key) for key in kept}
+        row["null"] = histogram(about["null"]) if about.get("by_formula") else None
+        found[f"{place[about['source']]} {place[about['target']]}"] = row
+    return found
 
 
 def _span(network: Network) -> list[Any] | None:
@@ -123,15 +153,9 @@ def _span(network: Network) -> list[Any] | None:
     points = max(map(len, network.preview.values()), default=0)
     if not points or not lengths or not isinstance(lengths[0], int):
         return None
-    step, stride = max(1, lengths[0] // points), math.ceil(points / MOST_POINTS)
-    dt = known.get("dt", 1)
-    covered = (points - 1) // stride * stride * step
+    old = points == OLD_POINTS < lengths[0]
+    covered, dt = (points - 1) * (lengths[0] // points) if old else lengths[0] - 1, known.get("dt", 1)
     return [covered, "samples"] if dt in (None, 1) else [_round(covered * dt), f"units of time, dt = {dt:g}"]
-
-
-def _thinned(values: Sequence[float]) -> list[float | None]:
-    step = math.ceil(len(values) / MOST_POINTS) or 1
-    return _rounded(values[::step], 4)
 
 
 def _criterion(table: Mapping[str, Any] | None) -> dict[str, Any] | None:

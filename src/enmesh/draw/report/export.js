@@ -32,7 +32,7 @@ function pictureText() {
     }
     to[i].removeAttribute('style');
   });
-  copy.querySelectorAll('.off, .hit').forEach((element) => element.remove());
+  copy.querySelectorAll('.off, .hit, .away').forEach((element) => element.remove());
   copy.querySelectorAll('[tabindex]').forEach((element) => { element.removeAttribute('tabindex'); element.removeAttribute('role'); });
   copy.removeAttribute('style');
   for (const side of ['width', 'height']) copy.setAttribute(side, `${(frame[side] * 22).toFixed(0)}`);
@@ -49,8 +49,8 @@ function plainColour(pen, value) {
 
 function tableText() {
   const quoted = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  const head = `source,target,te,p_value,q_value,lags,selected${repeated ? ',stability' : ''}`;
+  const head = `source,target,te,p_value,q_value,lags,selected,effect${repeated ? ',stability' : ''}`;
   const body = listed().map((link) => [quoted(data.names[link.source]), quoted(data.names[link.target]),
-    link.te ?? '', link.p ?? '', link.q ?? '', link.lags.join(' '), link.selected, ...(repeated ? [link.stability ?? ''] : [])].join(','));
+    link.te ?? '', link.p ?? '', link.q ?? '', link.lags.join(' '), link.selected, link.effect ?? '', ...(repeated ? [link.stability ?? ''] : [])].join(','));
   return `${[head, ...body].join('\r\n')}\r\n`;
 }

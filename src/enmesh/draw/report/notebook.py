@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from enmesh.draw.arrows import lags_of, shares_of
+from enmesh.draw.envelope import extremes
 from enmesh.draw.report import inline
 from enmesh.draw.report.sections import text
 from enmesh.draw.report.words import headline, standing
 from enmesh.draw.subject import Candidate, Network, Series
 
 MOST_ROWS = 12
-POINTS = 160
+POINTS = 320
 LOWEST, TALLEST = 440, 700  # pixels of the frame
 NUMBER = ' style="text-align:right;font-variant-numeric:tabular-nums"'
 
@@ -90,7 +91,7 @@ def _number(value: float) -> str:
 
 def _spark(values: np.ndarray) -> str:
     """Return a small SVG line; a missing value breaks it."""
-    shown = np.asarray(values[:: math.ceil(len(values) / POINTS)], float)
+    shown = extremes(values, POINTS)
     low, high = np.nanmin(shown, initial=np.inf), np.nanmax(shown, initial=-np.inf)
     path, pen = [], "M"
     for x, value in zip(np.linspace(0, 160, len(shown)), shown):

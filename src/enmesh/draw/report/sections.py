@@ -33,11 +33,12 @@ def text(value: Any) -> str:
     return escape(str(value))
 
 
-def recorded(network: Network) -> str:
-    """Return the line over the headline that names the recording and the date."""
+def recorded(network: Network, title: str = "") -> str:
+    """Return the line over the headline: a title of one's own, the recording and the date."""
     known = network.provenance
+    own = [f"<b>{text(title)}</b>"] if title else []
     name, date = words.recording(network), known.get("date") or known.get("time")
-    parts = [f"<b>{text(name)}</b>"] if name else []
+    parts = [*own, text(name) if own else f"<b>{text(name)}</b>"] if name else own
     parts += [text(date)] if date else []
     return f'<p class="recording">{" · ".join(parts)}</p>' if parts else ""
 
@@ -49,7 +50,8 @@ def recordings(network: Network) -> str:
     every = network.provenance.get("every") or (f"{dt:g}" if dt not in (None, 1) else "")
     unit = f"(a sample every {every})" if every else "in samples"
     return text(
-        f"A thinned view{first} of each series, each on its own scale, over time {unit}. Gaps are missing values."
+        f"The whole{first or ' recording'} of each node, each on its own scale, over time {unit}; below it its range. "
+        "Of many samples the smallest and the largest of each piece are drawn. Gaps are missing values."
     )
 
 
@@ -57,15 +59,32 @@ def facts(network: Network) -> str:
     """Return the handful of numbers under the headline."""
     known = network.provenance
     rows: list[tuple[str, Any]] = [("nodes", len(network.names))]
-    rows += [
-        (key, f"{known[key]:,}") for key in ("samples", "events", "trials") if isinstance(known.get(key), int)
-    ]
+    rows += [(key, f"{known[key]:,}") for key in ("samples", "events", "trials") if _several(known.get(key))]
     rows += [("links with q ≤ 0.05", words.sure_links(network))] if network.candidates else []
-    score = network.options.get("score") or {}
-    kinds = (score.get("type"), (score.get("estimator") or {}).get("type"))
-    rows += [("score, estimator", " · ".join(filter(None, kinds)))] if any(kinds) else []
+    kinds = list(dict.fromkeys(_kinds(network.options.get("score"))))
+    rows += [("score, estimator", " · ".join(kinds))] if kinds else []
     rows += [("families scored", f"{network.evaluated:,}")] if network.evaluated else []
     return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in rows)
+
+
+def _several(count: Any) -> bool:
+    return isinstance(count, int) and count > 1
+
+
+def _kinds(score: Any) -> Iterable[str]:
+    """Yield the types of a score and its estimator; of one per target those of all of them."""
+    if isinstance(score, dict) and score.get("groups"):
+        for _, one in score["groups"]:
+            yield from _kinds(one)
+    elif isinstance(score, dict):
+        yield from filter(None, (score.get("type"), (score.get("estimator") or {}).get("type")))
+
+
+def own_notes(notes: str) -> str:
+    """Return the author's notes as a section, a paragraph for each part between blank lines; nothing without any."""
+    parts = [part.strip() for part in notes.split("\n\n") if part.strip()]
+    said = "".join(f"<p>{text(part)}</p>" for part in parts)
+    return f'<section id="notes"><h2>Notes</h2>{said}</section>' if said else ""
 
 
 def warnings(network: Network) -> str:
@@ -88,7 +107,8 @@ def choices(network: Network) -> str:
         return "<p>Every option was given; nothing was chosen automatically.</p>"
     head = "<tr><th scope=col>Choice</th><th scope=col>Value</th><th scope=col>Reason</th></tr>"
     rows = "".join(
-        f"<tr><th scope=row>{text(what)}</th><td>{text(value)}</td><td>{text(why)}</td></tr>"
+        f"<tr><th scope=row>{text(what)}</th><td>{text(words.fewer_digits(value))}</td>"
+        f"<td>{text(words.fewer_digits(why))}</td></tr>"
         for what, value, why in network.choices
     )
     return (

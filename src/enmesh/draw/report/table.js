@@ -6,11 +6,12 @@ const COLUMNS = [
   { title: 'TE (nats)', value: (link) => link.te, number: true },
   { title: 'p', value: (link) => link.p, number: true },
   { title: 'q', value: (link) => link.q, number: true },
-  { title: 'Lag', value: (link) => link.lags[0] ?? null, text: lagText, number: true },
+  { title: 'Lag', value: (link) => link.lag ?? link.lags[0] ?? null, text: lagText, number: true },
+  ...(links.some((link) => link.effect !== null) ? [{ title: 'Effect', value: (link) => link.effect, text: (link) => (link.effect === null ? '–' : signed(link.effect)), number: true }] : []),
   ...(repeated ? [{ title: 'Stability', value: (link) => link.stability, number: true }] : []),
 ];
 const order = { column: 2, down: true };
-const FEW = 60, MOST = 600; // rows at first, and on request; the CSV file has all
+const FEW = 60, MOST = 600, MOST_PRINTED = 1200; // rows at first, on request, on paper; the CSV file has all
 let room = FEW;
 
 function startTable() {
@@ -22,12 +23,14 @@ function startTable() {
       order.column = at;
       fill();
     });
-    head.append(make('th', { scope: 'col', class: column.number ? 'number' : '' }, button));
+    head.append(make('th', { scope: 'col', class: column.number ? 'number' : '', 'data-title': column.title }, button));
   });
   byId('all').addEventListener('change', (event) => { view.everything = event.target.checked; fill(); });
   byId('all').parentElement.append(` (${links.length})`);
   byId('more-links').addEventListener('click', () => { room = MOST; fill(); });
-  pointedInside(byId('link-table').tBodies[0], (element) => lines.get(element.closest('tr')));
+  pointedInside(byId('link-table').tBodies[0], (element) => lines.get(element.closest('tr')), lightLink);
+  byId('link-table').tBodies[0].addEventListener('focusin', (event) => lightLink(lines.get(event.target.closest('tr'))));
+  byId('link-table').tBodies[0].addEventListener('focusout', calm);
   follow(fill);
 }
 
@@ -39,7 +42,14 @@ function fill() {
   const every = listed(), shown = every.slice(0, room);
   [...byId('link-table').tHead.rows[0].cells].forEach((cell, at) =>
     cell.setAttribute('aria-sort', at === order.column ? (order.down ? 'descending' : 'ascending') : 'none'));
-  byId('link-table').tBodies[0].replaceChildren(...shown.map((link) => built.get(link) ?? row(link)));
+  // Further rows are there for print, which has room for all.
+  const more = every.slice(room, MOST_PRINTED).map((link) => built.get(link) ?? row(link));
+  byId('link-table').tBodies[0].replaceChildren(...shown.map((link) => built.get(link) ?? row(link)), ...more);
+  for (const link of shown) {
+    built.get(link).classList.remove('beyond');
+    built.get(link).querySelector('.size').style.color = colour(link);
+  }
+  for (const line of more) line.classList.add('beyond');
   byId('links-empty').hidden = shown.length > 0;
   byId('links-more').hidden = every.length <= room;
   byId('links-count').textContent = `The first ${shown.length} of ${every.length}; the CSV file has all of them.`;
@@ -57,15 +67,15 @@ function compare(a, b) {
 function row(link) {
   const cells = COLUMNS.map((column) => {
     const value = column.value(link);
-    return make('td', { class: column.number ? 'number' : '' }, column.text ? column.text(link) : column.number ? number(value) : value);
+    return make('td', { class: column.number ? 'number' : '', 'data-title': column.title }, column.text ? column.text(link) : column.number ? number(value) : value);
   });
   const size = make('span', { class: 'size' }), dot = make('span', { class: isSure(link) ? 'dot sure' : 'dot' });
   size.style.width = `${4 * Math.max(link.te ?? 0, 0) / strongest}rem`;
-  size.style.color = dot.style.color = colour(link.q);
   dot.title = `q ${isSure(link) ? 'up to' : 'above'} ${data.level}`;
   cells[2].prepend(size);
   cells[4].prepend(dot);
-  const line = make('tr', { class: link.selected ? '' : 'unselected', 'data-link': `${link.source} ${link.target}` }, ...cells);
+  const line = make('tr', { class: link.selected ? '' : 'unselected', 'data-link': link.key, tabindex: 0 }, ...cells);
+  opens(line, link);
   lines.set(line, link);
   built.set(link, line);
   return line;

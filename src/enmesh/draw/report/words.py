@@ -1,6 +1,7 @@
 """What the page says of a result, in plain words: the finding, how sure it is, what an arrow means."""
 
 import math
+import re
 from pathlib import PurePath
 
 from enmesh.draw.subject import LEVEL, Network
@@ -18,6 +19,10 @@ OF_EVENTS = (
     "itself and of all other drivers of b already tell.",
     "The transfer entropy (TE) is the size of that help, a rate in nats per unit of time. The lag is how long after an "
     "event of a the events of b are most, or least, frequent.",
+)
+EFFECT = (
+    "The effect is the linear part of it, with a sign: by how many of its standard deviations the target moves with "
+    "one of the source, its own past and the other drivers held. It is near 0 where the dependence bends."
 )
 STABLE = (
     "Stability is the share of random cuts of the recording into two halves in which both halves show the link, each "
@@ -50,11 +55,18 @@ GRID = (
 
 
 def recording(network: Network) -> str:
-    """Return the name of the recording: its file, else the beginning of its digest, else nothing."""
-    known = network.provenance
-    if known.get("file"):
-        return PurePath(str(known["file"]).replace("\\", "/")).name
-    return f"data {str(known['data'])[:8]}" if known.get("data") else ""
+    """Return the name of the file that was read; nothing where it is not known."""
+    known = network.provenance.get("file")
+    return PurePath(str(known).replace("\\", "/")).name if known else ""
+
+
+def fewer_digits(said: str) -> str:
+    """Return a text with long fractions cut to four digits.
+
+    >>> fewer_digits("alpha 0.992424, 17 of 0.05")
+    'alpha 0.9924, 17 of 0.05'
+    """
+    return re.sub(r"\d+\.\d{5,}(?!\d*e)", lambda found: f"{float(found[0]):.4g}", str(said))
 
 
 def past(network: Network) -> str:
@@ -68,9 +80,9 @@ def past(network: Network) -> str:
     lags = sorted({lag for c in network.candidates for lag in getattr(c, "lags", None) or (c.lag,)})
     if network.criteria:
         return f"Lags were chosen from the data, pair by pair; those in use: {', '.join(map(str, lags))} samples."
-    reasons = [f"{value} ({why})" for what, value, why in network.choices if what in ("lags", "embedding")]
-    if reasons:
-        return f"Lags were chosen from the data: {'; '.join(reasons)}."
+    chosen = [str(value) for what, value, _ in network.choices if what in ("lags", "embedding")]
+    if chosen:
+        return f"Lags were chosen from the data: {'; '.join(chosen)}."
     given = "The embedding was given, not chosen from the data; its numbers are in the methods below."
     return given if lags in ([], [1]) else f"{given} Lags tested: {', '.join(map(str, lags))} samples."
 
@@ -99,7 +111,8 @@ def standing(network: Network) -> str:
 def meanings(network: Network) -> tuple[str, ...]:
     """Return what an arrow and its numbers mean."""
     said = OF_EVENTS if "events" in network.provenance else MEANS[:2]
-    return (*said, *MEANS[2:], *[STABLE] * bool(network.stability))
+    signed = any(math.isfinite(getattr(c, "effect", math.nan)) for c in network.candidates)
+    return (*said, *MEANS[2:], *[EFFECT] * signed, *[STABLE] * bool(network.stability))
 
 
 def notes(network: Network) -> tuple[str, ...]:
