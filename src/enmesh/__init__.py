@@ -4,7 +4,7 @@ Implements and extends Cliff, Prokopenko and Fitch, "Inferring Coupling of Distr
 Entropy". All values are in nats.
 """
 
-from enmesh import simulate
+from enmesh import datasets, simulate
 from enmesh.data.readers import read
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lags
@@ -85,6 +85,7 @@ __all__ = [
     "cmi",
     "compare",
     "conditional_entropy",
+    "datasets",
     "diagnose",
     "embedding_criteria",
     "embedding_notes",

@@ -58,6 +58,7 @@ COMMANDS = (
     measure.score,
     sureness.compare,
     simulate.simulate,
+    simulate.datasets,
     runs.reproduce,
     runs.runs,
     warm.warm,

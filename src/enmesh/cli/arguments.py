@@ -78,6 +78,7 @@ Files = Annotated[
 File = Annotated[Path, Argument(metavar="FILE", help=f"Recording: {FORMATS}.")]
 Json = Annotated[bool, _output("--json", help="Print the result as JSON and nothing else.")]
 Quiet = Annotated[bool, _output("--quiet", "-q", help="Print nothing but warnings and errors.")]
+Force = Annotated[bool, _output("--force", help="Overwrite a file that is there already.")]
 Graph = Annotated[
     str,
     Option(

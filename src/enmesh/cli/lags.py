@@ -26,6 +26,7 @@ def lags(
     max_lag: MaxLag = 20,
     given: a.Given = None,
     out: Picture = None,
+    force: a.Force = False,
     json: a.Json = False,
 ) -> None:
     """Measure transfer entropy at every lag: when does source act on target?
@@ -40,9 +41,12 @@ def lags(
       enmesh lags recording.csv a b --max-lag 60 --out lags.png
       enmesh lags recording.csv a b --given c --estimator gaussian --json
     """
+    from enmesh.data.export import refuse_existing
     from enmesh.lag_profile import lag_profile
 
     words = a.words(ctx)
+    if out is not None:
+        refuse_existing(out, force)
     series = build.series(words)
     estimate, embedding, notes = chosen(words, series)
     profile = lag_profile(

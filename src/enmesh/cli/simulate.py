@@ -1,4 +1,4 @@
-"""enmesh simulate and demo: systems whose network is known."""
+"""enmesh simulate, datasets and demo: recordings whose network is known."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -44,6 +44,12 @@ def numbers() -> a.Group:
     }
 
 
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="csv, npz or parquet; by default csv on stdout."),
+]
+
+
 @a.takes(system, numbers)
 def simulate(
     ctx: typer.Context,
@@ -59,10 +65,8 @@ def simulate(
             show_default=False,
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="csv, npz or parquet; by default csv on stdout."),
-    ] = None,
+    out: Out = None,
+    force: a.Force = False,
     json: a.Json = False,
 ) -> None:
     """Simulate a network whose links are known.
@@ -74,11 +78,41 @@ def simulate(
       enmesh simulate var --graph "a>b, c" -n 500 | head
       enmesh simulate var --graph "a>b, b>c" --lags a:b=3,b:c=2 --out data.csv
     """
-    from enmesh.data.export import series_table, write_series
+    _write(_simulated(a.words(ctx)), out, force, json)
 
-    series = _simulated(a.words(ctx))
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="Name of a recording; without it, all of them.")] = None,
+    out: Out = None,
+    force: a.Force = False,
+    json: a.Json = False,
+) -> None:
+    """Get a recording to begin with, whose network is known.
+
+    \b
+    Examples
+      enmesh datasets
+      enmesh datasets gas-furnace --out rec.csv
+      enmesh datasets cortex | enmesh infer - --out results/
+    """
+    from enmesh import datasets as known
+
+    if name is not None:
+        _write(known.load(name), out, force, json)
+    elif json:
+        show.as_json([known.about(one) for one in known.names()])
+    else:
+        for entry in map(known.about, known.names()):
+            print(f"{entry['name']:<14} {entry['summary']} [{entry['licence']}]")
+
+
+def _write(series: Series, out: Path | None, force: bool, json: bool) -> None:
+    """Write a recording to a file or to stdout, and say what is known of it."""
+    from enmesh.data.export import refuse_existing, series_table, write_series
+
     truth, acting = series.truth or {}, series.truth_lags or {}
     if out is not None:
+        refuse_existing(out, force)
         write_series(series, out)
     if json:
         about = {"names": series.names, "dt": series.dt, "truth": series.truth, "samples": series.lengths[0]}
@@ -86,7 +120,7 @@ def simulate(
         show.as_json(about | ({"file": str(out)} if out is not None else {"values": series.values}))
     elif out is not None:
         pairs = [(s, t) for t, sources in truth.items() for s in sources]
-        links = ", ".join(f"{s}>{t}{_said_lags(acting[s, t])}" for s, t in pairs) or "none"
+        links = ", ".join(f"{s}>{t}{_said_lags(acting.get((s, t), (1,)))}" for s, t in pairs) or "none"
         print(f"{out}: {series.n_nodes} nodes, {series.lengths[0]} samples, dt {series.dt:g}; links: {links}")
     else:
         series_table(series).to_csv(sys.stdout, index=False)

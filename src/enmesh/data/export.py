@@ -32,6 +32,12 @@ def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Pat
     return path
 
 
+def refuse_existing(path: str | os.PathLike, force: bool = False) -> None:
+    """Refuse to write over a file that is there, unless that is wanted."""
+    if not force and Path(path).exists() and not Path(path).is_char_device():
+        raise InputError(f"{path} is there already; give another name, or use force=True to overwrite it")
+
+
 def write_series(series: Series, path: str | os.PathLike) -> Path:
     """Write a series as csv, npz or parquet, by suffix, so that `enmesh.read` gives it back.
 
