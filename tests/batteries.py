@@ -87,6 +87,8 @@ def estimator_batch_equals_a_loop(estimator):
 
 
 def estimator_symmetric_in_x_and_y(estimator):
+    if getattr(estimator, "features", "linear") != "linear":
+        pytest.skip("curves from x to y are others than from y to x")
     x, y, z = conditioned(estimator, *draw_blocks(estimator, (2, 2, 1)))
     assert estimator.prepare(y, z).cmi(x) == pytest.approx(estimator.prepare(x, z).cmi(y), abs=1e-10)
 

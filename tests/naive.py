@@ -85,6 +85,39 @@ def gaussian_local(x, y, z):
     return log_density(np.column_stack([x, z])) - log_density(z)
 
 
+def features_of(kind, columns, frequencies=()):
+    """Every feature of every column and of every pair of columns, one after the other, standardised."""
+    scaled = [(c - c.mean()) / c.std() if c.std() > 1e-12 else 0 * c for c in columns]
+    found = []
+    for i, v in enumerate(scaled):
+        found.append(v)
+        found += [v**2] if kind == "quadratic" else []
+        for w in frequencies:
+            found += [np.cos(w * v), np.sin(w * v)]
+        for u in scaled[:i] if kind != "linear" else []:
+            low = min(frequencies, default=0)
+            waves = [f(low * part) for part in (u + v, u - v) for f in (np.cos, np.sin)]
+            found += [u * v] if kind == "quadratic" else waves
+    return [(f - f.mean()) / f.std() if f.std() > 1e-10 * abs(f.mean()) else 0 * f for f in found]
+
+
+def regression_local(x, y, z, kind, frequencies=(), ridge=1e-9):
+    """log p(y | x, z) / p(y | z) by ridge regressions on features; what the ridge takes is shared out evenly."""
+    n = len(y)
+
+    def log_density(given):
+        features = np.reshape(features_of(kind, given.T, frequencies), (-1, n)).T
+        size = features.shape[1]
+        longer = np.vstack([features, np.sqrt(ridge * n) * np.eye(size)])
+        target = np.vstack([y - y.mean(axis=0), np.zeros((size, y.shape[1]))])
+        residual = target - longer @ np.linalg.lstsq(longer, target, rcond=1e-15)[0]
+        covariance = residual.T @ residual / n
+        quadratic = np.array([r @ np.linalg.solve(covariance, r) for r in residual])
+        return -(np.linalg.slogdet(2 * np.pi * covariance)[1] + quadratic[:n] + quadratic[n:].sum() / n) / 2
+
+    return log_density(np.column_stack([x, z])) - log_density(z)
+
+
 def discrete_local(x, y, z):
     """Log ratio of relative frequencies, counted in dictionaries."""
     rows = [(tuple(a), tuple(b), tuple(c)) for a, b, c in zip(x.tolist(), y.tolist(), z.tolist())]

@@ -5,14 +5,11 @@ import types
 
 import pytest
 
-from enmesh.inference.bars import Bar, Lines
-from enmesh.inference.notebook import NotebookBar, in_notebook
-from enmesh.inference.progress import reporter
+from enmesh.inference import progress
+from enmesh.inference.progress import Progress
 
 CELLS = """
 import enmesh as em
-from enmesh.inference import bars
-bars.SILENT = 0.0
 series = em.simulate.var("a>b>c", n=300, seed=0)
 """
 
@@ -40,33 +37,32 @@ def kernel(monkeypatch):
     return types.SimpleNamespace(shell=shell, shown=shown)
 
 
-def test_a_kernel_is_told_from_a_terminal(kernel):
-    assert in_notebook()
-    del kernel.shell.kernel  # IPython on a terminal
-    assert not in_notebook()
-    assert not isinstance(reporter(None), (Bar, Lines))
-
-
-def test_a_script_shows_nothing_unasked():
-    assert not in_notebook()
-    assert not isinstance(reporter(None), (Bar, Lines))
-    assert isinstance(reporter(True), (Bar, Lines))
+def display(given):
+    return type(Progress(given)._show)
 
 
 def test_progress_is_on_in_a_notebook_unless_it_is_switched_off(kernel):
-    assert isinstance(reporter(None), NotebookBar)
-    assert isinstance(reporter(True), NotebookBar)
-    assert not isinstance(reporter(False), Bar)
+    assert display(None) is display(True) is progress._Notebook
+    assert display(False) is progress._Told
+    del kernel.shell.kernel  # IPython on a terminal
+    assert display(None) is progress._Told
+
+
+def test_a_script_shows_nothing_unasked():
+    assert display(None) is progress._Told
+    assert display(True) is progress._Lines
 
 
 def test_the_bar_tells_and_goes(kernel, monkeypatch):
-    monkeypatch.setattr("enmesh.inference.bars.SILENT", -1.0)
-    bar = NotebookBar()
-    bar(1, 4, best=2.0, what="<families>")
-    assert "&lt;families&gt;" in kernel.shown[-1]
-    assert 'value="0.2500"' in kernel.shown[-1]
-    assert "1 of 4" in kernel.shown[-1]
-    bar(4, 4)
+    monkeypatch.setattr(progress._Notebook, "pause", 0.0)
+    with Progress() as run:
+        with run.phase("<searching>"):
+            assert "&lt;searching&gt;" in kernel.shown[-1]
+            assert "value=" not in kernel.shown[-1]  # a bar without an end moves by itself
+        with run.phase("testing links", total=4) as phase:
+            phase.advance(1)
+            assert 'value="0.2500"' in kernel.shown[-1]
+            assert "1 of 4" in kernel.shown[-1]
     assert kernel.shown[-1] == ""
 
 

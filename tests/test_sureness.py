@@ -158,7 +158,7 @@ def test_stopped_and_resumed_gives_the_same(chain, tmp_path):
     whole = em.bootstrap(weak, n=12, score=SCORE)
     assert resumed.frequency.equals(whole.frequency)
     assert 0 < whole.frequency.loc["a", "b"] < 1  # the numbers could have differed
-    assert told[0] == 5
+    assert told[:2] == [0, 5]
     assert len(file.read_text().splitlines()) == 12
 
 

@@ -15,7 +15,7 @@ from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.small_tse import SmallTse
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import HazardWarning, InputError
-from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal
+from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal, Regression
 from enmesh.inference.diagnostics import diagnose
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
@@ -76,6 +76,7 @@ __all__ = [
     "PerTarget",
     "Permute",
     "Ragwitz",
+    "Regression",
     "Series",
     "SmallTse",
     "Tabu",

@@ -2,6 +2,10 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PACKAGE = str(Path(__file__).parent)
@@ -36,12 +40,55 @@ class HazardWarning(UserWarning):
     """
 
 
+@dataclass
+class _Collector:
+    """Messages of hazards in the order met, and whether they are shown besides."""
+
+    show: bool
+    outer: "_Collector | None"
+    messages: list[str] = field(default_factory=list)
+
+    def shows(self, message: str) -> bool:
+        """Take note of a message, here and in what this is part of; say whether it is to be shown: once at most."""
+        new = message not in self.messages
+        if new:
+            self.messages.append(message)
+        outside = self.outer is None or self.outer.shows(message)
+        return new and self.show and outside
+
+
+_collector: ContextVar[_Collector | None] = ContextVar("hazards", default=None)
+
+
+@contextmanager
+def collected_hazards(show: bool = True) -> Iterator[list[str]]:
+    """Collect the messages of hazards met in this thread; each is shown once, when it is met, or not at all.
+
+    >>> with collected_hazards(show=False) as met:
+    ...     hazard("few samples")
+    ...     hazard("few samples")
+    >>> met
+    ['few samples']
+    """
+    collector = _Collector(show, _collector.get())
+    token = _collector.set(collector)
+    try:
+        yield collector.messages
+    finally:
+        _collector.reset(token)
+
+
 def hazard(message: str) -> None:
     """Warn of a statistical hazard; the warning points at the line outside this package that led to it."""
-    frame, level = sys._getframe(1), 2
+    collector, frame = _collector.get(), sys._getframe(1)
+    if collector is not None and not collector.shows(message):
+        return
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, HazardWarning, stacklevel=level)
+        frame = frame.f_back
+    # Within a run it is shown even if the same line has led to it before.
+    seen = {} if collector is not None else frame.f_globals.setdefault("__warningregistry__", {})
+    place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__")
+    warnings.warn_explicit(message, HazardWarning, *place, registry=seen)
 
 
 def was_stopped(error: BaseException | None) -> bool:

@@ -11,7 +11,7 @@ its drivers left in it, and hide them.)
 After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011), and Wollstadt et al., J. Open Source Softw. 4, 1081 (2019).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from itertools import groupby
 from math import comb
@@ -146,8 +146,6 @@ class Race:
         self._sampling = Sampling(method.surrogate, method.count, method.seed)
         self._level = 1 - method.alpha
         self._tested: dict[tuple[Any, ...], Significance] = {}
-        self.heard: Callable[[int, int], None] | None = None
-        """Who is told of each test how many surrogates it had, and at how many lags."""
         self._known: dict[int, list[Lagged]] = {}
         for source, node, lag in method.known:
             self._known.setdefault(series.index(node), []).append(Lagged(series.index(source), lag))
@@ -214,7 +212,7 @@ class Race:
         import copy
 
         twin = copy.copy(self)
-        twin.transfers, twin._tested, twin.heard = self.transfers.twin(), {}, None
+        twin.transfers, twin._tested = self.transfers.twin(), {}
         return twin
 
     def _test(
@@ -242,8 +240,6 @@ class Race:
         known = () if prepared.in_one_piece else (value, self._level)
         test = yield from sampled(surrogates, draw, self._sampling.count, *known)
         self._tested[question] = test
-        if self.heard is not None:
-            self.heard(len(test.null), len(free) * choose)
         return test
 
     def _pruned(self, y: Lagged, chosen: list[Lagged]) -> Task[list[Lagged]]:

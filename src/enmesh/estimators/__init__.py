@@ -8,6 +8,7 @@ from enmesh.estimators.kernel import Kernel
 from enmesh.estimators.ksg import KSG
 from enmesh.estimators.mixed import Mixed
 from enmesh.estimators.ordinal import Ordinal
+from enmesh.estimators.regression import Regression
 
 __all__ = [
     "KSG",
@@ -19,5 +20,6 @@ __all__ = [
     "Mixed",
     "Ordinal",
     "Prepared",
+    "Regression",
     "combine",
 ]

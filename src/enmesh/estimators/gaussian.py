@@ -7,14 +7,13 @@ chi-square with d_x d_y degrees of freedom. Regressing z out once leaves, for ea
 rho with y: I = -1/2 sum ln(1 - rho^2).
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import InputError, hazard
 from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.estimators.ksg import KSG
 from enmesh.estimators.scaling import normal_scores
@@ -80,10 +79,10 @@ class Gaussian(Estimator):
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         return _PreparedGaussian(y.astype(np.float64), z.astype(np.float64))
 
-    def joint(self, blocks: "Blocks") -> "_JointGaussian | None":
+    def joint(self, blocks: "Blocks") -> "JointGaussian | None":
         """One covariance of all lagged variables, from which every family is a Cholesky factor away."""
         columns = [*(Lagged(i, 0) for i in range(blocks.n_nodes)), *blocks.askable()]
-        return None if blocks.n * len(columns) > JOINT_VALUES else _JointGaussian(blocks, columns)
+        return None if blocks.n * len(columns) > JOINT_VALUES else JointGaussian(blocks, columns)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = 1/2 ln |2 pi e S|; of a copula 1/2 ln |R| beside the entropies of the columns by neighbours."""
@@ -121,8 +120,10 @@ class NothingLeft(InputError):
     """The condition determines the target by a linear function: no source can explain more of it."""
 
 
-class _JointGaussian:
+class JointGaussian:
     """Correlations of all lagged variables of a series."""
+
+    _last: tuple[Any, float | None] = (None, None)
 
     def __init__(self, blocks: "Blocks", columns: list[Lagged]):
         self._position = {column: i for i, column in enumerate(columns)}
@@ -132,7 +133,6 @@ class _JointGaussian:
         scale = np.sqrt(np.diag(covariance))
         self._correlation = covariance / np.outer(scale, scale)
         self._n = blocks.n
-        self._last: tuple[Any, float | None] = (None, None)
 
     def cmi(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> float | None:
         """I(x ; y | z) of columns, y a single one; None where cancellation would cost digits.
@@ -147,8 +147,14 @@ class _JointGaussian:
         before, after = last[1], self._left(y, [*z, *x])
         return None if before is None or after is None else float(np.log(before / after))
 
+    def _rows(self, y: Lagged, z: Sequence[Lagged]) -> np.ndarray | None:
+        """Return the rows of what is known, and last that of the target; None if they are not held."""
+        return np.array([self._position[column] for column in (*z, y)])
+
     def _left(self, y: Lagged, z: Sequence[Lagged]) -> float | None:
-        rows = np.array([self._position[column] for column in (*z, y)])
+        rows = self._rows(y, z)
+        if rows is None:
+            return None
         try:
             factor = np.linalg.cholesky(self._correlation[rows[:, None], rows]).diagonal()
         except np.linalg.LinAlgError:
@@ -185,11 +191,9 @@ class _PreparedGaussian(Prepared):
         variance, axes = np.linalg.eigh(share)
         lost = variance < SINGULAR
         if lost.any():
-            warnings.warn(
+            hazard(
                 f"near-singular covariance: {int(lost.sum(1).max())} of {x.shape[2]} source directions are a linear "
-                "function of the rest and were left out",
-                HazardWarning,
-                stacklevel=4,
+                "function of the rest and were left out"
             )
         weights = axes * np.where(lost, 0, 1 / np.sqrt(np.where(lost, 1, variance)))[:, None, :]
         white = scaled @ weights

@@ -10,13 +10,12 @@ The estimate can be negative and can fall when a source is added; it is never cl
 """
 
 import functools
-import warnings
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import InputError, hazard
 from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
 from enmesh.estimators.kernel import without_neighbours_in_time
 from enmesh.estimators.residuals import RESIDUALS, Residuals
@@ -135,11 +134,9 @@ class KSG(Estimator):
         column = numeric(column, name, "KSG")
         ties = 1 - len(np.unique(column)) / len(column)
         if ties > MANY_TIES:
-            warnings.warn(
+            hazard(
                 f"{name}: {ties:.0%} of the values repeat an earlier one; KSG is for continuous data, "
-                "consider Discrete or more decimals",
-                HazardWarning,
-                stacklevel=2,
+                "consider Discrete or more decimals"
             )
         scaled = normal_scores(column) if self.normalise == "rank" else zscore(column)
         if self.noise:

@@ -10,12 +10,11 @@ estimate becomes that of counted states. Two different states are farther apart 
 """
 
 import functools
-import warnings
 from typing import Any
 
 import numpy as np
 
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import InputError, hazard
 from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice
 from enmesh.estimators.scaling import zscore
 from enmesh.neighbours import at_once, check_device, chosen, engine_for_ties
@@ -88,11 +87,9 @@ class Mixed(Estimator):
             return zscore(column) if np.ptp(column) > 0 else np.zeros(len(column))
         states, codes = np.unique(column, return_inverse=True)
         if len(states) * FEW_PER_STATE > len(column):
-            warnings.warn(
+            hazard(
                 f"{name} has {len(states)} states in {len(column)} samples: most samples are alone in theirs and say "
-                "nothing; if it is a quantity give it as floating-point numbers",
-                HazardWarning,
-                stacklevel=2,
+                "nothing; if it is a quantity give it as floating-point numbers"
             )
         return codes * APART
 

@@ -9,16 +9,15 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from math import fsum
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding.nonuniform import NonUniform, Past, Race
+from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import was_stopped
-from enmesh.inference.progress import reporter
+from enmesh.inference.progress import Progress
 from enmesh.inference.work import Payload, Question, fingerprint, plain, scorer_pool
 from enmesh.inference.workers import Workers
 from enmesh.options import describe
@@ -41,11 +40,9 @@ class Evaluator:
     store
         Path of a file that keeps what is finished (see `enmesh.inference.store.Store`).
     progress
-        True for a bar on a terminal, or a callable (see `enmesh.inference.progress`).
+        As `infer` takes it, or the `Progress` of the run whose phase this is part of.
     memory
         Bytes this process and its workers on this machine may use together: there are as many workers as fit.
-    watch
-        Who sees questions and answers as they come: a `Forecast`.
 
     Examples
     --------
@@ -66,7 +63,6 @@ class Evaluator:
         store: str | os.PathLike[str] | None = None,
         progress: Any = None,
         memory: int | None = None,
-        watch: Any = None,
     ):
         self.score: Any = score.with_embedding(series) if isinstance(score, Score) else score
         self.series = series
@@ -80,15 +76,12 @@ class Evaluator:
             from enmesh.inference.store import Store
 
             self._store = Store(store, self._payload.key, description)
-        self._progress, self._watch = reporter(progress), watch
-        if watch is not None and isinstance(self.scorer, Race):
-            self.scorer.heard = watch.raced
+        self._progress = Progress.of(progress).__enter__()
         self._scores: dict[Family, float] = {}
         self._tests: dict[Question, Significance] = {}
         self._pasts: dict[int, Past] = {}
         self._asked: set[Family] = set()
         self._failed: set[Link] = set()
-        self._best: dict[int, float] = {}
 
     def __call__(self, families: Iterable[Family]) -> np.ndarray:
         """Return the score of each family, in the order given."""
@@ -98,11 +91,9 @@ class Evaluator:
         tests = {family: self.scorer.tests(*family) for family in unknown}
         self._scores |= self._stored(Question.family(*family) for family in unknown)
         whole = [family for family in unknown if not tests[family] and family not in self._scores]
-        self._compute([Question.family(*family) for family in whole], "families")
+        self._compute([Question.family(*family) for family in whole])
         self._combine({family: links for family, links in tests.items() if links})
-        scores = [self._scores[family] for family in families]
-        self._best.update((t, max(s, self._best.get(t, s))) for (t, _), s in zip(families, scores))
-        return np.array(scores, dtype=float)
+        return np.array([self._scores[family] for family in families], dtype=float)
 
     def edges(self, links: Iterable[Link], count: int | None = None) -> list[Significance]:
         """Return the test of each edge ``(source, target, given)``, in the order given, with so many surrogates."""
@@ -137,7 +128,9 @@ class Evaluator:
         if self._store is not None:
             found = self._store.read(Question.past(target) for target in targets)
             self._pasts |= {question.args[0]: past for question, past in found.items()}
-        self._compute([Question.past(t) for t in targets if t not in self._pasts], "targets")
+        new = [Question.past(t) for t in targets if t not in self._pasts]
+        self._progress.advance(0, known=len(targets) - len(new))
+        self._compute(new)
         return [self._pasts[target] for target in targets]
 
     def know(self, nulls: Mapping[Link, np.ndarray]) -> None:
@@ -160,10 +153,9 @@ class Evaluator:
             self._store.close(status)
             self._store = None
         if self.scorer is not None:
-            if isinstance(self.scorer, Race):
-                self.scorer.heard = None
             scorer_pool.put_back(self._payload.key, self.scorer)
             self.scorer = None
+            self._progress.__exit__()
 
     def __enter__(self) -> "Evaluator":
         return self
@@ -200,8 +192,9 @@ class Evaluator:
         unique = dict.fromkeys(questions)
         self._look_up(unique)
         new = [question for question in unique if question not in self._tests]
-        self._compute([question for question in new if question.level is None], "tests")
-        self._compute([question for question in new if question.level is not None], "verdicts")
+        self._progress.advance(0, known=len(unique) - len(new))
+        self._compute([question for question in new if question.level is None])
+        self._compute([question for question in new if question.level is not None])
         return [self._tests[question] for question in questions]
 
     def _look_up(self, questions: Iterable[Question]) -> None:
@@ -227,22 +220,15 @@ class Evaluator:
         if self._store is not None:
             self._store.write({q: a for q, a in answers.items() if not q.is_full(a)} | full)
 
-    def _compute(self, questions: Sequence[Question], what: str) -> None:
+    def _compute(self, questions: Sequence[Question]) -> None:
         """Compute what is new, chunk by chunk; every finished chunk is kept at once."""
         if not questions:
             return
-        best = fsum(self._best.values()) if self._best else None
-        done, total = 0, len(questions)
-        if self._watch is not None:
-            self._watch.asks(what, total, self.score)
-        self._progress(done, total, best=best, what=what)
+        self._progress.advance(0, asked=len(questions))
         with closing(self._workers.answers(sorted(questions, key=lambda q: q.shares))) as chunks:
             for answers in chunks:
                 self._keep(answers)
-                done += len(answers)
-                if self._watch is not None:
-                    self._watch.saw(answers)
-                self._progress(done, total, best=best, what=what)
+                self._progress.advance(len(answers))
 
 
 def describe_run(score: Score | NonUniform, series: Series) -> dict[str, Any]:

@@ -6,9 +6,7 @@ with the best total, then test every candidate edge given the target's other par
 
 import platform
 import time
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
@@ -16,7 +14,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lagged, Pasts
-from enmesh.errors import HazardWarning, InputError, hazard
+from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator, Gaussian
 from enmesh.inference.defaults import (
     FEW_PARENTS,
@@ -26,17 +24,13 @@ from enmesh.inference.defaults import (
     by_evidence,
     default_score,
     default_search,
-    default_surrogates,
     planned,
 )
 from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
-from enmesh.inference.evidence import USUAL_LAG
-from enmesh.inference.forecast import LAGS, MOST_PAIRS, SCREENING, SEARCHING, TESTING, Forecast
 from enmesh.inference.network import LEVEL, Candidate, Network
-from enmesh.inference.progress import RunProgress
+from enmesh.inference.progress import Progress
 from enmesh.inference.rules import Edges, Rules
-from enmesh.inference.screen import most_candidates
 from enmesh.inference.screen import screen as preselect
 from enmesh.methods import from_name, resolve
 from enmesh.options import describe, whole
@@ -48,6 +42,8 @@ from enmesh.tasks import single_thread
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
+# Pairs of nodes up to which links that were screened out are tested too.
+MOST_PAIRS = 400
 # Samples of the series kept for pictures.
 PREVIEW = 400
 
@@ -109,7 +105,9 @@ def infer(
     store
         Path of a file that keeps every finished score, so that a stopped run resumes.
     progress
-        None shows progress in a notebook, True on a terminal too; or a callback.
+        None shows progress in a notebook, True on a terminal too, False nowhere. A callback is called as
+        ``progress(done, total, what=phase)`` when a phase begins and whenever more of it is done: ``done`` never falls
+        within a phase, and ``total`` is None as long as it is not known.
     memory
         Bytes the workers may use together; fewer are used if more would need more.
     seed
@@ -140,9 +138,10 @@ def infer(
         raise InputError("a network needs at least 2 nodes; the series has 1")
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
     rules = Rules.of(series, required, forbidden, tiers, candidates)
-    with run.progress, run.noting_hazards(), single_thread():
-        for finding in hazards_of_data(series):
-            hazard(finding.message)
+    with run.progress, collected_hazards() as run.hazards, single_thread():
+        with run.progress.phase("reading the evidence"):
+            for finding in hazards_of_data(series):
+                hazard(finding.message)
         plan = run.plan(_given_score(score, estimator, series, seed, run.choices), max_lag)
         chosen = resolve(Search, search) if search is not None else default_search(acyclic, run.choices)
         _warn_of_pasts(series, plan.score, FEW_PARENTS if max_parents is None else max_parents)
@@ -194,21 +193,17 @@ class Run:
         memory: int | None,
     ):
         self.series, self.seed, self.acyclic = series, seed, acyclic
-        self.progress = RunProgress(progress)
-        self.forecast = Forecast(self.progress, series.names)
+        self.progress = Progress.of(progress)
         self._compute = {"n_jobs": n_jobs, "store": store, "progress": self.progress, "memory": memory}
         self.choices, self.hazards = Choices(), list[str]()
 
     def evaluator(self, score: Any) -> Evaluator:
         """Return an evaluator of a score, or of a race of lagged variables, with the workers of this run."""
-        return Evaluator(score, self.series, watch=self.forecast, **self._compute)
+        return Evaluator(score, self.series, **self._compute)
 
     def plan(self, score: Score | None, max_lag: int | None) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
-        if score is None or score.embedding is None:
-            surrogates = getattr(score, "n_surrogates", 0) if score else default_surrogates(self.series)
-            self.forecast.before_all(surrogates, max_lag or USUAL_LAG)
-        with self.progress.phase(LAGS):
+        with self.progress.phase("selecting lags"):
             if score is None:
                 return by_evidence(self.series, self.seed, max_lag, self.evaluator, self.choices)
             return planned(self.series, score, max_lag, self.evaluator, self.choices)
@@ -233,11 +228,7 @@ class Run:
         limit = FEW_PARENTS if max_parents is None else whole("max_parents", max_parents)
         limit = min(limit, self.series.n_nodes - 1)
         wanted = None if raced and screen is True else screen
-        most = most_candidates(evaluator, limit, wanted)
-        self.forecast.may_rise = max_parents is None
-        self.forecast.searching(evaluator.scorer, allowed, limit, len(plan.nulls))
-        self.forecast.screening(evaluator.scorer, allowed, most)
-        with self.progress.phase(SCREENING):
+        with self.progress.phase("screening"):
             found, report = preselect(
                 evaluator,
                 allowed,
@@ -246,7 +237,6 @@ class Run:
                 wanted=wanted,
                 choices=self.choices,
             )
-        self.forecast.searching(evaluator.scorer, found, limit, len(plan.nulls), report["applied"])
         return found, report | ({"raced": [len(some) for some in allowed]} if raced else {})
 
     def searched(
@@ -265,15 +255,14 @@ class Run:
         limit = most if given else min(FEW_PARENTS, most)
         while True:
             problem = self._problem(evaluator, rules, allowed, limit)
-            with self.progress.phase(SEARCHING):
+            with self.progress.phase("searching"):
                 found = search.run(evaluator, problem)
-            with self.progress.phase(TESTING):
+            with self.progress.phase("testing links"):
                 tests = self._edge_tests(evaluator, found.parents, allowed, rules.allowed)
             left_out = self._left_out(evaluator, found.parents, tests, limit)
             if not left_out or limit >= most:
                 break
             limit += 1
-            self.forecast.raised(evaluator.scorer, allowed, limit)
         if left_out:
             hazard(
                 f"at most {limit} parents per node were allowed, but {_listed(left_out)} "
@@ -354,7 +343,6 @@ class Run:
         """
         usual = getattr(evaluator.score, "n_surrogates", 0)
         count = max(usual, _surrogates(2 * pairs, len(links))) if usual else 0
-        self.forecast.testing(evaluator.scorer, [link.target for link in links], count)
         tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))
         clear = [link for link in links if tests[link].p_value <= 1 / (1 + (len(tests[link].null) or count))]
         more = _surrogates(1.5 * pairs, len(clear))
@@ -379,26 +367,6 @@ class Run:
             selected=selected,
             null=tuple(map(float, test.null)),
         )
-
-    @contextmanager
-    def noting_hazards(self) -> Iterator[None]:
-        """Keep the messages of hazards; each is shown once, when it is met, if the user's filters let it."""
-        with warnings.catch_warnings():
-            filters, show = list(warnings.filters), warnings.showwarning
-
-            def note(message: Any, category: Any, filename: str, lineno: int, *_: Any) -> None:
-                if issubclass(category, HazardWarning):
-                    if str(message) in self.hazards:
-                        return
-                    self.hazards.append(str(message))
-                with warnings.catch_warnings():
-                    warnings.filters[:] = filters  # type: ignore[index]
-                    warnings.showwarning = show
-                    warnings.warn_explicit(message, category, filename, lineno)
-
-            warnings.simplefilter("always")
-            warnings.showwarning = note  # type: ignore[assignment]
-            yield
 
     def network(
         self,

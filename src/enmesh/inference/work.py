@@ -11,7 +11,6 @@ import pickle
 import socket
 import threading
 import time
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 
 from enmesh.data.series import Series
 from enmesh.embedding.nonuniform import NonUniform, Past
-from enmesh.errors import HazardWarning
+from enmesh.errors import collected_hazards
 from enmesh.scores.base import Link, Score
 from enmesh.significance import Significance
 from enmesh.tasks import Task, interleave, single_thread
@@ -120,9 +119,10 @@ def work(
     if scorer is None:
         return ticket, None
     try:
-        if payload is not None and at_home:
-            return ticket, answer(scorer, questions, seconds, payload.stop)
-        return ticket, _in_a_worker(scorer, questions, seconds)
+        with collected_hazards(show=False) as met:  # they are sent home, and told there
+            stop = payload.stop if payload is not None and at_home else None
+            reply = answer(scorer, questions, seconds, stop)
+        return ticket, reply._replace(hazards=tuple(met))
     finally:
         scorer_pool.put_back(key, scorer)
 
@@ -163,17 +163,6 @@ def plain(answer: Any) -> Any:
     if isinstance(answer, Significance):
         return replace(answer, value=answer.value + 0.0, null_mean=answer.null_mean + 0.0)
     return answer if isinstance(answer, Past) else float(answer) + 0.0
-
-
-def _in_a_worker(scorer: Any, questions: Sequence[Question], seconds: float) -> Reply:
-    """Answer in another process than the one that asks; hazards are sent home where they can be."""
-    if threading.current_thread() is not threading.main_thread():
-        return answer(scorer, questions, seconds)  # recording warnings is not safe beside other threads
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", HazardWarning)
-        reply = answer(scorer, questions, seconds)
-    hazards = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, HazardWarning))
-    return reply._replace(hazards=tuple(hazards))
 
 
 class _ScorerPool:

@@ -6,7 +6,8 @@ order or how often: answers are pure.
 
 import logging
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import count, islice
 from math import ceil
 from threading import Lock
@@ -14,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.errors import InputError, hazard
+from enmesh.errors import InputError, collected_hazards, hazard
+from enmesh.inference.progress import Progress
 from enmesh.inference.work import Answer, Payload, Question, Reply, answer, work
 from enmesh.scores.base import Scorer
 from enmesh.surrogates import BATCH_VALUES
@@ -35,14 +37,17 @@ INTERPRETER, WORKING = 300_000_000, 100
 MOST_QUESTIONS, PATIENCE = 5000, 3
 
 
+def check_jobs(n_jobs: int | None) -> None:
+    """Refuse a number of workers that cannot be."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
+        raise InputError(f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores")
+
+
 class Workers:
     """Who answers: this process, threads, processes or a cluster."""
 
     def __init__(self, payload: Payload, scorer: Scorer[Any], n_jobs: int | None, memory: int | None):
-        if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
-            raise InputError(
-                f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores"
-            )
+        check_jobs(n_jobs)
         self._payload, self._scorer, self._n_jobs = payload, scorer, n_jobs
         self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
         self._most = None if memory is None else affordable(scorer, memory, self._prefer)
@@ -241,3 +246,48 @@ def affordable(scorer: Scorer[Any], memory: int, prefer: str) -> int:
             f"memory={memory:,} bytes is too little for this series; one worker needs about {here:,}"
         )
     return 1 if memory < here + more else int((memory - here) // more) + (prefer == "threads")
+
+
+# --- one function, many times ---------------------------------------------------------------------------------
+
+
+def each(
+    function: Callable[..., Any],
+    arguments: Sequence[tuple[Any, ...]],
+    *,
+    n_jobs: int | None = None,
+    progress: Any = None,
+    what: str = "networks",
+    before: int = 0,
+) -> Iterator[tuple[int, Any]]:
+    """Yield ``(position, function(*arguments[position]))`` as each is finished, in any order.
+
+    Results do not depend on ``n_jobs``; a result counts as done once the consumer has taken it, as ``before`` of them
+    do from the start. Hazards of each are not shown: those of the whole recording are told where it is inferred.
+    """
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    check_jobs(n_jobs)
+    calls = (delayed(_quietly)(function, position, given) for position, given in enumerate(arguments))
+    streams = get_active_backend()[0].supports_return_generator  # some clusters give all results at the end
+    run = Parallel(n_jobs, return_as="generator_unordered" if streams else "list")
+    with Progress.of(progress) as telling, telling.phase(what, before + len(arguments)):
+        telling.advance(before)
+        if not arguments:
+            return
+        with closing(one for one in run(calls)) as results:
+            for result in results:
+                yield result
+                telling.advance()
+
+
+def in_order(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], **how: Any) -> list[Any]:
+    """Return the results of `each` in the order of the arguments."""
+    found = dict(each(function, arguments, **how))
+    return [found[position] for position in range(len(arguments))]
+
+
+def _quietly(function: Callable[..., Any], position: int, given: tuple[Any, ...]) -> tuple[int, Any]:
+    with collected_hazards(show=False), single_thread():
+        return position, function(*given)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from enmesh.errors import InputError
-from enmesh.inference.progress import Progress
 from enmesh.reproduce.outcome import Job, write
 
 NAMES = ("fig1", "fig2", "theorem1", "corollary1", "networks")
@@ -21,7 +20,7 @@ def run(
     quick: bool = True,
     seed: int = 0,
     n_jobs: int = 1,
-    progress: bool | Progress = False,
+    progress: Any = False,
     **sizes: Any,
 ) -> list[Path]:
     """Repeat a figure or experiment, print its summary, and return the files it wrote.
@@ -40,7 +39,7 @@ def run(
     n_jobs
         Processes for ``networks``; -1 for one per core. Results do not depend on it.
     progress
-        True shows progress; or a callback (see `enmesh.inference.progress`).
+        True shows progress; or a callback, as in `infer`.
     sizes
         Further arguments of the experiment, in place of those of the quick or full version, such as ``n=500``.
     """

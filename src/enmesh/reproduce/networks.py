@@ -5,7 +5,6 @@ number of samples N and confidence alpha, several seeds each. Every finished cel
 that was stopped and is started again in the same folder takes up where it was.
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -13,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.errors import HazardWarning
-from enmesh.inference.progress import reporter
+from enmesh.inference.workers import each
 from enmesh.reproduce.ledger import Ledger
 from enmesh.reproduce.outcome import INK, Job, Outcome, figure
 from enmesh.reproduce.recovery import FLOW_STEP, MAP_NOISE, NETWORKS, Cell, recover
@@ -128,28 +126,16 @@ def computed(
     job: Job, cells: Sequence[Cell], alphas: tuple[float, ...], n_surrogates: int
 ) -> dict[Cell, Rows]:
     """Return the results of all cells in their order, from the ledger where they are there."""
-    from joblib import Parallel, delayed
-
-    ledger, tell = Ledger(job.out / "networks.jsonl"), reporter(job.progress)
+    ledger = Ledger(job.out / "networks.jsonl")
     formats = [FORMAT, TE.FORMAT, TEA.FORMAT, TEE.FORMAT]
     recipe = {"format": formats, "alphas": list(alphas), "n_surrogates": n_surrogates}
     keys = {cell: cell._asdict() | recipe for cell in cells}
     missing = [cell for cell in cells if ledger.get(keys[cell]) is None]
-    done = len(cells) - len(missing)
-    tell(done, len(cells), what="networks")
-    asked = (delayed(_quietly)(cell, alphas, n_surrogates) for cell in missing)
-    for cell, rows in Parallel(job.n_jobs, return_as="generator_unordered")(asked):
-        ledger.add(keys[cell], rows)
-        done += 1
-        tell(done, len(cells), what="networks")
+    given = [(cell, alphas, n_surrogates) for cell in missing]
+    how = {"n_jobs": job.n_jobs, "progress": job.progress, "before": len(cells) - len(missing)}
+    for position, rows in each(recover, given, **how):
+        ledger.add(keys[missing[position]], rows)
     return {cell: ledger.get(keys[cell]) for cell in cells}
-
-
-def _quietly(cell: Cell, alphas: tuple[float, ...], n_surrogates: int) -> tuple[Cell, Rows]:
-    """Recover a cell without warnings: few samples, many dimensions and synchrony are what the experiment varies."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", HazardWarning)
-        return cell, recover(cell, alphas, n_surrogates)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.inference.progress import Progress
-
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
@@ -23,7 +21,7 @@ class Job:
     out: Path
     seed: int = 0
     n_jobs: int = 1
-    progress: bool | Progress = False
+    progress: Any = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -135,7 +135,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         x, y, z = self.transfers.variables([link.source], link.target, link.given)
         dof, n, value = self.transfers.dof(x, y, z), self.transfers.blocks.n, self.transfers.cmi(x, y, z)
         factor = self._shifts.factor(link.source, link.target) if self.score.null == "shift" else 1.0
-        p_value = _f_p_value(2 * n * value / factor, dof, n, len(z))
+        p_value = _f_p_value(2 * n * value / factor, dof, n, self.transfers.dof(z, y, ()))
         choices = self.lag_choices(link.source, link.target)
         return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), factor * dof / (2 * n)))
 
@@ -160,12 +160,13 @@ class _TEAScorer(PenalisedScorer[TEA]):
         return self._of_lines[question]
 
     def _quantile_of_line(self, target: int, sources: Parents, n_given: int) -> float:
-        x, y, _ = self.transfers.variables(sources, target)
-        dof, alpha = self.transfers.dof(x, y, ()), self._alpha(target, sources)
+        width = sum(len(self.transfers.blocks.lags(j, target)) for j in sources)
+        x, y, z = ((0,) * size for size in (width, 1, n_given))
+        count, alpha = self.transfers.estimator.dof, self._alpha(target, sources)
         if self.score.null == "chi2":
-            return chi2_quantile(alpha, dof)
+            return chi2_quantile(alpha, count(y, x, z))
         factor = self._shifts.factor(sources[0], target) if self.score.null == "shift" else 1.0
-        return factor * _f_quantile(alpha, dof, self.transfers.blocks.n, n_given)
+        return factor * _f_quantile(alpha, count(y, x, z), self.transfers.blocks.n, count(y, z, ()))
 
     def _alpha(self, target: int, sources: Parents) -> float:
         choices, alpha = prod(self.lag_choices(j, target) for j in sources), self.score.alpha

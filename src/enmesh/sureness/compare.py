@@ -16,11 +16,11 @@ from enmesh.data.series import Series
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL
+from enmesh.inference.workers import in_order
 from enmesh.options import whole
 from enmesh.scores.base import Parents, Score
 from enmesh.sureness.group import signed
 from enmesh.sureness.links import frame, freedom, parents_in, q_of, score_of, values, without_choices
-from enmesh.sureness.many import in_order
 from enmesh.sureness.units import MANY_TRIALS, Units, block_length, pooled, standardised, units_of
 
 if TYPE_CHECKING:

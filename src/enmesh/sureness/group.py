@@ -11,8 +11,8 @@ from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
+from enmesh.inference.workers import in_order
 from enmesh.sureness.links import frame, parents_in, q_of, score_of, tests_of
-from enmesh.sureness.many import in_order
 from enmesh.sureness.units import pooled, standardised
 
 if TYPE_CHECKING:

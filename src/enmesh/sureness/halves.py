@@ -22,9 +22,9 @@ from enmesh.data.series import Series
 from enmesh.errors import InputError, hazard
 from enmesh.inference.network import Network
 from enmesh.inference.work import fingerprint
+from enmesh.inference.workers import each
 from enmesh.options import describe, whole
 from enmesh.reproduce.ledger import Ledger
-from enmesh.sureness.many import each
 from enmesh.sureness.units import Units, units_of
 
 if TYPE_CHECKING:

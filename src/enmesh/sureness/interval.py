@@ -23,10 +23,10 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator, Gaussian
+from enmesh.inference.workers import in_order
 from enmesh.measures import Node, Transfers, link
 from enmesh.methods import resolve
 from enmesh.options import whole
-from enmesh.sureness.many import in_order
 from enmesh.sureness.units import Units, units_of
 
 # Cuts in one task for a worker.

@@ -1,0 +1,389 @@
+"""Regression with features: nonlinear links at the cost of linear ones, with a known null distribution.
+
+    I(x ; y | z) = 1/2 ln ( |J(y on f(z))| / |J(y on f(z, x))| )
+
+where f(S) are features of a set S of variables and J is what their regression leaves of y: the residual sum of squares
+(a determinant, where y has several columns). Under independence 2 N I follows chi-square with as many degrees of
+freedom as x adds features.
+
+**Nested.** A feature belongs to one variable or to a pair of them, never to a set: f(S) is every feature of every
+variable in S and of every pair in S, whoever is source or condition. So f(z) is a part of f(z, x), the estimate never
+falls when a source is added, and the chain rule I(x, w ; y | z) = I(x ; y | z) + I(w ; y | z, x) holds to rounding:
+what is proven of TEA, of Theorem 1 and of Corollary 1 for linear systems holds for nonlinear ones.
+
+**Redundant features** (of constant, doubled, two-valued columns) are harmless: features have unit variance, and J has
+`SHRINK` N |w|^2 added for the coefficients w, a ridge that settles what the data leave open and nothing else. The least
+J is nested like the least sum of squares. Degrees of freedom count features, redundant ones too: the test is then
+cautious. With fewer samples than features values are finite and mean little; tests by the known null say so.
+
+Pieces for others: `Features` lists the features of columns (`of`), those that x adds to z (`added`) and how many there
+are (`count`); `better_scale` decides between ranks and z-scores.
+"""
+
+from collections.abc import Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from enmesh.embedding.lagged import Lagged
+from enmesh.errors import InputError, hazard
+from enmesh.estimators.base import Estimator, Prepared, numeric
+from enmesh.estimators.gaussian import Gaussian, JointGaussian
+from enmesh.estimators.scaling import normal_scores, zscore
+from enmesh.neighbours import check_device, chosen
+from enmesh.options import option
+
+if TYPE_CHECKING:
+    from enmesh.embedding.blocks import Blocks
+
+# Ridge on every coefficient, as a share of a feature's sum of squares.
+SHRINK = 1e-9
+# A feature that varies less than this share of its mean is constant but for rounding.
+CONSTANT = 1e-10
+# Values of features that are held at a time.
+HELD = 1_000_000
+# Multiplications beyond which products of all features of all lagged variables are not worth forming at once.
+JOINT_PRODUCTS = 2_000_000_000
+# Samples for each feature below which values are mostly chance.
+SCARCE = 2
+# Frequencies of waves, per standard deviation. Slower waves are lines, faster ones noise, to a few hundred samples.
+FREQUENCIES = (1.0, 2.0)
+KINDS = ("linear", "quadratic", "fourier")
+
+
+class Features:
+    """Features of variables and of pairs of them, each centred and of unit variance.
+
+    ``"linear"``: v. ``"quadratic"``: v, v^2, and the product of each pair: all monomials up to degree two.
+    ``"fourier"``: v and waves cos(w v), sin(w v), and of each pair a, b the waves of a + b and a - b at the lowest
+    frequency. Random Fourier features draw their frequencies for a whole set of variables and are not nested; here they
+    are fixed for every variable and pair. All are the same, but for order and sign, whichever variable comes first.
+
+    Arrays have samples last: ``(..., variables, n)``.
+
+    >>> Features("quadratic").count(3)
+    9
+    """
+
+    def __init__(self, kind: str, xp: Any = np):
+        self.kind, self.xp = kind, xp
+        self._of_one, self._of_pair = {
+            "linear": (1, 0),
+            "quadratic": (2, 1),
+            "fourier": (1 + 2 * len(FREQUENCIES), 4),
+        }[kind]
+
+    def count(self, d: int) -> int:
+        """Return the number of features of ``d`` variables."""
+        return d * self._of_one + d * (d - 1) // 2 * self._of_pair
+
+    def of(self, z: Any) -> Any:
+        """Return the features of ``z (d, n)``, ``(count(d), n)``."""
+        return self.added(z[None], z[:0])[0]
+
+    def added(self, x: Any, z: Any) -> Any:
+        """Return the features that each ``x (b, d, n)`` adds to those of ``z (d_z, n)``, ``(b, number, n)``.
+
+        Singles of x come first, variable by variable; then pairs within x; then pairs of x with z.
+        """
+        (b, d, n), known = x.shape, len(z)
+        x, z = self.standard(x), self.standard(z)
+        out = self.xp.empty((b, self.count(d + known) - self.count(known), n))
+        singles, pairs = self.xp.split(out, [d * self._of_one], axis=1)
+        self._fill_singles(singles.reshape(b, d, self._of_one, n), x)
+        if self._of_pair:
+            first, second = np.triu_indices(d, 1)
+            inside, across = self.xp.split(pairs, [len(first) * self._of_pair], axis=1)
+            self._fill_pairs(inside.reshape(b, -1, self._of_pair, n), x[:, first], x[:, second])
+            self._fill_pairs(across.reshape(b, d, known, self._of_pair, n), x[:, :, None], z)
+        return self.standard(out)
+
+    def standard(self, values: Any) -> Any:
+        """Return rows with mean 0 and variance 1; those that do not vary become 0."""
+        mean = values.mean(axis=-1, keepdims=True)
+        centred = values - mean
+        spread = self.xp.sqrt((centred**2).mean(axis=-1, keepdims=True))
+        lost = spread <= CONSTANT * self.xp.abs(mean)
+        centred /= self.xp.where(lost, 1, spread)
+        return self.xp.where(lost, 0, centred) if lost.any() else centred
+
+    def _fill_singles(self, out: Any, v: Any) -> None:
+        out[..., 0, :] = v
+        if self.kind == "quadratic":
+            out[..., 1, :] = v * v
+        elif self.kind == "fourier":
+            for i, frequency in enumerate(FREQUENCIES):
+                out[..., 1 + 2 * i, :] = self.xp.cos(frequency * v)
+                out[..., 2 + 2 * i, :] = self.xp.sin(frequency * v)
+
+    def _fill_pairs(self, out: Any, a: Any, b: Any) -> None:
+        if self.kind == "quadratic":
+            out[..., 0, :] = a * b
+            return
+        for i, both in enumerate((a + b, a - b)):
+            out[..., 2 * i, :] = self.xp.cos(min(FREQUENCIES) * both)
+            out[..., 2 * i + 1, :] = self.xp.sin(min(FREQUENCIES) * both)
+
+
+@option
+class Regression(Estimator):
+    """Regression of the target on features of source and condition. Nonlinear, fast, with a known null.
+
+    Parameters
+    ----------
+    features
+        ``"linear"`` (the values of ``Gaussian``); ``"quadratic"``, all monomials up to degree two of source and
+        condition together; ``"fourier"``, waves of every variable and of every pair beside the linear ones.
+    normalise
+        ``"rank"`` (normal scores), ``"zscore"``, or None: for each variable the scale on which it predicts its own
+        next values better, out of sample (`better_scale`).
+    device
+        ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> series = em.simulate.coupled_map("a>b, b>c", n=500, noise=0.05, seed=0)
+    >>> em.infer(series, score=em.TEA(estimator=em.Regression(), embedding=em.Embedding())).parents
+    {'a': (), 'b': ('a',), 'c': ('b',)}
+    """
+
+    cli_name = "regression"
+    cli_options = ("features", "normalise", "device")
+    summary = "smooth nonlinear links with noise (squares and products), any number of samples; known null"
+    analytic = True
+    references = (
+        "Marinazzo, D., Pellicoro, M. and Stramaglia, S. (2008). Kernel Method for Nonlinear Granger Causality. "
+        "Physical Review Letters 100, 144103.",
+    )
+
+    features: str = field(default="quadratic", kw_only=False)
+    normalise: str | None = None
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if self.features not in KINDS:
+            raise InputError(f"features={self.features!r} is not known; use {', '.join(map(repr, KINDS))}")
+        if self.normalise not in (None, "rank", "zscore"):
+            raise InputError(f"normalise={self.normalise!r} is not known; use 'rank', 'zscore' or None")
+        check_device(self.device, "double")
+        if self.features == "fourier":
+            waves = (
+                "Rahimi, A. and Recht, B. (2007). Random Features for Large-Scale Kernel Machines. "
+                "Advances in Neural Information Processing Systems 20."
+            )
+            object.__setattr__(self, "references", (*type(self).references, waves))
+
+    def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
+        """Rank or scale."""
+        column = numeric(column, name, "Regression")
+        return normal_scores(column) if self.scale_of(column) == "rank" else zscore(column)
+
+    def scale_of(self, column: np.ndarray) -> str:
+        """Return "rank" or "zscore": what was asked for, or what predicts a variable's series better."""
+        return self.normalise or better_scale(column)
+
+    def sentence(self) -> str:
+        """Say the model."""
+        scales = {"rank": "rank-normalised", "zscore": "standardised", None: "normalised"}
+        models = {
+            "linear": "a linear regression",
+            "quadratic": "a regression on all monomials up to degree two",
+            "fourier": "a regression on Fourier features (cf. Rahimi and Recht 2007)",
+        }
+        model = f"{models[self.features]} of {scales[self.normalise]} values"
+        return f"{model} (nonlinear Granger causality, Marinazzo et al. 2008)"
+
+    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
+        if self.features == "linear":
+            return Gaussian().prepare(y, z)
+        features = Features(self.features, _library(self.device))
+        return _PreparedRegression(features, y.astype(np.float64), z.astype(np.float64))
+
+    def joint(self, blocks: "Blocks") -> JointGaussian | None:
+        """Products of all features of all lagged variables, from which every family is a Cholesky factor away."""
+        if self.features == "linear":
+            return Gaussian().joint(blocks)
+        columns = Features(self.features).count(len(blocks.askable()))
+        return None if blocks.n * columns**2 > JOINT_PRODUCTS else _JointRegression(self.features, blocks)
+
+    def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
+        """Return the entropy of a normal distribution, or of a Gaussian copula if any column is ranked."""
+        columns = np.atleast_2d(np.asarray(x, dtype=np.float64).T)
+        ranked = any(self.scale_of(column) == "rank" for column in columns)
+        return Gaussian(normalise="rank" if ranked else "none").entropy(x, local=local)
+
+    def dof(self, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> int:
+        """Features that x adds, for each column of y."""
+        count = Features(self.features).count
+        return len(y) * (count(len(x) + len(z)) - count(len(z)))
+
+    def n_parameters(self, y: Sequence[int], z: Sequence[int]) -> int:
+        """Coefficients and intercept per target, and the residual covariance."""
+        return len(y) * (Features(self.features).count(len(z)) + 1) + len(y) * (len(y) + 1) // 2
+
+    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+        """Ten samples per feature."""
+        count, parents = Features(self.features).count, 1
+        while 10 * count((parents + 2) * max(widths)) <= n:
+            parents += 1
+        return parents, f"{n} samples bear 10 per feature"
+
+
+class _JointRegression(JointGaussian):
+    """Products of all features of all lagged variables of a series, with the ridge."""
+
+    def __init__(self, kind: str, blocks: "Blocks"):
+        variables, targets = blocks.askable(), [Lagged(i, 0) for i in range(blocks.n_nodes)]
+        features, d = Features(kind), len(variables)
+        known, values = features.of(blocks.take(variables).T), features.standard(blocks.take(targets).T)
+        self._n = blocks.n
+        self._position = {target: len(known) + i for i, target in enumerate(targets)}
+        self._of = {variable: i for i, variable in enumerate(variables)}
+        self._singles = np.arange(d * features._of_one).reshape(d, -1)
+        self._pairs = np.zeros((d, d, features._of_pair), dtype=int)
+        first, second = np.triu_indices(d, 1)
+        numbers = np.arange(self._singles.size, len(known)).reshape(-1, features._of_pair)
+        self._pairs[first, second] = self._pairs[second, first] = numbers
+        together = np.concatenate([known, values])
+        self._correlation = together @ together.T / blocks.n
+        self._correlation[np.arange(len(known)), np.arange(len(known))] += SHRINK
+
+    def _rows(self, y: Lagged, z: Sequence[Lagged]) -> np.ndarray | None:
+        if any(variable not in self._of for variable in z):
+            return None
+        some = np.array([self._of[variable] for variable in z], dtype=int)
+        first, second = np.triu_indices(len(some), 1)
+        pairs = self._pairs[some[first], some[second]]
+        return np.concatenate([self._singles[some].ravel(), pairs.ravel(), [self._position[y]]])
+
+
+class _PreparedRegression(Prepared):
+    """The target freed of the features of z, by one QR decomposition.
+
+    The ridge is rows of the regression: below the n samples of each feature stands the root of SHRINK n in a row of its
+    own, and 0 in that row for the target. Least squares of the longer columns is the penalised fit.
+    """
+
+    def __init__(self, features: Features, y: np.ndarray, z: np.ndarray):
+        super().__init__(y, z)
+        self._features, self._xp = features, (xp := features.xp)
+        _require(len(y), y.shape[1] + z.shape[1])
+        n, self._z = len(y), xp.asarray(z.T)
+        known = features.of(self._z)
+        rows = xp.concatenate([known, np.sqrt(SHRINK * n) * xp.eye(len(known))], axis=1)
+        basis = xp.ascontiguousarray(xp.linalg.qr(rows.T)[0].T)
+        target = xp.zeros((y.shape[1], rows.shape[1]))
+        target[:, :n] = features.standard(xp.asarray(y.T))
+        for _ in range(2):  # the first time leaves rounding errors
+            target -= (target @ basis.T) @ basis
+        left = target @ target.T
+        if not float(xp.linalg.eigvalsh(left)[0]) > SHRINK**2 * n:
+            raise InputError(
+                "the target is constant, or one of its columns is a function of others; leave it out"
+            )
+        self._basis, self._hidden = basis[:, :n], basis[:, n:] @ basis[:, n:].T
+        self._target = xp.linalg.solve(xp.linalg.cholesky(left), target[:, :n])  # whitened, but for the ridge
+
+    def _freed(self, x: Any) -> tuple[Any, Any, Any]:
+        """Return the features of ``x (b, d, n)`` freed of those of z, their products, and those with the target."""
+        n = x.shape[2]
+        new = self._features.added(x, self._z)
+        along, cross = new @ self._basis.T, new @ self._target.T
+        new -= along @ self._basis
+        inner = new @ new.swapaxes(1, 2) + along @ self._hidden @ along.swapaxes(1, 2)
+        inner += SHRINK * n * self._xp.eye(inner.shape[1])
+        return new, inner, cross
+
+    def _batches(self, x: np.ndarray) -> Any:
+        """Yield parts of ``x (b, n, d)`` as ``(b', d, n)`` whose features fit into a cache."""
+        b, n, d = x.shape
+        known = len(self._z)
+        _require(n, self.y.shape[1] + known + d)
+        count = self._features.count(known + d)
+        if n < SCARCE * count:
+            hazard(
+                f"{count} features for {n} samples: values are mostly chance; use fewer lags or parents, or lines"
+            )
+        most = max(1, HELD // (n * (count - self._features.count(known))))
+        for first in range(0, b, most):
+            part = self._xp.asarray(x[first : first + most], dtype=np.float64)
+            yield self._xp.ascontiguousarray(part.swapaxes(1, 2))
+
+    def _explained(self, inner: Any, cross: Any) -> tuple[Any, Any]:
+        """Return coefficients of the target on new features, and what they leave of it ``(b, d_y, d_y)``."""
+        weights = self._xp.linalg.solve(inner, cross)
+        return weights, self._xp.eye(cross.shape[2]) - cross.swapaxes(1, 2) @ weights
+
+    def _host(self, parts: list[Any]) -> np.ndarray:
+        values = self._xp.concatenate(parts)
+        return values if self._xp is np else values.get()
+
+    def _value(self, left: Any) -> Any:
+        return (
+            -self._xp.log(left[:, 0, 0]) / 2 if left.shape[1] == 1 else -self._xp.linalg.slogdet(left)[1] / 2
+        )
+
+    def _cmi(self, x: np.ndarray) -> np.ndarray:
+        parts = (self._freed(part)[1:] for part in self._batches(x))
+        return self._host([self._value(self._explained(*part)[1]) for part in parts])
+
+    def _local(self, x: np.ndarray) -> np.ndarray:
+        """Log-likelihood ratio of the two fits, sample by sample; what the ridge takes is the same for all samples."""
+        xp, found, target = self._xp, [], self._target
+        for part in self._batches(x):
+            new, inner, cross = self._freed(part)
+            weights, left = self._explained(inner, cross)
+            rest = target - weights.swapaxes(1, 2) @ new
+            surprise = (target**2).sum(axis=0) - (rest * xp.linalg.solve(left, rest)).sum(axis=1)
+            surprise -= surprise.mean(axis=1, keepdims=True)
+            found.append(self._value(left)[:, None] + part.shape[2] / 2 * surprise)
+        return self._host(found)
+
+
+def better_scale(column: np.ndarray) -> str:
+    """Return the scale on which a variable predicts its own next value better, out of sample: "rank" or "zscore".
+
+    Squares and products of the last two values are fitted to one half of the series and predict the other, and the
+    other way round. Where neither scale predicts, or both do alike, ranks are taken: heavy tails do not move them.
+
+    >>> import numpy as np
+    >>> better_scale(np.random.default_rng(0).standard_t(2, size=500))
+    'rank'
+    """
+    shares = {
+        scale: _predicted(scaled(column)) for scale, scaled in (("rank", normal_scores), ("zscore", zscore))
+    }
+    return "zscore" if shares["zscore"] > shares["rank"] + 0.01 else "rank"
+
+
+def _predicted(column: np.ndarray) -> float:
+    """Return the share of variance that a quadratic regression on the last two values predicts out of sample."""
+    past, y = np.stack([column[1:-1], column[:-2]]), column[2:]
+    n = len(y)
+    rows = np.concatenate([Features("quadratic").of(past), np.ones((1, n))])
+    missed = 0.0
+    for test in (slice(0, n // 2), slice(n // 2, n)):
+        train = np.ones(n, bool)
+        train[test] = False
+        if train.sum() <= 2 * len(rows):
+            return 0.0
+        weights = np.linalg.lstsq(rows[:, train].T, y[train], rcond=None)[0]
+        missed += float(((y[test] - weights @ rows[:, test]) ** 2).sum())
+    return 1 - missed / float(((y - y.mean()) ** 2).sum())
+
+
+def _library(device: str) -> Any:
+    if chosen(device) == "cpu":
+        return np
+    import cupy
+
+    return cupy
+
+
+def _require(n: int, dimension: int) -> None:
+    if n < dimension + 2:
+        raise InputError(
+            f"too few samples: {n} for a regression of {dimension} variables; at least {dimension + 2} are needed"
+        )
