@@ -16,7 +16,10 @@ from enmesh import __version__  # noqa: E402
 project, author, copyright = "enmesh", "the authors of enmesh", "the authors of enmesh"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "sphinx_design"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+extensions += ["sphinx_design", "sphinx_copybutton"]
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 exclude_patterns = ["_build", "_gallery"]
 templates_path = ["_templates"]
 myst_heading_anchors = 3
