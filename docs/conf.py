@@ -47,9 +47,9 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}
-html_sidebars = {"**": ["globaltoc.html"]}
+html_sidebars = {"index": [], "**": ["globaltoc.html"]}
 html_theme_options = {
-    "navbar_center": [],
+    "navbar_center": ["site-links"],
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
@@ -62,7 +62,10 @@ def formula(latex, display):
     """Return a formula as MathML, which browsers draw by themselves."""
     from latex2mathml.converter import convert
 
-    return convert(latex, display=display).replace("<mi>;</mi>", '<mo separator="true">;</mo>')
+    if "\\\\" in latex:
+        latex = rf"\begin{{split}}{latex}\end{{split}}"
+    made = convert(latex, display=display).replace("<mi>;</mi>", '<mo separator="true">;</mo>')
+    return made.replace("<mi>log</mi>", '<mi>log</mi><mspace width="0.17em"/>')
 
 
 def write_inline(self, node):

@@ -12,7 +12,8 @@ import re
 import shutil
 import sys
 import warnings
-from contextlib import chdir
+from contextlib import chdir, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -22,6 +23,10 @@ DARK = {
     "figure.facecolor": "#15171b", "savefig.facecolor": "#15171b", "axes.facecolor": "#15171b", "text.color": "#e8e6e1",
     "axes.edgecolor": "#a2a7b1", "axes.labelcolor": "#e8e6e1", "xtick.color": "#a2a7b1", "ytick.color": "#a2a7b1",
     "legend.facecolor": "#15171b", "grid.color": "#2e323a", "axes.prop_cycle": "cycler('color', ['86aff2', 'ff9a5c', '7fc8a9', 'd9a3d9'])",
+}  # fmt: skip
+COMMON = {
+    "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 9, "axes.titlelocation": "left",
+    "figure.constrained_layout.use": True, "savefig.dpi": 160, "savefig.bbox": "tight",
 }  # fmt: skip
 LIGHT = {"axes.prop_cycle": "cycler('color', ['2f5fa8', 'c2410c', '2f7d5b', '8a4b9c'])"}
 
@@ -40,11 +45,10 @@ def draw(page: Path, folder: Path) -> None:
 
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "dark").mkdir(parents=True)
-    common = {"axes.spines.top": False, "axes.spines.right": False, "savefig.dpi": 160}
     names: dict[str, object] = {"__name__": page.stem}
     for body in code_of(page):
         for style, where in ((LIGHT, folder), (DARK, folder / "dark")) if ".png" in body else ((LIGHT, folder),):
-            with mpl.rc_context(common | style), chdir(where):
+            with mpl.rc_context(COMMON | style), chdir(where), redirect_stdout(StringIO()):
                 exec(compile(body, page.name, "exec"), names)
     plt.close("all")
 
@@ -62,7 +66,7 @@ def draw_all() -> None:
     mpl.use("Agg")
     os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
     for page in sorted(HERE.glob("*.md")):
-        if "_gallery/" + page.stem not in page.read_text(encoding="utf-8") + page.stem:
+        if not re.search(f"(_gallery|live)/{page.stem}/", page.read_text(encoding="utf-8")):
             continue
         folder, now = DRAWN / page.stem, digest(page)
         made = folder / "made.txt"
