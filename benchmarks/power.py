@@ -148,9 +148,7 @@ patterns leave of a driver can be seen in another source.
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--quick", action="store_true", help="two data sets of 300 samples a cell"
-    )
+    parser.add_argument("--quick", action="store_true", help="two data sets of 300 samples a cell")
     parser.add_argument("--samples", type=int, nargs="+", default=[500], help="lengths of the data sets")
     parser.add_argument("--draws", type=int, default=20, help="data sets a cell")
     parser.add_argument("--jobs", type=int, default=-1, help="workers; -1: one per core")

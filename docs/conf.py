@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.ext import autosummary
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "src"), str(HERE)]
@@ -29,6 +30,7 @@ nitpicky = False
 suppress_warnings: list[str] = []
 
 autosummary_generate = True
+autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.",)  # no end of a sentence: summaries go on after "(eq. te)"
 shutil.rmtree(HERE / "api", ignore_errors=True)  # pages of names that are gone would stay
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -37,7 +39,7 @@ maximum_signature_line_length = 70
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 add_module_names = False
-default_role = "code"
+default_role = "py:obj"
 html_math_renderer = "mathml"
 
 html_theme = "pydata_sphinx_theme"
