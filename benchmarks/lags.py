@@ -1,4 +1,4 @@
-"""Linear links over several lags: all together, or the best at a divided level? Prints the last section of docs/lags.md.
+"""Linear links over several lags: all together, or the best at a divided level? Prints a section of docs/lags.md.
 
     python benchmarks/lags.py            the table of the docs
     python benchmarks/lags.py --quick    a tenth of the repetitions

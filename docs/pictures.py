@@ -19,16 +19,17 @@ from pathlib import Path
 HERE = Path(__file__).parent
 DRAWN = HERE / "_gallery"
 BLOCK = re.compile(r"(<!-- not run: [^\n]+ -->\n)?```python\n(.*?)```", re.S)
-DARK = {
-    "figure.facecolor": "#15171b", "savefig.facecolor": "#15171b", "axes.facecolor": "#15171b", "text.color": "#e8e6e1",
-    "axes.edgecolor": "#a2a7b1", "axes.labelcolor": "#e8e6e1", "xtick.color": "#a2a7b1", "ytick.color": "#a2a7b1",
-    "legend.facecolor": "#15171b", "grid.color": "#2e323a", "axes.prop_cycle": "cycler('color', ['86aff2', 'ff9a5c', '7fc8a9', 'd9a3d9'])",
-}  # fmt: skip
 COMMON = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 9, "axes.titlelocation": "left",
     "figure.constrained_layout.use": True, "savefig.dpi": 160, "savefig.bbox": "tight",
 }  # fmt: skip
 LIGHT = {"axes.prop_cycle": "cycler('color', ['2f5fa8', 'c2410c', '2f7d5b', '8a4b9c'])"}
+DARK = {
+    "axes.prop_cycle": "cycler('color', ['86aff2', 'ff9a5c', '7fc8a9', 'd9a3d9'])",
+    **dict.fromkeys(("figure.facecolor", "savefig.facecolor", "axes.facecolor"), "#15171b"),
+    **dict.fromkeys(("text.color", "axes.labelcolor"), "#e8e6e1"),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), "#a2a7b1"),
+}
 
 
 def code_of(page: Path) -> list[str]:

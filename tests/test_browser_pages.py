@@ -67,17 +67,20 @@ def test_a_page_fits_and_is_alone(chromium, site, name, width, scheme):  # noqa:
 CUT = """[...document.querySelectorAll("div.highlight pre")]
     .filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1).map(e => e.innerText)"""
 PICTURES = """[...document.querySelectorAll("article img")].filter(e => e.offsetParent).map(e => [
-    e.complete && e.naturalWidth > 0, e.matches(".only-dark") ? "dark" : e.matches(".only-light") ? "light" : "light, dark"])"""
+    e.complete && e.naturalWidth > 0,
+    e.matches(".only-dark") ? "dark" : e.matches(".only-light") ? "light" : "light, dark"])"""
 
 
 def test_a_live_report_follows_the_theme(chromium, site):  # noqa: F811
-    page = chromium.new_page(viewport={"width": 1300, "height": 900}, color_scheme="light")
+    page = chromium.new_page(viewport={"width": 1300, "height": 900}, color_scheme="null")
     page.goto((site / "report.html").as_uri())
     frame = page.frame_locator("iframe.live")
     assert frame.locator("svg").first.is_visible()
     shade = "getComputedStyle(document.body).backgroundColor"
     light = frame.locator("body").evaluate(shade)
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    other = "light" if page.evaluate("document.documentElement.dataset.theme") == "dark" else "dark"
+    page.evaluate(f"document.documentElement.dataset.theme = '{other}'")
+    page.wait_for_timeout(300)
     assert frame.locator("body").evaluate(shade) != light
     page.close()
 
