@@ -21,6 +21,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import enmesh as em
+from enmesh.inference.store import runs
 from enmesh.inference.work import single_thread
 from enmesh.sureness.halves import frequency_of, half_network
 from enmesh.sureness.units import units_of
@@ -71,7 +72,7 @@ def links_of_half(name: str, seed: int, i: int) -> list:
 def shares(name: str, seed: int, networks: list) -> tuple[np.ndarray, np.ndarray]:
     """Return the stability of true links and of absent ones."""
     series = STABLE[name][0](seed)
-    found = frequency_of(series.names, dict(enumerate(networks))).to_numpy()
+    found = frequency_of(series.names, networks).to_numpy()
     true = np.array([[i in series.truth[j] for j in series.names] for i in series.names])
     return found[true], found[~true & ~np.eye(len(true), dtype=bool)]
 
@@ -104,17 +105,21 @@ def resumed_is_the_same() -> bool:
     """Kill a process in the middle of its networks, go on from its file, and compare with a run in one go."""
     series = em.simulate.var("a>b, b>c", n=300, coupling=0.2, seed=1)
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "boot.jsonl"
+        store = Path(folder) / "boot.db"
         process = subprocess.Popen([sys.executable, "-c", KILLED, str(store)])
-        while process.poll() is None and (not store.exists() or store.read_text().count("\n") < 10):
+        while process.poll() is None and _kept(store) < 10:
             time.sleep(0.01)
         stopped = process.poll() is None
         process.kill()
         process.wait()
-        kept = store.read_text().count("\n")
+        kept = _kept(store)
         resumed = em.bootstrap(series, n=400, score=SCORE, store=store)
     whole = em.bootstrap(series, n=400, score=SCORE)
     return stopped and 10 <= kept < 400 and resumed.frequency.equals(whole.frequency)
+
+
+def _kept(store: Path) -> int:
+    return sum(run["answers"] for run in runs(store)) if store.exists() and store.stat().st_size else 0
 
 
 # --- coverage ---------------------------------------------------------------------------------------------------------

@@ -1,10 +1,12 @@
 """The evaluator gives what a scorer gives: for any order, number of workers, backend, cache or chunk size."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from itertools import combinations
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -358,6 +360,12 @@ def test_progress_counts_what_is_computed(series):
     done = [args[0] for args, _ in seen]
     assert done == sorted(done)
     assert done[-1] == 5 + 20 + 60  # nodes alone, and tests of one and of two parents
+
+
+def test_one_module_knows_joblib():
+    package = Path(em.__file__).parent
+    users = [file for file in package.rglob("*.py") if re.search(r"(import|from) joblib", file.read_text())]
+    assert users == [package / "inference" / "workers.py"]
 
 
 MEMORY = """

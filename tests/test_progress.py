@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 
 import pytest
 
@@ -13,11 +14,11 @@ from enmesh.inference.progress import MEASURED, Progress
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that stands still until ``clock(seconds)`` moves it."""
-    time = [0.0]
-    monkeypatch.setattr(module, "now", lambda: time[0])
+    at = [0.0]
+    monkeypatch.setattr(module, "now", lambda: at[0])
 
     def move(seconds):
-        time[0] += seconds
+        at[0] += seconds
 
     return move
 
@@ -144,10 +145,12 @@ def test_what_is_no_progress_is_refused():
         em.infer(em.simulate.var("a>b", n=200), progress="yes")
 
 
-def test_watching_changes_no_result():
+def test_watching_shows_life_within_a_second_and_changes_no_result():
     series = em.simulate.var("a>b, b>c", n=300, seed=1)
-    told = []
-    score = em.TEA(embedding=em.Embedding())
-    watched = em.infer(series, score=score, progress=lambda done, total, what: told.append(what))
+    told, score, began = [], em.TEA(embedding=em.Embedding()), time.monotonic()
+    watched = em.infer(
+        series, score=score, progress=lambda done, total, what: told.append((what, time.monotonic()))
+    )
     assert watched.to_json() == em.infer(series, score=score).to_json()
-    assert told[0] == "reading the evidence"
+    assert told[0][0] == "reading the evidence"
+    assert told[0][1] - began < 1

@@ -1,6 +1,7 @@
 """The paper's figures and experiments, small: files, identities, resuming; the recovery claim as a slow test."""
 
-import json
+import shutil
+import sqlite3
 
 import numpy as np
 import pandas as pd
@@ -8,9 +9,9 @@ import pytest
 
 import enmesh as em
 from enmesh import reproduce
+from enmesh.inference.store import runs
 from enmesh.reproduce import corollary1, networks, recovery
 from enmesh.reproduce.fig1 import correlated
-from enmesh.reproduce.ledger import Ledger
 
 TINY = {
     "grids": (
@@ -152,13 +153,13 @@ def test_the_best_of_all_sizes_is_what_infer_finds():
 # --- networks ------------------------------------------------------------------------------------------------------
 
 
-def test_networks_writes_tables_pictures_and_the_ledger(made):
+def test_networks_writes_tables_pictures_and_the_store(made):
     folder = made("networks", **TINY)
-    runs = table(folder, "networks_runs")
+    cells = table(folder, "networks_runs")
     # Three cells, each with TE, and TEA and TEE at two alphas.
-    assert len(runs) == 15
-    assert (runs[["tp", "fp", "fn", "tn"]].sum(axis=1) == 6).all()
-    assert len((folder / "networks.jsonl").read_text().splitlines()) == 3
+    assert len(cells) == 15
+    assert (cells[["tp", "fp", "fn", "tn"]].sum(axis=1) == 6).all()
+    assert [run["answers"] for run in runs(folder / "networks.db")] == [3]
     assert {path.name for path in folder.glob("*.png")} == {
         "networks_logistic_3.png",
         "networks_lorenz-rossler_3.png",
@@ -167,13 +168,17 @@ def test_networks_writes_tables_pictures_and_the_ledger(made):
 
 def test_a_killed_run_goes_on_where_it_was(made, tmp_path, monkeypatch):
     whole = made("networks", **TINY)
-    lines = (whole / "networks.jsonl").read_text().splitlines(keepends=True)
-    (tmp_path / "networks.jsonl").write_text(lines[0] + lines[1][:40])  # killed while writing the second
+    shutil.copy(whole / "networks.db", tmp_path)
+    with sqlite3.connect(tmp_path / "networks.db") as db:  # killed after the first
+        db.execute("DELETE FROM answers WHERE rowid > 1")
+    db.close()
     asked = []
     monkeypatch.setattr(networks, "recover", lambda *job: asked.append(job[0]) or recovery.recover(*job))
     reproduce.run("networks", out=tmp_path, **TINY)
     assert [cell.network for cell in asked] == ["3 empty", "3 chain"]
-    for path in tmp_path.iterdir():
+    for path in tmp_path.glob(
+        "networks*[!b]"
+    ):  # all but networks.db, which knows that there were two sessions
         assert path.read_bytes() == (whole / path.name).read_bytes(), path.name
 
 
@@ -237,18 +242,6 @@ def test_measures_by_hand():
     assert (empty.precision, empty.fpr, empty.f1_mean) == pytest.approx((0, 1 / 6, 0.5))
     assert np.isnan(empty.recall)
     assert np.isnan(empty.f1)
-
-
-def test_the_ledger_survives_a_torn_line(tmp_path):
-    path = tmp_path / "cells.jsonl"
-    Ledger(path).add({"n": 1}, "one")
-    with path.open("a") as file:
-        file.write('{"key": {"n": 2}, "resu')
-    ledger = Ledger(path)
-    assert ledger.get({"n": 1}) == "one"
-    assert ledger.get({"n": 2}) is None
-    ledger.add({"n": 2}, "two")
-    assert [json.loads(line)["result"] for line in path.read_text().splitlines()] == ["one", "two"]
 
 
 def test_an_unknown_experiment_is_refused(tmp_path):

@@ -188,20 +188,29 @@ def test_fault_10_a_stored_run_is_kept_when_resume_is_forgotten(run, tmp_path):
     assert len(json.loads(run("runs data-results/run-1.db --json")[1])) == 1
 
 
-def test_fault_10_resume_says_what_changed(run):
+def test_fault_10_resume_says_what_is_kept(run):
     run(f"{INFER} --surrogates 99")
-    assert "what" not in run(f"{INFER} --surrogates 99 --resume")[2]
-    code, _, err = run(f"{INFER} --surrogates 199 --alpha 0.95 --resume")
-    assert code == 0
-    assert "holds no run of this kind, so all is computed anew and kept beside the others" in err
-    assert "score.alpha is 0.95, not 0.99" in err
-    assert "score.n_surrogates is 199, not 99" in err
+    (entry,) = json.loads(run("runs data-results/run.db --json")[1])
+    code, _, err = run(f"{INFER} --surrogates 99 --resume")
+    assert (code, err) == (0, f"enmesh: resuming: {entry['answers']} scores of an earlier run are kept\n")
     (DRIVEN * 2).to_csv("data.csv", index=False)
-    assert "other data" in run(f"{INFER} --surrogates 199 --alpha 0.95 --resume")[2]
-    assert len(json.loads(run("runs data-results/run.db --json")[1])) == 3
-    assert (
-        "there is no other/run.db to go on from; starting afresh" in run(f"{INFER} --out other --resume")[2]
-    )
+    nothing = "enmesh: resuming: no score of these data is there; all is computed"
+    for folder in ("data-results", "other"):
+        assert run(f"{INFER} --surrogates 99 --out {folder} --resume")[2].startswith(nothing)
+
+
+@pytest.mark.parametrize(
+    "typed", ["--max-parents -1", "--jobs 0", "--screen 0", "--max-lag 0", "--bootstrap -1", "--tiers 'a|z'"]
+)
+def test_a_mistyped_option_moves_no_store(run, tmp_path, typed):
+    """Options are checked before the store of an earlier run is set aside, so that it can still be resumed."""
+    assert run(INFER)[0] == 0
+    before = {file.name: file.read_bytes() for file in (tmp_path / "data-results").iterdir()}
+    code, _, err = run(f"{INFER} {typed}")
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert {file.name: file.read_bytes() for file in (tmp_path / "data-results").iterdir()} == before
+    assert "scores of an earlier run are kept" in run(f"{INFER} --resume")[2]
 
 
 def test_fault_11_and_1_on_the_command_line(run):
@@ -243,8 +252,8 @@ def test_fault_14_what_is_wrong_is_said_with_its_column(run, tmp_path):
     assert "open.csv, line 1: a quote is opened and never closed" in run("infer open.csv")[2]
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
-def test_fault_20_signals_end_as_control_c_does(tmp_path, name):
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+def test_fault_20_signals_end_as_control_c_does(tmp_path, name, code):
     six = coupled_map("a>b>c>d>e>f", n=2000, noise=0.01, seed=0)
     six.to_dataframe().to_csv(tmp_path / "six.csv", index=False)
     line = "infer six.csv --estimator ksg --dim 1 --max-parents 2 --surrogates 4999"
@@ -259,7 +268,7 @@ def test_fault_20_signals_end_as_control_c_does(tmp_path, name):
     assert started.poll() is None, "the run ended before it could be stopped"
     started.send_signal(getattr(signal, name))
     out, err = started.communicate(timeout=60)
-    assert (started.returncode, out) == (130, "")
+    assert (started.returncode, out) == (code, "")
     assert err.splitlines()[-1].startswith(
         "enmesh: stopped; what was finished is in six-results/run.db, and the same"
     )

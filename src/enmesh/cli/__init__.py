@@ -107,28 +107,28 @@ def enmesh(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code: 0, 1 unexpected, 2 refused, 130 stopped."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    """Run a command line and return its exit code: 0, 1 unexpected, 2 refused, 128 and its number for a signal."""
+    words, signals = list(sys.argv[1:] if arguments is None else arguments), list[int]()
     try:
-        with _safe_terminal(), _stopped_by_signals(), _said_hazards(), _said_log():
+        with _safe_terminal(), _stopped_by_signals(signals), _said_hazards(), _said_log():
             code = typer.main.get_command(command_line()).main(
                 words, prog_name="enmesh", standalone_mode=False, obj=words
             )
             sys.stdout.flush()
-        return _fail("stopped", STOPPED) if code == STOPPED else int(code or OK)
+        return _fail("stopped", _stopped(signals)) if code == STOPPED else int(code or OK)
     except UsageError as error:
         return _fail(error.format_message(), REFUSED)
     except InputError as error:
         return _fail(error, REFUSED)
     except (KeyboardInterrupt, typer.Abort, infer.Interrupted) as error:
-        return _fail(str(error) or "stopped", STOPPED)
+        return _fail(str(error) or "stopped", _stopped(signals))
     except BrokenPipeError:
         # Whoever read has enough; what is left must not be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except Exception as error:
         if was_stopped(error):
-            return _fail("stopped", STOPPED)
+            return _fail("stopped", _stopped(signals))
         if os.environ.get("ENMESH_TRACEBACK"):
             raise
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -162,24 +162,29 @@ def _said_hazards() -> Iterator[None]:
         print("enmesh: warning:", _in_shell_words(message), file=sys.stderr)
 
 
+def _stopped(signals: Sequence[int]) -> int:
+    return 128 + signals[0] if signals else STOPPED
+
+
 @contextmanager
-def _stopped_by_signals() -> Iterator[None]:
+def _stopped_by_signals(received: list[int]) -> Iterator[None]:
     """Let SIGTERM and SIGHUP stop a command as Ctrl-C does, unless whoever started it wants them ignored."""
+
+    def stop(number: int, frame: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
     before = {}
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                before[number] = signal.signal(number, _stop)
+                before[number] = signal.signal(number, stop)
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _stop(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
 
 
 @contextmanager
@@ -193,12 +198,18 @@ def _safe_terminal() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
+class _OnStderr(logging.Handler):
+    """Says what is logged on stderr as it is now: above the line of progress, if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say a message."""
+        print("enmesh:", record.getMessage(), file=sys.stderr)
+
+
 @contextmanager
 def _said_log() -> Iterator[None]:
-    """Say at once, on stderr, what the package logs: that a job will take long."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("enmesh: %(message)s"))
-    log = logging.getLogger("enmesh")
+    """Say at once, on stderr, what the package logs."""
+    handler, log = _OnStderr(), logging.getLogger("enmesh")
     log.addHandler(handler)
     try:
         yield

@@ -3,7 +3,7 @@
 import logging
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -16,6 +16,7 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.errors import InputError, was_stopped
 from enmesh.inference.defaults import Choices
+from enmesh.inference.progress import Progress
 
 if TYPE_CHECKING:
     from enmesh.data.series import Series
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("enmesh")
 
-STORE = "run.db"
+# The store of a results folder, and the endings of its name and of those SQLite keeps beside it.
+STORE, ENDINGS = "run.db", ("", "-wal", "-shm")
+NOTHING = "no score of these data is there; all is computed"
 
 
 class Interrupted(Exception):
@@ -53,8 +56,27 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
     """
     from enmesh.inference.results import with_visible_names
 
-    given, choices = a.words(ctx), Choices()
-    series = build.series(given)
+    given = a.words(ctx)
+    place = Place(
+        folder=_folder(given["out"], data[0]),
+        inputs=tuple(data),
+        command=shlex.join(["enmesh", *(word for word in ctx.find_root().obj or () if word != "--resume")]),
+        resume=given["resume"],
+        force=given["force"],
+    )
+    with Progress(not (quiet or json) and sys.stderr.isatty()) as progress:
+        network, files = _inferred(given, place, progress)
+    if json:
+        show.as_json(show.network_json(network, files))
+    elif not quiet:
+        show.network(with_visible_names(network), files)
+
+
+def _inferred(given: build.Given, place: "Place", progress: Progress) -> "tuple[Network, list[Path]]":
+    """Read, infer and write what the words of a command line say."""
+    choices = Choices()
+    with progress.phase("reading the data"):
+        series = build.series(given)
     options = {
         "score": build.score(given, series, choices),
         "search": build.search(given),
@@ -68,20 +90,9 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
         "bootstrap": given["bootstrap"] or 0,
         "n_jobs": given["jobs"],
         "seed": given["seed"],
-        "progress": not (quiet or json) and sys.stderr.isatty(),
+        "progress": progress,
     }
-    place = Place(
-        folder=_folder(given["out"], data[0]),
-        inputs=tuple(data),
-        command=shlex.join(["enmesh", *(word for word in ctx.find_root().obj or () if word != "--resume")]),
-        resume=given["resume"],
-        force=given["force"],
-    )
-    network, files = run(series, place, options, given["formats"] or (), choices.entries)
-    if json:
-        show.as_json(show.network_json(network, files))
-    elif not quiet:
-        show.network(with_visible_names(network), files)
+    return run(series, place, options, given["formats"] or (), choices.entries)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,24 +121,28 @@ def run(
     choices: Sequence[tuple[str, str, str]] = (),
 ) -> "tuple[Network, list[Path]]":
     """Infer, keep what is finished in the folder, and write the results there."""
+    from enmesh.inference.infer import check_numbers
     from enmesh.inference.infer import infer as infer_network
     from enmesh.inference.results import refuse_foreign, result_names, results_folder, write_results
 
+    check_numbers(**options)
     refuse_foreign(place.folder, result_names(formats), place.inputs, place.force)
     results_folder(place.folder)
-    store = _store(place)
     try:
-        with _changes_said(place.resume):
-            network = infer_network(series, store=store, **options)
-        origin = {**network.provenance, **place.origin}
-        network = replace(network, choices=(*choices, *network.choices), provenance=origin)
-        files = write_results(network, place.folder, formats, inputs=place.inputs, force=place.force)
+        with Progress.of(options.get("progress")) as progress:
+            with _store(place, series) as store:
+                network = infer_network(series, store=store, **options | {"progress": progress})
+            origin = {**network.provenance, **place.origin}
+            network = replace(network, choices=(*choices, *network.choices), provenance=origin)
+            with progress.phase("writing the results"):
+                files = write_results(network, place.folder, formats, inputs=place.inputs, force=place.force)
         return network, [*files, store]
     except (KeyboardInterrupt, SystemError) as error:
         if not was_stopped(error):
             raise
         raise Interrupted(
-            f"stopped; what was finished is in {store}, and the same command with --resume goes on from there"
+            f"stopped; what was finished is in {place.folder / STORE}, "
+            "and the same command with --resume goes on from there"
         ) from None
 
 
@@ -140,51 +155,58 @@ def _folder(out: Path | None, data: Path) -> Path:
     return Path(f"{Path(name).stem}-results")
 
 
-def _store(place: Place) -> Path:
-    """Return the path of the store; unless it is to be resumed, one that is there is kept under another name."""
+@contextmanager
+def _store(place: Place, series: "Series") -> Iterator[Path]:
+    """Give the store a run may write to: the one that is resumed, or a new one, and the old one under another name.
+
+    A run that is refused before it computes anything leaves the old one where it was.
+    """
+    from enmesh import __version__
     from enmesh.inference.store import runs
 
     store = place.folder / STORE
-    if not store.exists():
-        if place.resume:
-            log.warning("there is no %s to go on from; starting afresh", store)
-        return store
-    if any(store.samefile(one) for one in place.inputs if one.exists()):
+    if store.exists() and any(store.samefile(one) for one in place.inputs if one.exists()):
         raise InputError(f"{store} is what was read and would be overwritten; give another --out")
     held = runs(store) if store.is_file() and store.stat().st_size else []
     if place.resume:
-        return store
+        known = series.digest, __version__
+        kept = sum(run["answers"] for run in held if (run["data"], run["code"].split("/")[0]) == known)
+        log.warning("resuming: %s", f"{kept:,} scores of an earlier run are kept" if kept else NOTHING)
+    if place.resume or not store.exists():
+        yield store
+        return
     if any(run["status"] == "running" for run in held):
         raise InputError(
             f"{store} belongs to a run that is still going on; wait for it or give another --out"
         )
-    aside = next(one for one in map(_aside(store), count(1)) if not one.exists())
-    log_of_writes = Path(f"{store}-wal")
-    if log_of_writes.exists() and not log_of_writes.stat().st_size:  # reading has left it, empty
-        log_of_writes.unlink()
-        Path(f"{store}-shm").unlink(missing_ok=True)
-    for ending in ("", "-wal", "-shm", ".halves.jsonl"):
-        if Path(f"{store}{ending}").exists():
-            Path(f"{store}{ending}").rename(f"{aside}{ending}")
-    if held:
-        log.warning("%s of an earlier run is kept as %s; --resume would go on from it", store, aside.name)
-    return store
-
-
-def _aside(store: Path) -> Callable[[int], Path]:
-    return lambda number: store.with_name(f"{store.stem}-{number}{store.suffix}")
-
-
-@contextmanager
-def _changes_said(resume: bool) -> Iterator[None]:
-    """Let the store say what differs between the run that is resumed and those it holds."""
-    told = logging.getLogger("enmesh.store")
-    before = told.level
-    told.setLevel(logging.INFO if resume else before)
+    names = (store.with_name(f"{store.stem}-{number}{store.suffix}") for number in count(1))
+    aside = next(name for name in names if not name.exists())
+    _move(store, aside)
     try:
-        yield
+        yield store
+    except InputError:
+        if not any(run["answers"] for run in (runs(store) if store.exists() else [])):
+            _remove(store)
+            _move(aside, store)
+        raise
     finally:
-        told.setLevel(before)
+        if held and aside.exists():
+            log.warning("%s of an earlier run is kept as %s; --resume would go on from it", store, aside.name)
+
+
+def _remove(store: Path) -> None:
+    for ending in ENDINGS:
+        Path(f"{store}{ending}").unlink(missing_ok=True)
+
+
+def _move(store: Path, to: Path) -> None:
+    """Rename a store with what SQLite keeps beside it; reading has left empty files, which go."""
+    if (written := Path(f"{store}-wal")).exists() and not written.stat().st_size:
+        written.unlink()
+        Path(f"{store}-shm").unlink(missing_ok=True)
+    for ending in ENDINGS:
+        if Path(f"{store}{ending}").exists():
+            Path(f"{store}{ending}").rename(f"{to}{ending}")
 
 
 def _edges(series: "Series", option: str, words: Sequence[str] | None) -> list[tuple[str, str]]:

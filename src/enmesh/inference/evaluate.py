@@ -9,14 +9,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.nonuniform import NonUniform, Past
-from enmesh.errors import was_stopped
 from enmesh.inference.progress import Progress
 from enmesh.inference.work import Payload, Question, fingerprint, plain, scorer_pool
 from enmesh.inference.workers import Workers
@@ -160,13 +158,10 @@ class Evaluator:
     def __enter__(self) -> "Evaluator":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close("finished" if kind is None else "interrupted" if was_stopped(error) else "failed")
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        from enmesh.inference.store import how_it_ended
+
+        self.close(how_it_ended(error))
 
     def _combine(self, tests: dict[Family, Sequence[Link]]) -> None:
         """Score families from their edge tests, each of which is computed once for all families.
@@ -217,7 +212,7 @@ class Evaluator:
                 self._pasts[question.args[0]] = found
             else:
                 self._tests[question] = found
-        if self._store is not None:
+        if self._store is not None and answers:
             self._store.write({q: a for q, a in answers.items() if not q.is_full(a)} | full)
 
     def _compute(self, questions: Sequence[Question]) -> None:

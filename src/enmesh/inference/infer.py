@@ -32,12 +32,13 @@ from enmesh.inference.network import LEVEL, Candidate, Network
 from enmesh.inference.progress import Progress
 from enmesh.inference.rules import Edges, Rules
 from enmesh.inference.screen import screen as preselect
+from enmesh.inference.workers import check_jobs
 from enmesh.methods import from_name, resolve
 from enmesh.options import describe, whole
 from enmesh.scores import Link, Score
 from enmesh.search.base import Found, Problem, Search
 from enmesh.significance import Significance, analytic, q_values
-from enmesh.sureness.halves import beside, count_links
+from enmesh.sureness.halves import count_links
 from enmesh.tasks import single_thread
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
@@ -129,10 +130,11 @@ def infer(
     >>> net.parents
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
+    check_numbers(max_lag=max_lag, max_parents=max_parents, screen=screen, n_jobs=n_jobs, bootstrap=bootstrap)
     if bootstrap:
         given = {name: value for name, value in locals().items() if name != "bootstrap"}
         network = infer(**given)
-        return count_links(infer, n=bootstrap, **given | {"store": beside(store)}).on(network)
+        return count_links(infer, n=bootstrap, **given).on(network)
     series = series if isinstance(series, Series) else Series(series)
     if series.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; the series has 1")
@@ -528,3 +530,27 @@ def _preview(series: Series) -> dict[str, tuple[float, ...]]:
     trial = series.trials[0]
     step = max(1, len(trial) // PREVIEW)
     return {name: tuple(map(float, column[::step][:PREVIEW])) for name, column in zip(series.names, trial.T)}
+
+
+def check_numbers(
+    *,
+    max_lag: Any = None,
+    max_parents: Any = None,
+    screen: Any = None,
+    n_jobs: Any = None,
+    bootstrap: Any = 0,
+    **others: Any,
+) -> None:
+    """Refuse numbers that `infer` cannot use, before anything is computed or written."""
+    check_jobs(n_jobs)
+    for name, value, least in (("max_lag", max_lag, 1), ("max_parents", max_parents, 0)):
+        if value is not None:
+            whole(name, value, least)
+    whole("bootstrap", bootstrap)
+    if not (screen is None or isinstance(screen, (bool, np.bool_))):
+        try:
+            whole("screen", screen, 1)
+        except InputError:
+            raise InputError(
+                f"screen={screen!r} is not possible; give True, False or a number of candidates"
+            ) from None

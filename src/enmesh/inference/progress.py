@@ -1,7 +1,4 @@
-"""Progress of a run: named phases, how much of each is done, at which rate.
-
-Time left is said only from the measured rate of the phase at hand, where it is known how much there is to do.
-"""
+"""Progress of a run: named phases, how much of each is done, its rate; time left from the measured rate alone."""
 
 import sys
 import time
@@ -16,7 +13,6 @@ from enmesh.errors import InputError
 
 # Share of a phase, and seconds of it, from which on its rate says how long the rest takes.
 SHARE, MEASURED = 0.05, 2.0
-
 now = time.monotonic
 
 
@@ -30,13 +26,11 @@ class Phase:
     asked: int = 0
     first: tuple[int, float] | None = None  # work and time when the first was done: compiling is no rate
 
-    def advance(self, n: int, known: int) -> None:
-        """Count work as done, or as not needed; a total that proves too small is no longer known."""
-        if self.total is not None:
-            self.total = max(self.done, self.total - known)
-        self.done += n
-        if self.total is not None and self.done > self.total:
-            self.total = None
+    def advance(self, n: int, asked: int, known: int) -> None:
+        """Count work as done, asked for, or not needed; a total that proves too small is no longer known."""
+        total = None if self.total is None else max(self.done, self.total - known)
+        self.done, self.asked = self.done + n, self.asked + asked
+        self.total = None if total is None or total < self.done else total
         if self.first is None and n:
             self.first = self.done, now()
 
@@ -113,10 +107,8 @@ class Progress:
     def advance(self, n: int = 1, *, asked: int = 0, known: int = 0) -> None:
         """Take note of items of the phase at hand: done, newly asked for, or found to need no work."""
         self._phases = self._phases or [Phase("scoring", None)]
-        phase = self._phases[-1]
-        phase.asked += asked
-        phase.advance(n, known)
-        self._show(phase)
+        self._phases[-1].advance(n, asked, known)
+        self._show(self._phases[-1])
 
 
 class _Told:
@@ -141,11 +133,10 @@ class _Terminal(_Told):
     def __call__(self, phase: Phase, new: bool = False) -> None:
         if self._bar is None:
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+            from rich.progress import BarColumn, Progress, TimeElapsedColumn
 
-            name, said = TextColumn("{task.description}"), TextColumn("{task.fields[said]}")
-            columns = name, BarColumn(20), TimeElapsedColumn(), said
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            words = "{task.description}", BarColumn(20), TimeElapsedColumn(), "{task.fields[said]}"
+            self._bar = Progress(*words, console=Console(stderr=True), transient=True)
             self._bar.add_task("", said="")
             self._bar.start()
         (task,) = self._bar.tasks
@@ -155,7 +146,7 @@ class _Terminal(_Told):
     def close(self) -> None:
         if self._bar is not None:
             self._bar.stop()
-        self._bar = None
+            self._bar = None
 
 
 class _Lines(_Told):

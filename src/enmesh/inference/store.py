@@ -1,13 +1,12 @@
-"""Store: every finished score and edge test in one SQLite file, so that a run stopped at any moment resumes.
+"""Store: every finished answer in one SQLite file, so that a run stopped at any moment resumes.
 
-Values are kept under a hash of data, options and code version: a changed option or data set never meets a
+Answers are kept under a hash of data, options and code version: a changed option or data set never meets a
 stale row. Rows are written in the process that asks, chunk by chunk, in WAL mode: a chunk is there whole or
 not at all, two runs may share a file, and a reader never waits. Column ``computed`` counts how often a row
 was computed; resuming leaves it at 1.
 """
 
 import json
-import logging
 import os
 import socket
 import sqlite3
@@ -22,14 +21,12 @@ from urllib.parse import quote
 import numpy as np
 
 from enmesh.embedding.nonuniform import Past
-from enmesh.errors import InputError
+from enmesh.errors import InputError, was_stopped
 from enmesh.inference.work import Question
 from enmesh.significance import Significance
 
-log = logging.getLogger("enmesh.store")
-
 # "enms" in the file's header, at byte 68, says whose file it is before SQLite opens it.
-APPLICATION, LAYOUT = 0x656E6D73, 2
+APPLICATION, LAYOUT = 0x656E6D73, 3
 # Seconds to wait for another process that is writing.
 WAIT = 10.0
 
@@ -38,27 +35,12 @@ CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, data TEXT, 
     code TEXT);
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, host TEXT, pid INTEGER, started TEXT,
     ended TEXT, status TEXT);
-CREATE TABLE families (run INTEGER NOT NULL, target INTEGER NOT NULL, parents TEXT NOT NULL, score REAL,
-    computed INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (run, target, parents)) WITHOUT ROWID;
-CREATE TABLE tests (run INTEGER NOT NULL, source INTEGER NOT NULL, target INTEGER NOT NULL,
-    given TEXT NOT NULL, level REAL NOT NULL, surrogates INTEGER NOT NULL, te REAL,
-    p_value REAL, null_mean REAL, nulls BLOB,
-    computed INTEGER NOT NULL DEFAULT 1, UNIQUE (run, source, target, given, level, surrogates));
-CREATE TABLE pasts (run INTEGER NOT NULL, target INTEGER NOT NULL, past TEXT NOT NULL,
-    computed INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (run, target)) WITHOUT ROWID;
+CREATE TABLE answers (run INTEGER NOT NULL, kind TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL,
+    nulls BLOB, computed INTEGER NOT NULL DEFAULT 1, UNIQUE (run, kind, question));
 """
-READ_FAMILY = "SELECT score FROM families WHERE run=? AND target=? AND parents=?"
-READ_TEST = """SELECT te, p_value, nulls, null_mean FROM tests
-    WHERE run=? AND source=? AND target=? AND given=? AND level=? AND surrogates=?"""
-WRITE_FAMILY = """INSERT INTO families (run, target, parents, score) VALUES (?, ?, ?, ?)
+READ = "SELECT answer, nulls FROM answers WHERE run=? AND kind=? AND question=?"
+WRITE = """INSERT INTO answers (run, kind, question, answer, nulls) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET computed = computed + 1"""
-WRITE_TEST = """INSERT INTO tests (run, source, target, given, level, surrogates, te, p_value, nulls, null_mean)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET computed = computed + 1"""
-READ_PAST = "SELECT past FROM pasts WHERE run=? AND target=?"
-WRITE_PAST = """INSERT INTO pasts (run, target, past) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET computed = computed + 1"""
-# A test that was not stopped early holds at any level.
-FULL = -1.0
 
 
 class Store:
@@ -86,32 +68,21 @@ class Store:
             raise
 
     def read(self, questions: Iterable[Question]) -> dict[Question, Any]:
-        """Return the answers that are there, each as its kind of question has it (`work.Answer`)."""
+        """Return the answers that are there; a test that was not stopped early holds at any level."""
         found = {}
         with _explained(self.path):
             for question in questions:
-                row = self._read_one(question)
-                if row is not None:
-                    found[question] = row
+                for asked in {question, question.full}:
+                    row = self._db.execute(READ, (self._run, *_text(asked))).fetchone()
+                    if row is not None:
+                        found[question] = _decoded(question.kind, *row)
         return found
 
     def write(self, answers: Mapping[Question, Any]) -> None:
         """Keep answers; when this returns, a kill of the process cannot lose them."""
-        families, tests, pasts = [], [], []
-        for question, answer in answers.items():
-            if question.kind == "past":
-                pasts.append((self._run, question.args[0], json.dumps(answer[:3])))
-            elif question.kind == "family":
-                families.append((self._run, *_family(question), float(answer)))
-            else:
-                null = np.asarray(answer.null, np.float64).tobytes()
-                tests.append(
-                    (self._run, *_link(question), answer.value, answer.p_value, null, answer.null_mean)
-                )
+        rows = [(self._run, *_text(question), *_encoded(answer)) for question, answer in answers.items()]
         with _explained(self.path), self._transaction():
-            self._db.executemany(WRITE_FAMILY, families)
-            self._db.executemany(WRITE_TEST, tests)
-            self._db.executemany(WRITE_PAST, pasts)
+            self._db.executemany(WRITE, rows)
 
     def close(self, status: str = "finished") -> None:
         """Note how the session ended and close the file."""
@@ -121,20 +92,11 @@ class Store:
             )
         self._db.close()
 
-    def _read_one(self, question: Question) -> Any:
-        if question.kind == "past":
-            row = self._db.execute(READ_PAST, (self._run, *question.args)).fetchone()
-            return row and _past(row[0])
-        if question.kind == "family":
-            row = self._db.execute(READ_FAMILY, (self._run, *_family(question))).fetchone()
-            return row and _number(row[0])
-        *link, asked, surrogates = _link(question)
-        for level in {asked, FULL}:
-            row = self._db.execute(READ_TEST, (self._run, *link, level, surrogates)).fetchone()
-            if row:
-                value, p_value, null, mean = row
-                return Significance(_number(value), _number(p_value), np.frombuffer(null), _number(mean))
-        return None
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self.close(how_it_ended(error))
 
     def _open(self) -> None:
         """Make the tables if the file is new: in one transaction, so that a kill leaves all or nothing."""
@@ -158,7 +120,6 @@ class Store:
     def _begin(self, key: str, description: Mapping[str, Any]) -> tuple[int, int | None]:
         with self._transaction():
             words = [json.dumps(description[name]) for name in ("names", "score")]
-            self._say_changes(key, description)
             self._db.execute(
                 "INSERT OR IGNORE INTO runs (key, data, names, score, code) VALUES (?, ?, ?, ?, ?)",
                 (key, description["data"], *words, description["code"]),
@@ -169,21 +130,6 @@ class Store:
                 (run, socket.gethostname(), os.getpid(), _now()),
             ).lastrowid
         return run, session
-
-    def _say_changes(self, key: str, description: Mapping[str, Any]) -> None:
-        """Say, where the file holds other runs and not this one, what differs from the last of them."""
-        held = self._db.execute("SELECT key, data, names, score, code FROM runs ORDER BY id").fetchall()
-        if not held or key in [row[0] for row in held]:
-            return
-        _, data, names, score, code = held[-1]
-        last = {"data": data, "names": json.loads(names), "score": json.loads(score), "code": code}
-        now = json.loads(json.dumps({name: description[name] for name in last}))
-        log.info(
-            "%s holds no run of this kind, so all is computed anew and kept beside the others; "
-            "against the last run there: %s",
-            self.path,
-            "; ".join(_changes(last, now)),
-        )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -220,12 +166,8 @@ def _summary(
     sessions = db.execute(
         "SELECT started, ended, status, host, pid FROM sessions WHERE run=? ORDER BY id", (run,)
     ).fetchall()
-    families, tests = (
-        db.execute(
-            f"SELECT count(*), coalesce(sum(computed > 1), 0) FROM {table} WHERE run=?", (run,)
-        ).fetchone()
-        for table in ("families", "tests")
-    )
+    counted = "SELECT kind, count(*), sum(computed > 1) FROM answers WHERE run=? GROUP BY kind"
+    kinds = {kind: (count, twice) for kind, count, twice in db.execute(counted, (run,))}
     started, ended, status, host, pid = sessions[-1]
     return {
         "key": key,
@@ -236,58 +178,40 @@ def _summary(
         "started": sessions[0][0],
         "last": ended or started,
         "sessions": len(sessions),
-        "families": families[0],
-        "tests": tests[0],
-        "computed_twice": families[1] + tests[1],
+        "families": kinds.get("family", (0, 0))[0],
+        "tests": kinds.get("test", (0, 0))[0],
+        "answers": sum(count for count, _ in kinds.values()),
+        "computed_twice": sum(twice for _, twice in kinds.values()),
         "status": status or ("running" if _alive(host, pid) else "stopped"),
     }
 
 
-def _changes(last: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Say what differs between two descriptions of runs, in words."""
-    said = []
-    if last["names"] != now["names"]:
-        said.append(f"other nodes ({len(now['names'])}, not {len(last['names'])})")
-    if last["data"] != now["data"]:
-        said.append("other data")
-    if last["code"] != now["code"]:
-        said.append(f"another version ({now['code']}, not {last['code']})")
-    before, after = _flat(last["score"]), _flat(now["score"])
-    for name in [*before, *(name for name in after if name not in before)]:
-        if before.get(name) != after.get(name):
-            said.append(f"{name} is {after.get(name)}, not {before.get(name)}")
-    return said
+def how_it_ended(error: BaseException | None) -> str:
+    """Return the status of a session that ended in this error, or in none."""
+    return "finished" if error is None else "interrupted" if was_stopped(error) else "failed"
 
 
-def _flat(value: object, name: str = "score") -> dict[str, object]:
-    """Return ``{"score.alpha": 0.99, ...}`` of options within options."""
-    if not isinstance(value, Mapping):
-        return {name: value}
-    found: dict[str, object] = {}
-    for key, item in value.items():
-        found |= _flat(item, name if key == "type" else f"{name}.{key}")
-    return found
+def _text(question: Question) -> tuple[str, str]:
+    return question.kind, json.dumps([*question.args, question.level, question.surrogates])
 
 
-def _family(question: Question) -> tuple[int, str]:
-    target, parents = question.args
-    return int(target), " ".join(map(str, parents))
+def _encoded(answer: Any) -> tuple[str, bytes | None]:
+    """Return plain data as JSON, which keeps every bit of a number, and null values as bytes."""
+    if isinstance(answer, Significance):
+        numbers = [float(answer.value), float(answer.p_value), float(answer.null_mean)]
+        return json.dumps(numbers), np.asarray(answer.null, np.float64).tobytes()
+    return json.dumps(answer[:3] if isinstance(answer, Past) else answer), None
 
 
-def _past(text: str) -> Past:
-    own, lags, sources = json.loads(text)
-    return Past(tuple(own), tuple(map(tuple, lags)), tuple(sources))
-
-
-def _link(question: Question) -> tuple[int, int, str, float, int]:
-    source, target, given = question.args
-    level = FULL if question.level is None else question.level
-    return int(source), int(target), " ".join(map(str, given)), level, question.surrogates or 0
-
-
-def _number(value: float | None) -> float:
-    """SQLite has no NaN and keeps nothing in its place."""
-    return float("nan") if value is None else value
+def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:
+    answer = json.loads(text)
+    if kind == "test" and nulls is not None:
+        value, p_value, mean = answer
+        return Significance(value, p_value, np.frombuffer(nulls), mean)
+    if kind == "past":
+        own, lags, sources = answer
+        return Past(tuple(own), tuple(map(tuple, lags)), tuple(sources))
+    return answer
 
 
 def _alive(host: str, pid: int) -> bool:
@@ -321,7 +245,7 @@ def _refuse_foreign(path: Path) -> None:
     if not _is_ours(header):
         raise InputError(f"{path} is not an enmesh store and was left as it is; give another file name")
     if int.from_bytes(header[60:64]) != LAYOUT:
-        raise InputError(f"{path} was written by another version of enmesh; give another file name")
+        raise InputError(f"{path} was written by another version of enmesh; move it away or give another")
     with _explained(path), closing(_read_only(path)) as db:
         found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":

@@ -34,7 +34,8 @@ KEPT = 2
 class Question(NamedTuple):
     """What is asked: the score of a ``family``, a ``test`` of an edge, if wanted up to a level, or a target's ``past``.
 
-    A scorer answers the first two, a race of lagged variables (`embedding.nonuniform`) the last.
+    A scorer answers the first two, a race of lagged variables (`embedding.nonuniform`) the last. A store keeps answers
+    to questions of any kind, such as the ``result`` of a job by its number.
     """
 
     kind: str
@@ -56,6 +57,11 @@ class Question(NamedTuple):
     def past(cls, target: int) -> "Question":
         """Ask for the lagged variables of a target."""
         return cls("past", (target,))
+
+    @classmethod
+    def result(cls, *args: Any) -> "Question":
+        """Ask for what a job of many gave, plain data."""
+        return cls("result", args)
 
     @property
     def shares(self) -> tuple[Any, ...]:

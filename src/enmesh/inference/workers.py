@@ -4,9 +4,10 @@ A queue of questions is handed out in chunks of about a second. Results do not d
 order or how often: answers are pure.
 """
 
+import json
 import logging
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import count, islice
 from math import ceil
@@ -17,7 +18,7 @@ import numpy as np
 
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.progress import Progress
-from enmesh.inference.work import Answer, Payload, Question, Reply, answer, work
+from enmesh.inference.work import Answer, Payload, Question, Reply, answer, fingerprint, work
 from enmesh.scores.base import Scorer
 from enmesh.surrogates import BATCH_VALUES
 from enmesh.tasks import single_thread
@@ -37,9 +38,9 @@ INTERPRETER, WORKING = 300_000_000, 100
 MOST_QUESTIONS, PATIENCE = 5000, 3
 
 
-def check_jobs(n_jobs: int | None) -> None:
+def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of workers that cannot be."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores")
 
 
@@ -48,7 +49,8 @@ class Workers:
 
     def __init__(self, payload: Payload, scorer: Scorer[Any], n_jobs: int | None, memory: int | None):
         check_jobs(n_jobs)
-        self._payload, self._scorer, self._n_jobs = payload, scorer, n_jobs
+        self._payload, self._scorer = payload, scorer
+        self._n_jobs = None if n_jobs is None else int(n_jobs)
         self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
         self._most = None if memory is None else affordable(scorer, memory, self._prefer)
         self._hazards: set[str] = set()
@@ -286,6 +288,34 @@ def in_order(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]],
     """Return the results of `each` in the order of the arguments."""
     found = dict(each(function, arguments, **how))
     return [found[position] for position in range(len(arguments))]
+
+
+def resumed(
+    function: Callable[..., Any],
+    arguments: Sequence[tuple[Any, ...]],
+    names: Iterable[Any],
+    *,
+    store: Any = None,
+    description: Mapping[str, Any],
+    **how: Any,
+) -> list[Any]:
+    """Return the results of `each`, plain data, in order; a store keeps each as it is finished, by its name.
+
+    ``description`` says what results depend on besides, as `Store` takes it.
+    """
+    from enmesh.inference.store import Store
+
+    if store is None:
+        return in_order(function, arguments, **how)
+    plain = json.dumps(description, sort_keys=True, default=repr)
+    questions = [Question.result(name) for name in names]
+    with Store(store, fingerprint(plain), json.loads(plain)) as kept:
+        found = kept.read(questions)
+        new = [i for i, question in enumerate(questions) if question not in found]
+        for i, result in each(function, [arguments[i] for i in new], before=len(found), **how):
+            kept.write({questions[new[i]]: result})
+            found[questions[new[i]]] = result
+    return [found[question] for question in questions]
 
 
 def _quietly(function: Callable[..., Any], position: int, given: tuple[Any, ...]) -> tuple[int, Any]:

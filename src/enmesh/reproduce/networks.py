@@ -1,7 +1,7 @@
 """Recovery of known networks: coupled logistic maps and Lorenz-Rossler flows on small acyclic graphs.
 
 Three and four nodes, empty, chain, fork, collider, diamond and full, over coupling strength, observation noise,
-number of samples N and confidence alpha, several seeds each. Every finished cell goes to ``networks.jsonl``; a run
+number of samples N and confidence alpha, several seeds each. Every finished cell goes to ``networks.db``; a run
 that was stopped and is started again in the same folder takes up where it was.
 """
 
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.inference.workers import each
-from enmesh.reproduce.ledger import Ledger
+from enmesh.inference.workers import resumed
 from enmesh.reproduce.outcome import INK, Job, Outcome, figure
 from enmesh.reproduce.recovery import FLOW_STEP, MAP_NOISE, NETWORKS, Cell, recover
 from enmesh.scores import TE, TEA, TEE
@@ -125,17 +124,13 @@ def experiment(
 def computed(
     job: Job, cells: Sequence[Cell], alphas: tuple[float, ...], n_surrogates: int
 ) -> dict[Cell, Rows]:
-    """Return the results of all cells in their order, from the ledger where they are there."""
-    ledger = Ledger(job.out / "networks.jsonl")
-    formats = [FORMAT, TE.FORMAT, TEA.FORMAT, TEE.FORMAT]
-    recipe = {"format": formats, "alphas": list(alphas), "n_surrogates": n_surrogates}
-    keys = {cell: cell._asdict() | recipe for cell in cells}
-    missing = [cell for cell in cells if ledger.get(keys[cell]) is None]
-    given = [(cell, alphas, n_surrogates) for cell in missing]
-    how = {"n_jobs": job.n_jobs, "progress": job.progress, "before": len(cells) - len(missing)}
-    for position, rows in each(recover, given, **how):
-        ledger.add(keys[missing[position]], rows)
-    return {cell: ledger.get(keys[cell]) for cell in cells}
+    """Return the results of all cells in their order, from the store where they are there."""
+    formats = "/".join(map(str, [FORMAT, TE.FORMAT, TEA.FORMAT, TEE.FORMAT]))
+    recipe = {"type": "networks", "alphas": list(alphas), "n_surrogates": n_surrogates}
+    description = {"data": "simulated", "names": [], "score": recipe, "code": formats}
+    given = [(cell, alphas, n_surrogates) for cell in cells]
+    how = {"n_jobs": job.n_jobs, "progress": job.progress, "store": job.out / "networks.db"}
+    return dict(zip(cells, resumed(recover, given, cells, description=description, **how)))
 
 
 # --- tables -----------------------------------------------------------------------------------------------------

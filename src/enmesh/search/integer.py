@@ -14,15 +14,17 @@ below the node's best.
 from collections.abc import Iterable, Sequence
 from math import fsum, inf
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 from scipy.sparse.csgraph import shortest_path
 
 from enmesh.search.graphs import mask, strong_components
 from enmesh.search.parts import Part, settle
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 RANGE = 1e4  # the largest useful loss as HiGHS sees it: its absolute gap of 1e-6 is then relative 1e-10
 BROKEN = 1e-4  # by how much a solution must violate a cut for the cut to be added
@@ -86,6 +88,8 @@ class Program:
 
     def relax(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the solution of the linear relaxation, and the prices of the cuts."""
+        from scipy.optimize import linprog  # here: it takes long to import
+
         rows = {"A_ub": -self.cuts(), "b_ub": -np.ones(len(self.clusters))} if self.clusters else {}
         bounds = np.column_stack([np.zeros_like(self.alive), self.alive])
         answer = linprog(
@@ -110,8 +114,10 @@ class Program:
         choosing = (total + value - least[self.owner]) / self.scale
         return Relaxed(total / self.scale, np.split(choosing, self.first[1:]))
 
-    def solve(self, seconds: float) -> OptimizeResult:
+    def solve(self, seconds: float) -> "OptimizeResult":
         """Return HiGHS's answer to the integer program with the cuts so far."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
         constraints = [LinearConstraint(self.each, 1, 1)]
         if self.clusters:
             constraints.append(LinearConstraint(self.cuts(), 1, inf))
@@ -193,6 +199,8 @@ def worst_cluster(program: Program, x: np.ndarray, seconds: float) -> list[int]:
     With y_i = 1 for the nodes of the cluster and z(i, P) = 1 where i and some parent in P are in it, the
     cut's left side is sum y_i - sum x(i, P) z(i, P); it is minimised over clusters of two nodes or more.
     """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     used = np.flatnonzero((x > BROKEN / len(program.part)) & program.inside.any(1))
     m, k = len(program.part), len(used)
     rows = np.arange(k)

@@ -8,9 +8,8 @@ P(w > sqrt 2 c - z). At the level of .01 a share of .1 needs z = 3.8 by pairs (o
 single halves (one in 50); a share of .9 needs z = 5.3 and 4.9.
 """
 
-import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from pathlib import Path
@@ -21,10 +20,8 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.errors import InputError, hazard
 from enmesh.inference.network import Network
-from enmesh.inference.work import fingerprint
-from enmesh.inference.workers import each
+from enmesh.inference.workers import resumed
 from enmesh.options import describe, whole
-from enmesh.reproduce.ledger import Ledger
 from enmesh.sureness.units import Units, units_of
 
 if TYPE_CHECKING:
@@ -105,18 +102,10 @@ def count_links(
         hazard(
             f"the data make {len(units)} units that can be halved in {ways} ways: shares are coarse; record longer"
         )
-    run = fingerprint(json.dumps(_identity(units, seed, options), sort_keys=True, default=repr))
-    kept = None if store is None else _ledger(store)
-    edges: dict[int, Edges] = {}
-    if kept is not None:
-        edges = {i: found for i in range(n) if (found := kept.get({"run": run, "network": i})) is not None}
-    missing = [i for i in range(n) if i not in edges]
-    given = [(infer, units, seed, i, options) for i in missing]
-    for position, found in each(half_network, given, n_jobs=n_jobs, progress=progress, before=len(edges)):
-        if kept is not None:
-            kept.add({"run": run, "network": missing[position]}, found)
-        edges[missing[position]] = found
-    return Stability(frequency_of(series.names, edges), wanted, len(edges), units.block)
+    given = [(infer, units, seed, i, options) for i in range(n)]
+    how = {"n_jobs": n_jobs, "progress": progress, "store": store}
+    edges = resumed(half_network, given, range(n), description=_identity(units, seed, options), **how)
+    return Stability(frequency_of(series.names, edges), wanted, n, units.block)
 
 
 def half_network(infer: Infer, units: Units, seed: int, i: int, options: Mapping[str, Any]) -> Edges:
@@ -131,7 +120,7 @@ def half_network(infer: Infer, units: Units, seed: int, i: int, options: Mapping
     return [list(edge) for edge in network]
 
 
-def frequency_of(names: tuple[str, ...], edges: Mapping[int, Edges]) -> "pd.DataFrame":
+def frequency_of(names: tuple[str, ...], edges: Sequence[Edges]) -> "pd.DataFrame":
     """Return the share of cuts, networks 0 and 1, 2 and 3 and so on, in which both have a link."""
     import pandas as pd
 
@@ -150,25 +139,12 @@ def _identity(units: Units, seed: int, options: Mapping[str, Any]) -> dict[str, 
 
     return {
         "data": units.series.digest,
-        "block": units.block,
-        "options": describe(dict(options)),
-        "seed": seed,
+        "names": list(units.series.names),
+        "score": {
+            "type": "bootstrap",
+            "block": units.block,
+            "seed": seed,
+            "options": describe(dict(options)),
+        },
         "code": f"{__version__}/{FORMAT}",
     }
-
-
-def _ledger(store: str | os.PathLike[str]) -> Ledger:
-    """Open the file of finished networks; refuse one that is something else."""
-    try:
-        return Ledger(Path(store))
-    except (ValueError, KeyError, TypeError):
-        raise InputError(
-            f"{store} is no file of bootstrap networks; give store= a path of its own, beside that of infer"
-        ) from None
-    except OSError as error:
-        raise InputError(f"cannot read {store}: {error.strerror}") from None
-
-
-def beside(store: str | os.PathLike[str] | None) -> Path | None:
-    """Return where the networks of halves are kept beside the store of `infer`."""
-    return None if store is None else Path(f"{store}.halves.jsonl")
