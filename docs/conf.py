@@ -1,5 +1,6 @@
 """The pages: Sphinx, without the network. Pictures are drawn by the pages' own code, formulas become MathML."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -67,7 +68,8 @@ def formula(latex, display):
     if "\\\\" in latex:
         latex = rf"\begin{{split}}{latex}\end{{split}}"
     made = convert(latex, display=display).replace("<mi>;</mi>", '<mo separator="true">;</mo>')
-    return made.replace("<mi>log</mi>", '<mi>log</mi><mspace width="0.17em"/>')
+    space = '<mspace width="0.17em"/>'
+    return re.sub("<mi>(log|tanh)</mi>", rf"{space}<mi>\1</mi>{space}", made)
 
 
 def write_inline(self, node):
