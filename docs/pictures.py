@@ -7,7 +7,6 @@ README, which is that of the front page.
 
 import doctest
 import hashlib
-import os
 import re
 import shutil
 import sys
@@ -67,7 +66,6 @@ def draw_all() -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
     for page in sorted(HERE.glob("*.md")):
         if not re.search(f"(_gallery|live)/{page.stem}/", page.read_text(encoding="utf-8")):
             continue
