@@ -6,6 +6,7 @@ python benchmarks/speed.py single      one KSG estimate
 python benchmarks/speed.py others      box kernel, Gaussian and discrete transfer entropy
 python benchmarks/speed.py peers       one KSG estimate beside a scipy kd-tree, tigramite and infomeasure
 python benchmarks/speed.py scaling     one KSG estimate of the logistic map, N = 1e3 to 1e6, and its growth
+python benchmarks/speed.py regression  a quadratic regression beside KSG: one test, candidates, surrogates, memory
 python benchmarks/speed.py resources   two threads beside one; peak memory; first calls in a fresh process
 
 Each time of enmesh in `surrogates` and `single` is that of the first such call in a process of its own, with kernels
@@ -282,6 +283,29 @@ def scaling(top=1_000_000):
     print(f"\ngrowth from N = {sizes[1]:,} on: N^{growth:.2f}")
 
 
+def regression(jidt):
+    """Quadratic regression beside KSG; JIDT up to 100,000 samples, where it is installed."""
+    quadratic, rows = em.Regression(normalise="zscore"), []
+    for n in (1_000, 10_000, 100_000, 1_000_000):
+        x, y, z = var_blocks(n, 1)
+        took = [cpu_seconds(lambda e=e: e.prepare(y, z).cmi(x), 2)[0] for e in (quadratic, KSG)]  # noqa: B023
+        theirs = None if isinstance(jidt, str) or n > 100_000 else jidt.ksg(x, y, z, K)
+        took.append(np.nan if theirs is None else cpu_seconds(theirs.value)[0])
+        rows.append((f"one test, N = {n:,}", *(f"{1e3 * t:.1f}" for t in took)))
+    x, y, z = var_blocks(10_000, 1)
+    batch = surrogate(x, "shifts")[0]
+    took = [cpu_seconds(lambda e=e: e.prepare(y, z).cmi(batch), 2)[0] for e in (quadratic, KSG)]
+    rows.append((f"{SURROGATES} surrogates, N = 10,000", *(f"{1e3 * t:.0f}" for t in took), ""))
+    _, y, z = var_blocks(1_000, 1)
+    many = np.random.default_rng(0).normal(size=(10_000, 1_000, 1))
+    took = [cpu_seconds(lambda e=e: e.prepare(y, z).cmi(many))[0] for e in (quadratic, KSG)]
+    rows.append(("10,000 candidates, N = 1,000", *(f"{1e3 * t:.0f}" for t in took), ""))
+    columns = ("", "Regression()", "KSG()", "JIDT, KSG")
+    table("Quadratic regression, source dim 1, target history 3 (milliseconds of CPU)", columns, rows)
+    peak = _fresh(_PEAK.format(estimator="Regression(normalise='zscore')", n=1_000_000, dx=1, dz=3))
+    print(f"\npeak memory of one test, N = 1,000,000: {peak} MiB")
+
+
 def resources():
     x, y, z = var_blocks(20_000, 3)
     batch, _ = surrogate(x, "shifts", 64)
@@ -302,7 +326,10 @@ def resources():
             print(f"- {name}: {_fresh(_FIRST_CALL, cache)} s")
     print("\nPeak memory of one estimate, MiB:")
     for n, dx, dz in ((1_000_000, 1, 3), (100_000, 3, 3)):
-        print(f"- N = {n:,}, dimension {dx + 1 + dz}: {_fresh(_PEAK.format(n=n, dx=dx, dz=dz))}", flush=True)
+        print(
+            f"- N = {n:,}, dimension {dx + 1 + dz}: {_fresh(_PEAK.format(estimator='KSG()', n=n, dx=dx, dz=dz))}",
+            flush=True,
+        )
 
 
 _FIRST_CALL = """
@@ -318,7 +345,7 @@ _PEAK = """
 import resource, numpy as np, enmesh as em
 rng = np.random.default_rng(0)
 x, y, z = (rng.normal(size=({n}, d)) for d in ({dx}, 1, {dz}))
-em.KSG().prepare(y, z).cmi(x)
+em.{estimator}.prepare(y, z).cmi(x)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
@@ -336,10 +363,10 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = ["surrogates", "single", "others", "peers", "scaling", "resources"]
+    names = ["surrogates", "single", "others", "peers", "scaling", "regression", "resources"]
     parser.add_argument("tables", nargs="*", choices=[[], *names], help="which tables; all by default")
     asked = parser.parse_args().tables or names
-    jidt = Jidt.found() if {"surrogates", "single", "others"} & set(asked) else None
+    jidt = Jidt.found() if {"surrogates", "single", "others", "regression"} & set(asked) else None
     for name in asked:
         if name in ("surrogates", "single", "others"):
             if isinstance(jidt, str):
@@ -347,7 +374,7 @@ def main():
                 continue
             globals()[name](jidt)
         else:
-            globals()[name]()
+            globals()[name](*([jidt] if name == "regression" else []))
     print(f"\npeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB")
 
 

@@ -98,7 +98,7 @@ def features_of(kind, columns, frequencies=()):
             low = min(frequencies, default=0)
             waves = [f(low * part) for part in (u + v, u - v) for f in (np.cos, np.sin)]
             found += [u * v] if kind == "quadratic" else waves
-    return [(f - f.mean()) / f.std() if f.std() > 1e-10 * abs(f.mean()) else 0 * f for f in found]
+    return [(f - f.mean()) / f.std() if f.std() > 1e-10 else 0 * f for f in found]
 
 
 def regression_local(x, y, z, kind, frequencies=(), ridge=1e-9):
@@ -567,7 +567,10 @@ def lag_profile(values, source, target, max_lag, cmi, orders=()):
 
 
 def shift_factor(y, x, z, starts, span):
-    """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation, each at least 1."""
+    """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation.
+
+    Each less a standard error of chance, and at least 1.
+    """
 
     def left(columns, v):
         design = np.column_stack([np.ones(len(v)), columns])
@@ -582,4 +585,33 @@ def shift_factor(y, x, z, starts, span):
         values.append(n * log(given @ given / (both @ both)) / x.shape[1])
     e, freed = given**2, np.column_stack([left(z, column) for column in x.T]) ** 2
     white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f in freed.T])
-    return max(1.0, np.mean(values)) * max(1.0, white)
+    return max(1.0, np.mean(values) - sqrt(2 / n)) * max(1.0, white - sqrt(8 / n))
+
+
+def widened(x, y, z, starts, span, shifts=32):
+    """Factor and share of degrees of freedom of a quadratic regression's null: some shifts, one by one, and weights."""
+    n = len(y)
+    known = np.column_stack([np.ones(n), *features_of("quadratic", z.T)])
+    added = np.column_stack(features_of("quadratic", np.column_stack([z, x]).T))
+
+    def left(v):
+        return v - known @ np.linalg.lstsq(known, v, rcond=None)[0]
+
+    white, values, _ = np.linalg.svd(left(added), full_matrices=False)
+    white = white[:, values > 1e-6 * values[0]]
+    e = left(y)[:, 0] ** 2
+    weights = np.linalg.eigvalsh(sum(np.outer(row, row) * s for row, s in zip(white, e / e.mean())))
+    means = []
+    for number in range(shifts):
+        parts = []
+        for a, b in zip(starts[:-1], starts[1:]):
+            shift = min(max(int((number + 0.5) / shifts * (b - a)), span), b - a - span)
+            parts.append(np.roll(x[a:b], -shift, axis=0))
+        means.append(regression_local(np.concatenate(parts), y, z, "quadratic").mean())
+    left_over = np.random.default_rng(0).beta(
+        (n - known.shape[1] - len(weights)) / 2, len(weights) / 2, 10**6
+    )
+    share = weights.sum() ** 2 / (weights**2).sum() / len(weights)
+    share /= max(1.0, np.var(means, ddof=1) / (2 * np.mean(means) ** 2 / len(weights)))
+    scale = np.mean(means) / np.mean(-np.log(left_over) / 2) * weights.mean() / share
+    return max(1.0, scale), share

@@ -273,6 +273,17 @@ def test_unknown_device_and_precision_are_refused():
         em.Kernel(precision="half")
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("features", ["quadratic", "fourier"])
+@pytest.mark.parametrize("dims", [(1, 1, 0), (2, 1, 3), (1, 2, 2)])
+def test_regression_is_that_of_the_cpu(cuda, features, dims):
+    x, y, z = blocks(7, 400, *dims, b=12)
+    ours, theirs = (em.Regression(features, device=device).prepare(y, z) for device in ("cuda", "cpu"))
+    np.testing.assert_allclose(ours.cmi(x), theirs.cmi(x), atol=1e-10)
+    np.testing.assert_allclose(ours.cmi(x, local=True), theirs.cmi(x, local=True), atol=1e-8)
+    np.testing.assert_allclose(ours.variance_weights(x[0]), theirs.variance_weights(x[0]), atol=1e-9)
+
+
 @pytest.fixture
 def no_gpu(monkeypatch):
     monkeypatch.setattr(neighbours, "_missing_for_cuda", lambda: "CuPy is not installed")

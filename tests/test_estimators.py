@@ -101,6 +101,7 @@ def test_chain_rule_of_plug_in_estimators(seed, dims):
 
 ENTROPIES = {
     "gaussian": (em.Gaussian(), naive.gaussian_entropy),
+    "regression": (em.Regression(normalise="zscore"), naive.gaussian_entropy),
     "gaussian-rank": (em.Gaussian(normalise="rank"), lambda x: naive.copula_entropy(x, 4)),
     "discrete": (em.Discrete(), naive.discrete_entropy),
     **{

@@ -1,10 +1,14 @@
 """Regression with features: equal to Gaussian where linear, nested, closed forms, awkward columns, analytic tests."""
 
+import subprocess
+import sys
+import warnings
+
 import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh.estimators.regression import Features
+from enmesh.estimators.regression import Features, better_scale
 from enmesh.measures import Transfers
 from enmesh.scores import Link
 from enmesh.tasks import run
@@ -38,7 +42,7 @@ def test_linear_is_gaussian(seed):
     """Values, degrees of freedom, p-values and scores."""
     series, names = some(seed), "abcd"
     pasts = random_lags(seed, names)
-    both = [em.Regression("linear", normalise="zscore"), em.Gaussian()]
+    both = [em.Regression("linear"), em.Gaussian()]
     for options in ({"given": "c"}, {}, {"given": ["c", "d"], "local": True}):
         ours, gauss = (
             em.transfer_entropy(series, "a", "b", estimator=e, embedding=pasts, **options) for e in both
@@ -132,3 +136,161 @@ def test_a_parabola_has_the_value_of_its_noise():
     truth = np.log(1 + 2 / 0.7**2) / 2
     assert em.cmi(x, y, z, estimator=em.Regression(normalise="zscore")) == pytest.approx(truth, abs=0.02)
     assert em.cmi(x, y, z, estimator=em.Regression("linear")) < 0.005
+
+
+def test_an_and_of_squares_is_found_by_the_pair():
+    """y is driven where both squares are large: single sources say little, the pair much, and TEA keeps both."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(1000, 3))
+    values[1:, 2] += 3 * ((values[:-1, 0] ** 2 > 1) & (values[:-1, 1] ** 2 > 1))
+    series = em.Series(values, names=["a", "b", "y"])
+    score = em.TEA(estimator=em.Regression(), embedding=em.Embedding(), null="shift")
+    assert em.infer(series, score=score).parents == {"a": (), "b": (), "y": ("a", "b")}
+
+
+def test_single_factors_of_a_product_are_not_taken_for_drivers():
+    """y = x1 x2 + e: given the other, each is found; alone, the variance that goes with x1 is no link to the mean."""
+    alone, beside = [], []
+    for seed in range(40):
+        rng = np.random.default_rng([4, seed])
+        values = rng.normal(size=(500, 3))
+        values[1:, 2] = values[:-1, 0] * values[:-1, 1] + 0.8 * rng.normal(size=499)
+        score = em.TEA(estimator=em.Regression(), embedding=em.Embedding(), null="shift")
+        scorer = score.bind(em.Series(values, names=["a", "b", "y"]))
+        alone.append(run(scorer.test(Link(0, 2, ()))).p_value)
+        beside.append(run(scorer.test(Link(0, 2, (1,)))).p_value)
+    assert max(beside) < 1e-6
+    assert np.mean(np.array(alone) < 0.05) < 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 40)
+
+
+# --- awkward data ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["quadratic", "fourier"])
+def test_redundant_columns_are_harmless(kind):
+    rng = np.random.default_rng(5)
+    x, y, z = (rng.normal(size=(300, d)) for d in (1, 1, 2))
+    y += 0.5 * x**2
+    estimator, nothing = em.Regression(kind), np.zeros((300, 1))
+    value = estimator.prepare(y, z).cmi(x)
+    for known, source in (
+        (np.hstack([z, z]), x),
+        (np.hstack([z, nothing]), x),
+        (z, np.hstack([x, x, z])),
+        (z, np.hstack([x, nothing])),
+    ):
+        assert estimator.prepare(y, known).cmi(source) == pytest.approx(value, abs=1e-5)
+    assert estimator.prepare(y, z).cmi(z) == pytest.approx(0, abs=1e-6)
+    two = (x > 0).astype(float)  # its square says nothing new
+    assert estimator.prepare(y, two).cmi(two**2) == pytest.approx(0, abs=1e-6)
+    with pytest.raises(em.InputError, match="the target is constant, or one of its columns"):
+        estimator.prepare(nothing, z)
+
+
+def test_a_map_without_noise_is_no_error_and_drives_nobody():
+    series = em.simulate.coupled_map({"a": [], "b": []}, n=300, seed=0)
+    how = {"estimator": em.Regression(), "embedding": em.Embedding()}
+    assert em.transfer_entropy(series, "a", "b", **how) == pytest.approx(0, abs=1e-6)
+    coupled = em.simulate.coupled_map("a>b", n=300, coupling=0.3, seed=0)
+    assert 3 < em.transfer_entropy(coupled, "a", "b", **how) < 20
+
+
+def test_few_samples_are_warned_of_then_refused():
+    rng = np.random.default_rng(6)
+    x, y, z = (rng.normal(size=(40, d)) for d in (1, 1, 6))
+    with pytest.warns(em.HazardWarning, match="35 features for 40 samples: values are mostly chance"):
+        assert 0 < em.cmi(x, y, z, estimator=em.Regression()) < np.inf
+    with pytest.raises(
+        em.InputError, match="too few samples: 9 for a regression of 8 variables; at least 10"
+    ):
+        em.cmi(x[:9], y[:9], z[:9], estimator=em.Regression())
+    series = em.Series(rng.normal(size=(45, 2)), names="ab")
+    pasts = em.Embedding(dim=4)
+    for null in ("chi2", "f", "shift"):
+        scorer = em.TEA(estimator=em.Regression(), embedding=pasts, null=null).bind(series)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(
+                em.InputError, match=r"too few samples: 41 for 45 coefficients; .* features='linear'"
+            ):
+                scorer.family_score(1, (0,))
+    assert em.Regression().bearable_parents(300, (1, 2), (0, 0)) == (2, "300 samples bear 10 per feature")
+
+
+def test_the_exact_search_goes_on_with_more_features_than_samples():
+    """Eleven lagged variables of one sample each have 77 features: no ceiling is known, and none is warned of."""
+    series = em.Series(np.random.default_rng(10).normal(size=(60, 11)))
+    score = em.TEA(estimator=em.Regression(), embedding=em.Embedding())
+    bounds = score.bind(series).bounds([tuple(j for j in range(11) if j != i) for i in range(11)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert bounds.ceiling(0) == np.inf
+    assert em.infer(series, score=score, search=em.Exact(), max_parents=1, screen=False).optimal
+
+
+def test_the_scale_is_what_predicts_better():
+    """Parabolas are bent by ranks, heavy tails decide among z-scores."""
+    maps = em.simulate.coupled_map("a>b", n=500, noise=0.05, seed=0).values
+    assert [better_scale(column) for column in maps.T] == ["zscore", "zscore"]
+    tails = np.random.default_rng(7).standard_t(2, size=(500, 5))
+    assert [better_scale(column) for column in tails.T] == ["rank"] * 5
+    assert em.Regression(normalise="zscore").scale_of(tails[:, 0]) == "zscore"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"features": "cubic"}, "features='cubic' is not known; use 'linear', 'quadratic', 'fourier'"),
+        ({"normalise": "none"}, "normalise='none' is not known; use 'rank', 'zscore' or None"),
+        ({"device": "abacus"}, "device='abacus' is not known; use 'cpu', 'cuda', 'auto'"),
+    ],
+)
+def test_impossible_options_are_refused(options, said):
+    with pytest.raises(em.InputError) as caught:
+        em.Regression(**options)
+    assert str(caught.value) == said
+
+
+def test_trials_and_missing_windows_make_no_difference_to_what_is_asked():
+    """Two trials are the rows of both; a missing value takes the windows that touch it."""
+    rng = np.random.default_rng(8)
+    first, second = rng.normal(size=(2, 150, 2))
+    how = {"estimator": em.Regression(normalise="zscore"), "embedding": em.Embedding()}
+    together = em.transfer_entropy(em.Series([first, second], names="ab"), "a", "b", **how)
+    rows = [np.column_stack([t[1:, 1], t[:-1, 1], t[:-1, 0]]) for t in (first, second)]
+    y, z, x = np.concatenate(rows).T
+    assert together == pytest.approx(em.cmi(x, y, z, estimator=how["estimator"]), abs=1e-10)
+    holed = first.copy()
+    holed[70, 0] = np.nan
+    with pytest.warns(em.HazardWarning, match="147 of 149 windows"):
+        got = em.transfer_entropy(em.Series(holed, names="ab", missing="drop"), "a", "b", **how)
+    y, z, x = np.delete(rows[0], [69, 70], axis=0).T
+    assert got == pytest.approx(em.cmi(x, y, z, estimator=how["estimator"]), abs=1e-10)
+
+
+# --- sureness, cost ---------------------------------------------------------------------------------------------------
+
+
+def test_limits_hold_the_value_of_a_parabola():
+    covered = 0
+    for seed in range(100):
+        rng = np.random.default_rng([9, seed])
+        x, e = rng.normal(size=(2, 300))
+        y = np.r_[0, 0.3 * x[:-1] ** 2 + e[1:]]
+        estimator = em.Regression(normalise="zscore")
+        found = em.interval(em.Series({"x": x, "y": y}), "x", "y", level=0.9, estimator=estimator)
+        covered += found.low <= np.log(1.18) / 2 <= found.high
+    assert 84 <= covered <= 97
+
+
+@pytest.mark.slow
+def test_a_million_samples_fit_into_a_gibibyte():
+    code = """
+import resource, numpy as np, enmesh as em
+rng = np.random.default_rng(0)
+x, y, z = (rng.normal(size=(1_000_000, d)) for d in (1, 1, 3))
+em.Regression(normalise="zscore").prepare(y, z).cmi(x)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 1024

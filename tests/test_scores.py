@@ -28,6 +28,10 @@ SCORES = {
     "tea-ess": (linear, em.TEA(embedding=EMBEDDING, null="ess")),
     "tea-collective": (linear, em.TEA(embedding=EMBEDDING, penalty="collective")),
     "tea-discrete": (states, em.TEA(estimator=em.Discrete(), embedding=EMBEDDING)),
+    "tea-curves": (linear, em.TEA(estimator=em.Regression(), embedding=EMBEDDING)),
+    "tea-curves-shift": (linear, em.TEA(estimator=em.Regression(), embedding=EMBEDDING, null="shift")),
+    "bic-curves": (linear, em.Criterion("bic", estimator=em.Regression(), embedding=EMBEDDING)),
+    "mit-curves": (linear, em.MIT(estimator=em.Regression())),
     "tee": (linear, em.TEE(estimator=em.Gaussian(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19)),
     "tee-ksg": (linear, em.TEE(estimator=em.KSG(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19)),
     "tee-collective": (
@@ -278,7 +282,8 @@ def test_mit_now_is_symmetric_and_lagged_is_not():
 
 def test_bounds_hold_for_every_set():
     """ceiling - penalty is never under the score of the set or a superset (decomposable, monotone fit)."""
-    for name in ("tea", "tea-f", "tea-collective", "tea-discrete", "bic", "aic-discrete", "mit"):
+    analytic = ("tea", "tea-f", "tea-collective", "tea-discrete", "bic", "aic-discrete", "mit")
+    for name in (*analytic, "tea-curves", "tea-curves-shift", "bic-curves", "mit-curves"):
         make, score = SCORES[name]
         scorer = score.bind(make())
         bounds = scorer.bounds([(1, 2), (0, 2), (0, 1)])
@@ -301,12 +306,12 @@ def test_bounds_hold_for_every_set():
     [
         (
             lambda: em.TEA(estimator=em.KSG()),
-            "TEA needs an estimator with a known null distribution (Gaussian, Discrete); "
+            "TEA needs an estimator with a known null distribution (Gaussian, Regression, Discrete); "
             "with KSG use TEE, which finds it by surrogates",
         ),
         (
             lambda: em.Criterion("bic", estimator=em.Kernel()),
-            "Criterion needs an estimator with a known null distribution (Gaussian, Discrete); "
+            "Criterion needs an estimator with a known null distribution (Gaussian, Regression, Discrete); "
             "with Kernel use TEE, which finds it by surrogates",
         ),
         (lambda: em.Criterion("hqc"), "criterion 'hqc' is not known; use 'ml', 'aic' or 'bic'"),
@@ -316,7 +321,14 @@ def test_bounds_hold_for_every_set():
         ),
         (lambda: em.TEA(penalty="both"), "penalty='both' is not known; use 'sum' or 'collective'"),
         (lambda: em.TEA(null="t"), "null='t' is not known; use 'chi2', 'f', 'ess' or 'shift'"),
-        (lambda: em.TEA(estimator=em.Discrete(), null="f"), "null='f' is for Gaussian; Discrete has 'chi2'"),
+        (
+            lambda: em.TEA(estimator=em.Discrete(), null="f"),
+            "null='f' is for Gaussian and Regression; Discrete has 'chi2'",
+        ),
+        (
+            lambda: em.TEA(estimator=em.Regression(), null="ess"),
+            "null='ess' is for lines; with curves use null='shift'",
+        ),
         (
             lambda: em.TEE(penalty="sum"),
             "penalty='sum' is not known; use 'sequential' or 'collective'",
@@ -324,6 +336,10 @@ def test_bounds_hold_for_every_set():
         (
             lambda: em.TEE(alpha=0.99, n_surrogates=50),
             "50 surrogates are too few for alpha=0.99; at least 99 are needed",
+        ),
+        (
+            lambda: em.MIT(estimator=em.Regression(), lag=0),
+            "lag=0 needs an estimator that is the same in both directions; use Gaussian, or lag=1",
         ),
         (lambda: em.MIT(lag=2), "lag=2 is not possible; use 1, or 0 for contemporaneous data"),
     ],
@@ -385,8 +401,22 @@ def test_the_shift_null_is_that_of_its_twin(lengths):
         x, y, z = scorer.transfers.variables([source], 2)
         samples = blocks.take([y])[:, 0], blocks.take(x), blocks.take(z)
         expected = naive.shift_factor(*samples, blocks.starts, blocks.span)
-        assert scorer._shifts.factor(source, 2) == pytest.approx(expected, rel=1e-6)
-        assert expected > 1.0
+        assert scorer._shifts.of(source, 2) == (pytest.approx(expected, rel=1e-6), 1.0)
+
+
+@pytest.mark.parametrize("lengths", [(120,), (70, 50)])
+def test_the_shift_null_of_curves_is_that_of_its_twin(lengths):
+    rng = np.random.default_rng(6)
+    series = em.Series([np.cumsum(rng.normal(size=(n, 3)), axis=0) for n in lengths], names="abc")
+    pasts = em.Lags({("a", "c"): (1, 3), ("b", "c"): (2,)})
+    scorer = em.TEA(estimator=em.Regression(), embedding=pasts, null="shift").bind(series)
+    blocks = scorer.transfers.blocks
+    for source in (0, 1):
+        x, y, z = scorer.transfers.variables([source], 2)
+        samples = blocks.take(x), blocks.take([y]), blocks.take(z)
+        expected = naive.widened(*samples, blocks.starts, blocks.span)
+        assert scorer._shifts.of(source, 2) == pytest.approx(expected, rel=0.005)  # of a million draws
+        assert expected[0] > 1.0 > expected[1]
 
 
 def test_the_shift_null_asks_sources_in_portions(monkeypatch):
@@ -394,6 +424,6 @@ def test_the_shift_null_asks_sources_in_portions(monkeypatch):
 
     series = em.simulate.var("a>b, b>c, c>d", n=100, seed=0)
     score = em.TEA(embedding=em.Embedding(), null="shift")
-    whole = [score.bind(series)._shifts.factor(j, 0) for j in (1, 2, 3)]
+    whole = [score.bind(series)._shifts.of(j, 0).factor for j in (1, 2, 3)]
     monkeypatch.setattr(shift_null, "HELD", 1)
-    assert [score.bind(series)._shifts.factor(j, 0) for j in (1, 2, 3)] == pytest.approx(whole, rel=1e-12)
+    assert [score.bind(series)._shifts.of(j, 0).factor for j in (1, 2, 3)] == pytest.approx(whole, rel=1e-12)

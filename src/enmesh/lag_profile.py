@@ -123,8 +123,8 @@ def lag_profile(
         ``given``.
     surrogate, n_surrogates, seed
         How chance is sampled: ``CircularShift()`` by default, one shift for all lags. 0 surrogates take the analytic
-        null distribution, which Gaussian and Discrete have; the level of the threshold is then divided by the number
-        of lags, and the p-value multiplied by it, so that both are on the safe side.
+        null distribution, which Gaussian, Regression and Discrete have; the level of the threshold is then divided by
+        the number of lags, and the p-value multiplied by it, so that both are on the safe side.
 
     Examples
     --------

@@ -421,8 +421,9 @@ def kl_divergence(
 
         TC(Y_{n+1} | all pasts) + sum_i I(Y^i_{n+1} ; non-parents' pasts | own past, parents)
 
-    ``form="decomposed"`` (Theorem 1, eq. kl-te): S_Y - sum_i T_{parents -> i}. The two are equal for Gaussian and
-    Discrete; for KSG and Kernel, whose estimates do not obey the chain rule, they agree up to estimation error.
+    ``form="decomposed"`` (Theorem 1, eq. kl-te): S_Y - sum_i T_{parents -> i}. The two are equal for Gaussian,
+    Regression and Discrete; for KSG and Kernel, whose estimates do not obey the chain rule, they agree up to
+    estimation error.
 
     Parameters
     ----------

@@ -299,7 +299,7 @@ def significance(
         ``CircularShift()`` by default; ``Permute()``, ``Bootstrap()``, ``LocalPermute()``.
     n_surrogates
         Number of surrogates; the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic test, which
-        Gaussian and Discrete have.
+        Gaussian, Regression and Discrete have.
     max_lag
         Take the source at the lag from 1 to this with the largest value (``.lag``). Each surrogate takes its own best
         lag, with one shift for all lags, so that the p-value holds for what was chosen; the analytic p-value is

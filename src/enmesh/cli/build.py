@@ -14,7 +14,7 @@ from enmesh.embedding import Embedding
 from enmesh.embedding.base import EmbeddingMethod
 from enmesh.errors import InputError
 from enmesh.estimators import Discrete, Estimator
-from enmesh.inference.defaults import Choices, default_estimator, default_score
+from enmesh.inference.plan import Choices, default_estimator, default_score
 from enmesh.methods import Method, from_name, members
 from enmesh.scores import Score
 from enmesh.search.base import Search

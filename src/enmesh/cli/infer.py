@@ -15,7 +15,7 @@ import typer
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.errors import InputError, was_stopped
-from enmesh.inference.defaults import Choices
+from enmesh.inference.plan import Choices
 from enmesh.inference.progress import Progress
 
 if TYPE_CHECKING:

@@ -29,9 +29,10 @@ def te(
     """Measure and test one transfer entropy: how much source tells of target.
 
     It is the part of the source's past that helps to predict the target beyond
-    the target's own past. Gaussian and discrete are tested against their known
-    null distribution unless --surrogates is given, the others by 199 surrogates.
-    The corrected value is the measured one minus its mean under the null.
+    the target's own past. Gaussian, regression and discrete are tested against
+    their known null distribution unless --surrogates is given, the others by 199
+    surrogates. The corrected value is the measured one minus its mean under the
+    null.
 
     \b
     Examples
@@ -93,7 +94,7 @@ def surrogates_asked(words: Mapping[str, Any], estimate: Estimator) -> int:
 def chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Embedding, dict[str, str]]:
     """Return estimator and embedding, and why, where they were chosen from the data."""
     from enmesh.embedding.choose import choose_embedding, embedding_method
-    from enmesh.inference.defaults import Choices, default_estimator
+    from enmesh.inference.plan import Choices, default_estimator
 
     notes, choices = {"estimator": "", "embedding": ""}, Choices()
     estimate, embedding = build.estimator(words), build.embedding(words)
@@ -155,7 +156,7 @@ def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False
       enmesh score recording.csv --graph "a>b>c" --estimator gaussian --score bic --dim 2
     """
     from enmesh.data.graph_input import parents_of
-    from enmesh.inference.defaults import Choices, default_score
+    from enmesh.inference.plan import Choices, default_score
     from enmesh.scores import score_graph
 
     words, choices = a.words(ctx), Choices()

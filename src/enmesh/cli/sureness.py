@@ -11,8 +11,8 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.data.table import listed
 from enmesh.errors import InputError
-from enmesh.inference.defaults import Choices
 from enmesh.inference.network import LEVEL
+from enmesh.inference.plan import Choices
 
 if TYPE_CHECKING:
     from enmesh.sureness.compare import Comparison

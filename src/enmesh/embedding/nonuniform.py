@@ -2,16 +2,17 @@
 
 For a target the candidates are every node at every lag from 1 to L, the target's own lags among them. Starting from the
 own value one sample before, the candidate that says most of the next value, given those chosen already, is tested,
-and chosen if it passes. The test compares the best lag of a source with the best lag of a shifted source, one shift for
-all lags, so that it holds for what was chosen. A node whose best candidate fails takes no further part. In the end each
-chosen source is tested with all its lags together, given the rest, and the weakest that fails is dropped, until none
-fails. (Own lags compete with those of sources: a long own past that is chosen first would explain the target by what
-its drivers left in it, and hide them.)
+and chosen if it passes (forward selection). The test compares the best lag of a source with the best lag of a shifted
+source, one shift for all lags, so that it holds for what was chosen. A node whose best candidate fails takes no further
+part, nor is one tested that does not stand out among the candidates. In the end each chosen source is tested with all
+its lags together, given the rest, and the weakest that fails is dropped, until none fails. (Own lags compete with those
+of sources: a long own past that is chosen first would explain the target by what its drivers left in it, and hide
+them. For regressions, which see innovations, the own past comes first: `embedding.forward`.)
 
 After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011), and Wollstadt et al., J. Open Source Softw. 4, 1081 (2019).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import groupby
 from math import comb
@@ -21,14 +22,21 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.base import EmbeddingMethod
+from enmesh.embedding.forward import ForwardSelection
 from enmesh.embedding.lagged import Lagged, Lags
 from enmesh.errors import InputError
-from enmesh.estimators import KSG, Estimator
+from enmesh.estimators import KSG, Estimator, Gaussian
 from enmesh.measures import Transfers
 from enmesh.options import option, whole, whole_fields
 from enmesh.significance import Sampling, Significance, analytic, least_surrogates, sampled
 from enmesh.surrogates import CircularShift, Surrogate, stream_of
 from enmesh.tasks import Task, ready, run
+
+# A candidate stands out if it says so many standard deviations more than the candidate in the middle; with fewer
+# candidates than the second number the middle is not known. A source that passes a test at .01 stands out by 2.3.
+STANDS_OUT, MANY_CANDIDATES = 2.0, 30
+# Pairs of nodes up to which sources that were not selected are named with their best lag, to be tested too.
+MOST_PAIRS = 400
 
 
 class Past(NamedTuple):
@@ -37,8 +45,10 @@ class Past(NamedTuple):
     own: tuple[int, ...]
     lags: tuple[tuple[int, ...], ...]
     sources: tuple[int, ...]
+    further: tuple[int, ...] = ()
+    """Sources that a regression sees at a loose level only, the most promising first."""
     nulls: tuple[tuple[int, tuple[int, ...], np.ndarray], ...] = ()
-    """Null distributions ``(source, given sources, values)`` that tests with these lags need, and the race has made."""
+    """Null distributions ``(source, given sources, values)`` that tests with these lags need, made while selecting."""
 
 
 @option
@@ -57,7 +67,12 @@ class NonUniform(EmbeddingMethod):
         How the null distribution is sampled. None takes the analytic one where the estimator has it, else 199.
     known
         Sources that another test has found, as ``((source, target, lag), ...)``. What is looked for is a source beyond
-        them; if there is none they stand as they are, if there is one the target's race begins anew without them.
+        them; if there is none they stand as they are, if there is one the selection begins anew without them.
+    candidates
+        ``{target: sources}``: the sources that a target may have; targets that are not named may have any.
+    together
+        Take all lags of a source at once rather than one by one (lines, up to 6,000 lagged variables): stronger where
+        many weak lags act together.
 
     Examples
     --------
@@ -84,9 +99,14 @@ class NonUniform(EmbeddingMethod):
     n_surrogates: int | None = None
     seed: int = 0
     known: tuple[tuple[str, str, int], ...] = ()
+    candidates: Any = ()
+    together: bool = False
 
     def __post_init__(self) -> None:
         whole_fields(self, max_lag=1, seed=0)
+        given = self.candidates.items() if isinstance(self.candidates, Mapping) else self.candidates
+        named = tuple(sorted((str(target), tuple(map(str, sources))) for target, sources in given))
+        object.__setattr__(self, "candidates", named)
         if not isinstance(self.estimator, Estimator):
             raise InputError(f"estimator={self.estimator!r} is not an estimator; give Gaussian(), KSG() ...")
         if not 0.5 <= self.alpha < 1:
@@ -115,27 +135,41 @@ class NonUniform(EmbeddingMethod):
 
     def choose(self, series: Series) -> Lags:
         """Return the lags of every pair."""
-        race = self.bind(series)
-        return self.lags([race.past(target) for target in range(series.n_nodes)], series.names)
+        selection = self.bind(series)
+        return self.lags([selection.past(target) for target in range(series.n_nodes)], series.names)
 
     def lags(self, pasts: Sequence[Past], names: Sequence[str]) -> Lags:
-        """Return what was found for each target as lags of pairs."""
+        """Return what was found for each target as lags of pairs; of large networks those of selected sources alone."""
+        nodes = range(len(names))
+        all_pairs = len(names) * (len(names) - 1) <= MOST_PAIRS
         found = {(names[i], names[i]): past.own for i, past in enumerate(pasts)}
         found |= {
             (names[j], names[i]): past.lags[j]
             for i, past in enumerate(pasts)
-            for j in range(len(names))
+            for j in (nodes if all_pairs else past.sources)
             if i != j
         }
-        return Lags(found, searched=self.max_lag)
+        return Lags(found, searched=0 if self.together else self.max_lag)
 
-    def bind(self, series: Series) -> "Race":
-        """Return the race of lagged variables on a series."""
-        return Race(self, series)
+    def allowed_sources(self, series: Series) -> list[list[int]] | None:
+        """Return the sources that each target may have, by position; None for any."""
+        if not self.candidates:
+            return None
+        given = {series.index(target): sorted(series.indices(some)) for target, some in self.candidates}
+        return [given.get(i, [j for j in range(series.n_nodes) if j != i]) for i in range(series.n_nodes)]
+
+    def bind(self, series: Series) -> Any:
+        """Return the selection on a series: by regression where the estimator is one, else by tests of candidates."""
+        features = (
+            "linear" if isinstance(self.estimator, Gaussian) else getattr(self.estimator, "features", "")
+        )
+        if not self.count and not self.known and features in ("linear", "quadratic"):
+            return ForwardSelection(self, series)
+        return TestedSelection(self, series)
 
 
-class Race:
-    """The race of lagged variables for the targets of one series."""
+class TestedSelection:
+    """Forward selection for the targets of one series, each step by a test with surrogates, or by an analytic one."""
 
     def __init__(self, method: NonUniform, series: Series):
         self.score = method
@@ -146,6 +180,7 @@ class Race:
         self._sampling = Sampling(method.surrogate, method.count, method.seed)
         self._level = 1 - method.alpha
         self._tested: dict[tuple[Any, ...], Significance] = {}
+        self._allowed = method.allowed_sources(series)
         self._known: dict[int, list[Lagged]] = {}
         for source, node, lag in method.known:
             self._known.setdefault(series.index(node), []).append(Lagged(series.index(source), lag))
@@ -171,14 +206,15 @@ class Race:
         If some are known, the first source beyond them ends it.
         """
         chosen = [Lagged(y.node, 1), *known]
-        racing = list(range(self.transfers.blocks.n_nodes))
-        best = dict.fromkeys(racing, 1)
-        while racing and len(chosen) < max(self._most, len(known) + 2):
+        nodes = range(self.transfers.blocks.n_nodes)
+        open_ = list(nodes) if self._allowed is None else [y.node, *self._allowed[y.node]]
+        best = dict.fromkeys(nodes, 1)
+        while open_ and len(chosen) < max(self._most, len(known) + 2):
             z = _in_order(y, chosen)
-            values = self._values(y, z, racing)
+            values = self._values(y, z, open_)
             taken = {variable.node for variable in chosen}
             best |= {node: leader.lag for node, leader in _leaders(values).items() if node not in taken}
-            leader = yield from self._first_to_pass(y, z, racing, values)
+            leader = yield from self._first_to_pass(y, z, open_, values)
             if leader is None:
                 break
             chosen.append(leader)
@@ -186,29 +222,31 @@ class Race:
                 break
         return chosen, best
 
-    def _values(self, y: Lagged, z: Sequence[Lagged], racing: Sequence[int]) -> dict[Lagged, float]:
+    def _values(self, y: Lagged, z: Sequence[Lagged], open_: Sequence[int]) -> dict[Lagged, float]:
         """Return what every candidate says given those chosen."""
-        candidates = [v for j in racing for v in self.transfers.blocks.choices(j) if v not in z]
+        candidates = [v for j in open_ for v in self.transfers.blocks.choices(j) if v not in z]
         return dict(zip(candidates, self.transfers.each(candidates, y, z))) if candidates else {}
 
     def _first_to_pass(
-        self, y: Lagged, z: Sequence[Lagged], racing: list[int], values: dict[Lagged, float]
+        self, y: Lagged, z: Sequence[Lagged], open_: list[int], values: dict[Lagged, float]
     ) -> Task[Lagged | None]:
         """Return the first candidate that passes its test, from the one that says most on.
 
-        A node whose best candidate fails leaves the race.
+        A node whose best candidate fails, or does not stand out, takes no further part.
         """
-        leaders = _leaders(values)
+        leaders, enough = _leaders(values), _stands_out(np.array(list(values.values())))
         for leader in sorted(leaders.values(), key=lambda v: (-values[v], v.node)):
+            if values[leader] < enough:
+                return None
             own = {v: value for v, value in values.items() if v.node == leader.node}
             test = yield from self._test(leader.node, y, z, own)
             if test.p_value <= self._level:
                 return leader
-            racing.remove(leader.node)
+            open_.remove(leader.node)
         return None
 
-    def twin(self) -> "Race":
-        """Return a race for another thread: the same data, prepared objects of its own."""
+    def twin(self) -> "TestedSelection":
+        """Return a selection for another thread: the same data, prepared objects of its own."""
         import copy
 
         twin = copy.copy(self)
@@ -274,7 +312,10 @@ class Race:
         sources = tuple(j for j in nodes if j != target and lags(j))
         found = {j: [Lagged(j, lag) for lag in lags(j)] for j in (target, *sources)}
         return Past(
-            lags(target), tuple(lags(j) or (best[j],) for j in nodes), sources, self._nulls(target, found)
+            lags(target),
+            tuple(lags(j) or (best[j],) for j in nodes),
+            sources,
+            nulls=self._nulls(target, found),
         )
 
     def _nulls(
@@ -291,6 +332,14 @@ class Race:
             if same_z and same_x and source != target and len(test.null) == self._sampling.count:
                 nulls.append((source, given, test.null))
         return tuple(nulls)
+
+
+def _stands_out(values: np.ndarray) -> float:
+    """Return the value from which on a candidate stands out among all of a target's candidates."""
+    if len(values) < MANY_CANDIDATES:
+        return -np.inf
+    middle = np.median(values)
+    return float(middle + STANDS_OUT * 1.4826 * np.median(np.abs(values - middle)))
 
 
 def _leaders(values: dict[Lagged, float]) -> dict[int, Lagged]:

@@ -25,7 +25,7 @@ class ActiveStorage(SelfPrediction):
     """Largest active information storage I(y^{(kappa)}_n ; y_{n+1}), corrected for bias, in nats.
 
     An estimate grows with kappa even where the further past says nothing. What it would be for an unrelated
-    past is subtracted: dof / (2 N) where the estimator knows it (Gaussian, Discrete), else the mean over
+    past is subtracted: dof / (2 N) where the estimator knows it (Gaussian, Regression, Discrete), else the mean over
     surrogates.
 
     Parameters

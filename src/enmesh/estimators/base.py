@@ -1,7 +1,8 @@
 """The one question every estimator answers: conditional mutual information I(x ; y | z), in nats.
 
 ``estimator.prepare(y, z)`` fixes the target and what is conditioned on; ``prepared.cmi(x)`` asks, for one x or for a
-batch of them. Symmetric in x and y by definition, so the side that stays the same is the one to prepare.
+batch of them. The true value is symmetric in x and y; the estimate of a regression with curves is not, and y is always
+what is to be explained.
 """
 
 from abc import ABC, abstractmethod

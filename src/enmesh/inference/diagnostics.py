@@ -31,8 +31,6 @@ BLOCKS = 10
 TRENDING = 8.0
 # Times its surroundings that a peak of the spectrum must reach to be a period.
 PEAK = 30.0
-# Samples of a block whose variance is taken, and the correlation of variances from which they are common.
-VARIANCE_BLOCK, SHARED_VARIANCE = 10, 0.55
 LARGE_DIMENSION = 10
 SAMPLES_PER_DIMENSION = 50
 SAMPLES_PER_STATE = 3
@@ -211,41 +209,13 @@ def _seasons(series: Series) -> Iterator[Finding]:
             return
 
 
-def common_variance(series: Series) -> float:
-    """Return how much changes of variance go together, beyond the values themselves.
-
-    The median over pairs of the correlation of log variances over short blocks, less what values that go along with
-    each other, now or a few samples later, give by themselves: their squared correlation.
-    """
-    from enmesh.inference import evidence
-
-    memory = evidence.own_memory(series)
-    after, before = evidence.lagged_rows(evidence.scored(series), max(memory))
-    surprise = np.column_stack(
-        [evidence.residual(after[:, i], before[:, :order, i]) for i, order in enumerate(memory)]
-    )
-    blocks = len(surprise) // VARIANCE_BLOCK
-    if blocks < 8 or series.n_nodes < 2:
-        return 0.0
-    cut = surprise[: blocks * VARIANCE_BLOCK].reshape(blocks, VARIANCE_BLOCK, -1)
-    logs = np.log(np.maximum((cut**2).mean(axis=1), 1e-12))
-    pairs = np.triu_indices(series.n_nodes, 1)
-    scaled = (surprise - surprise.mean(0)) / np.maximum(surprise.std(0), 1e-12)
-    near = [scaled[: len(scaled) - lag].T @ scaled[lag:] / len(scaled) for lag in range(VARIANCE_BLOCK)]
-    going_along = np.max([np.maximum(one**2, one.T**2) for one in near], axis=0)
-    return float(np.median((np.corrcoef(logs.T) - going_along)[pairs]))
-
-
-def shared_variance_limit(series: Series) -> float:
-    """Return the correlation of log variances beyond which they are common; chance reaches far with few blocks."""
-    blocks = max(1, sum(series.lengths) // VARIANCE_BLOCK)
-    return max(SHARED_VARIANCE, 4 / np.sqrt(blocks * max(1, series.n_nodes - 1)))
-
-
 def _variances(series: Series) -> Iterator[Finding]:
     """Changes of variance that nodes share: a hidden driver of how large, not of which way, they move."""
-    together = common_variance(series)
-    if together > shared_variance_limit(series):
+    from enmesh.inference.evidence import Evidence
+
+    evidence = Evidence(series)
+    if evidence.variance_is_common:
+        together = evidence.common_variance
         yield Finding(
             kind="variance",
             nodes=series.names,

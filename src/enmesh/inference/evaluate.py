@@ -140,6 +140,14 @@ class Evaluator:
             answers[Question.test(link)] = plain(tested(value, null))
         self._keep(answers)
 
+    def nulls(self) -> dict[Link, np.ndarray]:
+        """Return the null distributions of all tests that were made in full, by edge."""
+        return {
+            Link(*question.args): test.null
+            for question, test in self._tests.items()
+            if question.level is None and question.surrogates is None and len(test.null)
+        }
+
     @property
     def evaluated(self) -> int:
         """Number of distinct families that were asked for."""

@@ -1,187 +1,236 @@
-"""What the data themselves say before anything is inferred: memory, reach of dependence, linearity.
+"""What the data themselves say before anything is inferred: kind, memory, linearity, tails, reach of dependence.
 
-Each function looks at normal scores of the series, so that heavy tails do not decide, and returns plain numbers that
-the defaults turn into choices with reasons.
+`Evidence` is all that the rules of the defaults (`inference.rules`) go by. Numbers are computed once, when they are first
+asked for, on normal scores unless said otherwise, so that heavy tails do not decide.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.embedding import Lagged
 from enmesh.estimators.residuals import Residuals
-from enmesh.estimators.scaling import normal_scores
+from enmesh.estimators.scaling import normal_scores, zscore
+from enmesh.inference.rules import THRESHOLDS
 
 Scale = Callable[[np.ndarray], np.ndarray]
 
-# Lags that are looked at at most, and samples needed for each, and for each lag of each node.
-MOST_LAGS, SAMPLES_PER_LAG, SAMPLES_PER_VARIABLE = 10, 50, 4
-# Lag up to which nearest neighbours look for sources where nothing speaks for more.
-USUAL_LAG = 5
-# Largest order of a node's own linear memory.
-MOST_MEMORY = 10
 # Folds of contiguous samples by which predictions are judged, and penalties of the regression that are tried.
 FOLDS = 8
 PENALTIES = 10.0 ** np.arange(-3, 2.5)
-# Standard errors, over so many blocks, within which a smaller number of lags is as good.
-PARSIMONY, BLOCKS = 1.5, 20
-# Samples that are enough to compare curves.
-MANY_SAMPLES = 5000
+# Lags of the own past through which a curve or random features are laid.
+OWN_LAGS = 3
+# Samples of a block whose variance is taken.
+VARIANCE_BLOCK = 10
 
 
-def scored(series: Series, scale: Scale = normal_scores) -> list[np.ndarray]:
-    """Return the trials ``(time, node)`` as normal scores, or on another scale; missing values become 0, the centre."""
-    values = series.values.astype(float)
-    columns = []
-    for column in values.T:
-        known = np.isfinite(column)
-        filled = np.zeros(len(column))
-        if known.sum() > 1 and np.ptp(column[known]) > 0:
-            filled[known] = scale(column[known])
-        columns.append(filled)
-    stacked = np.column_stack(columns)
-    cuts = np.cumsum(series.lengths)[:-1]
-    return list(np.split(stacked, cuts))
+class Evidence:
+    """Numbers about a series that the defaults go by.
 
-
-def lagged_rows(trials: list[np.ndarray], lags: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return next values ``(n, M)`` and their lags 1 .. ``lags`` as ``(n, lags, M)``, within trials."""
-    long = [trial for trial in trials if len(trial) > lags]
-    after = np.concatenate([trial[lags:] for trial in long])
-    before = np.concatenate(
-        [np.stack([t[lags - m : len(t) - m] for m in range(1, lags + 1)], axis=1) for t in long]
-    )
-    return after, before
-
-
-def largest_lag(series: Series) -> int:
-    """Return the number of lags that the record can be asked about."""
-    longest, total = max(series.lengths), sum(series.lengths)
-    each = max(3, total // (SAMPLES_PER_VARIABLE * series.n_nodes))
-    return max(1, min(MOST_LAGS, total // SAMPLES_PER_LAG, longest // 4, each))
-
-
-def own_memory(series: Series) -> tuple[int, ...]:
-    """Return each node's order of linear memory, at least 1: the one with the smallest BIC."""
-    most = max(1, min(MOST_MEMORY, largest_lag(series)))
-    after, before = lagged_rows(scored(series), most)
-    n = len(after)
-    orders = []
-    for i in range(series.n_nodes):
-        basis = np.linalg.qr(np.column_stack([np.ones(n), before[:, :, i]]))[0]
-        explained = np.cumsum((after[:, i] @ basis) ** 2)[
-            1:
-        ]  # by a constant and the first lag, the first two ...
-        left = np.maximum((after[:, i] @ after[:, i] - explained) / n, 1e-300)
-        orders.append(1 + int(np.argmin(n * np.log(left) + np.arange(1, most + 1) * np.log(n))))
-    return tuple(orders)
-
-
-def unexplained_by_own_past(series: Series, memory: tuple[int, ...]) -> np.ndarray:
-    """Return the share of each node's variance that its own past leaves unexplained, by a linear prediction."""
-    after, before = lagged_rows(scored(series), max(memory))
-    shares = []
-    for i, order in enumerate(memory):
-        variance = max(float(np.var(after[:, i])), 1e-300)
-        shares.append(float(np.mean(residual(after[:, i], before[:, :order, i]) ** 2)) / variance)
-    return np.array(shares)
-
-
-def lag_order(series: Series, most: int) -> int:
-    """Return the number of lags, of all nodes together, by which nodes are predicted best out of sample, linearly.
-
-    The smallest number is taken that is as good as the best but for chance: the sum over targets of the error, each in
-    units of its own mean, is within `PARSIMONY` standard errors over blocks of samples. A number that was picked for
-    its luck would make luck look like links.
+    >>> import enmesh as em
+    >>> found = Evidence(em.simulate.var("a>b, b>c", n=500, seed=0))
+    >>> found.kind, found.samples, found.farthest_lag, found.memory
+    ('numbers', 500, 10, (1, 1, 1))
     """
-    after, before = lagged_rows(scored(series), most)
-    errors = np.stack(
-        [squared_errors(before[:, :order].reshape(len(after), -1), after) for order in range(1, most + 1)]
-    )
-    totals = np.log(np.maximum(errors.mean(axis=2), 1e-300)).sum(axis=1)
-    best = int(totals.argmin())
-    scale = np.maximum(errors[best].mean(axis=1), 1e-300)[:, None]
-    for order in range(best):
-        excess = ((errors[order] - errors[best]) / scale).sum(axis=0)
-        blocks = np.array([block.mean() for block in np.array_split(excess, min(BLOCKS, len(excess)))])
-        if blocks.mean() <= PARSIMONY * blocks.std(ddof=1) / np.sqrt(len(blocks)):
-            return 1 + order
-    return 1 + best
 
+    def __init__(self, series: Series):
+        self.series = series
+        self.samples, self.nodes = sum(series.lengths), series.n_nodes
 
-def own_curvature(series: Series, lags: int = 3) -> np.ndarray:
-    """Return for each node how a curve through its own past predicts it, as a share of the error of a line.
+    @cached_property
+    def kind(self) -> str:
+        """``"states"``, ``"numbers"`` or ``"mixed"``: text and few different integers are states."""
+        states = [
+            kind == "text"
+            or (kind == "integer" and len(np.unique(column[np.isfinite(column)])) <= THRESHOLDS.states)
+            for kind, column in zip(self.series.kinds, self.series.values.T.astype(float))
+        ]
+        return "states" if all(states) else "mixed" if any(states) else "numbers"
 
-    Near or over 1 for linear dynamics, clearly below for others; the curve has squares, products, cubes and absolute
-    values of the own past.
-    """
-    return np.array([_share(curve(own), own, y) for own, y in _own_pasts(scored(series), lags)])
+    @cached_property
+    def farthest_lag(self) -> int:
+        """Largest lag that the record bears: 50 samples for each lag, and 6,000 lagged variables in all."""
+        longest = max(self.series.lengths)
+        each = max(3, THRESHOLDS.lagged_variables // self.nodes)
+        most = min(THRESHOLDS.most_lags, self.samples // THRESHOLDS.samples_per_lag, longest // 4, each)
+        return max(1, most)
 
+    @cached_property
+    def memory(self) -> tuple[int, ...]:
+        """Each node's order of linear memory, at least 1: the one with the smallest BIC."""
+        most = max(1, min(10, self.samples // THRESHOLDS.samples_per_lag, max(self.series.lengths) // 4))
+        orders = []
+        for i in range(self.nodes):
+            y, own = self.own_past(i, most)
+            n = len(y)
+            basis = np.linalg.qr(np.column_stack([np.ones(n), own]))[0]
+            explained = np.cumsum((y @ basis) ** 2)[1:]  # by a constant and the first lag, the first two ...
+            left = np.maximum((y @ y - explained) / n, 1e-300)
+            orders.append(1 + int(np.argmin(n * np.log(left) + np.arange(1, most + 1) * np.log(n))))
+        return tuple(orders)
 
-def own_waves(series: Series, scale: Scale, lags: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each node how waves through its own past predict it: two shares of errors.
+    @cached_property
+    def left_by_own_past(self) -> np.ndarray:
+        """Share of each node's variance that a line through its own past leaves unexplained."""
+        shares = []
+        for i, order in enumerate(self.memory):
+            y, own = self.own_past(i, order)
+            shares.append(float(np.mean(residual(y, own) ** 2)) / max(float(np.var(y)), 1e-300))
+        return np.array(shares)
 
-    The first is of the error of line and curve, the second of the variance. Waves are the random features of
-    `KSG(residual="features")`, which follow any smooth function. Both are small where the own past nearly determines
-    the node, but by a law that no polynomial follows. The law is looked for on the scale that estimates are made on:
-    normal scores bend it.
-    """
-    gains, left = [], []
-    for own, y in _own_pasts(scored(series, scale), lags):
-        error = prediction_error(Residuals("features", own).basis[:, 1:], y)
-        others = min(prediction_error(own, y), prediction_error(curve(own), y))
-        gains.append(error / max(others, 1e-300))
-        left.append(error / max(float(np.var(y)), 1e-300))
-    return np.array(gains), np.array(left)
+    @cached_property
+    def curvature(self) -> np.ndarray:
+        """Error of predicting each node by a curve through its own past, as a share of the error of a line.
 
+        Near or over 1 for linear dynamics, clearly below for others.
+        """
+        pasts = (self.own_past(i, OWN_LAGS, thinned=True) for i in range(self.nodes))
+        return np.array([prediction_error(curve(own), y) / prediction_error(own, y) for y, own in pasts])
 
-def _own_pasts(trials: list[np.ndarray], lags: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield each node's own past ``(n, lags)`` and its next values ``(n,)``, of long records some thousand of them."""
-    after, before = lagged_rows(trials, max(1, min(lags, min(map(len, trials)) // 4)))
-    step = max(1, len(after) // MANY_SAMPLES)
-    for i in range(after.shape[1]):
-        yield before[::step, :, i], after[::step, i]
+    @cached_property
+    def heavy_tails(self) -> bool:
+        """Whether single samples dominate a z-score: an excess kurtosis over 10 in some column."""
+        values = self.series.values[np.isfinite(self.series.values).all(1)].astype(float)
+        centred = values - values.mean(0)
+        excess = (centred**4).mean(0) / np.maximum((centred**2).mean(0), 1e-300) ** 2 - 3
+        return float(excess.max()) > THRESHOLDS.heavy_tails
 
+    @cached_property
+    def left_by_features(self) -> tuple[np.ndarray, np.ndarray]:
+        """Error of predicting each node by random features of its own past: as a share of the best line or curve, and
+        of the variance.
 
-def _share(features: np.ndarray, line: np.ndarray, y: np.ndarray) -> float:
-    """Return the error of predicting y from features as a share of the error of predicting it from a line."""
-    return prediction_error(features, y) / max(prediction_error(line, y), 1e-300)
+        Random features follow any smooth function. Both are small where the own past nearly determines a node, but by
+        a function that no parabola follows. On z-scores, which leave such a function as it is, unless tails are heavy.
+        """
+        scale = normal_scores if self.heavy_tails else zscore
+        gains, left = [], []
+        for i in range(self.nodes):
+            y, own = self.own_past(i, OWN_LAGS, scale, thinned=True)
+            error = prediction_error(Residuals("features", own).basis[:, 1:], y)
+            others = min(prediction_error(own, y), prediction_error(curve(own), y))
+            gains.append(error / max(others, 1e-300))
+            left.append(error / max(float(np.var(y)), 1e-300))
+        return np.array(gains), np.array(left)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether a line through the own past leaves less than a tenth of the variance of the node in the middle."""
+        return float(np.median(self.left_by_own_past)) < THRESHOLDS.smooth
+
+    @property
+    def searchable(self) -> bool:
+        """Whether nearest neighbours can look for all sources by themselves."""
+        return self.samples * self.nodes <= THRESHOLDS.searchable
+
+    @property
+    def nearly_deterministic(self) -> bool:
+        """Whether at least half of the nodes nearly follow from their own past, but by no line or parabola."""
+        gain, left = self.left_by_features
+        return float(np.mean((gain < THRESHOLDS.clearly) & (left < THRESHOLDS.determined))) >= 0.5
+
+    @property
+    def curved(self) -> bool:
+        """Whether a curve through the own past predicts at least half of the nodes clearly better than a line."""
+        return float(np.mean(self.curvature < THRESHOLDS.clearly)) >= 0.5
+
+    @cached_property
+    def common_variance(self) -> float:
+        """How much changes of variance go together, beyond the values themselves.
+
+        The median over pairs of the correlation of log variances over short blocks, less what values that go along with
+        each other, now or a few samples later, give by themselves: their squared correlation.
+        """
+        most = max(self.memory)
+        surprise = np.column_stack(
+            [residual(*self.own_past(i, order, reach=most)) for i, order in enumerate(self.memory)]
+        )
+        blocks = len(surprise) // VARIANCE_BLOCK
+        if blocks < 8 or self.nodes < 2:
+            return 0.0
+        cut = surprise[: blocks * VARIANCE_BLOCK].reshape(blocks, VARIANCE_BLOCK, -1)
+        logs = np.log(np.maximum((cut**2).mean(axis=1), 1e-12))
+        pairs = np.triu_indices(self.nodes, 1)
+        scaled = (surprise - surprise.mean(0)) / np.maximum(surprise.std(0), 1e-12)
+        near = [scaled[: len(scaled) - lag].T @ scaled[lag:] / len(scaled) for lag in range(VARIANCE_BLOCK)]
+        going_along = np.max([np.maximum(one**2, one.T**2) for one in near], axis=0)
+        return float(np.median((np.corrcoef(logs.T) - going_along)[pairs]))
+
+    @property
+    def variance_is_common(self) -> bool:
+        """Whether changes of variance are common to the nodes; chance reaches far with few blocks."""
+        blocks = max(1, self.samples // VARIANCE_BLOCK)
+        limit = max(THRESHOLDS.common_variance, 4 / np.sqrt(blocks * max(1, self.nodes - 1)))
+        return self.common_variance > limit
+
+    # --- samples ------------------------------------------------------------------------------------------------------
+
+    def scored(self, scale: Scale = normal_scores) -> list[np.ndarray]:
+        """Return the trials ``(time, node)`` on a scale; missing values become 0, the centre."""
+        if scale not in self._scored:
+            columns = []
+            for column in self.series.values.astype(float).T:
+                known = np.isfinite(column)
+                filled = np.zeros(len(column))
+                if known.sum() > 1 and np.ptp(column[known]) > 0:
+                    filled[known] = scale(column[known])
+                columns.append(filled)
+            self._scored[scale] = np.split(np.column_stack(columns), np.cumsum(self.series.lengths)[:-1])
+        return self._scored[scale]
+
+    @cached_property
+    def _scored(self) -> dict[Scale, list[np.ndarray]]:
+        return {}
+
+    def rows(
+        self, target: int, past: Sequence[Lagged], scale: Scale = normal_scores, reach: int = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a target's next values ``(n,)`` and lagged variables ``(n, d)``, within trials, ``reach`` samples in."""
+        span = max([reach, *(v.lag for v in past)])
+        trials = [trial for trial in self.scored(scale) if len(trial) > span]
+        y = np.concatenate([trial[span:, target] for trial in trials])
+        x = [np.concatenate([t[span - v.lag : len(t) - v.lag, v.node] for t in trials]) for v in past]
+        return y, np.column_stack(x) if x else np.empty((len(y), 0))
+
+    def own_past(
+        self, i: int, lags: int, scale: Scale = normal_scores, *, reach: int = 0, thinned: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a node's next values and its own past; ``thinned`` takes some thousand samples of a long record."""
+        lags = max(1, min(lags, min(self.series.lengths) // 4)) if thinned else lags
+        y, own = self.rows(i, [Lagged(i, lag) for lag in range(1, lags + 1)], scale, reach)
+        step = max(1, len(y) // THRESHOLDS.enough_samples) if thinned else 1
+        return y[::step], own[::step]
 
 
 def curve(columns: np.ndarray) -> np.ndarray:
     """Return columns with their squares, products, cubes and absolute values."""
-    width = columns.shape[1]
-    products = [columns[:, a] * columns[:, b] for a in range(width) for b in range(a + 1)]
-    return np.column_stack([columns, *products, columns**3, np.abs(columns)])
+    first, second = np.triu_indices(columns.shape[1])
+    return np.column_stack([columns, columns[:, first] * columns[:, second], columns**3, np.abs(columns)])
 
 
 def prediction_error(features: np.ndarray, y: np.ndarray) -> float:
-    """Return the mean squared error of predicting ``y (n,)`` out of sample; see `squared_errors`."""
-    return float(squared_errors(features, y[:, None]).mean())
+    """Return the mean squared error of predicting ``y (n,)`` out of sample, by ridge regression on contiguous folds.
 
-
-def squared_errors(features: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the squared errors ``(m, n)`` of predicting each of ``targets (n, m)`` out of sample.
-
-    By ridge regression on contiguous folds; each target has the penalty that suits it best.
+    The penalty is the one that suits best.
     """
-    n = len(targets)
+    n = len(y)
     cuts = np.linspace(0, n, FOLDS + 1).astype(int)
-    errors = np.zeros((len(PENALTIES), targets.shape[1], n))
+    errors = np.zeros((len(PENALTIES), n))
     for start, stop in zip(cuts[:-1], cuts[1:]):
         inside = np.r_[0:start, stop:n]
         mean, scale = features[inside].mean(0), np.maximum(features[inside].std(0), 1e-12)
-        known, level = (features[inside] - mean) / scale, targets[inside].mean(0)
+        known, level = (features[inside] - mean) / scale, y[inside].mean()
         values, axes = np.linalg.eigh(known.T @ known)
-        along = axes.T @ (known.T @ (targets[inside] - level))
+        along = axes.T @ (known.T @ (y[inside] - level))
         held = (features[start:stop] - mean) / scale @ axes
-        for row, penalty in enumerate(PENALTIES):
-            weights = along / (np.maximum(values, 0.0) + penalty * len(inside))[:, None]
-            errors[row, :, start:stop] = ((targets[start:stop] - level - held @ weights) ** 2).T
-    return errors[errors.mean(axis=2).argmin(axis=0), np.arange(targets.shape[1])]
+        weights = along[:, None] / (np.maximum(values, 0.0)[:, None] + PENALTIES * len(inside))
+        errors[:, start:stop] = (y[start:stop, None] - level - held @ weights).T ** 2
+    return max(float(errors.mean(axis=1).min()), 1e-300)
 
 
 def residual(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return what a line through x leaves of y."""
-    design = np.column_stack([np.ones(len(y)), x])
-    return y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    basis = np.linalg.qr(np.column_stack([np.ones(len(y)), x]))[0]
+    return y - basis @ (basis.T @ y)

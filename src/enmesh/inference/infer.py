@@ -7,6 +7,7 @@ with the best total, then test every candidate edge given the target's other par
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -16,35 +17,32 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lagged, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator, Gaussian
-from enmesh.inference.defaults import (
-    FEW_PARENTS,
-    Choices,
-    Plan,
-    bearable_parents,
-    by_evidence,
-    default_score,
-    default_search,
-    planned,
-)
+from enmesh.inference.constraints import Constraints, Edges
 from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.network import LEVEL, Candidate, Network
+from enmesh.inference.plan import Choices, Plan, Planner, Wanted, bearable_parents, warn_of_last_lag
 from enmesh.inference.progress import Progress
-from enmesh.inference.rules import Edges, Rules
+from enmesh.inference.rules import THRESHOLDS
+from enmesh.inference.screen import count_families
 from enmesh.inference.screen import screen as preselect
 from enmesh.inference.workers import check_jobs
-from enmesh.methods import from_name, resolve
+from enmesh.measures import Transfers
+from enmesh.methods import resolve
 from enmesh.options import describe, whole
 from enmesh.scores import Link, Score
+from enmesh.search import Exact, Independent
 from enmesh.search.base import Found, Problem, Search
 from enmesh.significance import Significance, analytic, q_values
-from enmesh.sureness.halves import count_links
+from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
 # Pairs of nodes up to which links that were screened out are tested too.
 MOST_PAIRS = 400
+# Sets of parents of one node that are scored at most: all of 12 candidates, or four of 17.
+FAMILIES = 4100
 # Samples of the series kept for pictures.
 PREVIEW = 400
 
@@ -55,6 +53,9 @@ def infer(
     score: Score | str | None = None,
     estimator: Estimator | str | None = None,
     search: Search | str | None = None,
+    alpha: float | None = None,
+    surrogate: Surrogate | str | None = None,
+    n_surrogates: int | None = None,
     max_lag: int | None = None,
     max_parents: int | None = None,
     acyclic: bool = True,
@@ -82,6 +83,11 @@ def infer(
         found from the data.
     estimator
         Such as ``KSG()``, or its name; the score that suits it is taken. Not together with a ``score`` that has one.
+    alpha
+        Confidence level of the default score, or of one that is named; by default 0.99, or more in large networks, so
+        that about one false link is let in.
+    surrogate, n_surrogates
+        How tests by surrogates are made; by default circular shifts, 199 or as many as alpha needs.
     search
         ``Exact()`` by default, which proves its optimum; ``Independent()`` when cycles are allowed; or a name.
     max_lag
@@ -133,25 +139,38 @@ def infer(
     check_numbers(max_lag=max_lag, max_parents=max_parents, screen=screen, n_jobs=n_jobs, bootstrap=bootstrap)
     if bootstrap:
         given = {name: value for name, value in locals().items() if name != "bootstrap"}
+        from enmesh.sureness.halves import count_links
+
         network = infer(**given)
         return count_links(infer, n=bootstrap, **given).on(network)
     series = series if isinstance(series, Series) else Series(series)
     if series.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; the series has 1")
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
-    rules = Rules.of(series, required, forbidden, tiers, candidates)
+    rules = Constraints.of(series, required, forbidden, tiers, candidates)
+    wanted = wanted_of(
+        score,
+        estimator,
+        alpha=alpha,
+        surrogate=surrogate,
+        n_surrogates=n_surrogates,
+        max_lag=max_lag,
+        seed=seed,
+    )
     with run.progress, collected_hazards() as run.hazards, single_thread():
         with run.progress.phase("reading the evidence"):
             for finding in hazards_of_data(series):
                 hazard(finding.message)
-        plan = run.plan(_given_score(score, estimator, series, seed, run.choices), max_lag)
-        chosen = resolve(Search, search) if search is not None else default_search(acyclic, run.choices)
-        _warn_of_pasts(series, plan.score, FEW_PARENTS if max_parents is None else max_parents)
+        plan = run.plan(replace(wanted, candidates=rules.named_candidates))
+        chosen = resolve(Search, search) if search is not None else run.default_search()
         with run.evaluator(plan.score) as evaluator:
             evaluator.know(plan.nulls)
             allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
-            limit, found, tests = run.searched(evaluator, chosen, rules, allowed, max_parents)
-            instantaneous = _instantaneous(evaluator, found.parents)
+            limit, found, tests = run.searched(
+                evaluator, chosen, rules, allowed, max_parents, plan.candidates is not None
+            )
+            run.warn_of_pasts(plan, found)
+            instantaneous = _instantaneous(series, plan.score.embedding or Embedding(), found.parents)
             _warn_of_loops(series, found, tests)
     options = {
         "score": describe(plan.score),
@@ -167,18 +186,20 @@ def infer(
     return run.network(found, tests, options, plan.criteria, instantaneous)
 
 
-def _given_score(score: Any, estimator: Any, series: Series, seed: int, choices: Choices) -> Score | None:
-    """Return the score that was given, by itself, by its name or by its estimator; None leaves it to the data."""
+def wanted_of(score: Any, estimator: Any, *, surrogate: Any = None, **options: Any) -> Wanted:
+    """Return what a user asked for; methods may be given by their names."""
     chosen = resolve(Estimator, estimator) if estimator is not None else None
-    if score is None:
-        return default_score(series, seed, choices, chosen) if chosen is not None else None
-    if isinstance(score, str):
-        return from_name(Score, score, **({"estimator": chosen} if chosen is not None else {}))
-    if chosen is not None:
-        raise InputError(
-            "a score has its estimator already; give estimator= or a score, or the score by its name"
-        )
-    return resolve(Score, score)
+    if score is not None and not isinstance(score, str):
+        score = resolve(Score, score)
+        given = {"estimator": chosen, "surrogate": surrogate}
+        given |= {key: options.get(key) for key in ("alpha", "n_surrogates")}
+        twice = [key for key, value in given.items() if value is not None]
+        if twice:
+            raise InputError(
+                f"a score has its {twice[0]} already; give {twice[0]}= or a score, or the score by its name"
+            )
+    kind = resolve(Surrogate, surrogate) if surrogate is not None else None
+    return Wanted(score=score, estimator=chosen, surrogate=kind, **options)
 
 
 class Run:
@@ -199,37 +220,40 @@ class Run:
         self._compute = {"n_jobs": n_jobs, "store": store, "progress": self.progress, "memory": memory}
         self.choices, self.hazards = Choices(), list[str]()
 
-    def evaluator(self, score: Any) -> Evaluator:
-        """Return an evaluator of a score, or of a race of lagged variables, with the workers of this run."""
-        return Evaluator(score, self.series, **self._compute)
+    def evaluator(self, score: Any, series: Series | None = None) -> Evaluator:
+        """Return an evaluator of a score, or of a selection of lagged variables, with the workers of this run."""
+        return Evaluator(score, self.series if series is None else series, **self._compute)
 
-    def plan(self, score: Score | None, max_lag: int | None) -> Plan:
+    def default_search(self) -> Search:
+        """Choose the search that proves its optimum."""
+        search: Search = Exact() if self.acyclic else Independent()
+        return self.choices.add("search", search, "finds the best graph and proves it")
+
+    def plan(self, wanted: Wanted) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
         with self.progress.phase("selecting lags"):
-            if score is None:
-                return by_evidence(self.series, self.seed, max_lag, self.evaluator, self.choices)
-            return planned(self.series, score, max_lag, self.evaluator, self.choices)
+            return Planner(self.series, wanted, self.evaluator, self.choices).plan()
 
     def preselected(
         self,
         evaluator: Evaluator,
         plan: Plan,
-        rules: Rules,
+        rules: Constraints,
         screen: bool | int | None,
         max_parents: int | None,
     ) -> tuple[tuple[tuple[int, ...], ...], dict[str, Any]]:
-        """Return the sources each target may have after the race of lags, or after screening."""
+        """Return the sources each target may have: those that were selected with their lags, or after screening."""
         allowed = rules.allowed
-        raced = plan.candidates is not None and screen is not False
-        if raced and plan.candidates is not None:
+        selected = plan.candidates is not None and screen is not False
+        if selected and plan.candidates is not None:
             kept = [set(some) for some in plan.candidates]
             allowed = tuple(
                 tuple(j for j in some if j in kept[i] or (j, i) in rules.required)
                 for i, some in enumerate(allowed)
             )
-        limit = FEW_PARENTS if max_parents is None else whole("max_parents", max_parents)
+        limit = THRESHOLDS.few_parents if max_parents is None else whole("max_parents", max_parents)
         limit = min(limit, self.series.n_nodes - 1)
-        wanted = None if raced and screen is True else screen
+        wanted = None if selected and screen is True else screen
         with self.progress.phase("screening"):
             found, report = preselect(
                 evaluator,
@@ -239,22 +263,30 @@ class Run:
                 wanted=wanted,
                 choices=self.choices,
             )
-        return found, report | ({"raced": [len(some) for some in allowed]} if raced else {})
+        return found, report | ({"selected": [len(some) for some in allowed]} if selected else {})
 
     def searched(
         self,
         evaluator: Evaluator,
         search: Search,
-        rules: Rules,
+        rules: Constraints,
         allowed: tuple[tuple[int, ...], ...],
         max_parents: int | None,
+        selected: bool,
     ) -> tuple[int, Found, tuple[Candidate, ...]]:
         """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
         others = self.series.n_nodes - 1
-        bearable, reason = bearable_parents(self.series, evaluator.score)
+        bearable, reason = (others, "") if selected else bearable_parents(self.series, evaluator.score)
         given = max_parents is not None
         most = min(others, whole("max_parents", max_parents) if given else bearable)
-        limit = most if given else min(FEW_PARENTS, most)
+        first = min(THRESHOLDS.few_parents, most)
+        limit, affordable = most if given else first, _affordable_parents(allowed, most)
+        if not given and affordable < most:
+            most, reason = (
+                max(first, affordable),
+                f"more would be over {FAMILIES:,} sets of parents for a node",
+            )
+        limit = limit if given else max(first, min(most, max(map(len, allowed), default=0)))
         while True:
             problem = self._problem(evaluator, rules, allowed, limit)
             with self.progress.phase("searching"):
@@ -271,13 +303,13 @@ class Run:
                 f"{'is' if len(left_out) == 1 else 'are'} significant beyond them; raise max_parents"
             )
         if not given:
-            more = limit > min(FEW_PARENTS, most)
-            why = "sources beyond fewer parents are significant" if more else "no source is left out by it"
-            self.choices.add("max_parents", limit, why if limit < most or more or most == others else reason)
+            self.choices.add("max_parents", limit, reason if left_out else "no source is left out by it")
+        far = (evaluator.score.embedding or Embedding()).searched
+        warn_of_last_lag([(c.source, c.target, max(c.lags)) for c in tests if c.selected], far)
         return limit, found, tests
 
     def _problem(
-        self, evaluator: Evaluator, rules: Rules, allowed: tuple[tuple[int, ...], ...], limit: int
+        self, evaluator: Evaluator, rules: Constraints, allowed: tuple[tuple[int, ...], ...], limit: int
     ) -> Problem:
         return Problem(
             n_nodes=self.series.n_nodes,
@@ -296,16 +328,15 @@ class Run:
         self, evaluator: Evaluator, parents: Any, tests: tuple[Candidate, ...], limit: int
     ) -> list[tuple[str, str]]:
         """Return links to full targets that are significant given the parents kept."""
-        names, level = self.series.names, 1 - getattr(evaluator.score, "alpha", 0.99)
+        names = self.series.names
         full = {names[i] for i, some in enumerate(parents) if len(some) >= limit > 0}
-        removed_by_cycle = self.acyclic
         return [
             (c.source, c.target)
             for c in tests
             if not c.selected
             and c.target in full
-            and c.p_value <= level
-            and not (removed_by_cycle and _reaches(parents, names.index(c.target), names.index(c.source)))
+            and c.p_value <= 1 - (getattr(evaluator.score, "alpha", None) or THRESHOLDS.alpha)
+            and not (self.acyclic and _reaches(parents, names.index(c.target), names.index(c.source)))
         ]
 
     def _edge_tests(
@@ -370,6 +401,14 @@ class Run:
             null=tuple(map(float, test.null)),
         )
 
+    def warn_of_pasts(self, plan: Plan, found: Found) -> None:
+        """Warn of pasts that determine too much; a joint space that is too wide troubles neighbours and kernels alone."""
+        score = plan.score
+        most = max(map(len, found.parents))
+        for finding in hazards_of_pasts(self.series, score.embedding or Embedding(), most):
+            if finding.kind == "determinism" or score.estimator.discrete or not score.estimator.analytic:
+                hazard(finding.message)
+
     def network(
         self,
         found: Found,
@@ -427,6 +466,12 @@ def _surrogates(pairs: float, links: int) -> int:
     return ceil(pairs / (LEVEL * links)) if links else 0
 
 
+def _affordable_parents(allowed: Sequence[Sequence[int]], most: int) -> int:
+    """Return the largest number of parents for which no target has more than `FAMILIES` sets of them."""
+    widest = range(max(map(len, allowed), default=0))
+    return max((size for size in range(1, most + 1) if count_families([widest], size) <= FAMILIES), default=1)
+
+
 def _reaches(parents: Sequence[Sequence[int]], start: int, end: int) -> bool:
     """Whether a path of arrows leads from ``start`` to ``end``."""
     above, seen = [end], set[int]()
@@ -446,24 +491,18 @@ def _listed(links: Sequence[tuple[str, str]]) -> str:
 
 
 def _instantaneous(
-    evaluator: Evaluator, parents: Sequence[Sequence[int]]
+    series: Series, pasts: Pasts, parents: Sequence[Sequence[int]]
 ) -> tuple[tuple[str, str, float, float, float], ...]:
     """Test which pairs depend on each other within one sample, given the pasts of both and of their parents.
 
     By the linear test on normal scores: value in nats, p-value and q-value of every pair. A pair for which that test
     does not exist, because a node follows from the rest without a remainder, is not in the result.
     """
-    from enmesh.measures import Transfers
-
-    series, found = evaluator.series, {}
-    if set(series.kinds) != {"float"}:
-        return ()
-    scorers = [evaluator.scorer.of_target(i) for i in range(series.n_nodes)]
-    pasts: Pasts = scorers[0].score.embedding
-    transfers = Transfers(series, Gaussian(normalise="rank"), pasts)
+    found = {}
     pairs = [(i, j) for i in range(series.n_nodes) for j in range(i)]
-    if len(pairs) > MOST_PAIRS:
+    if set(series.kinds) != {"float"} or len(pairs) > MOST_PAIRS:
         return ()
+    transfers = Transfers(series, Gaussian(normalise="rank"), pasts)
     for i, j in pairs:
         known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
         try:
@@ -499,13 +538,6 @@ def _warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -
 
 
 # --- bookkeeping -----------------------------------------------------------------------------------------------------
-
-
-def _warn_of_pasts(series: Series, score: Score, max_parents: int) -> None:
-    """Warn of pasts that determine too much; a joint space that is too wide troubles neighbours and kernels alone."""
-    for finding in hazards_of_pasts(series, score.embedding or Embedding(), max_parents):
-        if finding.kind == "determinism" or score.estimator.discrete or not score.estimator.analytic:
-            hazard(finding.message)
 
 
 def _provenance(series: Series) -> dict[str, Any]:

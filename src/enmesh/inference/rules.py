@@ -1,73 +1,153 @@
-"""What a user knows beforehand: edges that must be or must not be, tiers, and the sources a target may have."""
+"""The defaults of `infer` as data: thresholds with where they come from, and a table of rules with their reasons.
 
-from collections.abc import Iterable, Mapping, Sequence
+A rule says, of what the data show (`inference.evidence`), which tests of a link are made; the first rule that holds
+decides. A second table says how nearest neighbours are asked. The tables of docs/defaults.md are made from these.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from enmesh.data.series import Series
-from enmesh.errors import InputError
+from enmesh.estimators import KSG
+from enmesh.estimators.ksg import MOST, USUAL
 
-Edges = Iterable[tuple[str, str]]
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True)
-class Rules:
-    """Edges that must be, that must not be, and the sources each target may have, by position."""
+class Thresholds:
+    """Numbers that the defaults go by, each with the measurement that it comes from (docs/defaults.md)."""
 
-    names: tuple[str, ...]
-    required: frozenset[tuple[int, int]]
-    forbidden: frozenset[tuple[int, int]]
-    allowed: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(
-        cls,
-        series: Series,
-        required: Edges,
-        forbidden: Edges,
-        tiers: Sequence[Sequence[str]] | None,
-        candidates: Mapping[str, Sequence[str]] | None,
-    ) -> "Rules":
-        """Read the rules as a user writes them."""
-        must, never = _edges(series, required), _edges(series, forbidden) | _against(series, tiers)
-        both = sorted(must & never)
-        if both and tiers is not None:
-            names = [series.names[node] for node in both[0]]
-            raise InputError(
-                f"edge {names[0]} -> {names[1]} is required and forbidden at once; drop it from one of them"
-            )
-        given = {
-            series.index(target): set(series.indices(some)) for target, some in (candidates or {}).items()
-        }
-        nodes = range(series.n_nodes)
-        allowed = tuple(
-            tuple(j for j in nodes if j != i and (j, i) not in never and j in given.get(i, nodes))
-            for i in nodes
-        )
-        return cls(series.names, must, never, allowed)
-
-    def named(self, edges: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
-        """Return edges by name."""
-        return [(self.names[source], self.names[target]) for source, target in edges]
-
-
-def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset[tuple[int, int]]:
-    """Return the edges from a later tier to an earlier one."""
-    if tiers is None:
-        return frozenset()
-    place: dict[int, int] = {}
-    for position, group in enumerate(tiers):
-        for name in [group] if isinstance(group, str) else group:
-            node = series.index(name)
-            if node in place:
-                raise InputError(f"{series.names[node]} stands in two tiers; name each node once")
-            place[node] = position
-    return frozenset((j, i) for j in place for i in place if place[j] > place[i])
+    states: int = 10
+    """A column with at most this many different integers holds states. (A convention.)"""
+    few_samples: int = 100
+    """Samples from which on curves and neighbours are asked: below, they find nothing that a line does not."""
+    few_smooth: int = 500
+    """Samples from which on lags of smooth series can be told apart (flows at the fine step, 400 samples)."""
+    smooth: float = 0.1
+    """Share of the variance that a line through the own past leaves: below, residuals are mostly noise."""
+    determined: float = 0.2
+    """Share of the variance that random features of the own past leave where a node nearly follows from it."""
+    blind: float = 0.95
+    """Share of the variance that regressions leave of a target of which they see little."""
+    straight: float = 0.98
+    """A curve predicts no better than a line if its squared error is at least this share of the line's."""
+    clearly: float = 0.9
+    """A prediction is clearly better if its squared error is below this share of the other's."""
+    heavy_tails: float = 10.0
+    """Excess kurtosis beyond which normal scores are used: forks and colliders with heavy tails, F1 .97 for .68."""
+    common_variance: float = 0.55
+    """Correlation of log variances beyond which they are common (312 false links in 1,000 by neighbours)."""
+    usual_lag: int = 5
+    """Lag up to which sources are looked for where nothing is found beyond; the more lags, the less power for each."""
+    most_lags: int = 10
+    """Largest lag that is looked at without being asked for."""
+    samples_per_lag: int = 50
+    """Samples for each lag: with fewer, p-values of the best of many lags are too small (N = 300, 20 lags: .084 for .05)."""
+    lagged_variables: int = 6000
+    """Lagged variables that a default run looks at, in all: their covariance takes 300 MB."""
+    enough_samples: int = 5000
+    """Samples by which predictions are compared."""
+    few_nodes: int = 5
+    """Nodes up to which neighbours alone are asked of smooth series."""
+    searchable: int = 20_000
+    """Samples x nodes up to which neighbours are asked alone: about five minutes."""
+    alpha: float = 0.99
+    """Confidence level; raised with the number of pairs, so that about one false link is let into a network."""
+    surrogates: int = 199
+    """Surrogates of a test by neighbours at least."""
+    few_parents: int = 3
+    """Parents of a node that are tried first; more where the data call for them."""
 
 
-def _edges(series: Series, edges: Edges) -> frozenset[tuple[int, int]]:
-    found = set()
-    for edge in edges:
-        if isinstance(edge, str) or len(edge) != 2:
-            raise InputError(f"{edge!r} is not an edge; give (source, target)")
-        found.add((series.index(edge[0]), series.index(edge[1])))
-    return frozenset(found)
+THRESHOLDS = Thresholds()
+
+# Shares of the level that the tests have which are made of the same link.
+SHARES: dict[str, dict[str, float]] = {"line": {"line": 1.0}, "smooth": {"line": 0.4, "curve": 0.6}}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """If ``when`` holds of the evidence, ``choice`` is taken; ``data`` and ``reason`` say it in words."""
+
+    data: str
+    when: Callable[..., bool]
+    choice: Any
+    reason: str
+
+
+TESTS = (
+    Rule("states in all columns: text, or at most 10 different integers", lambda e: e.kind == "states", "counts",
+         "states are counted; chi-square"),
+    Rule("columns of states and of numbers", lambda e: e.kind == "mixed", "mixed",
+         "numbers and states together; surrogates"),
+    Rule("fewer than 100 samples", lambda e: e.samples < THRESHOLDS.few_samples, "line",
+         "too few samples for curves and nearest neighbours"),
+    Rule("changes of variance that are common to the nodes", lambda e: e.variance_is_common, "line",
+         "changes of variance are common, which curves and neighbours take for links"),
+    Rule("smooth numbers (the own past leaves less than a tenth of the variance) of at most 5 nodes, or that nearly follow "
+         "from their own past, by no line or parabola, of so many samples and nodes as neighbours can be asked about",
+         lambda e: e.smooth and e.searchable and (e.nodes <= THRESHOLDS.few_nodes or e.nearly_deterministic), "neighbours",
+         "smooth: what drives a node is a small part of it, which no parabola follows"),
+    Rule("other smooth numbers", lambda e: e.smooth, "smooth",
+         "smooth: a curve conditions most of it away"),
+    Rule("all other numbers", lambda e: True, "all",
+         "lines, curves and nearest neighbours see different links"),
+)  # fmt: skip
+
+TARGETS = (
+    Rule("a line through its own past explains 5 % or more of it, a curve predicts no better, and no tails are heavy",
+         lambda e, i: e.left_by_own_past[i] < THRESHOLDS.blind
+         and e.curvature[i] >= THRESHOLDS.straight and not e.heavy_tails,
+         {"line": 0.8, "curve": 0.2}, "its dynamics are linear as far as its own past shows"),
+    Rule("all others", lambda e, i: True, {"line": 0.3, "curve": 0.4, "neighbours": 0.3},
+         "nothing says which test suits"),
+)  # fmt: skip
+
+NEIGHBOURS = (
+    Rule("nearly follow from their own past, by no line or parabola", lambda e: e.nearly_deterministic,
+         lambda e: KSG(k=USUAL, normalise="rank" if e.heavy_tails else "zscore", residual="features"),
+         "nearly deterministic: neighbours look at what random features of the own past leave, where drivers act"),
+    Rule("smooth", lambda e: e.smooth,
+         lambda e: KSG(normalise="zscore" if e.samples < THRESHOLDS.few_smooth and not e.heavy_tails else "rank"),
+         "smooth: residuals would be mostly noise"),
+    Rule("noisy and curved: a curve through the own past predicts clearly better than a line", lambda e: e.curved,
+         lambda e: KSG(k=USUAL, normalise="rank", residual="quadratic"),
+         "noisy: neighbours look at residuals; few of them, since the structure is fine"),
+    Rule("noisy", lambda e: True,
+         lambda e: KSG(k=min(MOST, max(USUAL, round(e.samples**0.5 / 3))), normalise="rank", residual="quadratic"),
+         "noisy: neighbours look at residuals; many of them find weaker links"),
+)  # fmt: skip
+
+
+def decided(table: tuple[Rule, ...], *evidence: Any) -> Rule:
+    """Return the first rule that holds of the evidence, or of the evidence of one target."""
+    return next(rule for rule in table if rule.when(*evidence))
+
+
+def as_table(table: tuple[Rule, ...]) -> str:
+    """Return rules as a table in Markdown, for the docs."""
+    rows = [f"| {rule.data} | {_words(rule.choice)} | {rule.reason} |" for rule in table]
+    return "\n".join(["| the data | what is asked | why |", "|---|---|---|", *rows])
+
+
+WORDS = {
+    "counts": "`Discrete`, `TEA`",
+    "mixed": "`Mixed`, `TEE`",
+    "line": 'a line: `Gaussian(normalise="rank")`, `TEA(null="shift")`',
+    "curve": 'a curve: `Regression(features="quadratic")`, `TEA(null="shift")`',
+    "neighbours": "nearest neighbours: `KSG`, `TEE`",
+    "smooth": "a line and a curve",
+    "all": "lines, curves and neighbours, target by target",
+}
+
+
+def _words(choice: Any) -> str:
+    if isinstance(choice, str):
+        return WORDS[choice]
+    if callable(choice):
+        from types import SimpleNamespace
+
+        return f"`{choice(SimpleNamespace(heavy_tails=False, samples=900))!r}`"
+    return "; ".join(f"{WORDS[test]} ({share:g} of the level)" for test, share in choice.items())

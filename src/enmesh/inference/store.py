@@ -200,7 +200,7 @@ def _encoded(answer: Any) -> tuple[str, bytes | None]:
     if isinstance(answer, Significance):
         numbers = [float(answer.value), float(answer.p_value), float(answer.null_mean)]
         return json.dumps(numbers), np.asarray(answer.null, np.float64).tobytes()
-    return json.dumps(answer[:3] if isinstance(answer, Past) else answer), None
+    return json.dumps(answer[:4] if isinstance(answer, Past) else answer), None
 
 
 def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:
@@ -209,8 +209,8 @@ def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:
         value, p_value, mean = answer
         return Significance(value, p_value, np.frombuffer(nulls), mean)
     if kind == "past":
-        own, lags, sources = answer
-        return Past(tuple(own), tuple(map(tuple, lags)), tuple(sources))
+        own, lags, sources, further = answer
+        return Past(tuple(own), tuple(map(tuple, lags)), tuple(sources), tuple(further))
     return answer
 
 

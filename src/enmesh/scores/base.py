@@ -9,14 +9,14 @@ options and seed, never on what was asked before.
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from math import comb
+from math import comb, inf
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
-from enmesh.errors import InputError, hazard
+from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator
 from enmesh.measures import Transfers, parent_indices
 from enmesh.methods import Method
@@ -171,8 +171,13 @@ class FitBounds:
         self._scorer, self._candidates = scorer, candidates
 
     def ceiling(self, target: int) -> float:
-        """Return the fit of all candidates together; no subset's exceeds it."""
-        return self._scorer.fit(target, self._candidates[target])
+        """Return the fit of all candidates together, which no subset's exceeds; infinite if they are too many."""
+        transfers, some = self._scorer.transfers, self._candidates[target]
+        x, y, z = transfers.variables(some, target)
+        if not transfers.estimator.discrete and transfers.dof([*z, *x], y, ()) > transfers.blocks.n - 2:
+            return inf
+        with collected_hazards(show=False):
+            return self._scorer.fit(target, some)
 
     def penalty(self, target: int, parents: tuple[int, ...]) -> float:
         """Return the penalty of a set; no superset's is smaller."""
@@ -229,6 +234,6 @@ def need_analytic(estimator: Estimator, score: str) -> None:
     """Refuse an estimator without a known null distribution."""
     if not estimator.analytic:
         raise InputError(
-            f"{score} needs an estimator with a known null distribution (Gaussian, Discrete); "
+            f"{score} needs an estimator with a known null distribution (Gaussian, Regression, Discrete); "
             f"with {type(estimator).__name__} use TEE, which finds it by surrogates"
         )

@@ -19,7 +19,7 @@ from enmesh.scores.base import Parents, PenalisedScorer, Score, Scorer, need_ana
 
 @option
 class Criterion(Score):
-    """``Criterion("bic")``, ``"aic"`` or ``"ml"``, for Gaussian and Discrete, in nats.
+    """``Criterion("bic")``, ``"aic"`` or ``"ml"``, for Gaussian, Regression and Discrete, in nats.
 
     Unlike the transfer-entropy scores an empty parent set does not score 0: it has a likelihood too.
 

@@ -33,7 +33,7 @@ from enmesh.tasks import Task, ready
 
 @option
 class MIT(Score):
-    """Mutual information tests, for Discrete and Gaussian; ``lag`` 1 (dynamic) or 0 (contemporaneous).
+    """Mutual information tests, for Discrete, Gaussian and Regression; ``lag`` 1 (dynamic) or 0 (contemporaneous).
 
     Parameters
     ----------
@@ -70,6 +70,10 @@ class MIT(Score):
         check_alpha(self.alpha)
         if self.lag not in (0, 1):
             raise InputError(f"lag={self.lag!r} is not possible; use 1, or 0 for contemporaneous data")
+        if self.lag == 0 and getattr(self.estimator, "features", "linear") != "linear":
+            raise InputError(
+                "lag=0 needs an estimator that is the same in both directions; use Gaussian, or lag=1"
+            )
 
     def sentence(self) -> str:
         """Say what was scored."""

@@ -6,14 +6,15 @@ divided by 2 N.
 """
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from enmesh.data.series import Series
-from enmesh.embedding import Pasts
+from enmesh.embedding import Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
 from enmesh.options import option
-from enmesh.scores.base import FitBounds, Link, Parents, Score, Scorer, Tests
+from enmesh.scores.base import FitBounds, Link, Parents, Score, Scorer, Tests, check_alpha
 from enmesh.scores.tea import TEA
 from enmesh.scores.tee import TEE
 from enmesh.significance import Significance
@@ -28,6 +29,9 @@ class PerTarget(Score):
     ----------
     scores
         ``{target: score}`` for every node; TEA and TEE, each with its embedding.
+    alpha
+        Confidence level that several tests of each link shared, of which the score of its target is one: p-values are
+        those of that test times the number of such shares in the level (Bonferroni). None leaves them as they are.
 
     Examples
     --------
@@ -39,9 +43,12 @@ class PerTarget(Score):
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
 
-    scores: Any = ()
+    FORMAT = 2
 
-    def __init__(self, scores: Any = ()) -> None:
+    scores: Any = ()
+    alpha: float | None = None
+
+    def __init__(self, scores: Any = (), *, alpha: float | None = None) -> None:
         pairs = scores.items() if isinstance(scores, Mapping) else scores
         made = tuple(sorted(((str(name), score) for name, score in pairs), key=lambda pair: pair[0]))
         for name, score in made:
@@ -52,6 +59,14 @@ class PerTarget(Score):
         if not made:
             raise InputError("PerTarget has no scores; give one for each node")
         object.__setattr__(self, "scores", made)
+        object.__setattr__(self, "alpha", alpha)
+        if alpha is not None:
+            check_alpha(alpha)
+            low = [name for name, score in made if score.alpha < alpha]
+            if low:
+                raise InputError(
+                    f"the score of {low[0]} has a lower alpha than {alpha:g}, which it has a share in"
+                )
 
     @property
     def estimator(self) -> Estimator:  # type: ignore[override]
@@ -61,13 +76,13 @@ class PerTarget(Score):
 
     @property
     def embedding(self) -> Pasts:  # type: ignore[override]
-        """The embedding of the first target's score; each target has its own."""
-        return self.scores[0][1].embedding
-
-    @property
-    def alpha(self) -> float:
-        """The largest confidence level of any target."""
-        return max(score.alpha for _, score in self.scores)
+        """The pasts of every target as its own score has them."""
+        names = tuple(name for name, _ in self.scores)
+        lags = {}
+        for target, score in self.scores:
+            pasts = score.embedding if isinstance(score.embedding, Lags) else Lags.of(score.embedding, names)
+            lags |= {(source, end): found for source, end, found in pasts.lags if end == target}
+        return Lags(lags, searched=max(score.embedding.searched for _, score in self.scores))
 
     @property
     def n_surrogates(self) -> int:
@@ -114,10 +129,21 @@ class _PerTargetScorer(Scorer[PerTarget]):
     def deciding(
         self, target: int, parents: Parents, failed: Container[Link] = frozenset()
     ) -> tuple[Link, float] | None:
-        return self._parts[target].deciding(target, parents, failed)
+        decides = self._parts[target].deciding(target, parents, failed)
+        return decides and (decides[0], self._shares(target) * decides[1])
+
+    def _shares(self, target: int) -> float:
+        """Return how many shares such as that of a target's score there are in the level."""
+        alpha = self.score.alpha
+        return 1.0 if alpha is None else (1 - alpha) / (1 - self._parts[target].score.alpha)
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
-        return self._parts[link.target].test(link, level, count)
+        """Test an edge by the score of its target; the p-value counts the tests that shared the level."""
+        shares = self._shares(link.target)
+        test = yield from self._parts[link.target].test(
+            link, None if level is None else level / shares, count
+        )
+        return test if shares == 1 else replace(test, p_value=min(1.0, shares * test.p_value))
 
     def lags(self, source: int, target: int) -> tuple[int, ...]:
         return self._parts[target].lags(source, target)

@@ -1,40 +1,84 @@
-"""By how much the null distribution of a linear test is wider than that of independent samples.
+"""By how much the null distribution of an analytic test is wider than that of independent samples.
 
 Smooth or periodic series resemble one another by chance more often than independent samples do: 2 N T is then larger
 under independence than its F distribution says. Circular shifts of the source show by how much, and since the test is
 linear, one Fourier transform asks all of them at once. Changes of variance that source and target share widen the null
 distribution too, and no shift shows it, because a shift moves them apart (White, Econometrica 48, 817, 1980).
+
+Features of source and condition together (products) do not shift as columns do: there a few dozen shifts are asked one
+by one. 2 N T is then a sum of squares of which some weigh more than others, w_1 ... w_m for m features: the eigenvalues
+of the products of whitened features, weighted by the target's squared residuals. Its distribution is taken as that of
+(sum w^2 / sum w) times chi-square with (sum w)^2 / sum w^2 degrees of freedom, which has its mean and its variance
+(Satterthwaite, Biometrics Bulletin 2, 110, 1946). Where the values of shifts scatter more than that about their mean,
+as those of systems that stay in one regime for long do, there are fewer degrees of freedom still.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
+from enmesh.estimators.regression import PreparedRegression
 from enmesh.measures import Transfers
 
 # Products of shifted columns that are held at a time.
 HELD = 4_000_000
+# Nodes up to which all sources of a target are asked at once; in larger networks few sources are asked about at all.
+SMALL = 20
+# Shifts that are asked one by one.
+SHIFTS = 32
+
+
+class Widened(NamedTuple):
+    """A null distribution as ``factor`` times one that has this ``share`` of the degrees of freedom."""
+
+    factor: float = 1.0
+    share: float = 1.0
 
 
 class ShiftNull:
-    """The factor by which the null distribution of 2 N T is wider, for every link of a series; at least 1."""
+    """How much wider the null distribution of 2 N T is, for every link of a series; the factor is at least 1."""
 
-    def __init__(self, transfers: Transfers):
-        self._transfers = transfers
-        self._found: dict[int, dict[int, float]] = {}
+    def __init__(self, transfers: Transfers, selected: Mapping[int, Sequence[int]] | None = None):
+        self._transfers, self._selected = transfers, selected or {}
+        self._found: dict[tuple[int, int], Widened] = {}
 
-    def factor(self, source: int, target: int) -> float:
-        """Return the factor of one link; those of a target's other sources are found along with it."""
-        if target not in self._found:
-            self._found[target] = self._factors(target)
-        return self._found[target][source]
+    def of(self, source: int, target: int) -> Widened:
+        """Return that of one link; for lines those of the other sources of a small network are found along with it."""
+        if (source, target) not in self._found:
+            x, y, z = self._transfers.variables([source], target, self._others(source, target))
+            prepared = self._transfers.prepared(y, z)
+            if isinstance(prepared, PreparedRegression):
+                columns, n_given = self._transfers.blocks.take(x), self._transfers.dof(z, y, ())
+                self._found[source, target] = self._of_curves(prepared, columns, n_given)
+            else:
+                self._found |= {(j, target): Widened(f) for j, f in self._factors(source, target).items()}
+        return self._found[source, target]
 
-    def _factors(self, target: int) -> dict[int, float]:
-        blocks = self._transfers.blocks
-        _, y, z = self._transfers.variables([], target)
+    def _others(self, source: int, target: int) -> list[int]:
+        return [j for j in self._selected.get(target, ()) if j != source]
+
+    def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> Widened:
+        blocks, weights = self._transfers.blocks, prepared.variance_weights(x)
+        shifted = [x[rows] for rows in spread_shifts(blocks.starts, blocks.span)]
+        dof, rest = len(weights), blocks.n - 1 - n_given - len(weights)
+        mean, share = weights.mean(), weights.sum() ** 2 / (weights**2).sum() / dof
+        if shifted and rest > 0:
+            values = prepared.cmi(np.stack(shifted))
+            mean *= values.mean() / _mean_of_f(dof, rest)
+            scatter = dof * values.var(ddof=1) / (2 * values.mean() ** 2) if values.mean() > 0 else 1.0
+            share = max(1 / dof, share / max(1.0, scatter))
+        return Widened(max(1.0, float(mean / share)), float(share))
+
+    def _factors(self, source: int, target: int) -> dict[int, float]:
+        """Return the factor of a source; in small networks with those of all sources that are asked given the same."""
+        blocks, given = self._transfers.blocks, self._others(source, target)
+        alike = blocks.n_nodes <= SMALL and len(given) == len(self._selected.get(target, ()))
+        sources = [j for j in range(blocks.n_nodes) if j != target and j not in given] if alike else [source]
+        _, y, z = self._transfers.variables([], target, given)
         free = Freed(blocks.take([y])[:, 0], blocks.take(z))
-        widths = {j: len(blocks.lags(j, target)) for j in range(blocks.n_nodes) if j != target}
+        widths = {j: len(blocks.lags(j, target)) for j in sources}
         found: dict[int, float] = {}
         for width, group in groupby(sorted(widths, key=lambda j: (widths[j], j)), key=lambda j: widths[j]):
             for some in _portions(list(group), width * blocks.n * free.fixed.shape[1]):
@@ -42,8 +86,40 @@ class ShiftNull:
                 x = np.stack(columns, axis=1)  # (n, source, lag)
                 smooth = free.mean_over_shifts(x, blocks.starts, blocks.span)
                 uneven = free.variance_inflation(x)
-                found |= zip(some, map(float, np.maximum(1.0, smooth) * np.maximum(1.0, uneven)))
+                found |= zip(
+                    some, map(float, beyond_chance(smooth, 2, blocks.n) * beyond_chance(uneven, 8, blocks.n))
+                )
         return found
+
+
+def _mean_of_f(dof: int, rest: int) -> float:
+    """Return the mean of T of independent normal samples: exp(-2 T) is beta distributed."""
+    from scipy.special import digamma
+
+    return float(digamma((rest + dof) / 2) - digamma(rest / 2)) / 2
+
+
+def beyond_chance(factor: np.ndarray, variance: float, n: int) -> np.ndarray:
+    """Return a factor less a standard error of what it is for independent normal samples, at least 1.
+
+    The mean over shifts is one of about n chi-square values (variance 2), the inflation by common changes of variance one
+    of n products of two squares (variance 8). What is within chance would widen every null distribution: links of
+    networks of Novelli et al. (2019), 10 nodes, 1,000 samples, were found in .74 instead of .79 of cases.
+    """
+    return np.maximum(1.0, factor - np.sqrt(variance / n))
+
+
+def spread_shifts(starts: np.ndarray, span: int) -> Iterator[np.ndarray]:
+    """Yield rows that shift every trial around its own end, by shares of its length that lie evenly between 0 and 1.
+
+    None, if a trial is too short for any shift beyond ``span``.
+    """
+    lengths = np.diff(starts)
+    if lengths.min() <= 2 * span:
+        return
+    for share in (np.arange(SHIFTS) + 0.5) / SHIFTS:
+        shifts = np.clip((share * lengths).astype(int), span, lengths - span)
+        yield np.concatenate([a + (np.arange(n) + s) % n for a, n, s in zip(starts, lengths, shifts)])
 
 
 def _portions(sources: Sequence[int], size: int) -> Iterator[Sequence[int]]:

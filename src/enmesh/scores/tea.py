@@ -14,8 +14,9 @@ The difference is the same for all parents, so both prefer the same graphs. It i
 where no parent has more states than the target: MIT takes parents with more states first, TEA always the own past.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -36,14 +37,14 @@ from enmesh.scores.base import (
     need_analytic,
 )
 from enmesh.scores.penalty import chi2_quantile, largest_sum
-from enmesh.scores.shift_null import ShiftNull
+from enmesh.scores.shift_null import ShiftNull, Widened
 from enmesh.significance import Significance
 from enmesh.tasks import Task, ready
 
 
 @option
 class TEA(Score):
-    """Transfer entropy penalised by the null distribution of 2 N T, for Gaussian and Discrete.
+    """Transfer entropy penalised by the null distribution of 2 N T, for Gaussian, Regression and Discrete.
 
     Parameters
     ----------
@@ -55,7 +56,11 @@ class TEA(Score):
         ``"chi2"`` (the paper's); ``"f"``, exact for a linear model with normal noise at small N; ``"ess"``, chi-square
         with the effective sample size of autocorrelated residuals (Bartlett); ``"shift"``, the F distribution
         times what circular shifts of the source give on average, and times the inflation by common changes of
-        variance: it holds for smooth, periodic and heteroscedastic series too. The last three are Gaussian's.
+        variance: it holds for smooth, periodic and heteroscedastic series too. The last three are for regressions,
+        Bartlett's for linear ones.
+    selected
+        ``{target: sources}`` that were selected beforehand: ``"shift"`` asks how much wider the null of a source is given
+        the others of them, which leave less memory in the target than its own past alone.
 
     Examples
     --------
@@ -68,7 +73,7 @@ class TEA(Score):
 
     cli_name = "tea"
     cli_options = ("alpha",)
-    summary = "2 N T minus the quantiles of its known null distribution (Gaussian, Discrete)"
+    summary = "2 N T minus the quantiles of its known null distribution (Gaussian, Regression, Discrete)"
     needs_analytic = True
 
     estimator: Estimator = Gaussian()
@@ -76,8 +81,12 @@ class TEA(Score):
     alpha: float = 0.99
     penalty: str = "sum"
     null: str = "chi2"
+    selected: Any = ()
 
     def __post_init__(self) -> None:
+        given = self.selected.items() if isinstance(self.selected, Mapping) else self.selected
+        named = tuple(sorted((str(target), tuple(map(str, sources))) for target, sources in given if sources))
+        object.__setattr__(self, "selected", named)
         need_analytic(self.estimator, "TEA")
         check_alpha(self.alpha)
         if self.penalty not in ("sum", "collective"):
@@ -85,7 +94,9 @@ class TEA(Score):
         if self.null not in ("chi2", "f", "ess", "shift"):
             raise InputError(f"null={self.null!r} is not known; use 'chi2', 'f', 'ess' or 'shift'")
         if self.null != "chi2" and self.estimator.discrete:
-            raise InputError(f"null={self.null!r} is for Gaussian; Discrete has 'chi2'")
+            raise InputError(f"null={self.null!r} is for Gaussian and Regression; Discrete has 'chi2'")
+        if self.null == "ess" and getattr(self.estimator, "features", "linear") != "linear":
+            raise InputError("null='ess' is for lines; with curves use null='shift'")
         if self.null in ("ess", "shift") and self.penalty == "collective":
             raise InputError(f"null={self.null!r} corrects parent by parent; use it with penalty='sum'")
 
@@ -103,7 +114,8 @@ class TEA(Score):
 class _TEAScorer(PenalisedScorer[TEA]):
     def __init__(self, score: TEA, series: Series):
         super().__init__(score, series)
-        self._shifts = ShiftNull(self.transfers)
+        selected = {series.index(target): series.indices(sources) for target, sources in score.selected}
+        self._shifts = ShiftNull(self.transfers, selected)
         self._of_lines: dict[tuple[int, Parents, int], float] = {}
 
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
@@ -133,11 +145,16 @@ class _TEAScorer(PenalisedScorer[TEA]):
         if self.score.null in ("chi2", "ess"):
             return super().test(link, level, count)
         x, y, z = self.transfers.variables([link.source], link.target, link.given)
-        dof, n, value = self.transfers.dof(x, y, z), self.transfers.blocks.n, self.transfers.cmi(x, y, z)
-        factor = self._shifts.factor(link.source, link.target) if self.score.null == "shift" else 1.0
-        p_value = _f_p_value(2 * n * value / factor, dof, n, self.transfers.dof(z, y, ()))
+        n, value, n_given = self.transfers.blocks.n, self.transfers.cmi(x, y, z), self.transfers.dof(z, y, ())
+        rest = _rest(n, n_given, dof := self.transfers.dof(x, y, z))
+        factor, share = self._widened(link.source, link.target)
+        p_value = _f_p_value(2 * n * value / factor, share * dof, n, rest)
         choices = self.lag_choices(link.source, link.target)
-        return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), factor * dof / (2 * n)))
+        mean = factor * share * dof / (2 * n)
+        return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), mean))
+
+    def _widened(self, source: int, target: int) -> Widened:
+        return self._shifts.of(source, target) if self.score.null == "shift" else Widened()
 
     def _quantile(self, target: int, sources: Parents, earlier: Parents) -> float:
         """Value that 2 N T(sources | own past, earlier) stays under with probability alpha under independence.
@@ -162,11 +179,12 @@ class _TEAScorer(PenalisedScorer[TEA]):
     def _quantile_of_line(self, target: int, sources: Parents, n_given: int) -> float:
         width = sum(len(self.transfers.blocks.lags(j, target)) for j in sources)
         x, y, z = ((0,) * size for size in (width, 1, n_given))
-        count, alpha = self.transfers.estimator.dof, self._alpha(target, sources)
+        count, alpha, n = self.transfers.estimator.dof, self._alpha(target, sources), self.transfers.blocks.n
+        rest = _rest(n, count(y, z, ()), dof := count(y, x, z))
         if self.score.null == "chi2":
-            return chi2_quantile(alpha, count(y, x, z))
-        factor = self._shifts.factor(sources[0], target) if self.score.null == "shift" else 1.0
-        return factor * _f_quantile(alpha, count(y, x, z), self.transfers.blocks.n, count(y, z, ()))
+            return chi2_quantile(alpha, dof)
+        factor, share = self._widened(sources[0], target)
+        return factor * _f_quantile(alpha, share * dof, n, rest)
 
     def _alpha(self, target: int, sources: Parents) -> float:
         choices, alpha = prod(self.lag_choices(j, target) for j in sources), self.score.alpha
@@ -180,27 +198,28 @@ class _TEAScorer(PenalisedScorer[TEA]):
         return float(np.mean([bartlett_inflation(target, source, blocks.starts) for source in sources]))
 
 
-def _f_quantile(alpha: float, dof: int, n: int, n_given: int) -> float:
+def _rest(n: int, n_given: int, dof: int) -> int:
+    """Return the degrees of freedom that are left to the residuals; refuse if there are none."""
+    rest = n - 1 - n_given - dof
+    if rest < 1:
+        raise InputError(
+            f"too few samples: {n} for {n_given + dof + 1} coefficients; use fewer parents, fewer lags, or "
+            "features='linear'"
+        )
+    return rest
+
+
+def _f_quantile(alpha: float, dof: float, n: int, rest: int) -> float:
     """Quantile of 2 N T = N ln(1 + dof/rest F) with F the ratio of explained to residual variance per parameter."""
     from scipy.special import fdtri
 
-    rest = n - 1 - n_given - dof
-    if rest < 1:
-        raise InputError(
-            f"too few samples: {n} for {n_given + dof + 1} coefficients; use fewer parents or a smaller embedding"
-        )
     return float(n * np.log1p(dof / rest * fdtri(dof, rest, alpha))) if alpha > 0 else 0.0
 
 
-def _f_p_value(statistic: float, dof: int, n: int, n_given: int) -> float:
+def _f_p_value(statistic: float, dof: float, n: int, rest: int) -> float:
     """Return the probability that 2 N T exceeds the statistic under independence."""
     from scipy.special import fdtrc
 
-    rest = n - 1 - n_given - dof
-    if rest < 1:
-        raise InputError(
-            f"too few samples: {n} for {n_given + dof + 1} coefficients; use a smaller embedding"
-        )
     return float(fdtrc(dof, rest, np.expm1(max(0.0, statistic) / n) * rest / dof))
 
 

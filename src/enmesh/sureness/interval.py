@@ -1,10 +1,10 @@
 """interval: how strong a transfer entropy is, with limits that hold the true value as often as they say.
 
-Gaussian: the estimate has a known distribution. With R^2 = 1 - exp(-2 T), the share of the remaining variance that the
-source explains, Fisher's transform z = arccosh(exp T) = artanh R has a variance near 1 / N whatever T is, and N z^2 is
-noncentral chi-square with d degrees of freedom, d the number of lagged values of the source. Where noise is not normal
-or samples depend on each other, the variance is larger: the local values of the transfer entropy, whose mean it is, say
-by how much (they are the influence function of the estimate, apart from a constant).
+Gaussian and Regression: the estimate has a known distribution. With R^2 = 1 - exp(-2 T), the share of the remaining
+variance that the source explains, Fisher's transform z = arccosh(exp T) = artanh R has a variance near 1 / N whatever T
+is, and N z^2 is noncentral chi-square with as many degrees of freedom as the source adds coefficients. Where noise is
+not normal or samples depend on each other, the variance is larger: the local values of the transfer entropy, whose mean
+it is, say by how much (they are the influence function of the estimate, apart from a constant).
 
 Others: halves of the data, taken in contiguous blocks. Two halves that share nothing differ as new recordings would;
 the mean of halves differs from the whole as the bias of half as many samples does. The bias of nearest neighbours
@@ -22,7 +22,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, hazard
-from enmesh.estimators import KSG, Estimator, Gaussian
+from enmesh.estimators import KSG, Estimator, Gaussian, Regression
 from enmesh.inference.workers import in_order
 from enmesh.measures import Node, Transfers, link
 from enmesh.methods import resolve
@@ -76,8 +76,8 @@ def interval(
 ) -> Interval:
     """Return limits of a transfer entropy: ``.low .high .value``, in nats.
 
-    Gaussian has analytic limits, all others have those of block subsampling (see the module). Coverage was measured
-    by simulation: docs/sureness.md.
+    Gaussian and Regression have analytic limits, all others have those of block subsampling (see the module).
+    Coverage was measured by simulation: docs/sureness.md.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def interval(
     estimator, embedding
         As in `transfer_entropy`.
     n
-        Number of cuts into halves and quarters, for estimators other than Gaussian.
+        Number of cuts into halves and quarters, for estimators without analytic limits.
     n_jobs, seed
         Workers for these, and their seed.
 
@@ -108,7 +108,7 @@ def interval(
     measure: Estimator = KSG() if estimator is None else resolve(Estimator, estimator)
     pasts = embedding or Embedding()
     transfers = Transfers(series, measure, pasts)
-    if isinstance(measure, Gaussian):
+    if isinstance(measure, Gaussian | Regression):
         return _analytic(transfers, sources, end, rest, level)
     value = float(transfers.value(sources, end, rest))
     units = units_of(series, None, {"embedding": pasts})
@@ -137,14 +137,19 @@ def _analytic(
     x, y, z = transfers.variables(sources, target, given)
     local = transfers.cmi(x, y, z, pointwise=True)
     value = float(local.mean())
-    free = len(local) - len(x) - len(z) - 1
+    dof = transfers.dof(x, y, z)
+    free = len(local) - dof - transfers.dof(z, y, ()) - 1
+    if free < 1:
+        raise InputError(
+            f"too few samples: {len(local)} for {len(local) - free} coefficients; use fewer lags"
+        )
     factor = _inflation(local, value, transfers.blocks.starts)
     seen = free / factor * np.arccosh(np.exp(max(value, 0.0))) ** 2
     limits = []
     for share in ((1 + level) / 2, (1 - level) / 2):
         # the noncentrality with which a value up to the one seen has this probability; 0 if none has
-        reached = chndtr(seen, len(x), 0.0) > share
-        centre = float(chndtrinc(seen, len(x), share)) if reached else 0.0
+        reached = chndtr(seen, dof, 0.0) > share
+        centre = float(chndtrinc(seen, dof, share)) if reached else 0.0
         limits.append(float(np.log(np.cosh(np.sqrt(centre * factor / free)))))
     return Interval(value, limits[0], limits[1], level, "noncentral chi-square on Fisher's scale")
 

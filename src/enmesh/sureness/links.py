@@ -63,8 +63,8 @@ def tests_of(series: Series, score: Score, parents: Sequence[Parents], level: fl
 def values(series: Series, score: Score, parents: Sequence[Parents]) -> np.ndarray:
     """Return the transfer entropy of every pair given the target's other parents, ``(M, M)``.
 
-    Where the mean under independence is known (Gaussian, Discrete) it is subtracted, so that recordings of different
-    lengths can be compared.
+    Where the mean under independence is known (Gaussian, Regression, Discrete) it is subtracted, so that recordings of
+    different lengths can be compared.
     """
     scorer: Scorer[Any] = score.bind(series)
     found = np.full((series.n_nodes, series.n_nodes), np.nan)

@@ -16,7 +16,7 @@ from enmesh.data.series import Series
 from enmesh.data.table import listed
 from enmesh.embedding.lagged import Pasts, reach
 from enmesh.errors import InputError, hazard
-from enmesh.inference import evidence
+from enmesh.inference.evidence import Evidence
 from enmesh.options import whole
 from enmesh.scores import PerTarget
 from enmesh.surrogates.shift import decorrelation_time as decorrelated_at
@@ -116,7 +116,7 @@ def past_reach(series: Series, options: Mapping[str, Any]) -> int:
     if len(known) == len(pasts):
         return max(known)
     asked = whole("max_lag", options.get("max_lag") or 1, 1)
-    return max(asked, evidence.largest_lag(series), 2 * _time_to_fall(series))
+    return max(asked, Evidence(series).farthest_lag, 2 * _time_to_fall(series))
 
 
 def _time_to_fall(series: Series) -> int:

@@ -1,0 +1,174 @@
+"""Nearest neighbours beyond what regressions found, within a budget of questions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.embedding import Lagged, Lags
+from enmesh.embedding.nonuniform import Past
+from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
+from enmesh.scores import TEA, Link, Score
+
+if TYPE_CHECKING:
+    from enmesh.inference.plan import Planner
+
+# What nearest neighbours are asked in a default run is bounded. A question is one estimate from all samples: .3 to .8 ms
+# at 1,000 samples, growing with them. A test that fails asks about 32 surrogates, at every lag.
+QUESTIONS_OF_A_TEST = 32
+# Questions about sources that regressions see loosely only, as many or as many for each sample, and about all sources of
+# targets of which they see little. Of sources seen loosely 3 of 8 missed links of forks (T = 250) were found.
+BEYOND, BEYOND_SAMPLES, EXPLORED = 2_000, 10_000_000, 20_000
+# Samples of the part of a long record on which all sources of a target are looked at.
+EXPLORED_SAMPLES = 1500
+# Lagged variables, found before, with which neighbours look for more: their joint space must stay small.
+WIDEST_KNOWN = 6
+
+
+class Regressed(NamedTuple):
+    """What one regression found: each target's score, what was selected for it, and its best sources."""
+
+    scores: list[TEA]
+    pasts: list[Past]
+    sources: list[tuple[int, ...]]
+
+    def variables(self, target: int) -> list[Lagged]:
+        """Return the own past and the lagged variables of the best sources."""
+        past = self.pasts[target]
+        own = [Lagged(target, lag) for lag in past.own]
+        return own + [Lagged(j, lag) for j in self.sources[target] for lag in past.lags[j]]
+
+
+class Targets:
+    """What every target is left to so far: its score, what was selected for it, and the sources it may have."""
+
+    def __init__(self, series: Series, found: Sequence[Regressed], picked: Sequence[int]):
+        self.series, self.found, self.picked = series, found, picked
+        nodes = range(series.n_nodes)
+        self.scores: list[Score] = [found[picked[i]].scores[i] for i in nodes]
+        self.pasts = [found[picked[i]].pasts[i] for i in nodes]
+        self.candidates = [self.pasts[i].sources for i in nodes]
+        self.nulls: dict[Link, np.ndarray] = {}
+
+    def regressed(self, target: int) -> Regressed:
+        """Return the regression that a target was left to."""
+        return self.found[self.picked[target]]
+
+    def sources(self, target: int) -> set[int]:
+        """Return the sources that the regression of a target found."""
+        return set(self.regressed(target).sources[target])
+
+    def seen(self, target: int) -> dict[int, tuple[int, ...]]:
+        """Return all sources that any regression sees, with their lags: those found first, then those seen loosely."""
+        lags: dict[int, tuple[int, ...]] = {}
+        picked_first = sorted(self.found, key=lambda one: one is not self.regressed(target))
+        for one in picked_first:
+            lags |= {j: one.pasts[target].lags[j] for j in one.sources[target] if j not in lags}
+        for one in picked_first:
+            past = one.pasts[target]
+            lags |= {j: past.lags[j] for j in (*past.sources, *past.further) if j not in lags}
+        return lags
+
+    def take(self, target: int, score: Score, past: Past, candidates: Iterable[int]) -> None:
+        """Leave a target to another score."""
+        self.scores[target], self.pasts[target], self.candidates[target] = score, past, tuple(candidates)
+
+
+def look_beyond(planner: "Planner", plan: Targets, alphas: Sequence[float], far: int) -> None:
+    """Let nearest neighbours look for sources beyond what the regressions of targets found.
+
+    They test sources that a regression sees loosely only, or that the other regression found; and all sources of targets
+    of which regressions leave nearly everything unexplained, on a part of a long record. A target for which they find
+    more than its regression is theirs.
+    """
+    series, evidence, alpha = planner.series, planner.evidence, max(alphas)
+    open_ = [i for i, one in enumerate(alphas) if one and plan.scores[i] is plan.regressed(i).scores[i]]
+    if not open_:
+        return
+    estimator = decided(NEIGHBOURS, evidence).choice(evidence)
+    narrow = [i for i in open_ if len(plan.regressed(i).variables(i)) <= WIDEST_KNOWN]
+    loose = {i: [j for j in plan.seen(i) if j not in plan.sources(i)] for i in narrow}
+    blind = [i for i in narrow if _is_blind(planner, plan, i)]
+    asked, explored = _within_budget(planner, loose, blind, far)
+
+    def look(some: Mapping[int, Sequence[int]], record: Series) -> dict[int, Past]:
+        if not some:
+            return {}
+        known, candidates, names = [], {}, series.names
+        for i, sources in some.items():
+            variables = plan.regressed(i).variables(i)
+            known += [(names[v.node], names[i], v.lag) for v in variables if v.node != i]
+            candidates[names[i]] = tuple(names[j] for j in sorted({*sources, *plan.sources(i)}))
+        method = planner._method(estimator, alpha, far)
+        method = replace(method, known=tuple(known), candidates=candidates)
+        return dict(zip(some, planner._selected(method, some, record)))
+
+    pasts = look(asked, series) | look(explored, _part(series))
+    more = {i: past for i, past in pasts.items() if len(past.sources) > len(plan.sources(i))}
+    score = planner._sampled(estimator, alpha, _lags_of(more, series.names, far))
+    for i, past in more.items():
+        plan.take(i, score, past, past.sources)
+        if i in asked:
+            plan.nulls |= {
+                Link(source, i, given): null
+                for source, given, null in past.nulls
+                if len(null) == score.n_surrogates
+            }
+
+
+def _is_blind(planner: "Planner", plan: Targets, target: int) -> bool:
+    """Whether the regression leaves nearly all of a target unexplained, own past included."""
+    one = plan.regressed(target)
+    y, _ = planner.evidence.rows(target, one.variables(target))
+    return planner.error(target, one) >= THRESHOLDS.blind * float(np.var(y))
+
+
+def _within_budget(
+    planner: "Planner", loose: Mapping[int, list[int]], blind: Sequence[int], far: int
+) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Return whose loosely seen sources are tested, and whose are all looked at, as far as the budgets go."""
+    names, of_source = planner.series.names, QUESTIONS_OF_A_TEST * far
+    of_target = (3 * far + of_source // 5) * len(names)
+    explored = {
+        i: [
+            j
+            for j in range(len(names))
+            if j != i and names[j] in planner.wanted.candidates.get(names[i], names)
+        ]
+        for i in list(blind)[: EXPLORED // of_target]
+    }
+    rest = {i: sources for i, sources in loose.items() if i not in explored}
+    ranked = sorted((rank, i, j) for i, sources in rest.items() for rank, j in enumerate(sources))
+    asked: dict[int, list[int]] = {}
+    for _, i, j in ranked[: min(BEYOND, BEYOND_SAMPLES // planner.evidence.samples) // of_source]:
+        asked.setdefault(i, []).append(j)
+    tested = sum(map(len, asked.values()))
+    limits = [f"{len(ranked) - tested} less promising ones are left out"] * (tested < len(ranked))
+    limits += [f"{len(blind) - len(explored)} targets are left out"] * (len(explored) < len(blind))
+    if explored and planner.evidence.samples > EXPLORED_SAMPLES:
+        limits.append(f"selected on {EXPLORED_SAMPLES} samples, tested on all")
+    words = f"{tested} sources that regressions see loosely; all sources of {len(explored)} targets of which they see little"
+    planner.choices.add("neighbours", words, "; ".join(limits) or "beyond what regressions found")
+    return asked, explored
+
+
+def _part(series: Series) -> Series:
+    """Return the last samples of a long record, on which much can be asked."""
+    if sum(series.lengths) <= EXPLORED_SAMPLES:
+        return series
+    kept, left = [], EXPLORED_SAMPLES
+    for trial in reversed(series.trials):
+        kept.append(trial[-left:])
+        left -= len(kept[-1])
+        if left <= 0:
+            break
+    return Series(list(reversed(kept)), names=series.names, dt=series.dt)
+
+
+def _lags_of(pasts: Mapping[int, Past], names: Sequence[str], far: int) -> Lags:
+    """Return the lags of some targets' own pasts and sources."""
+    found = {(names[i], names[i]): past.own for i, past in pasts.items()}
+    found |= {(names[j], names[i]): past.lags[j] for i, past in pasts.items() for j in past.sources}
+    return Lags(found, searched=far)

@@ -1,0 +1,83 @@
+"""What a user knows beforehand: edges that must be or must not be, tiers, and the sources a target may have."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from enmesh.data.series import Series
+from enmesh.errors import InputError
+
+Edges = Iterable[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Edges that must be, that must not be, and the sources each target may have, by position."""
+
+    names: tuple[str, ...]
+    required: frozenset[tuple[int, int]]
+    forbidden: frozenset[tuple[int, int]]
+    allowed: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(
+        cls,
+        series: Series,
+        required: Edges,
+        forbidden: Edges,
+        tiers: Sequence[Sequence[str]] | None,
+        candidates: Mapping[str, Sequence[str]] | None,
+    ) -> "Constraints":
+        """Read the rules as a user writes them."""
+        must, never = _edges(series, required), _edges(series, forbidden) | _against(series, tiers)
+        both = sorted(must & never)
+        if both and tiers is not None:
+            names = [series.names[node] for node in both[0]]
+            raise InputError(
+                f"edge {names[0]} -> {names[1]} is required and forbidden at once; drop it from one of them"
+            )
+        given = {
+            series.index(target): set(series.indices(some)) for target, some in (candidates or {}).items()
+        }
+        nodes = range(series.n_nodes)
+        allowed = tuple(
+            tuple(j for j in nodes if j != i and (j, i) not in never and j in given.get(i, nodes))
+            for i in nodes
+        )
+        return cls(series.names, must, never, allowed)
+
+    @property
+    def named_candidates(self) -> dict[str, tuple[str, ...]]:
+        """Return the sources of each target that may not have all others, by name."""
+        names, others = self.names, len(self.names) - 1
+        return {
+            names[i]: tuple(names[j] for j in some)
+            for i, some in enumerate(self.allowed)
+            if len(some) < others
+        }
+
+    def named(self, edges: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
+        """Return edges by name."""
+        return [(self.names[source], self.names[target]) for source, target in edges]
+
+
+def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset[tuple[int, int]]:
+    """Return the edges from a later tier to an earlier one."""
+    if tiers is None:
+        return frozenset()
+    place: dict[int, int] = {}
+    for position, group in enumerate(tiers):
+        for name in [group] if isinstance(group, str) else group:
+            node = series.index(name)
+            if node in place:
+                raise InputError(f"{series.names[node]} stands in two tiers; name each node once")
+            place[node] = position
+    return frozenset((j, i) for j in place for i in place if place[j] > place[i])
+
+
+def _edges(series: Series, edges: Edges) -> frozenset[tuple[int, int]]:
+    found = set()
+    for edge in edges:
+        if isinstance(edge, str) or len(edge) != 2:
+            raise InputError(f"{edge!r} is not an edge; give (source, target)")
+        found.add((series.index(edge[0]), series.index(edge[1])))
+    return frozenset(found)

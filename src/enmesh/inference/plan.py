@@ -1,0 +1,484 @@
+"""The plan of a run: what every target is scored with, found from the data where the user left it open.
+
+Numbers are asked in three steps. A line and a curve (`Gaussian`, `Regression`) select lagged variables by forward selection,
+at every lag and for any number of nodes; each target keeps the one that suits it. Nearest neighbours then judge what
+regressions see at a loose level only, and look at all sources of targets of which regressions see nothing, within a budget.
+Each target so has one score: that of a regression, or that of neighbours where they find more. All tests that are made of
+a link share one level, and p-values say so.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.embedding import Embedding, Pasts, reach
+from enmesh.embedding.base import chosen_embedding
+from enmesh.embedding.choose import embedding_method
+from enmesh.embedding.nonuniform import NonUniform, Past
+from enmesh.errors import InputError, hazard
+from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
+from enmesh.inference.beyond import (
+    Regressed,
+    Targets,
+    look_beyond,
+)
+from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.evidence import Evidence, curve, prediction_error
+from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
+from enmesh.options import brief, whole
+from enmesh.scores import TEA, TEE, Link, PerTarget, Score
+from enmesh.search import Independent
+from enmesh.search.base import Problem
+from enmesh.significance import least_surrogates, warn_of_many_lags
+from enmesh.surrogates import Surrogate
+
+Evaluators = Callable[..., Evaluator]
+"""Makes an evaluator of a score, or of a selection of lagged variables, for the series at hand or for another."""
+
+
+@dataclass
+class Choices:
+    """What was chosen for the user, and why."""
+
+    entries: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def add(self, what: str, value: Any, reason: str) -> Any:
+        """Record a choice and return its value."""
+        shown = brief(value) if isinstance(value, Estimator) else str(value)
+        self.entries.append((what, shown, reason))
+        return value
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a user asked for, None where it is left to the data."""
+
+    score: Score | str | None = None
+    estimator: Estimator | None = None
+    alpha: float | None = None
+    surrogate: Surrogate | None = None
+    n_surrogates: int | None = None
+    max_lag: int | None = None
+    seed: int = 0
+    candidates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Sources that targets may have, where not all others."""
+
+
+class Plan(NamedTuple):
+    """What is searched: a score with its pasts, the sources each target may have, and the embedding criteria.
+
+    ``nulls`` are null distributions of tests that the choice of pasts has made already.
+    """
+
+    score: Score
+    candidates: tuple[tuple[int, ...], ...] | None = None
+    criteria: Mapping[str, Any] = {}
+    nulls: Mapping[Link, np.ndarray] = {}
+
+
+class Planner:
+    """Makes the plan of one run."""
+
+    def __init__(self, series: Series, wanted: Wanted, evaluators: Evaluators, choices: Choices):
+        self.series, self.wanted, self.choices = series, wanted, choices
+        self.evidence = Evidence(series)
+        self._evaluators = evaluators
+        pairs = max(1, series.n_nodes * (series.n_nodes - 1))
+        usual = max(THRESHOLDS.alpha, round(1 - 1 / pairs, 6))
+        self.alpha = usual if wanted.alpha is None else wanted.alpha
+        self._nodes = range(series.n_nodes)
+
+    def plan(self) -> Plan:
+        """Return the plan: by evidence, or for the score or estimator that was given."""
+        wanted = self.wanted
+        if wanted.score is None and wanted.estimator is None and wanted.max_lag != 1:
+            return self._by_evidence()
+        score = wanted.score if isinstance(wanted.score, Score) else self._named_score()
+        return self._with_pasts(score)
+
+    # --- what was given -----------------------------------------------------------------------------------------------
+
+    def _named_score(self) -> Score:
+        """Return the score that is named, or that suits the estimator that is given; pasts are left open."""
+        from enmesh.methods import members
+
+        wanted, cls = self.wanted, None
+        if isinstance(wanted.score, str):
+            cls = next(
+                (
+                    c
+                    for word, c in members(Score).items()
+                    if wanted.score in (getattr(c, "cli_variants", ()) or (word,))
+                ),
+                None,
+            )
+        needs_analytic = cls is not None and cls.needs_analytic
+        estimator = wanted.estimator or self._one_estimator(
+            analytic=needs_analytic, counts=wanted.score == "mit"
+        )
+        if wanted.score is not None:
+            return self._score_by_name(str(wanted.score), estimator)
+        sampled = not estimator.analytic or wanted.surrogate is not None or wanted.n_surrogates is not None
+        score: Score
+        if sampled:
+            score = self._sampled(estimator, self.alpha)
+            reason = f"{score.n_surrogates} surrogates"  # type: ignore[attr-defined]
+        else:
+            score = TEA(estimator=estimator, alpha=self.alpha, null="chi2" if estimator.discrete else "shift")
+            reason = "its null distribution is known" + (
+                "" if estimator.discrete else ", widened for memory and changes of variance"
+            )
+        pairs = self.series.n_nodes * (self.series.n_nodes - 1)
+        if self.alpha > THRESHOLDS.alpha and wanted.alpha is None:
+            reason += f"; about one false link is to be expected among {pairs} pairs"
+        self.choices.add("score", f"{type(score).__name__}, alpha {self.alpha:g}", reason)
+        return score
+
+    def _score_by_name(self, name: str, estimator: Estimator) -> Score:
+        """Return a score by its name; what it takes of what was given is given to it, the rest is refused."""
+        from enmesh.methods import from_name, resolve
+
+        wanted = self.wanted
+        given = {"alpha": wanted.alpha, "surrogate": wanted.surrogate, "n_surrogates": wanted.n_surrogates}
+        score = from_name(Score, name, estimator=estimator)
+        known = type(score).__dataclass_fields__  # type: ignore[attr-defined]
+        idle = [key for key, value in given.items() if value is not None and key not in known]
+        if idle:
+            raise InputError(f"{', '.join(idle)} has no effect on the score {name}; leave it out")
+        if "alpha" in known and wanted.alpha is None:
+            given["alpha"] = self.alpha
+        if "n_surrogates" in known and wanted.n_surrogates is None:
+            given["n_surrogates"] = self._count(float(given["alpha"] or 0.0))
+        if "seed" in known:
+            given["seed"] = wanted.seed
+        if "null" in known and not estimator.discrete:
+            given["null"] = "shift"
+        fields = {key: value for key, value in given.items() if value is not None}
+        return resolve(Score, replace(score, **fields))  # type: ignore[type-var]
+
+    def _one_estimator(self, *, analytic: bool = False, counts: bool = False) -> Estimator:
+        """Choose one estimator for all targets: for a score that was named, or for the paper's procedure."""
+        evidence, add = self.evidence, self.choices.add
+        if evidence.kind == "states" or (counts and self.series.is_integer):
+            return add(
+                "estimator",
+                Discrete(),
+                f"states: at most {THRESHOLDS.states} different values in each column",
+            )
+        if analytic:
+            return add(
+                "estimator",
+                Gaussian(normalise="rank"),
+                "numbers, and the score needs a known null distribution",
+            )
+        if evidence.kind == "mixed":
+            return add("estimator", Mixed(), "columns of numbers and of states together")
+        if not evidence.searchable:
+            why = "one estimator for all targets, and nearest neighbours of so many samples and nodes take hours"
+            return add("estimator", Gaussian(normalise="rank"), why)
+        rule = decided(NEIGHBOURS, evidence)
+        return add("estimator", rule.choice(evidence), rule.reason)
+
+    def _with_pasts(self, score: Score) -> Plan:
+        """Return a score with its pasts, found from the data where they are left open."""
+        wanted = self.wanted
+        if score.embedding is not None:
+            if wanted.max_lag is not None:
+                raise InputError("max_lag and an embedding are both given; leave one of them out")
+            return Plan(score)
+        if wanted.max_lag == 1:
+            return self._self_predicted(score)
+        method = self._method(score.estimator, getattr(score, "alpha", self.alpha), self._reach(), score)
+        pasts = self._selected(method)
+        self._note_lags([(i, past, past.sources) for i, past in enumerate(pasts)])
+        selected = score.embedded(method.lags(pasts, self.series.names))
+        return Plan(selected, tuple(past.sources for past in pasts), nulls=_nulls(selected, pasts))
+
+    def _self_predicted(self, score: Score) -> Plan:
+        """Return the paper's procedure: kappa and tau of each node from its own series, sources at lag 1."""
+        method = embedding_method(score.estimator)
+        tables = method.tables(self.series)
+        embedding = chosen_embedding(tables)
+        words = _embedding_words(embedding, self.series.names)
+        self.choices.add("embedding", words, f"{type(method).__name__}, from each node's own past")
+        return Plan(
+            score.embedded(embedding), None, {name: table.to_dict() for name, table in tables.items()}
+        )
+
+    # --- by evidence --------------------------------------------------------------------------------------------------
+
+    def _by_evidence(self) -> Plan:
+        """Choose tests, estimators and pasts from the data."""
+        evidence = self.evidence
+        rule = decided(TESTS, evidence)
+        if rule.choice in ("counts", "mixed"):
+            estimator: Estimator = Discrete() if rule.choice == "counts" else Mixed()
+            self.choices.add("estimator", estimator, rule.reason)
+            return replaced(self, estimator=estimator)
+        if rule.choice == "neighbours":
+            return self._neighbours_alone(rule.reason)
+        shares = [
+            decided(TARGETS, evidence, i).choice if rule.choice == "all" else SHARES[rule.choice]
+            for i in self._nodes
+        ]
+        far = self._reach()
+        found = [self._regressed(Gaussian(normalise="rank"), self._alphas(shares, "line"), far)]
+        if (order := self._order(far)) > 1:
+            found.append(
+                self._regressed(
+                    Gaussian(normalise="rank"), self._alphas(shares, "line"), order, together=True
+                )
+            )
+        if rule.choice != "line":
+            found.append(
+                self._regressed(Regression(features="quadratic"), self._alphas(shares, "curve"), far)
+            )
+        targets = Targets(self.series, found, [self._picked(i, found) for i in self._nodes])
+        if rule.choice == "all":
+            look_beyond(self, targets, self._alphas(shares, "neighbours"), far)
+        self._note(rule.reason, targets.scores, shares)
+        self._note_lags([(i, targets.pasts[i], targets.candidates[i]) for i in self._nodes])
+        score = PerTarget(dict(zip(self.series.names, targets.scores)), alpha=self.alpha)
+        return Plan(score, tuple(map(tuple, targets.candidates)), nulls=targets.nulls)
+
+    def _alphas(self, shares: Sequence[Mapping[str, float]], test: str) -> list[float]:
+        """Return the confidence level of a test of every target; 0 where the test is not made."""
+        split = 2 if test == "line" and self._order(THRESHOLDS.most_lags) > 1 else 1
+        level = 1 - self.alpha
+        return [round(1 - one[test] / split * level, 9) if test in one else 0.0 for one in shares]
+
+    def _order(self, far: int) -> int:
+        """Return how many lags of every source a line takes together: the own memory of the node in the middle."""
+        return 1 if self.evidence.smooth else min(far, int(np.median(self.evidence.memory)))
+
+    def _neighbours_alone(self, reason: str) -> Plan:
+        """Return the plan for smooth series: neighbours look for sources by themselves."""
+        evidence = self.evidence
+        how = decided(NEIGHBOURS, evidence)
+        estimator = self.choices.add("estimator", how.choice(evidence), f"{reason}; {how.reason}")
+        return replaced(self, estimator=estimator, max_lag=self._reach())
+
+    def _reach(self) -> int:
+        """Return the largest lag that is looked at: as given, or the usual one, or as far as the record bears.
+
+        The record is looked at as far as it bears where a line finds a source beyond the usual lag at a tenth of the
+        level.
+        """
+        given, evidence = self.wanted.max_lag, self.evidence
+        if given is not None:
+            most = max(1, min(max(self.series.lengths) - 2, evidence.samples // 4))
+            return min(whole("max_lag", given, 1), most)
+        farthest = evidence.farthest_lag
+        usual = min(THRESHOLDS.usual_lag, farthest)
+        if evidence.smooth and evidence.samples < THRESHOLDS.few_smooth:
+            why = f"smooth, and {evidence.samples} samples are too few to tell lags apart"
+            return self.choices.add("max_lag", 1, why)
+        if evidence.kind != "numbers" or evidence.smooth or farthest == usual:
+            why = (
+                "usual; max_lag looks further"
+                if usual == THRESHOLDS.usual_lag
+                else "as far as the samples bear"
+            )
+            return self.choices.add("max_lag", usual, why)
+        strict = round(1 - (1 - self.alpha) / 10, 9)
+        pasts = self._selected(self._method(Gaussian(normalise="rank"), strict, farthest))
+        straight = [past for past, bend in zip(pasts, evidence.curvature) if bend >= THRESHOLDS.clearly]
+        last = max((lag for past in straight for j in past.sources for lag in past.lags[j]), default=1)
+        if last > usual:
+            return self.choices.add(
+                "max_lag", farthest, f"a line finds a source at lag {last}; the record bears so many"
+            )
+        return self.choices.add(
+            "max_lag", usual, f"usual; a line finds no source at lags up to {farthest} beyond it"
+        )
+
+    def _method(self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None) -> NonUniform:
+        """Return the selection of lagged variables that suits an estimator, sampled as a score is."""
+        sampling: dict[str, Any] = {}
+        if not estimator.analytic or isinstance(score, TEE):
+            sampling = {"surrogate": getattr(score, "surrogate", None), "seed": self.wanted.seed}
+            sampling = {key: value for key, value in sampling.items() if value is not None}
+            sampling["n_surrogates"] = self._count(max(alpha, 0.5))
+        return NonUniform(
+            max_lag=max_lag,
+            estimator=estimator,
+            alpha=min(max(alpha, 0.5), 1 - 1e-12),
+            candidates=self.wanted.candidates,
+            **sampling,
+        )
+
+    def _selected(
+        self, method: NonUniform, targets: Iterable[int] | None = None, series: Series | None = None
+    ) -> list[Past]:
+        """Select the lagged variables of targets, by the workers of the run."""
+        if method.count:
+            warn_of_many_lags(method.max_lag, self.evidence.samples)
+        with self._evaluators(method, series) as evaluate:
+            return evaluate.pasts(self._nodes if targets is None else targets)
+
+    def _count(self, alpha: float) -> int:
+        given = self.wanted.n_surrogates
+        return given if given is not None else max(THRESHOLDS.surrogates, least_surrogates(alpha))
+
+    def _sampled(self, estimator: Estimator, alpha: float, pasts: Pasts | None = None) -> TEE:
+        how = {} if self.wanted.surrogate is None else {"surrogate": self.wanted.surrogate}
+        count, seed = self._count(alpha), self.wanted.seed
+        return TEE(estimator=estimator, embedding=pasts, alpha=alpha, n_surrogates=count, seed=seed, **how)
+
+    def _regressed(
+        self, estimator: Estimator, alphas: Sequence[float], far: int, *, together: bool = False
+    ) -> Regressed:
+        """Select lagged variables by a regression, and find each target's best sources among them."""
+        method = replace(
+            self._method(estimator, min(filter(None, alphas), default=self.alpha), far), together=together
+        )
+        pasts = self._selected(method)
+        names, lags = self.series.names, method.lags(pasts, self.series.names)
+        selected = {names[i]: tuple(names[j] for j in past.sources) for i, past in enumerate(pasts)}
+        scores: dict[float, TEA] = {}
+        sources: list[tuple[int, ...]] = [()] * len(names)
+        for alpha in sorted(set(alphas)):
+            score = TEA(estimator=estimator, embedding=lags, alpha=alpha, null="shift", selected=selected)
+            asked = [i for i, one in enumerate(alphas) if one == alpha]
+            scores[alpha] = score
+            if not alpha:
+                continue
+            candidates = tuple(past.sources if i in asked else () for i, past in enumerate(pasts))
+            with self._evaluators(score) as evaluate:
+                problem = Problem(
+                    n_nodes=len(names),
+                    max_parents=min(max(THRESHOLDS.few_parents, *map(len, candidates)), len(names) - 1),
+                    acyclic=False,
+                    candidates=candidates,
+                    bounds=evaluate.scorer.bounds(candidates),
+                )
+                parents = Independent().run(evaluate, problem).parents
+            for i in asked:
+                sources[i] = parents[i]
+        return Regressed([scores[alpha] for alpha in alphas], pasts, sources)
+
+    def _picked(self, target: int, found: Sequence[Regressed]) -> int:
+        """Return which regression a target is left to.
+
+        It is the curve where a curve through the own past predicts clearly better than a line, which cannot condition
+        such dynamics away; otherwise the one that finds all that the others find and more, the simpler one where they
+        find the same; where none finds all of the others', the one that predicts better out of sample.
+        """
+        if isinstance(found[-1].scores[target].estimator, Regression):
+            if self.evidence.curvature[target] < THRESHOLDS.clearly:
+                return len(found) - 1
+        best = 0
+        for k in range(1, len(found)):
+            mine, other = set(found[best].sources[target]), set(found[k].sources[target])
+            if other > mine or (
+                not mine >= other and self.error(target, found[k]) < self.error(target, found[best])
+            ):
+                best = k
+        return best
+
+    def error(
+        self, target: int, found: Regressed, features: Callable[..., np.ndarray] | None = None
+    ) -> float:
+        """Return the error of predicting a target out of sample from what a regression found, by itself or otherwise."""
+        y, x = self.evidence.rows(target, found.variables(target))
+        step = max(1, len(y) // THRESHOLDS.enough_samples)
+        if features is None:
+            features = curve if isinstance(found.scores[target].estimator, Regression) else np.asarray
+        return prediction_error(features(x[::step]), y[::step])
+
+    # --- words --------------------------------------------------------------------------------------------------------
+
+    def _note(self, reason: str, scores: Sequence[Score], shares: Sequence[Mapping[str, float]]) -> None:
+        """Record which test each target was left to, and at which level."""
+        by_score: dict[Score, list[str]] = {}
+        for name, score in zip(self.series.names, scores):
+            by_score.setdefault(score, []).append(name)
+        tests = max(map(len, shares))
+        words = []
+        for score, names in by_score.items():
+            who = "all targets" if len(names) == len(scores) else _listed(names)
+            self.choices.add("estimator", f"{brief(score.estimator)} for {who}", reason)
+            words.append(f"{type(score).__name__}, alpha {score.alpha:g}")  # type: ignore[attr-defined]
+        shared = f"up to {tests} tests share" if tests > 1 else "one test has"
+        pairs = self.series.n_nodes * (self.series.n_nodes - 1)
+        reason = f"{shared} a level of {1 - self.alpha:.2g}"
+        if self.alpha > THRESHOLDS.alpha and self.wanted.alpha is None:
+            reason += f", at which about one false link is to be expected among {pairs} pairs"
+        self.choices.add("score", "; ".join(dict.fromkeys(words)), reason)
+
+    def _note_lags(self, found: Sequence[tuple[int, Past, Sequence[int]]]) -> None:
+        """Record the selected lags: of few targets one by one, of many as a range."""
+        names = self.series.names
+        if len(names) <= 6:
+            words = "; ".join(
+                f"{names[i]}: own {_numbers(past.own)}"
+                + "".join(f", {names[j]} {_numbers(past.lags[j])}" for j in sources)
+                for i, past, sources in found
+            )
+        else:
+            lags = sorted({lag for _, past, sources in found for j in sources for lag in past.lags[j]})
+            words = f"sources at lags {lags[0]} to {lags[-1]}" if lags else "no source was selected"
+        self.choices.add("lags", words, "forward selection, tested as selected")
+
+
+def _nulls(score: Score, pasts: Sequence[Past]) -> dict[Link, np.ndarray]:
+    """Return the null distributions that the selection has made and the score needs, if it samples in the same way."""
+    count = getattr(score, "n_surrogates", 0)
+    return {
+        Link(source, target, given): null
+        for target, past in enumerate(pasts)
+        for source, given, null in past.nulls
+        if len(null) == count
+    }
+
+
+def replaced(planner: Planner, **wanted: Any) -> Plan:
+    """Return the plan for other wishes, with the same evidence and choices."""
+    changed = replace(planner.wanted, **wanted)
+    planner.wanted = changed
+    return planner._with_pasts(planner._named_score())
+
+
+def bearable_parents(series: Series, score: Score) -> tuple[int, str]:
+    """Return how many parents of a node can be estimated from the samples, and the reason."""
+    parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
+    found = []
+    for part in dict.fromkeys(parts):
+        pasts: Pasts = part.embedding or Embedding()
+        n = sum(max(0, length - reach(pasts, series.names)) for length in series.lengths)
+        table = pasts.table(series.names)
+        widths = [max(len(lags) for pair, lags in table.items() if pair[0] != pair[1])]
+        states = [len(np.unique(column)) for column in series.values.T] if part.estimator.discrete else []
+        found.append(part.estimator.bearable_parents(n, widths, states))
+    return min(found)
+
+
+def warn_of_last_lag(links: Iterable[tuple[str, str, int]], far: int) -> None:
+    """Warn of links at the largest lag that was looked at: they may reach further."""
+    last = [f"{source} -> {target}" for source, target, lag in links if lag == far]
+    if last and far > 1:
+        hazard(
+            f"{_listed(last)} at lag {far}, the largest that was looked at; a larger max_lag may show more"
+        )
+
+
+def _numbers(lags: tuple[int, ...]) -> str:
+    return ", ".join(map(str, lags))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def _embedding_words(embedding: Embedding, names: tuple[str, ...]) -> str:
+    """Return dims and delays of a few nodes one by one, of many as ranges."""
+    per = embedding.per_node(names)
+    if len(names) <= 6:
+        return ", ".join(f"{name}: dim {k} delay {t}" for name, k, t in zip(names, per["dim"], per["delay"]))
+    ranges = {what: sorted(set(per[what])) for what in ("dim", "delay")}
+    return ", ".join(
+        f"{what} {found[0]}" + f" to {found[-1]}" * (len(found) > 1) for what, found in ranges.items()
+    )
