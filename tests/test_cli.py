@@ -113,8 +113,8 @@ BAD = {
     "infer data.csv --columns a,z": "no node column z",
     "infer data.csv --time when": "no time column when",
     "infer data.csv --trial who": "no trial column who",
-    "infer data.csv --missing maybe": "'maybe' is not one of",
-    "infer data.csv --dt -1": "dt=-1.0 is not a sampling step",
+    "infer data.csv --missing maybe": "--missing maybe is not an option",
+    "infer data.csv --dt -1": "--dt -1.0 is not a sampling step",
     "infer data.csv --format pdf": "'pdf' is not one of",
     "infer data.csv --estimator gaussian --out plain": "cannot write to the folder plain: it is a file",
     "infer data.csv --estimator gaussian --out plain/results": "cannot write to the folder",
@@ -538,7 +538,8 @@ def test_an_error_of_the_program(folder, command):
     line = [*command, "infer", "word.csv"]
     done = subprocess.run(line, capture_output=True, text=True, timeout=120, cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "enmesh: word.csv, line 3, column b: 'oops' is not a number\n"
+    said = "'oops' is not a number; if it stands for a missing value, use --na oops"
+    assert done.stderr == f"enmesh: word.csv, line 3, column b: {said}\n"
 
 
 def test_a_reader_that_has_enough_is_no_error(folder):

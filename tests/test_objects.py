@@ -71,10 +71,9 @@ def test_variables_of_a_dataset_are_nodes(real):
 
 def test_trial_channel_time_is_recognised_by_its_shape():
     cube = RNG.normal(size=(5, 3, 200))
-    with pytest.raises(
-        em.InputError, match=r"if the axes are \(trial, channel, time\), pass values.transpose"
-    ):
+    with pytest.raises(em.InputError, match=r"5 trials of 3 samples of 200 nodes; pass transpose=True"):
         em.Series(cube)
+    assert em.Series(cube, transpose=True) == em.Series(cube.transpose(0, 2, 1))
     assert em.Series(cube.transpose(0, 2, 1)).lengths == (200,) * 5
     assert em.Series(list(cube[:, :, :20])).lengths == (3,) * 5
 
@@ -167,8 +166,7 @@ def test_no_estimator_takes_words_for_numbers():
 def test_words_that_are_no_states():
     with pytest.raises(em.InputError, match="text is taken for states only where it repeats"):
         em.Series(FRAME.assign(note=[f"note {i}" for i in range(N)]))
-    with pytest.raises(em.InputError, match=r"'1\.000,5' is not a number"):
-        em.Series(FRAME.assign(c=["1.000,5", "2.000,5"] * (N // 2)))
+    assert em.Series(FRAME.assign(c=["1.000,5", "2.000,5"] * (N // 2)))["c"][:2].tolist() == [1000.5, 2000.5]
     states = em.Series(FRAME.assign(c=["1", "2"] * (N // 2)), states=["c"])
     assert (states.kinds[2], states.labels) == ("text", {"c": ("1", "2")})
     category = em.Series(FRAME.assign(c=pd.Categorical([1, 2] * (N // 2))))

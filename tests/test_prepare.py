@@ -157,3 +157,21 @@ def test_what_cannot_be_prepared_is_said(case):
     with pytest.raises(em.InputError) as caught:
         act()
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("longest", [1, 3, 8])
+def test_short_gaps_are_interpolated_as_pandas_would(longest):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(300, 2)), columns=["a", "b"])
+    frame.loc[rng.choice(300, 90, replace=False), "a"] = np.nan
+    frame.loc[100:106, "b"] = np.nan
+    frame.loc[297:, "b"] = np.nan
+    series = em.Series(frame, missing=f"interpolate:{longest}")
+    for name in frame:
+        gap = frame[name].isna()
+        run = gap.groupby((~gap).cumsum()).transform("sum")
+        expected = frame[name].interpolate(limit_area="inside").where(~gap | (run <= longest))
+        np.testing.assert_allclose(series[name], expected)
+    trials = em.Series([frame[:150], frame[150:]], missing=f"interpolate:{longest}")
+    assert trials.lengths == (150, 150)
+    assert np.isnan(trials["b"][100:107]).all() == (longest < 7)

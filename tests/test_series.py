@@ -99,7 +99,7 @@ BAD = {
         "columns a and c are identical; leave one out",
     ),
     "number of names": (dict(values=GOOD, names="ab"), "2 names for 3 columns; give one name per column"),
-    "short": (dict(values=GOOD[:2]), "a trial has 2 samples; at least 3 are needed"),
+    "short": (dict(values=GOOD[:2, :2]), "a trial has 2 samples; at least 3 are needed"),
     "flat": (
         dict(values=GOOD[:, 0]),
         "values have shape (50,); give (time, node), (trial, time, node) or a list of (time, node)",
@@ -116,11 +116,11 @@ BAD = {
     "dt": (dict(values=GOOD, dt=0), "dt=0 is not a sampling step; give a positive number"),
     "missing": (
         dict(values=GOOD, missing="ignore"),
-        "missing='ignore' is not an option; use 'raise' or 'drop'",
+        "missing='ignore' is not an option; use 'raise', 'drop' or 'interpolate:5'",
     ),
     "mixed": (
         dict(values=pd.DataFrame({"a": ["x", 1.0, "y", 2.0], "b": [1.0, 2.0, 3.0, 4.0]})),
-        "row 1, column a: 'x' is not a number",
+        "row 1, column a: 'x' is not a number; if it stands for a missing value, pass na='x'",
     ),
     "dates": (
         dict(values=pd.DataFrame({name: pd.date_range("2020", periods=4) for name in ("t", "b")})),

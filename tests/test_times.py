@@ -134,9 +134,8 @@ def test_dates_in_other_orders(tmp_path, order, dates):
 
 def test_even_steps_tell_the_day_from_the_month():
     months = pd.date_range("2021-01-01", periods=N, freq="MS")
-    with pytest.warns(em.HazardWarning, match="taken as even steps"):
-        series = em.Series(FRAME.assign(date=months.strftime("%m/%d/%Y")))
-    assert series.dt == pytest.approx(31 * 86400)
+    series = em.Series(FRAME.assign(date=months.strftime("%m/%d/%Y")))
+    assert (series.dt, series.time) == (1, Time(start="2021-01", unit="month"))
 
 
 def test_a_date_that_may_be_two_is_refused():
@@ -235,6 +234,21 @@ def test_the_axis_is_written_and_read_back(tmp_path, suffix, kind):
     assert str(again.time.start).removesuffix("+00:00") == str(series.time.start).removesuffix("+00:00")
     assert again.time.unit == series.time.unit
     np.testing.assert_array_equal(again.values, series.values)
+
+
+@pytest.mark.parametrize(
+    ("index", "every"),
+    [
+        (DAYS, "1 day"),
+        (pd.date_range("2021", periods=N, freq="QS"), "3 months"),
+        (pd.date_range("2021", periods=N, freq="10min"), "10 min"),
+        (pd.date_range("1960", periods=N, freq="YS"), "1 year"),
+        (pd.Index(np.arange(N) * 0.5, name="time (ms)"), "0.5 ms"),
+        (pd.RangeIndex(N), ""),
+    ],
+)
+def test_the_step_is_said_in_words(index, every):
+    assert em.Series(frame(index)).every == every
 
 
 def test_time_moves_on():

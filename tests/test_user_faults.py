@@ -242,8 +242,8 @@ def test_fault_14_what_is_wrong_is_said_with_its_column(run, tmp_path):
     np.save("turned.npy", DRIVEN.to_numpy().T)
     assert "2 samples of 300 nodes are too few" in run("infer turned.npy")[2]
     np.save("mne.npy", RNG.normal(size=(5, 3, 200)))
-    assert "if the axes are (trial, channel, time), save it as (trial, time, node)" in run("infer mne.npy")[2]
-    with pytest.raises(em.InputError, match=r"pass values\.transpose\(0, 2, 1\)"):
+    assert "use --transpose if the last axis is time, --no-transpose if it is not" in run("infer mne.npy")[2]
+    with pytest.raises(em.InputError, match=r"pass transpose=True if the last axis is time"):
         em.Series(np.load("mne.npy"))
     for name in ("a;x", "a\nx"):
         (tmp_path / "quoted.csv").write_text(f'"{name}",b\n{BODY}')

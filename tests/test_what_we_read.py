@@ -1,5 +1,6 @@
 """Every row of the table in docs/data.md, tried: the same series comes of every kind."""
 
+import doctest
 import gzip
 import io
 import lzma
@@ -18,6 +19,7 @@ import pytest
 
 import enmesh as em
 from enmesh.data.readers import read
+from tests import corpus
 
 N = 40
 VALUES = np.random.default_rng(9).normal(size=(N, 2)).round(6)
@@ -140,6 +142,35 @@ def dataset(folder):
     return em.Series(pytest.importorskip("xarray").Dataset({name: ("time", FRAME[name]) for name in "ab"}))
 
 
+def edf(folder):
+    edfio = pytest.importorskip("edfio")
+    limits = {"physical_range": (-4, 4), "digital_range": (-32768, 32767)}
+    signals = [edfio.EdfSignal(VALUES[:, i], 10, label=name, **limits) for i, name in enumerate("ab")]
+    edfio.Edf(signals).write(folder / "x.edf")
+    series = read(folder / "x.edf")
+    np.testing.assert_allclose(series.values, VALUES, atol=1e-4)
+    return em.Series(VALUES, series.names, series.dt)
+
+
+def raw():
+    mne = pytest.importorskip("mne")
+    return mne.io.RawArray(VALUES.T, mne.create_info(["a", "b"], 10.0, "eeg"), verbose="ERROR")
+
+
+def fif(folder):
+    raw().save(folder / "x_raw.fif", fmt="double", verbose="ERROR")
+    return read(folder / "x_raw.fif")
+
+
+def epochs(folder):
+    cube = VALUES.reshape(2, 20, 2).transpose(0, 2, 1)
+    return em.Series(pytest.importorskip("mne").EpochsArray(cube, raw().info, verbose="ERROR"))
+
+
+def long_table(folder):
+    return em.Series(FRAME.assign(time=np.arange(N)).melt("time"), pivot=("time", "variable", "value"))
+
+
 def holes(series, rows):
     assert np.flatnonzero(series.missing[0].all(1)).tolist() == rows
     return em.Series(series.values[~series.missing[0].any(1)], names=series.names)
@@ -197,10 +228,13 @@ CASES = {
     "npy": (array, {}),
     "npz": (written("x.npz", lambda path: np.savez(path, x=VALUES, names=["a", "b"], dt=0.1)), {"dt": 0.1}),
     "mat": (matlab, {}),
+    "edf": (edf, {"dt": 0.1}),
+    "fif": (fif, {"dt": 0.1}),
     "gz": (table(gzip.compress(TEXT.encode()), "x.csv.gz"), {}),
     "xz": (table(lzma.compress(TEXT.encode()), "x.csv.xz"), {}),
     "zip": (zipped, {}),
     "standard input": (standard_input, {}),
+    "an open file": (lambda folder: read(io.StringIO(TEXT)), {}),
     "a named pipe": (pipe, {}),
     "several files": (several, {"lengths": (20, 20)}),
     "NumPy array": (made(lambda: VALUES, names=["a", "b"]), {}),
@@ -213,11 +247,14 @@ CASES = {
     "mapping of columns": (made(lambda: {"a": VALUES[:, 0], "b": list(VALUES[:, 1])}), {}),
     "xarray DataArray": (xarray, {}),
     "xarray Dataset": (dataset, {}),
+    "MNE Raw": (lambda folder: em.Series(raw()), {"dt": 0.1}),
+    "MNE Epochs": (epochs, {"dt": 0.1, "lengths": (20, 20)}),
     "time column": (columns(**{"Time (ms)": np.arange(N) * 0.5}), {"dt": 0.5}),
     "dates day first": (columns(when=DAYS.strftime("%d/%m/%Y")), {"dt": 86400}),
     "dates month first": (columns(when=DAYS.strftime("%m/%d/%Y")), {"dt": 86400}),
     "dates with a time zone": (columns(date=DAYS.tz_localize("UTC")), {"dt": 86400}),
     "dates as whole numbers": (columns(date=DAYS.strftime("%Y%m%d").astype(int)), {"dt": 86400}),
+    "months and quarters": (columns(when=[f"{1990 + i // 4}Q{i % 4 + 1}" for i in range(N)]), {"dt": 3}),
     "date and time of the day": (
         columns(Date=HOURS.strftime("%d.%m.%Y"), Time=HOURS.strftime("%H:%M")),
         {"dt": 3600},
@@ -232,6 +269,8 @@ CASES = {
         columns(who=["x", "y"] * (N // 2), options={"trial": "who"}),
         {"lengths": (20, 20)},
     ),
+    "long tables": (long_table, {}),
+    "rows that are nodes": (made(lambda: VALUES.T, names=["a", "b"], transpose=True), {}),
     "text states": (words, {}),
     "whole numbers": (whole, {}),
     "row numbers and calendar columns": (counters, {}),
@@ -254,6 +293,27 @@ def test_the_table_has_these_rows_and_no_others():
     assert [row.split("|")[1].strip() for row in rows] == list(CASES)
 
 
+@pytest.mark.parametrize("file", corpus.files(), ids=lambda file: " / ".join(file.made))
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+def test_files_as_the_world_writes_them_are_read_or_name_the_word(tmp_path, file):
+    path, words = tmp_path / f"x.{file.suffix}", {}
+    path.write_bytes(file.data)
+    for _ in file.words:
+        with pytest.raises(em.InputError) as caught:
+            read(path, **words)
+        (word, *_) = [word for word in file.words if word not in words and f"{word}=" in str(caught.value)]
+        words[word] = file.words[word]
+    series = read(path, **words)
+    assert (series.names, series.lengths) == (file.names, file.lengths)
+    assert series.dt == pytest.approx(file.dt)
+    np.testing.assert_allclose(series.values, file.values, rtol=1e-12)
+
+
+def test_the_corpus_is_in_the_docs():
+    assert len({file.made for file in corpus.files()}) == 120
+    assert corpus.table() in DOCS.read_text()
+
+
 def test_standard_input_and_states_on_the_command_line(tmp_path):
     text = FRAME.assign(k=np.arange(N) % 2, j=np.arange(N) // 2 % 2).to_csv(index=False)
     command = [
@@ -274,3 +334,33 @@ def test_standard_input_and_states_on_the_command_line(tmp_path):
     done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Discrete()" in done.stdout
+
+
+def test_the_example_of_the_page_runs():
+    failed, tried = doctest.testfile(str(DOCS), module_relative=False)
+    assert (failed, tried > 3) == (0, True)
+
+
+MEASURED = """
+import resource, sys
+import enmesh as em
+matrix = em.te_matrix(em.read(sys.argv[1]), estimator="gaussian")
+assert matrix.p_value.loc["x0", "x1"] < 1e-300 and (matrix.p_value.loc["x2":, "x0"] > 1e-4).all()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["npy", "parquet"])
+def test_ten_million_samples_fit_into_two_gibibytes(tmp_path, suffix):
+    path, rng = tmp_path / f"x.{suffix}", np.random.default_rng(0)
+    values = np.lib.format.open_memmap(tmp_path / "x.npy", "w+", np.float64, (10_000_000, 5))
+    for start in range(0, len(values), 1_000_000):
+        values[start : start + 1_000_000] = rng.normal(size=(1_000_000, 5))
+    values[1:, 1] += 0.1 * values[:-1, 0]
+    if suffix == "parquet":
+        pd.DataFrame(values, columns=[f"x{i}" for i in range(5)]).to_parquet(path)
+    values.flush()
+    done = subprocess.run([sys.executable, "-c", MEASURED, path], capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 2 * 2**20  # kibibytes

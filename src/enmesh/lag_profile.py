@@ -134,6 +134,7 @@ def lag_profile(
     >>> lag_profile(series, "a", "b", max_lag=8, estimator=Gaussian(), n_surrogates=0).best
     4
     """
+    series = Series.of(series)
     whole("n_surrogates", n_surrogates)
     if 0 < n_surrogates < (least := least_surrogates(1 - LEVEL)):
         raise InputError(f"{n_surrogates} surrogates are too few for a band; give at least {least}, or 0")

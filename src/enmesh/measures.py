@@ -12,7 +12,7 @@ import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
-from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
+from enmesh.embedding import Blocks, Embedding, Lagged, Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Prepared
 from enmesh.methods import resolve
@@ -33,6 +33,8 @@ class Transfers:
 
     def __init__(self, series: Series, estimator: Estimator | str, embedding: Pasts):
         self.series, self.estimator = series, resolve(Estimator, estimator)
+        if not isinstance(embedding, (Embedding, Lags)):
+            raise InputError(f"embedding={embedding!r} is no embedding; give Embedding(dim=2) or Lags(...)")
         estimator = self.estimator
         self.blocks = Blocks(series, embedding, estimator.condition, estimator.reaches_back)
         self.joint = estimator.joint(self.blocks)
@@ -264,6 +266,7 @@ def transfer_entropy(
     >>> round(em.transfer_entropy(series, "a", "c", given="b", estimator=em.Gaussian()), 2)
     0.0
     """
+    series = Series.of(series)
     sources, end, rest = link(series, source, target, given)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     return transfers.value(sources, end, rest, pointwise=local)
@@ -336,6 +339,7 @@ def active_information(
     >>> round(em.active_information(series, "a", estimator=em.Gaussian()), 2)
     0.16
     """
+    series = Series.of(series)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     past, following, _ = transfers.variables([end := series.index(target)], end)
     return transfers.prepared(following, []).cmi(transfers.blocks.take(past), local=local)
@@ -360,6 +364,7 @@ def conditional_entropy(
     >>> round(em.conditional_entropy(series, "b", "a", estimator=em.Gaussian()), 2)
     1.45
     """
+    series = Series.of(series)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     return _conditional_entropy(transfers, series.index(target), series.indices(given))
 
@@ -403,6 +408,7 @@ def stochastic_interaction(
     >>> round(em.stochastic_interaction(series, estimator=em.Gaussian()), 2)
     0.17
     """
+    series = Series.of(series)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     return _total_correlation(transfers) + sum(_unexplained(transfers, i, ()) for i in range(series.n_nodes))
 
@@ -439,6 +445,7 @@ def kl_divergence(
     """
     if form not in ("direct", "decomposed"):
         raise InputError(f"form={form!r} is not known; use 'direct' or 'decomposed'")
+    series = Series.of(series)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     families = list(enumerate(parent_indices(series, graph)))
     floor = _total_correlation(transfers)
@@ -461,7 +468,7 @@ def kl_floor(
     >>> round(em.kl_floor(series, estimator=em.Gaussian()), 2)
     0.0
     """
-    return _total_correlation(Transfers(series, estimator or KSG(), embedding or Embedding()))
+    return _total_correlation(Transfers(Series.of(series), estimator or KSG(), embedding or Embedding()))
 
 
 def log_likelihood(
@@ -481,6 +488,7 @@ def log_likelihood(
     >>> true > false
     True
     """
+    series = Series.of(series)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
     entropies = [
         _conditional_entropy(transfers, i, parents) for i, parents in enumerate(parent_indices(series, graph))

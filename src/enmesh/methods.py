@@ -63,8 +63,15 @@ def members(kind: Callable[..., Kind]) -> dict[str, type[Kind]]:
             import_module(f"{package.__name__}.{module.name}")
     for entry in entry_points(group=ENTRY_POINTS):
         entry.load()
-    found = [cls for cls in known_options() if issubclass(cls, base) and not isabstract(cls) and cls.cli_name]
-    return {cls.cli_name: cls for cls in found}
+    found: dict[str, type[Kind]] = {}
+    for cls in known_options():
+        if issubclass(cls, base) and not isabstract(cls) and cls.cli_name:
+            other = found.setdefault(cls.cli_name, cls)
+            if other is not cls:
+                raise InputError(
+                    f"{other.__name__} and {cls.__name__} have the same cli_name, {cls.cli_name!r}; give yours another"
+                )
+    return found
 
 
 def from_name(kind: Callable[..., Kind], name: str, **options: Any) -> Kind:

@@ -8,6 +8,7 @@ True
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from operator import index
 from typing import Any, TypeVar, dataclass_transform
 
@@ -23,8 +24,25 @@ T = TypeVar("T")
 def option(cls: type[T]) -> type[T]:
     """Make ``cls`` a frozen, keyword-only dataclass that `describe` and `restore` know by its name."""
     made = dataclass(frozen=True, kw_only=True, init="__init__" not in vars(cls))(cls)
+    known = _CLASSES.get(made.__name__)
+    if known is not None and known.__module__ != made.__module__:
+        raise InputError(
+            f"there is a class {made.__name__} already, in {known.__module__}; give yours another name"
+        )
     _CLASSES[made.__name__] = made
+    init = made.__init__
+
+    @wraps(init)
+    def plain_init(self: Any, *args: Any, **given: Any) -> None:
+        """Take NumPy's numbers as Python's, so that options compare, hash and travel as JSON."""
+        init(self, *map(_item, args), **{name: _item(value) for name, value in given.items()})
+
+    made.__init__ = plain_init  # type: ignore[method-assign]
     return made
+
+
+def _item(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def known_options() -> tuple[type, ...]:
@@ -65,7 +83,11 @@ def describe(value: Any) -> Any:
         return [describe(item) for item in value]
     if isinstance(value, dict):
         return {str(key): describe(item) for key, item in value.items()}
-    return value
+    if hasattr(type(value), "cli_name"):
+        raise InputError(
+            f"the class {type(value).__name__} is no option; put @option (enmesh.options) above it"
+        )
+    return _item(value)
 
 
 def restore(data: Any) -> Any:

@@ -7,7 +7,7 @@ chi-square distribution of 2 N T, where the estimator has one.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -75,6 +75,11 @@ class Sampling:
     count: int
     seed: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "surrogate", resolve(Surrogate, self.surrogate))
+        object.__setattr__(self, "count", whole("n_surrogates", self.count))
+        object.__setattr__(self, "seed", whole("seed", self.seed))
+
 
 def _distinct(draw: Draw, count: int) -> int:
     """Return how many of ``count`` surrogates are different; repeated ones would make the p-value too small."""
@@ -94,6 +99,9 @@ BATCH = 32
 FIRST_LOOK = BATCH - 1
 SMALLEST_BATCH = 8
 
+# Analytic p-values are never 0: the smallest normal number.
+SMALLEST = float(np.finfo(float).tiny)
+
 # Lags for each sample beyond which the test of the best of them is not sure of itself.
 MANY_LAGS = 0.02
 
@@ -105,7 +113,6 @@ def by_surrogates(
     given: Sequence[int],
     sampling: Sampling,
     level: float | None = None,
-    in_parts: bool = False,
 ) -> Task[Significance]:
     """Test one link, or several sources together, by surrogates.
 
@@ -115,14 +122,16 @@ def by_surrogates(
 
     With a ``level`` the test goes no further than it takes to see that its p-value cannot be at most that. With r
     surrogates reaching T, p is at most ``level`` if ``1 + r <= level (1 + count)``; once r is beyond that the verdict
-    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates. ``in_parts`` lets
-    circular shifts take parts of the record on their own: there are many more of them.
+    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates. Where more circular
+    shifts are asked for than the record has, they take parts of it on their own, of which there are many more.
     """
     x, y, z = transfers.variables(sources, target, given)
     stream = stream_of(sampling.seed, target, tuple(sorted(sources)))
     searched = transfers.blocks.searched > 0 and len(sources) == 1
     resampled = transfers.blocks.choices(sources[0]) if searched else x
-    draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=searched or in_parts)
+    draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=searched)
+    if not searched and getattr(draw, "distinct", sampling.count) < sampling.count:
+        draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=True)
     prepared = transfers.prepared(y, z)
     surrogates = prepared.surrogates(
         transfers.blocks.take(resampled), draw, stream, choose=len(x) if searched else 0
@@ -232,7 +241,13 @@ def best_of(transfers: Transfers, found: EveryLag, y: Lagged, z: Sequence[Lagged
     """Compare the largest of the values with the largest of each surrogate, or divide the level by the lags."""
     value, variable = float(found.values[found.best]), found.variables[found.best]
     if not len(found.null):
-        single = analytic_p(transfers.dof([variable], y, z), transfers.blocks.n, value)
+        n, dof = transfers.blocks.n, transfers.dof([variable], y, z)
+        if transfers.estimator.discrete:
+            single = analytic_p(dof, n, value)
+        else:  # chi-square is too narrow for the best of many lags of a short record
+            coefficients = transfers.estimator.n_parameters((0,), [0] * len(z)) - 1 + dof
+            single = f_p_value(2 * n * value, dof, n, max(1, n - coefficients))
+        warn_of_many_lags(len(found.variables), n)
         p_value = min(1.0, single * len(found.variables))
         return Significance(value, p_value, np.empty(0), math.nan, variable.lag)
     return replace(tested(value, found.null.max(axis=1)), lag=variable.lag)
@@ -255,7 +270,14 @@ def analytic_p(dof: int, n: int, value: float) -> float:
     """Return the probability that chi-square with ``dof`` degrees of freedom exceeds 2 N T."""
     from scipy.special import chdtrc
 
-    return float(chdtrc(dof, max(0.0, 2 * n * value)))
+    return max(SMALLEST, float(chdtrc(dof, max(0.0, 2 * n * value))))
+
+
+def f_p_value(statistic: float, dof: float, n: int, rest: float) -> float:
+    """Return the probability that 2 N T = N ln(1 + dof/rest F) exceeds a statistic under independence, F with (dof, rest)."""
+    from scipy.special import fdtrc
+
+    return max(SMALLEST, float(fdtrc(dof, rest, np.expm1(max(0.0, statistic) / n) * rest / dof)))
 
 
 def analytic_quantile(dof: int, n: int, above: float) -> float:
@@ -285,11 +307,14 @@ def significance(
     estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     surrogate: Surrogate | None = None,
-    n_surrogates: int = 199,
+    n_surrogates: int | None = None,
     max_lag: int | None = None,
     seed: int = 0,
 ) -> Significance:
-    """Test a transfer entropy against surrogates: ``.value .p_value .null .corrected .quantile(alpha)``.
+    """Test a transfer entropy: ``.value .p_value .null .corrected .quantile(alpha)``.
+
+    What is left open is chosen as `infer` chooses it, so that the same link, asked given the same sources, has the same
+    value, lags and p-value here and in a network.
 
     Parameters
     ----------
@@ -313,8 +338,15 @@ def significance(
     >>> round(test.value, 2), test.p_value, len(test.null)
     (0.07, 0.01, 99)
     """
-    whole("n_surrogates", n_surrogates)
+    series = Series.of(series)
     sources, end, rest = link(series, source, target, given)
+    if n_surrogates is None:
+        from enmesh.inference.plan import asked, wanted_of  # what infer would ask: the one import upwards
+
+        options: dict[str, Any] = {"embedding": embedding, "max_lag": max_lag, "seed": seed}
+        wanted = wanted_of(None, estimator, surrogate=surrogate, **options)
+        return asked(series, wanted, sources, end, rest)
+    whole("n_surrogates", n_surrogates)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pasts = embedding or Embedding()
     if max_lag is not None:
@@ -383,6 +415,7 @@ def te_matrix(
     """
     import pandas as pd
 
+    series = Series.of(series)
     whole("n_surrogates", n_surrogates)
     transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
     te, p = np.full((2, size, size), np.nan)

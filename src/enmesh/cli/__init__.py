@@ -1,5 +1,6 @@
 """The command line. Results go to stdout; an error is one line on stderr and never a traceback."""
 
+import errno
 import logging
 import os
 import re
@@ -15,6 +16,7 @@ import typer
 
 from enmesh.cli import arguments, infer, lags, measure, runs, simulate, sureness, warm
 from enmesh.cli.terminal import SafeStream
+from enmesh.data.rules import Reading
 from enmesh.data.table import visible
 from enmesh.errors import HazardWarning, InputError, was_stopped
 
@@ -26,15 +28,7 @@ UsageError: type[typer.BadParameter] = next(
 
 # Advice in the words of Python, and what a user of the shell must type instead.
 IN_WORDS_OF_THE_SHELL = {
-    "pass missing='drop'": "use --missing drop",
-    "pass time=('sort', 'ignore')": "use --time sort --time ignore",
-    "pass time='sort'": "use --time sort",
-    "pass time='ignore'": "use --time ignore",
-    "time='sort' needs times": "--time sort needs times",
-    "unless columns= names it": "unless --columns names it",
     "use force=True": "use --force",
-    "say which with variable=": "say which with --variable",
-    "say so with header=True": "say so with --header",
     "give the file that was passed as store=": "give the run.db of a results folder",
     "allow cycles to keep both": "--allow-cycles keeps both",
     "allow cycles to keep it": "--allow-cycles keeps it",
@@ -48,6 +42,11 @@ IN_WORDS_OF_THE_SHELL = {
     "name the estimator ksg": "use --estimator ksg",
     "Value error, ": "",
 }
+
+VALUE = r"'[^']*'|\([^)]*\)|-?\d+(?:\.\d+)?|\w+"
+READING_WORD = re.compile(
+    rf"(?P<verb>pass )?\b(?P<word>{'|'.join(Reading.__annotations__)}|dt)=(?P<value>{VALUE})?"
+)
 
 COMMANDS = (
     simulate.demo,
@@ -71,7 +70,7 @@ def command_line() -> typer.Typer:
         name="enmesh",
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        context_settings={"max_content_width": 110},
+        context_settings={"max_content_width": 110, "help_option_names": ["--help", "-h"]},
     )
     app.callback(invoke_without_command=True)(enmesh)
     for command in COMMANDS:
@@ -131,8 +130,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _fail("stopped", _stopped(signals))
         if os.environ.get("ENMESH_TRACEBACK"):
             raise
-        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return _fail(f"unexpected {said} (run again with ENMESH_TRACEBACK=1 to see where)", FAILED)
+        return _fail(_unexpected(error), FAILED)
+
+
+def _unexpected(error: Exception) -> str:
+    """Say what went wrong in the machine, or else name the error."""
+    if isinstance(error, MemoryError):
+        return "the memory of this machine does not suffice; take fewer rows or columns, or fewer --jobs"
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "disk is full" in str(error):
+        return "no space is left on the disk; make room and run again, with --resume to go on"
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"unexpected {said} (run again with ENMESH_TRACEBACK=1 to see where)"
 
 
 def _fail(message: object, code: int) -> int:
@@ -146,7 +154,24 @@ def _in_shell_words(message: object) -> str:
     said = visible(" ".join(str(message).split()))
     for python, shell in IN_WORDS_OF_THE_SHELL.items():
         said = said.replace(python, shell)
+    said = READING_WORD.sub(_as_option, said)
     return re.sub(r"series\.deseason\(period=(\d+)\)", r"--season \1", said)
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """Return ``pass missing='drop'`` as ``use --missing drop``."""
+    verb, word, value = found["verb"] or "", found["word"], found["value"] or ""
+    flag = "--" + word.replace("_", "-")
+    verb = verb.replace("pass", "use")
+    if value in ("True", "False"):
+        off = f"{flag} none" if word in ("time", "trials") else flag.replace("--", "--no-")
+        return f"{verb}{flag if value == 'True' else off}"
+    values = [one.strip().strip("'\"") for one in (value.strip("()").split(",") if "(" in value else [value])]
+    if word == "time" and len(values) > 1:
+        return verb + " ".join(f"{flag} {one}" for one in values)
+    said = ",".join(values)
+    said = f'"{said}"' if re.search(r"[^\w.:,%/-]", said) else said
+    return f"{verb}{flag} {said}".rstrip()
 
 
 @contextmanager

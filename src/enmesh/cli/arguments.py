@@ -71,7 +71,9 @@ def _panel(title: str) -> Callable[..., Any]:
 
 _data, _embed, _search, _output = map(_panel, ("Data", "Embedding", "Search", "Output"))
 
-FORMATS = "csv, tsv, txt, xlsx, parquet, npy, npz or mat, also in gz, xz or zip; - is standard input"
+FORMATS = (
+    "csv, tsv, txt, xlsx, parquet, npy, npz, mat, edf or what MNE reads, also in gz, xz or zip; - is stdin"
+)
 Files = Annotated[
     list[Path], Argument(metavar="FILE...", help=f"Recording: {FORMATS}. Each further file is a trial.")
 ]
@@ -95,60 +97,48 @@ Target = Annotated[str, Argument(help="Target node.")]
 
 
 def data() -> Group:
-    """Return the options of reading a recording."""
-    missing = choice("MissingName", ("raise", "drop"))
+    """Return the options of reading a recording: the words of `enmesh.read`."""
+
+    def word(flag: str, metavar: str | None, told: str, kind: Any = str, also: str = "") -> tuple[Any, Any]:
+        names = [one for one in (flag, also) if one]
+        return Annotated[kind | None, _data(*names, metavar=metavar, help=told)], None
+
     return {
-        "time": (
-            Annotated[
-                list[str] | None,
-                _data(
-                    "--time",
-                    metavar="NAME|sort|ignore|none",
-                    help="Column of times; sort: put rows in order; ignore: rows are evenly spaced. Can be repeated.",
-                ),
-            ],
-            None,
+        "time": word(
+            "--time",
+            "NAME|sort|ignore|none",
+            "Column of times; sort: put rows in order; ignore: rows are evenly spaced. Can be repeated.",
+            list[str],
         ),
-        "states": (
-            Annotated[
-                list[str] | None,
-                _data("--states", metavar="A,B,..", help="Columns that hold names of states."),
-            ],
-            None,
+        "columns": word("--columns", "A,B,..", "Nodes to use; all columns by default.", list[str]),
+        "trials": word(
+            "--trials", "NAME", "Column that tells the trial; 'none' if there is none.", also="--trial"
         ),
-        "columns": (
-            Annotated[
-                list[str] | None,
-                _data("--columns", metavar="A,B,..", help="Nodes to use; all columns by default."),
-            ],
-            None,
+        "rows": word("--rows", "FROM:TO", "Rows to use, counted from 1."),
+        "states": word("--states", "A,B,..", "Columns that hold names of states.", list[str]),
+        "missing": word(
+            "--missing",
+            "raise|drop|interpolate:N",
+            "Refuse missing values, leave out the samples that need them, or fill gaps of up to N samples first.",
         ),
-        "trial": (
-            _text(_data, "--trial", "NAME", "Column with the number of the trial; 'none' if there is none."),
-            None,
+        "na": word("--na", "WORD,..", "Words or numbers that stand for a missing value.", list[str]),
+        "header": word(
+            "--header/--no-header", None, "Whether line 1 holds names; by default detected.", bool
         ),
-        "header": (
-            Annotated[
-                bool | None,
-                _data("--header/--no-header", help="Whether line 1 holds names; by default detected."),
-            ],
-            None,
+        "units": word("--units/--no-units", None, "Whether line 2 holds units; by default detected.", bool),
+        "skip": word("--skip", "N", "Lines to leave out at the top.", int),
+        "decimal": word("--decimal", "MARK", "Decimal mark of numbers: . or ,"),
+        "thousands": word("--thousands", "MARK", "Mark between thousands: , . or a space."),
+        "encoding": word("--encoding", "NAME", "Encoding of text, such as latin-1; UTF-8."),
+        "date_format": word("--date-format", "FORMAT", "How times are written, as %d.%m.%Y."),
+        "variable": word("--variable", "NAME", "Which array of an npz or mat file."),
+        "sheet": word("--sheet", "NAME", "Which sheet of an xlsx file."),
+        "pivot": word("--pivot", "TIME,VARIABLE,VALUE", "The three columns of a long table."),
+        "transpose": word(
+            "--transpose/--no-transpose", None, "Whether rows are nodes and columns are times.", bool
         ),
-        "missing": (
-            Annotated[
-                missing | None,
-                _data(
-                    "--missing",
-                    help="Refuse missing values (raise), or leave out the samples that need them (drop).",
-                ),
-            ],
-            None,
-        ),
-        "variable": (_text(_data, "--variable", "NAME", "Which array of an npz or mat file."), None),
-        "dt": (
-            Annotated[float | None, _data("--dt", help="Sampling step, in place of the one found.")],
-            None,
-        ),
+        "dt": word("--dt", "X", "Sampling step, in place of the one found.", float),
+        "sfreq": word("--sfreq", "X", "Samples per unit of time, in place of --dt.", float),
     }
 
 

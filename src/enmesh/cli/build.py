@@ -13,8 +13,8 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.embedding.base import EmbeddingMethod
 from enmesh.errors import InputError
-from enmesh.estimators import Discrete, Estimator
-from enmesh.inference.plan import Choices, default_estimator, default_score
+from enmesh.estimators import Estimator
+from enmesh.inference.plan import Choices, Planner, wanted_of
 from enmesh.methods import Method, from_name, members
 from enmesh.scores import Score
 from enmesh.search.base import Search
@@ -26,20 +26,18 @@ Given = Mapping[str, Any]
 def series(given: Given) -> Series:
     """Read the recording."""
     from enmesh.data.readers import read
+    from enmesh.data.rules import Reading
 
     paths = given["data"] if isinstance(given["data"], (list, tuple)) else [given["data"]]
-    recording = read(
-        list(paths),
-        time=[False if word == "none" else word for word in names(given.get("time"))] or None,
-        trial=_or_none(given.get("trial")),
-        columns=names(given.get("columns")) or None,
-        header=given.get("header"),
-        missing=given.get("missing") or "raise",
-        variable=given.get("variable"),
-        dt=given.get("dt"),
-        states=names(given.get("states")) or None,
-    )
-    return _prepared(recording, given)
+    said: dict[str, Any] = {
+        word: given[word] for word in Reading.__annotations__ if given.get(word) not in (None, [])
+    }
+    said |= {name: names(said[name]) for name in ("columns", "states", "na", "time") if name in said}
+    if "time" in said:
+        said["time"] = [False if word == "none" else word for word in said["time"]]
+    if "trials" in said:
+        said["trials"] = said["trials"] != "none" and names([said["trials"]])
+    return _prepared(read(list(paths), dt=given.get("dt"), **said), given)
 
 
 def _prepared(recording: Series, given: Given) -> Series:
@@ -85,10 +83,6 @@ def names(words: Iterable[str] | None) -> list[str]:
     return [name.strip() for word in words or () for name in word.split(",") if name.strip()]
 
 
-def _or_none(word: str | None) -> str | bool | None:
-    return False if word == "none" else word
-
-
 def estimator(given: Given) -> Estimator | None:
     """Return the estimator that is named or meant by its options; None leaves the choice to the data."""
     name, known = given.get("estimator"), members(Estimator)
@@ -129,52 +123,31 @@ def surrogate(given: Given) -> Surrogate | None:
     return from_name(Surrogate, name) if name is not None else None
 
 
-def score(given: Given, data: Series, choices: Choices) -> Score | None:
-    """Return the score that is named or meant; None leaves all of it to `infer`.
-
-    What is left open of a score that is named is chosen and noted in ``choices``.
-    """
-    name, wanted = given.get("score"), present(given, _fields(members(Score)) - {"seed"})
-    estimate, embed = estimator(given), embedding(given)
-    if name is None and not wanted and estimate is None and embed is None:
-        return None
-    _refuse_small_alpha(wanted.get("alpha"))
-    if name is None and not wanted:
-        return replace(default_score(data, given["seed"], choices, estimate), embedding=embed)  # type: ignore[type-var]
-    cls = _score_class(name) if name is not None else None
-    if estimate is None:
-        analytic = cls is not None and cls.needs_analytic
-        discrete = name == "mit" and data.is_integer
-        estimate = Discrete() if discrete else default_estimator(data, choices, analytic=analytic)
-    if name is None or cls is None:
-        empirical = not estimate.analytic or "surrogate" in wanted or "n_surrogates" in wanted
-        name = "tee" if empirical else "tea"
-        known = f"{type(estimate).__name__} has a known null distribution"
-        choices.add("score", name.upper(), "tested by surrogates" if empirical else known)
-        cls = _score_class(name)
-    refuse_idle(wanted, cls.cli_options, f"the score {name}")
-    fields = wanted | ({"surrogate": surrogate(given)} if "surrogate" in wanted else {})
-    fields |= {"seed": given["seed"]} if "seed" in cls.cli_options else {}
-    if embed is not None and "embedding" not in cls.__dataclass_fields__:  # type: ignore[attr-defined]
-        raise InputError(
-            f"--dim, --delay and --lag have no effect on the score {name}, which takes single samples"
-        )
-    fields |= {"embedding": embed} if embed is not None else {}
-    return from_name(Score, name, estimator=estimate, **fields)
-
-
-def _refuse_small_alpha(alpha: float | None) -> None:
+def asked(given: Given) -> dict[str, Any]:
+    """Return what was given of score, estimator, pasts and tests, as `infer` takes it; None leaves it to the data."""
+    alpha, name = given.get("alpha"), given.get("score")
     if alpha is not None and 0 < alpha < 0.5:
         raise InputError(
             f"--alpha {alpha:g} is a confidence level; for a {alpha:.2g} test write --alpha {1 - alpha:g}"
         )
-
-
-def _score_class(name: str) -> type[Score]:
-    found = [
-        cls for word, cls in members(Score).items() if name in (getattr(cls, "cli_variants", ()) or (word,))
-    ]
-    return found[0]
+    if name is not None:
+        cls = next(
+            c for word, c in members(Score).items() if name in (getattr(c, "cli_variants", ()) or (word,))
+        )
+        refuse_idle(present(given, _fields(members(Score)) - {"seed"}), cls.cli_options, f"the score {name}")
+        if embedding(given) is not None and "embedding" not in cls.__dataclass_fields__:  # type: ignore[attr-defined]
+            raise InputError(
+                f"--dim, --delay and --lag have no effect on the score {name}, which takes single samples"
+            )
+    return {
+        "score": name,
+        "estimator": estimator(given),
+        "embedding": embedding(given),
+        "alpha": alpha,
+        "surrogate": surrogate(given),
+        "n_surrogates": given.get("n_surrogates"),
+        "max_lag": given.get("max_lag"),
+    }
 
 
 def search(given: Given) -> Search | None:
@@ -220,15 +193,22 @@ def method(given: Given, data: Series) -> EmbeddingMethod:
     wanted = present(given, _fields(known))
     estimate = estimator(given)
     if name is None:
-        usual = embedding_method(estimate or default_estimator(data, Choices()))
+        usual = embedding_method(estimate or default_estimator(data))
         refuse_idle(wanted, usual.cli_options, f"the method {usual.cli_name}")
         return replace(usual, **wanted)  # type: ignore[type-var]
     refuse_idle(wanted, known[name].cli_options, f"the method {name}")
     if "estimator" in known[name].__dataclass_fields__:  # type: ignore[attr-defined]
-        wanted["estimator"] = estimate or default_estimator(data, Choices())
+        wanted["estimator"] = estimate or default_estimator(data)
     elif estimate is not None:
         raise InputError(f"--estimator has no effect on --method {name}; it goes with storage and nonuniform")
     return from_name(EmbeddingMethod, name, **wanted)
+
+
+def default_estimator(data: Series) -> Estimator:
+    """Return the estimator that one method for all nodes has by default."""
+    from enmesh.inference.evaluate import Evaluator
+
+    return Planner(data, wanted_of(None, None), Evaluator, Choices()).one_estimator()
 
 
 def present(given: Given, options: Iterable[str]) -> dict[str, Any]:

@@ -15,7 +15,6 @@ import typer
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.errors import InputError, was_stopped
-from enmesh.inference.plan import Choices
 from enmesh.inference.progress import Progress
 
 if TYPE_CHECKING:
@@ -74,13 +73,11 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
 
 def _inferred(given: build.Given, place: "Place", progress: Progress) -> "tuple[Network, list[Path]]":
     """Read, infer and write what the words of a command line say."""
-    choices = Choices()
     with progress.phase("reading the data"):
         series = build.series(given)
     options = {
-        "score": build.score(given, series, choices),
+        **build.asked(given),
         "search": build.search(given),
-        "max_lag": given["max_lag"],
         "tiers": build.tiers(given["tiers"]),
         "max_parents": given["max_parents"],
         "acyclic": not given["allow_cycles"],
@@ -92,7 +89,7 @@ def _inferred(given: build.Given, place: "Place", progress: Progress) -> "tuple[
         "seed": given["seed"],
         "progress": progress,
     }
-    return run(series, place, options, given["formats"] or (), choices.entries)
+    return run(series, place, options, given["formats"] or ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +115,6 @@ def run(
     place: Place,
     options: dict[str, Any],
     formats: Sequence[str] = (),
-    choices: Sequence[tuple[str, str, str]] = (),
 ) -> "tuple[Network, list[Path]]":
     """Infer, keep what is finished in the folder, and write the results there."""
     from enmesh.inference.infer import check_numbers
@@ -133,7 +129,7 @@ def run(
             with _store(place, series) as store:
                 network = infer_network(series, store=store, **options | {"progress": progress})
             origin = {**network.provenance, **place.origin}
-            network = replace(network, choices=(*choices, *network.choices), provenance=origin)
+            network = replace(network, provenance=origin)
             with progress.phase("writing the results"):
                 files = write_results(network, place.folder, formats, inputs=place.inputs, force=place.force)
         return network, [*files, store]

@@ -10,14 +10,16 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
+from enmesh.errors import hazard
 from enmesh.estimators import Estimator
 from enmesh.options import brief
+from enmesh.scores import PerTarget
 from enmesh.significance import Significance
 
 SURROGATES = 199
 
 
-@a.takes(a.estimator, a.embedding, a.surrogate, a.data)
+@a.takes(a.estimator, a.embedding, a.max_lag, a.surrogate, a.data, a.preparing)
 def te(
     ctx: typer.Context,
     data: a.File,
@@ -29,10 +31,9 @@ def te(
     """Measure and test one transfer entropy: how much source tells of target.
 
     It is the part of the source's past that helps to predict the target beyond
-    the target's own past. Gaussian, regression and discrete are tested against
-    their known null distribution unless --surrogates is given, the others by 199
-    surrogates. The corrected value is the measured one minus its mean under the
-    null.
+    the target's own past. Estimator, lags and test are those of enmesh infer
+    where they are not given, so that a link has one value and one p-value. The
+    corrected value is the measured one minus its mean under the null.
 
     \b
     Examples
@@ -40,32 +41,38 @@ def te(
       enmesh te recording.csv a b --given c --estimator ksg --dim 2
       enmesh te recording.csv a,c b --estimator gaussian --dim 3 --delay 2
     """
-    from enmesh.significance import significance
+    from enmesh.inference.diagnostics import hazards_of_data
+    from enmesh.inference.plan import asked, planned, wanted_of
+    from enmesh.measures import link
 
     words = a.words(ctx)
     series = build.series(words)
-    estimate, embedding, notes = chosen(words, series)
+    for finding in hazards_of_data(series):
+        hazard(finding.message)
     sources, conditions = build.names([source]), build.names(given)
-    test = significance(
-        series,
-        sources,
-        target,
-        given=conditions,
-        estimator=estimate,
-        embedding=embedding,
-        surrogate=build.surrogate(words),
-        n_surrogates=surrogates_asked(words, estimate),
-        seed=words["seed"],
-    )
+    ends = link(series, sources, target, conditions)
+    wanted = wanted_of(seed=words["seed"], **build.asked(words | {"score": None, "alpha": None}))
+    test = asked(series, wanted, *ends)
+    plan, choices = planned(series, wanted)
+    score = dict(plan.score.scores)[target] if isinstance(plan.score, PerTarget) else plan.score
+    table = (score.embedding or Embedding()).table(series.names)
+    lags = {name: list(table[series.index(name), ends[1]]) for name in sources}
     if json:
         about = {"source": sources, "target": target, "given": conditions, **_numbers(test)}
-        show.as_json(about | {"estimator": str(estimate), "embedding": embedding.per_node(series.names)})
+        show.as_json(about | {"estimator": str(score.estimator), "lags": lags, "lag": test.lag})
         return
     given_text = f" given {', '.join(conditions)}" if conditions else ""
     print(f"transfer entropy {', '.join(sources)} > {target}{given_text}")
     _print_test(test)
-    print(f"  estimator  {brief(estimate)}{notes['estimator']}")
-    print(f"  embedding  {show.embedding(embedding, series.names)}{notes['embedding']}")
+    print(f"  lags       {'; '.join(f'{name} {_listed(some)}' for name, some in lags.items())}")
+    print(f"  estimator  {brief(score.estimator)}")
+    for what, value, reason in choices.entries:
+        if what in ("max_lag", "score", "embedding"):
+            print(f"  {what:<10} {value} ({reason})")
+
+
+def _listed(lags: list[int]) -> str:
+    return ", ".join(map(str, lags))
 
 
 def _numbers(test: Significance) -> dict[str, float]:
@@ -78,7 +85,7 @@ def _numbers(test: Significance) -> dict[str, float]:
 
 
 def _print_test(test: Significance) -> None:
-    how = f"{len(test.null)} surrogates" if len(test.null) else "chi-square"
+    how = f"{len(test.null)} surrogates" if len(test.null) else "known null distribution"
     print(f"  measured   {test.value:.6f} nats ({test.value / math.log(2):.6f} bits)")
     print(f"  corrected  {test.corrected:.6f} nats ({test.corrected / math.log(2):.6f} bits)")
     print(f"  p-value    {test.p_value:.4g} ({how})")
@@ -94,13 +101,12 @@ def surrogates_asked(words: Mapping[str, Any], estimate: Estimator) -> int:
 def chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Embedding, dict[str, str]]:
     """Return estimator and embedding, and why, where they were chosen from the data."""
     from enmesh.embedding.choose import choose_embedding, embedding_method
-    from enmesh.inference.plan import Choices, default_estimator
 
-    notes, choices = {"estimator": "", "embedding": ""}, Choices()
+    notes = {"estimator": "", "embedding": ""}
     estimate, embedding = build.estimator(words), build.embedding(words)
     if estimate is None:
-        estimate = default_estimator(series, choices)
-        notes["estimator"] = f" (chosen: {choices.entries[-1][2]})"
+        estimate = build.default_estimator(series)
+        notes["estimator"] = " (chosen from the data)"
     if embedding is None:
         method = embedding_method(estimate)
         embedding = choose_embedding(series, method)
@@ -143,7 +149,7 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     print(f"as options: {show.embedding(chosen_embedding(tables), series.names)}")
 
 
-@a.takes(a.estimator, a.embedding, a.score, a.data)
+@a.takes(a.estimator, a.embedding, a.max_lag, a.score, a.data, a.preparing)
 def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False) -> None:
     """Score a graph of your own against a recording; higher is better.
 
@@ -156,15 +162,14 @@ def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False
       enmesh score recording.csv --graph "a>b>c" --estimator gaussian --score bic --dim 2
     """
     from enmesh.data.graph_input import parents_of
-    from enmesh.inference.plan import Choices, default_score
+    from enmesh.inference.plan import planned, wanted_of
     from enmesh.scores import score_graph
 
-    words, choices = a.words(ctx), Choices()
+    words = a.words(ctx)
     series = build.series(words)
     parents = parents_of(graph, series.names)
-    judge = (
-        build.score(words, series, choices) or default_score(series, words["seed"], choices)
-    ).with_embedding(series)
+    plan, choices = planned(series, wanted_of(seed=words["seed"], **build.asked(words)))
+    judge = plan.score
     found = score_graph(series, parents, judge)
     if json:
         show.as_json({"total": found.total, "local": found.local, "parents": parents, "score": str(judge)})
@@ -174,6 +179,7 @@ def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False
         [[name, ", ".join(parents[name]) or "none", found.local[name]] for name in series.names],
     )
     print(f"total {found.total:.6g}")
-    print(f"score {brief(judge)}, embedding {show.embedding(judge.embedding, series.names)}")
+    if isinstance(judge.embedding, Embedding):
+        print(f"score {brief(judge)}, embedding {show.embedding(judge.embedding, series.names)}")
     for what, value, reason in choices.entries:
         print(f"chosen {what}: {value} ({reason})")

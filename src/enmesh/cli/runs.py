@@ -8,6 +8,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import show
+from enmesh.cli.infer import STORE
 from enmesh.errors import InputError
 
 
@@ -53,18 +54,18 @@ def reproduce(
 
 
 def runs(
-    store: Annotated[Path, typer.Argument(help="A run.db that infer wrote.")],
+    store: Annotated[Path, typer.Argument(help="A run.db that infer wrote, or its folder.")],
     json: a.Json = False,
 ) -> None:
     """List the runs that a store holds, and how they ended.
 
     \b
     Examples
-      enmesh runs recording-results/run.db
+      enmesh runs recording-results
     """
     from enmesh.inference.store import runs as stored
 
-    found = stored(store)
+    found = stored(store / STORE if store.is_dir() else store)
     if json:
         show.as_json(found)
         return

@@ -12,7 +12,6 @@ from enmesh.cli import build, show
 from enmesh.data.table import listed
 from enmesh.errors import InputError
 from enmesh.inference.network import LEVEL
-from enmesh.inference.plan import Choices
 
 if TYPE_CHECKING:
     from enmesh.sureness.compare import Comparison
@@ -83,8 +82,7 @@ def compare(
         paired=paired,
         n_jobs=jobs,
         progress=not (quiet or json) and sys.stderr.isatty(),
-        score=build.score(words, series[0][0], Choices()),
-        max_lag=words["max_lag"],
+        **build.asked(words),
     )
     made = _plain(found, sides)
     files = _write(found, made, out)

@@ -1,12 +1,12 @@
 """Columns that only count the rows or repeat the calendar: year, month, hour, row number. They are no nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.table import Table
-from enmesh.data.times import Stamps
+from enmesh.data.times import DAY, Stamps, restarts
 from enmesh.errors import InputError
 
 # Lowest and highest value of each part of the calendar, by the name of its column without case, spaces and marks.
@@ -37,6 +37,21 @@ MANY = 20
 def plain_name(name: object) -> str:
     """Return a name without case, spaces and marks."""
     return "".join(mark for mark in str(name).lower() if mark not in " _-.")
+
+
+def refuse_falling(table: Table, groups: Sequence[np.ndarray], names: Sequence[Any]) -> None:
+    """Refuse rows that step back in the calendar where nothing else tells their order: the newest row may be first."""
+    for name in names:
+        if plain_name(name) not in PARTS:
+            continue
+        values = table.frame[name].to_numpy(dtype=float)
+        steps = np.concatenate([np.diff(values[rows]) for rows in groups])
+        if np.sum(steps == -1) > np.sum(steps == 1) + 1:
+            at = table.at(0, name)
+            raise InputError(
+                f"{at}: {name} steps back from row to row, the newest row seems to be first; sort the rows by time, "
+                "or pass time='ignore' if they are in order"
+            )
 
 
 def counting_columns(frame: Any, groups: Sequence[np.ndarray], names: Sequence[Any]) -> list[Any]:
@@ -90,7 +105,7 @@ def _starts_counting(column: Any) -> bool:
 
 
 def calendar_stamps(
-    table: Table, groups: Sequence[np.ndarray], names: Sequence[Any]
+    table: Table, groups: Sequence[np.ndarray], names: Sequence[Any], told: Callable[[Stamps], bool]
 ) -> tuple[Stamps | None, tuple[Any, ...]]:
     """Return the times that the columns year, month, day, hour, minute and second tell together, and the columns.
 
@@ -100,15 +115,18 @@ def calendar_stamps(
     year = found.get("year", found.get("yr"))
     if year is None:
         return None, ()
+    of_year = found.get("dayofyear", found.get("doy"))
     parts = [year]
     for part in ("month", "day", "hour", "minute", "second"):
-        if part not in found:
+        if part not in found or of_year is not None:
             break
         parts.append(found[part])
+    parts += [] if of_year is None else [of_year]
     numbers = [table.frame[part].to_numpy(dtype=float) for part in parts]
-    stamps = _joined(str(parts[-1]), numbers)
+    stamps = _joined(str(parts[-1]), numbers, of_year is not None)
     steps = np.concatenate([np.diff(stamps.values[rows]) for rows in groups])
-    if all(len(np.unique(stamps.values[rows])) == len(rows) for rows in groups):
+    unique = all(len(np.unique(stamps.values[rows])) == len(rows) for rows in groups)
+    if unique or (len(groups) == 1 and (restarts(stamps.values) is not None or told(stamps))):
         return stamps, tuple(parts)
     if len(steps) and (steps <= 0).all() and (steps < 0).any():
         at = table.at(0, parts[-1])
@@ -116,9 +134,17 @@ def calendar_stamps(
     return None, ()
 
 
-def _joined(name: str, numbers: list[np.ndarray]) -> Stamps:
+def _joined(name: str, numbers: list[np.ndarray], of_year: bool) -> Stamps:
     import pandas as pd
 
+    if of_year:
+        days = (
+            np.array(numbers[0] - 1970, "datetime64[Y]").astype("datetime64[D]").astype(float)
+            + numbers[1]
+            - 1
+        )
+        dates = pd.Series(pd.to_datetime(days, unit="D"))
+        return Stamps(name=name, values=DAY * (days - days.min()), unit="s", dates=dates)
     if len(numbers) == 1:
         return Stamps(name=name, values=numbers[0], unit="year")
     if len(numbers) == 2:

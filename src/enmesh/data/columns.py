@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from enmesh.data.numbers import MISSING, as_numbers, bare, marks_of
+from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, shown, visible
 from enmesh.data.times import Time
 from enmesh.errors import InputError
 
 FLOAT, INTEGER, TEXT = "float", "integer", "text"
-# Words that stand for a missing number.
-MISSING = {"", "na", "n/a", "nan", "-nan", "null", "none", "<na>"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,21 +51,34 @@ class Values:
     labels: dict[str, tuple[str, ...]]
 
 
-def assemble(trials: Sequence[Sequence[Column]], names: Sequence[str]) -> Values:
-    """Return int64 arrays where every column is whole and nothing is missing, float64 arrays otherwise."""
+def assemble(trials: Sequence[Sequence[Column]], names: Sequence[str], share: bool = False) -> Values:
+    """Return int64 arrays where every column is whole and nothing is missing, float64 arrays otherwise.
+
+    ``share`` takes columns of one array as they are, without a copy: nobody else may hold that array.
+    """
     kinds, columns, labels = [], [], {}
     for i, name in enumerate(names):
         parts = [trial[i] for trial in trials]
         kind = _common_kind(name, {part.kind for part in parts})
-        pooled = np.concatenate([part.values for part in parts])
+        pooled = parts[0].values if len(parts) == 1 else np.concatenate([part.values for part in parts])
         if kind == TEXT:
             labels[name], pooled = _coded(pooled)
         kinds.append(kind)
-        columns.append(pooled.astype(np.float64) if kind == FLOAT else pooled)
-    stacked = np.column_stack(columns)
+        columns.append(pooled.astype(np.float64, copy=False) if kind == FLOAT else pooled)
+    stacked = _stacked(columns) if share else np.column_stack(columns)
     lengths = [len(trial[0].values) for trial in trials]
     parts_of = tuple(np.split(stacked, np.cumsum(lengths)[:-1]))
     return Values(trials=parts_of, kinds=tuple(kinds), labels=labels)
+
+
+def _stacked(columns: list[np.ndarray]) -> np.ndarray:
+    """Return columns side by side, without a copy where they are those of one array already."""
+    base = columns[0].base
+    if base is not None and base.dtype == np.float64 and base.shape == (len(columns[0]), len(columns)):
+        places = [one.__array_interface__["data"][0] - base.__array_interface__["data"][0] for one in columns]
+        if places == [i * base.strides[1] for i in range(len(columns))]:
+            return base
+    return np.column_stack(columns)
 
 
 def _common_kind(name: str, kinds: set[str]) -> str:
@@ -102,16 +115,15 @@ def spread_out(column: Column, places: np.ndarray, length: int) -> Column:
 # --- from pandas -------------------------------------------------------------------------------------------
 
 
-def column_of(table: Table, name: Any, column: Any, as_states: bool = False) -> Column:
+def column_of(table: Table, name: Any, column: Any, rules: Rules) -> Column:
     """Return a pandas column with its kind; refuse what is neither numbers nor words that repeat.
 
-    ``as_states`` takes whatever it holds for words.
+    What is named in ``rules.states`` is taken for words, whatever it holds; what is in ``rules.na`` is missing.
     """
     import pandas as pd
 
-    if as_states:
-        return _words(column)
-    if isinstance(column.dtype, pd.CategoricalDtype):
+    column = _without(column, rules.na) if rules.na else column
+    if str(name) in rules.states or isinstance(column.dtype, pd.CategoricalDtype):
         return _words(column)
     kind = getattr(column.dtype, "kind", "O")
     if kind in "biu":
@@ -123,6 +135,26 @@ def column_of(table: Table, name: Any, column: Any, as_states: bool = False) -> 
     if kind == "c":
         raise InputError(table.said(COMPLEX.format(name=visible(name))))
     return _objects(table, name, column)
+
+
+def _without(column: Any, words: tuple[str, ...]) -> Any:
+    """Return a column in which some words, or the numbers they say, are missing; whole numbers stay whole."""
+    kind = getattr(column.dtype, "kind", "O")
+    if kind not in "iuf":
+        return column.mask(column.astype(str).str.strip().isin(words))
+    numbers = [float(word) for word in words if not np.isnan(as_number(word))]
+    absent = column.isin(numbers)
+    if not absent.any():
+        return column
+    return column.astype("Int64").mask(absent) if kind in "iu" else column.mask(absent)
+
+
+def as_number(word: str) -> float:
+    """Return a word as a number, NaN if it is none."""
+    try:
+        return float(word)
+    except ValueError:
+        return float("nan")
 
 
 COMPLEX = "column {name} holds complex numbers; take their real part, absolute value or angle"
@@ -153,34 +185,49 @@ def _objects(table: Table, name: Any, column: Any) -> Column:
     )
     empty = cells.isna() | (word == "")
     absent = empty | word.isin(MISSING)
-    number = pd.to_numeric(cells.where(~absent), errors="coerce")
+    marks = table.marks or _marks(table, name, cells[is_text & ~absent])
+    number = pd.Series(as_numbers(cells.where(~absent), *marks))
     if (~absent).any() and number[~absent].isna().all() and is_text[~empty].all():
         _refuse_unlike_states(table, name, cells, empty)
         return _words(cells.where(~empty))
     wrong = number.isna() & ~absent
     if wrong.any():
         row = int(wrong.to_numpy().argmax())
-        raise InputError(f"{table.at(row, name)}: {shown(cells.iloc[row])} is not a number")
+        known = f"; if it stands for a missing value, pass na={str(cells.iloc[row]).strip()!r}"
+        said = f"{shown(cells.iloc[row])} is not a number{known if len(str(cells.iloc[row])) < 9 else ''}"
+        raise InputError(f"{table.at(row, name)}: {said}")
     values = number.to_numpy(dtype=np.float64, na_value=np.nan)
-    whole = all(not _has_fraction(cell) for cell in cells[~absent])
+    whole = all(not _has_fraction(cell, marks[1]) for cell in cells[~absent])
     if not whole or not (~absent).any():
         return Column(kind=FLOAT, values=values)
-    return Column(kind=INTEGER, values=values if absent.any() else _as_int64(table, name, cells, values))
+    return Column(kind=INTEGER, values=values if absent.any() else _as_int64(table, name, cells, marks[1]))
 
 
-def _has_fraction(cell: object) -> bool:
+def _marks(table: Table, name: Any, cells: Any) -> tuple[str, str | None]:
+    """Return the decimal and thousands marks that a column of text shows."""
+    try:
+        return marks_of(cells)
+    except InputError as error:
+        raise InputError(table.said(f"column {visible(name)}: {error}")) from None
+
+
+def _has_fraction(cell: object, thousands: str | None) -> bool:
     """Say whether a cell is written as a number with a fraction: 2.0 is, 2 is not."""
     if isinstance(cell, str):
-        return not cell.strip().lstrip("+-").isdigit()
+        plain = bare(cell).lstrip("+-")
+        return not (plain.replace(thousands, "") if thousands else plain).isdigit()
     return not isinstance(cell, (bool, int, np.bool_, np.integer))
 
 
-def _as_int64(table: Table, name: Any, cells: Any, values: np.ndarray) -> np.ndarray:
+def _as_int64(table: Table, name: Any, cells: Any, thousands: str | None) -> np.ndarray:
     limits = np.iinfo(np.int64)
-    whole = [int(cell) for cell in cells]
-    if not all(limits.min <= number <= limits.max for number in whole):
-        row = int(np.abs(values).argmax())
-        raise InputError(f"{table.at(row, name)}: {shown(cells.iloc[row])} is too large for a whole number")
+    plain = [bare(cell).replace(thousands or " ", "") if isinstance(cell, str) else cell for cell in cells]
+    whole = [int(cell) for cell in plain]
+    for row, number in enumerate(whole):
+        if not limits.min <= number <= limits.max:
+            raise InputError(
+                f"{table.at(row, name)}: {shown(cells.iloc[row])} is too large for a whole number"
+            )
     return np.array(whole, np.int64)
 
 
@@ -189,7 +236,9 @@ def _refuse_unlike_states(table: Table, name: Any, cells: Any, empty: Any) -> No
     first = int((~empty).to_numpy().argmax())
     at, cell = table.at(first, name), str(cells.iloc[first]).strip()
     if all(str(one).strip().lstrip("+-.,")[:1].isdigit() for one in cells[~empty]):
-        raise InputError(f"{at}: {shown(cell)} is not a number")
+        raise InputError(
+            f"{at}: {shown(cell)} is not a number; say how numbers are written with decimal= and thousands="
+        )
     different, rows = cells[~empty].nunique(), int((~empty).sum())
     if different > max(2, rows / 2):
         raise InputError(

@@ -1,16 +1,17 @@
 """Objects as people have them (arrays, DataFrames, xarray, mappings, lists of trials) as recordings."""
 
-import warnings
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.columns import FLOAT, INTEGER, Values, assemble, column_of, matched
-from enmesh.data.frames import Rules, pick
+from enmesh.data.frames import pick
+from enmesh.data.rules import Rules
 from enmesh.data.table import Table
 from enmesh.data.times import JITTER, Time
-from enmesh.errors import HazardWarning, InputError
+from enmesh.errors import InputError
 
 # More nodes than this many times the samples: no estimate can tell them apart.
 MOST_NODES = 10
@@ -23,51 +24,63 @@ Found = tuple[Values, tuple[str, ...] | None, float | None, Time | None]
 
 def values_of(values: Any, rules: Rules, dt: float | None) -> Found:
     """Return values with kinds, and names, sampling step and time axis where the object knows them."""
-    tables = _tables(values)
+    tables = _tables(values, rules.transpose)
     if tables is None:
         _refuse_table_rules(rules)
         return _array_values(values, rules), None, None, None
-    recording = matched([pick(table, rules) for table in tables], dt, JITTER)
+    recording = matched(
+        [pick(table, rules) for table in tables], dt if dt is not None else rules.step, JITTER
+    )
     found = assemble(recording.trials, recording.names)
     return found, recording.names, recording.dt, recording.time
 
 
 def _refuse_table_rules(rules: Rules) -> None:
     """Refuse words that only an object with columns can follow."""
-    named = {"time": rules.time_name or None, "columns": rules.columns, "trial": rules.trial or None}
-    named |= {"states": rules.states or None, "time='sort'": "sort" in rules.modes or None}
-    asked = [word for word, given in named.items() if given is not None]
-    if asked:
-        raise InputError(f"{asked[0]} needs named columns, which an array has not; give a DataFrame")
+    idle = rules.given - {"missing", "transpose", "sfreq", "na"}
+    bare_time = rules.time_name in (None, False) and "sort" not in rules.modes
+    idle -= {"time"} if bare_time else set()
+    idle -= {"trials", "trial"} if rules.trials in (None, False) else set()
+    if idle:
+        word = "time='sort'" if idle == {"time"} and rules.modes else sorted(idle)[0]
+        raise InputError(f"{word} needs named columns, which an array has not; give a DataFrame")
 
 
 # --- what has columns --------------------------------------------------------------------------------------
 
 
-def _tables(values: Any) -> list[Table] | None:
+def _tables(values: Any, transpose: bool | None) -> list[Table] | None:
     """Return one table, or one for each trial, of what has named columns; None for plain arrays."""
     if hasattr(values, "data_vars") and hasattr(values, "dims"):
         return _dataset_tables(values)
     if hasattr(values, "dims") and hasattr(values, "coords"):
         return _labelled_tables(values)
+    if hasattr(values, "get_data") and hasattr(values, "ch_names"):
+        from enmesh.data.signals import mne_tables
+
+        return mne_tables(values)
     if getattr(getattr(values, "dtype", None), "names", None):
         values = {name: values[name] for name in values.dtype.names}
-    if hasattr(values, "columns") or isinstance(values, Mapping) or _is_column(values):
-        return [_table(values)]
-    if hasattr(values, "__dataframe__"):
-        raise InputError(f"a {type(values).__name__} has no columns; give (time, node) values")
-    if isinstance(values, (list, tuple)) and values and any(hasattr(trial, "columns") for trial in values):
-        if not all(hasattr(trial, "columns") for trial in values):
+    if _has_columns(values) or isinstance(values, Mapping) or _is_column(values):
+        return [_table(values, transpose=transpose)]
+    if isinstance(values, (list, tuple)) and values and any(map(_has_columns, values)):
+        if not all(map(_has_columns, values)):
             raise InputError("some trials have named columns and others have not; give DataFrames or arrays")
-        return [_table(trial, f"trial {number}") for number, trial in enumerate(values, 1)]
+        return [_table(trial, f"trial {number}", transpose) for number, trial in enumerate(values, 1)]
     return None
+
+
+def _has_columns(values: Any) -> bool:
+    return (
+        hasattr(values, "columns") or hasattr(values, "column_names") or hasattr(values, "__arrow_c_stream__")
+    )
 
 
 def _is_column(values: Any) -> bool:
     return hasattr(values, "to_frame") and hasattr(values, "index") and hasattr(values, "iloc")
 
 
-def _table(values: Any, file: str = "") -> Table:
+def _table(values: Any, file: str = "", transpose: bool | None = None) -> Table:
     import pandas as pd
 
     if isinstance(values, Mapping):
@@ -77,15 +90,42 @@ def _table(values: Any, file: str = "") -> Table:
             raise InputError(
                 f"the columns do not fit together ({error}); give lists of equal length"
             ) from None
-    elif hasattr(values, "columns") and not hasattr(values, "iloc"):
-        from pandas.api.interchange import from_dataframe
-
-        frame = from_dataframe(values)
+    elif isinstance(values, (pd.DataFrame, pd.Series)):
+        frame = values if isinstance(values, pd.DataFrame) else values.to_frame()
     else:
-        frame = values if hasattr(values, "columns") else values.to_frame()
+        frame = _from_any(values)
+    if transpose:
+        frame = frame.T.infer_objects()
+        frame.columns = [str(name) for name in frame.columns]
     if not frame.shape[1]:
         raise InputError("there is no column; give at least one node")
     return Table(file=file, frame=frame, numbers=range(1, len(frame) + 1))
+
+
+def _from_any(values: Any) -> Any:
+    """Return any table that narwhals knows as a DataFrame of pandas, column by column."""
+    import narwhals as nw
+    import pandas as pd
+
+    try:
+        frame: Any = nw.from_native(values, allow_series=True)
+    except TypeError:
+        raise InputError(
+            f"a {type(values).__name__} is no table that is known; give a DataFrame, an array or a mapping of columns"
+        ) from None
+    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    frame = frame.to_frame() if isinstance(frame, nw.Series) else frame
+    columns = {}
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype.is_integer() and column.null_count():
+            columns[name] = pd.Series(column.to_list(), dtype="Int64")
+        elif column.dtype.is_numeric() or column.dtype in (nw.Datetime, nw.Date, nw.Boolean, nw.Duration):
+            columns[name] = pd.Series(column.to_numpy())
+        else:
+            kind = "category" if column.dtype in (nw.Categorical, nw.Enum) else None
+            columns[name] = pd.Series(column.to_list(), dtype=kind)
+    return pd.DataFrame(columns)
 
 
 # --- xarray ------------------------------------------------------------------------------------------------
@@ -168,7 +208,8 @@ def _trial_tables(
 
 
 def _array_values(values: Any, rules: Rules) -> Values:
-    trials = [_unmasked(trial) for trial in _array_trials(values)]
+    trials = [_unmasked(trial) for trial in _array_trials(values, rules.transpose)]
+    trials = [trial.astype(object) for trial in trials] if rules.na else trials
     kinds = {trial.dtype.kind for trial in trials}
     names = [f"x{i}" for i in range(trials[0].shape[1])]
     if "c" in kinds:
@@ -177,23 +218,23 @@ def _array_values(values: Any, rules: Rules) -> Values:
         whole = tuple(trial.astype(np.int64) for trial in trials)
         return Values(trials=whole, kinds=(INTEGER,) * len(names), labels={})
     if kinds <= set("biuf"):
-        numbers = tuple(trial.astype(np.float64) for trial in trials)
+        numbers = tuple(np.array(trial, np.float64) for trial in trials)
         return Values(trials=numbers, kinds=(FLOAT,) * len(names), labels={})
-    return _object_values(trials, names)
+    return _object_values(trials, names, rules)
 
 
 def _overflows(trial: np.ndarray) -> bool:
     return trial.dtype == np.uint64 and trial.size > 0 and bool(trial.max() > np.iinfo(np.int64).max)
 
 
-def _object_values(trials: list[np.ndarray], names: list[str]) -> Values:
+def _object_values(trials: list[np.ndarray], names: list[str], rules: Rules) -> Values:
     import pandas as pd
 
     columns = []
     for trial in trials:
         frame = pd.DataFrame(trial, columns=names)
         table = Table(file="", frame=frame, numbers=range(1, len(frame) + 1))
-        columns.append([column_of(table, name, frame[name]) for name in names])
+        columns.append([column_of(table, name, frame[name], rules) for name in names])
     return assemble(columns, names)
 
 
@@ -210,18 +251,21 @@ def _unmasked(trial: np.ndarray) -> np.ndarray:
     return data
 
 
-def _array_trials(values: Any) -> list[np.ndarray]:
+def _array_trials(values: Any, transpose: bool | None) -> list[np.ndarray]:
     """Return the values as a list of (time, node) arrays."""
     if isinstance(values, (list, tuple)) and values and all(np.ndim(trial) == 2 for trial in values):
         trials = [np.ma.asanyarray(t) if np.ma.isMaskedArray(t) else np.asarray(t) for t in values]
+        trials = [trial.T for trial in trials] if transpose else trials
     else:
+        if isinstance(values, (str, os.PathLike)):
+            raise InputError(f"{values} is a name, not values; files are read by enmesh.read")
         try:
             array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
         except ValueError:
             raise InputError(
                 "the rows differ in length; give (time, node) values or a list of such trials"
             ) from None
-        _refuse_time_last(array)
+        array = turned(array, transpose)
         trials = [array] if array.ndim == 2 else list(array) if array.ndim == 3 else []
     if not trials or any(trial.ndim != 2 for trial in trials):
         raise InputError(
@@ -235,17 +279,17 @@ def _array_trials(values: Any) -> list[np.ndarray]:
     return trials
 
 
-def _refuse_time_last(array: np.ndarray) -> None:
-    """Refuse (trial, channel, time), and say of (node, time) that rows are times."""
-    if array.ndim == 3 and array.shape[1] < array.shape[2]:
-        trials, length, width = array.shape
+def turned(array: np.ndarray, transpose: bool | None) -> np.ndarray:
+    """Return an array with times before nodes; refuse one that may be either way, unless that is said."""
+    if array.ndim not in (2, 3):
+        return array
+    if transpose:
+        return np.swapaxes(array, -1, -2)
+    *several, length, width = array.shape
+    if transpose is None and length < width and (several or width < MOST_NODES * length):
+        trials = f"{several[0]} trials of " if several else ""
         raise InputError(
-            f"shape {array.shape} would be {trials} trials of {length} samples of {width} nodes; if the axes are "
-            "(trial, channel, time), pass values.transpose(0, 2, 1); if not, pass list(values)"
+            f"shape {array.shape} would be {trials}{length} samples of {width} nodes; pass transpose=True if the last "
+            "axis is time, transpose=False if it is not"
         )
-    if array.ndim == 2 and array.shape[0] < array.shape[1] < MOST_NODES * array.shape[0]:
-        warnings.warn(
-            f"{array.shape[0]} samples of {array.shape[1]} nodes; rows are times, transpose the array if not",
-            HazardWarning,
-            stacklevel=5,
-        )
+    return array

@@ -1,8 +1,37 @@
 """Preparing one trial, ``(time, node)`` of floats: differences, trend, season, scale. NaN is missing and stays so."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from enmesh.data.columns import FLOAT, Values
 from enmesh.errors import InputError
+
+
+def interpolated(found: Values, longest: int) -> tuple[Values, int]:
+    """Fill gaps of up to ``longest`` samples of measurements by straight lines; return how many values were filled.
+
+    A gap at the end of a trial, or a longer one, stays.
+    """
+    columns = [i for i, kind in enumerate(found.kinds) if kind == FLOAT]
+    trials, count = [], 0
+    for trial in found.trials:
+        trial = np.array(trial)
+        for i in columns:
+            absent = np.isnan(trial[:, i])
+            known = np.flatnonzero(~absent)
+            if not absent.any() or len(known) < 2:
+                continue
+            wide = np.diff(known) - 1
+            fill = np.zeros(len(trial), bool)
+            for start, width in zip(
+                known[:-1][(wide > 0) & (wide <= longest)], wide[(wide > 0) & (wide <= longest)]
+            ):
+                fill[start + 1 : start + 1 + width] = True
+            trial[fill, i] = np.interp(np.flatnonzero(fill), known, trial[known, i])
+            count += int(fill.sum())
+        trials.append(trial)
+    return replace(found, trials=tuple(trials)), count
 
 
 def differenced(values: np.ndarray) -> np.ndarray:

@@ -4,37 +4,31 @@ Everything downstream trusts a `Series`; whatever is wrong with the data is said
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from enmesh.data import prepare
 from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
-from enmesh.data.frames import TimeRule, rules_of
-from enmesh.data.objects import MOST_NODES, values_of
-from enmesh.data.table import can_be_seen, listed, visible
-from enmesh.data.times import Time
+from enmesh.data.objects import values_of
+from enmesh.data.rules import Reading, Rules, rules_of
+from enmesh.data.table import listed, visible
+from enmesh.data.times import Time, step_in_words
+from enmesh.data.validity import check_names, validate
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Simulated(TypedDict, total=False):
-    """What is known of a simulated series: its links, their lags, and whether nodes may be identical."""
+class Words(Reading, total=False):
+    """What may be said of values: how they are to be taken, and what is known of a simulation."""
 
     duplicates: str
     truth: Mapping[str, Sequence[str]] | None
     truth_lags: Mapping[tuple[str, str], tuple[int, ...]] | None
-
-
-# A transition needs a past and a next value, and a constant cannot be told from so few.
-MIN_LENGTH = 3
-# Beyond these the squares of values overflow, or those of their differences vanish.
-LARGEST, SMALLEST = 1e150, 1e-150
 
 
 class Series:
@@ -44,31 +38,30 @@ class Series:
     ----------
     values
         ``(time, node)``, ``(trial, time, node)``, a list of ``(time, node)`` trials of any lengths, a pandas
-        DataFrame or a list of them (one per trial, columns matched by name), a mapping of columns, an xarray
-        DataArray or Dataset, or any object with the dataframe interchange protocol (polars). What is masked is
-        missing.
+        DataFrame or a list of them (one per trial, columns matched by name), any other table that narwhals knows
+        (polars, pyarrow, ...), a mapping of columns, an xarray DataArray or Dataset, or Raw or Epochs of MNE. What is
+        masked is missing. Files are for `read`.
     names
         One name per node; by default the DataFrame's columns or ``x0, x1, ...``.
     dt
         Sampling step, in the user's unit of time; by default that of the times of the rows, or 1.
     missing
         ``"raise"`` refuses NaN and gaps in time; ``"drop"`` keeps them and every window that touches one is left
-        out.
+        out; ``"interpolate:5"`` fills gaps of up to 5 samples of measurements by straight lines, and the rest is as
+        with ``"drop"``.
     duplicates
         ``"raise"`` refuses two identical columns; ``"allow"`` keeps them (synchronised simulations).
     truth
         The graph that generated the data, ``{target: parents}``, where it is known.
     truth_lags
         The lags at which its links act, ``{(source, target): lags}``, where they are known.
-    time
-        For what has columns: the column of times, by default one that is called so or holds dates, or else the
-        index. The times must rise by one even step. ``"sort"`` puts the rows in the order of time; ``"ignore"``
-        takes the rows as equally spaced (business days); both may stand beside a name, as in
-        ``("when", "sort")``. False takes every column for a node and looks at no index.
-    columns, trial
-        For what has columns: the nodes to keep, and the column that says the trial (by default ``trial``).
-    states
-        Columns whose values are names of states, whatever they look like.
+    transpose
+        True takes rows for nodes and columns for times; False says that they are not, where an array has more
+        columns than rows.
+    sfreq
+        Samples per unit of time, in place of ``dt``.
+    time, columns, trials, rows, states, pivot, date_format, decimal, thousands, na
+        For what has columns, as in `read`.
 
     Attributes
     ----------
@@ -97,65 +90,71 @@ class Series:
         values: Any,
         names: Sequence[str] | None = None,
         dt: float | None = None,
-        *,
-        missing: str = "raise",
-        time: TimeRule = None,
-        columns: Sequence[str] | None = None,
-        trial: str | bool | None = None,
-        states: Sequence[str] | None = None,
-        **simulated: Unpack[Simulated],
+        **words: Unpack[Words],
     ):
-        rules = rules_of(time, columns, trial, missing, states, counters=names is not None)
+        known_words = {name: words.pop(name, None) for name in ("duplicates", "truth", "truth_lags")}  # type: ignore[misc]
+        rules = rules_of(words, counters=names is not None)
         self.time: Time | None
         self.prepared: tuple[str, ...] = ()
         self.file: str = ""
         known: tuple[str, ...] | None
         step: float | None
         if isinstance(values, Series):
-            if rules.modes or rules.states or (time, columns, trial) != (None, None, None):
+            if rules.given - {"missing"}:
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
             found, known, step, self.time = values._held(), values.names, values.dt, values.time
             self.prepared, self.file = values.prepared, values.file
         else:
             found, known, step, self.time = values_of(values, rules, dt)
-        chosen = _check_names(known if names is None else names, len(found.kinds))
+        chosen = check_names(known if names is None else names, len(found.kinds))
         if known is not None and chosen != known:
             renamed = dict(zip(known, chosen))
             found = replace(found, labels={renamed[name]: words for name, words in found.labels.items()})
-        rest = sorted(simulated.keys() - Simulated.__annotations__.keys())
-        if rest:
-            raise TypeError(f"Series() got an unexpected keyword argument {rest[0]!r}")
-        step = dt if dt is not None else 1.0 if step is None else step
-        self._fill(found, chosen, step, simulated.get("truth"))
-        lags = simulated.get("truth_lags")
+        self._take(found, chosen, step_of(dt, rules, step), rules)
+        truth, lags = known_words["truth"], known_words["truth_lags"]
+        self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         self.truth_lags = None if lags is None else dict(lags)
-        self._validate(missing, simulated.get("duplicates", "raise"))
+        validate(self, "drop" if rules.longest else rules.missing, known_words["duplicates"] or "raise")
 
     @classmethod
-    def of(
-        cls,
-        values: Values,
-        names: Sequence[str],
-        dt: float | None = None,
-        *,
-        missing: str = "raise",
-        time: Time | None = None,
+    def of(cls, data: Any, **words: Unpack[Words]) -> "Series":
+        """Return whatever holds a recording as a series: a series, an array, a table, a path or an open file.
+
+        >>> Series.of([[0.1, 1.0], [0.4, 0.5], [0.3, 0.2], [0.8, 0.9]]).names
+        ('x0', 'x1')
+        """
+        if isinstance(data, cls) and not words:
+            return data
+        from enmesh.data.readers import is_source, read
+
+        return read(data, **words) if is_source(data) else cls(data, **words)  # type: ignore[misc]
+
+    @classmethod
+    def made(
+        cls, values: Values, names: Sequence[str], dt: float | None, rules: Rules, time: Time | None = None
     ) -> "Series":
         """Return a series of values whose kinds are known."""
         made = object.__new__(cls)
-        made.time, made.prepared, made.file = time, (), ""
-        made._fill(values, _check_names(names, len(values.kinds)), 1.0 if dt is None else dt, None)
-        made.truth_lags = None
-        made._validate(missing, "raise")
+        made.time, made.prepared, made.file, made.truth, made.truth_lags = time, (), "", None, None
+        made._take(values, check_names(names, len(values.kinds)), 1.0 if dt is None else dt, rules)
+        validate(made, "drop" if rules.longest else rules.missing, "raise")
         return made
 
-    def _fill(self, found: Values, names: tuple[str, ...], dt: Any, truth: Any) -> None:
+    def _take(self, found: Values, names: tuple[str, ...], dt: Any, rules: Rules) -> None:
+        """Take values, short gaps filled if that is asked for."""
+        if rules.longest:
+            found, count = prepare.interpolated(found, rules.longest)
+            if count:
+                note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
+                self.prepared = (*self.prepared, note)
+        self._fill(found, names, dt)
+
+    def _fill(self, found: Values, names: tuple[str, ...], dt: Any) -> None:
         if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
         self._names, self.dt = names, float(dt)
         self.trials, self.kinds, self.labels = found.trials, found.kinds, found.labels
         self.missing = _missing_mask(self.trials)
-        self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         for trial in self.trials:
             trial.flags.writeable = False
 
@@ -181,6 +180,12 @@ class Series:
     def shape(self) -> tuple[int, int]:
         """Number of samples in all trials together, and of nodes."""
         return sum(self.lengths), self.n_nodes
+
+    @property
+    def every(self) -> str:
+        """The sampling step in words, such as ``"1 day"``; empty where nothing but the rows is known."""
+        unit = "" if self.time is None else self.time.unit
+        return step_in_words(self.dt, unit) if unit or self.dt != 1 else ""
 
     @property
     def is_integer(self) -> bool:
@@ -216,6 +221,13 @@ class Series:
         words = np.full(len(column), None, object)
         words[~absent] = self._typed(i, column[~absent])
         return words
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether two series hold the same values of the same nodes at the same step."""
+        return isinstance(other, Series) and (self is other or self.digest == other.digest)
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.lengths, self.dt))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
@@ -279,16 +291,17 @@ class Series:
         """
         pooled = self.values
         present = None if self.missing is None else ~np.concatenate(self.missing)
-        columns = []
+        changed = np.empty((self.n_nodes, 0))
         for i, name in enumerate(self.names):
             how = {"starts": self._run_starts(i)} if in_runs else {}
-            if present is None:
-                columns.append(condition(self._typed(i, pooled[:, i]), i, name, **how))
-            else:
-                known = condition(self._typed(i, pooled[present[:, i], i]), i, name, **how)
-                columns.append(np.zeros(len(pooled), known.dtype))
-                columns[-1][present[:, i]] = known
-        return np.stack(columns)
+            there = slice(None) if present is None else present[:, i]
+            known = condition(self._typed(i, pooled[there, i]), i, name, **how)
+            if not i:
+                changed = np.zeros((self.n_nodes, len(pooled)), known.dtype)
+            elif changed.dtype != known.dtype:
+                changed = changed.astype(np.result_type(changed, known))
+            changed[i, there] = known
+        return changed
 
     def _run_starts(self, i: int) -> np.ndarray:
         """Return where, among the samples of node i that are there, runs begin: with a trial or after a gap."""
@@ -407,7 +420,7 @@ class Series:
         """SHA-256 of values, trial lengths, names, dt and kinds: the identity of the data."""
         digest = hashlib.sha256(repr((self.names, self.lengths, self.dt, self.trials[0].dtype.str)).encode())
         for trial in self.trials:
-            digest.update(np.ascontiguousarray(trial).tobytes())
+            digest.update(np.ascontiguousarray(trial).data)
         if len(set(self.kinds)) > 1 or self.labels:
             digest.update(repr((self.kinds, sorted(self.labels.items()))).encode())
         return digest.hexdigest()
@@ -464,84 +477,20 @@ class Series:
         arrays = tuple(np.array(trial, np.int64 if whole else np.float64) for trial in trials)
         texts = {name for name, kind in zip(names, kinds) if kind == TEXT}
         labels = {name: words for name, words in self.labels.items() if name in texts}
-        made._fill(Values(trials=arrays, kinds=kinds, labels=labels), names, self.dt, truth or self.truth)
+        made._fill(Values(trials=arrays, kinds=kinds, labels=labels), names, self.dt)
+        made.truth = truth or self.truth
         made.truth_lags = self.truth_lags and {
             link: lags for link, lags in self.truth_lags.items() if set(link) <= set(names)
         }
-        made._validate("drop", "allow")
+        validate(made, "drop", "allow")
         return made
 
-    # --- what is wrong -------------------------------------------------------------------------------------
 
-    def _validate(self, missing: str, duplicates: str) -> None:
-        if self.n_nodes >= MOST_NODES * len(self) > 0:
-            raise InputError(
-                f"{len(self)} samples of {self.n_nodes} nodes are too few to tell the nodes apart; rows are times: "
-                "transpose the values if they are not, or choose columns"
-            )
-        short = min(self.lengths)
-        if short < MIN_LENGTH:
-            raise InputError(f"a trial has {short} samples; at least {MIN_LENGTH} are needed")
-        pooled = self.values
-        if pooled.dtype.kind == "f":
-            self._refuse("infinite", np.isinf(pooled).sum(0), "replace or cut them")
-            nans = np.isnan(pooled)
-            if missing == "raise":
-                self._refuse("missing (NaN)", nans.sum(0), "fill or cut them, or pass missing='drop'")
-            empty = [name for name, gone in zip(self.names, nans.all(0)) if gone]
-            if empty:
-                raise InputError(f"no value at all in column {listed(empty)}; leave it out")
-            low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
-        else:
-            low, high = pooled.min(0), pooled.max(0)
-        constant = [name for name, same in zip(self.names, low == high) if same]
-        if constant:
-            raise InputError(f"constant column: {listed(constant)}; it carries no information, leave it out")
-        if pooled.dtype.kind == "f":
-            self._refuse_extreme(low, high)
-        if duplicates == "raise":
-            self._refuse_identical(pooled)
-
-    def _refuse_extreme(self, low: np.ndarray, high: np.ndarray) -> None:
-        """Refuse numbers whose squares are beyond what a computer can hold."""
-        for name, least, most in zip(self.names, low, high):
-            size = max(abs(least), abs(most))
-            if size > LARGEST:
-                raise InputError(
-                    f"values up to {size:.3g} in column {visible(name)} are too large to compute with "
-                    f"(over {LARGEST:g}); divide the column by a power of ten"
-                )
-            if most - least < SMALLEST:
-                raise InputError(
-                    f"values in column {visible(name)} differ by no more than {most - least:.3g}, too little to "
-                    "compute with; multiply the column by a power of ten"
-                )
-
-    def _refuse(self, what: str, counts: np.ndarray, advice: str) -> None:
-        if counts.any():
-            found = [f"{name} ({count})" for name, count in zip(self.names, counts) if count]
-            raise InputError(f"{what} values in column {listed(found)}; {advice}")
-
-    def _refuse_identical(self, pooled: np.ndarray) -> None:
-        seen: dict[bytes, str] = {}
-        for name, column in zip(self.names, np.ascontiguousarray(pooled.T)):
-            first = seen.setdefault(hashlib.sha256(column.tobytes()).digest(), name)
-            if first != name:
-                raise InputError(f"columns {visible(first)} and {visible(name)} are identical; leave one out")
-
-
-def _check_names(names: Sequence[Any] | None, n_nodes: int) -> tuple[str, ...]:
-    chosen = tuple(f"x{i}" for i in range(n_nodes)) if names is None else tuple(str(name) for name in names)
-    if len(chosen) != n_nodes:
-        raise InputError(f"{len(chosen)} names for {n_nodes} columns; give one name per column")
-    twice = sorted(name for name, count in Counter(chosen).items() if count > 1)
-    if twice:
-        raise InputError(f"duplicate name: {listed(twice)}; names must differ")
-    unseen = next((i for i, name in enumerate(chosen) if not can_be_seen(name)), None)
-    if unseen is not None:
-        given = ascii(chosen[unseen])
-        raise InputError(f"the name of column {unseen + 1} cannot be seen ({given}); give it another")
-    return chosen
+def step_of(dt: Any, rules: Rules, found: float | None) -> Any:
+    """Return the sampling step: as given, or as found, or 1."""
+    if dt is not None and rules.step is not None:
+        raise InputError("dt= and sfreq= say the same; give one of them")
+    return next((one for one in (dt, rules.step, found) if one is not None), 1.0)
 
 
 def _missing_mask(trials: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:

@@ -16,7 +16,8 @@ class Table:
 
     ``numbers[i]`` is the 1-based line (text) or row (arrays) of row i, called ``unit`` in messages. ``trials``, the
     trial of each row, and ``dt``, the sampling step, are there where the format says them. ``file`` is empty for
-    what does not come from a file.
+    what does not come from a file. ``marks`` are those of decimals and thousands, where they are known; ``assumed``
+    what was taken for granted, in words.
     """
 
     file: str
@@ -25,6 +26,8 @@ class Table:
     unit: str = "row"
     trials: np.ndarray | None = None
     dt: float | None = None
+    marks: tuple[str, str | None] | None = None
+    assumed: tuple[str, ...] = ()
 
     def at(self, row: int, column: object) -> str:
         """Say where a cell is: file, row and column."""
@@ -75,7 +78,7 @@ def default_names(width: int) -> list[str]:
     return [f"x{i}" for i in range(width)]
 
 
-def refuse_unknown(file: str, name: str, known: Sequence[str]) -> None:
+def refuse_unknown(file: str, name: str, known: Sequence[str], what: str = "variable") -> None:
     """Refuse the name of an array or sheet that a file does not have."""
     if name not in known:
-        raise InputError(f"{file}: there is no variable {name}; it has {listed(known)}")
+        raise InputError(f"{file}: there is no {what} {name}; it has {listed(known)}")

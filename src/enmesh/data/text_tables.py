@@ -3,50 +3,91 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
-from enmesh.data.columns import MISSING
-from enmesh.data.frames import TIME_NAME, TRIAL_NAME
+from enmesh.data.dates import CLOCK, DATE_TEXT, looks_like_dates
+from enmesh.data.numbers import MISSING, bare, marks_of, refuse_dotted
+from enmesh.data.rules import Rules
 from enmesh.data.sources import Source
-from enmesh.data.table import Table, default_names, refuse_unknown, shown
-from enmesh.data.times import looks_like_dates
+from enmesh.data.table import Table, default_names, listed, refuse_unknown, shown
+from enmesh.data.times import TIME_NAME, TRIAL_NAMES
 from enmesh.errors import InputError
 
 # A spreadsheet takes a cell that begins with one of these for a formula; it is written with a quote in front.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # What pandas calls a column without a name, when somebody wrote an index with it.
 UNNAMED = ("", "Unnamed: 0")
+# Lines from which the delimiter, the header and units are told.
+FEW = 20
+BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 Line = tuple[int, str]
 
 
-def read_text(source: Source, header: bool | None, variable: str | None) -> Table:
-    """Read delimited text; the delimiter, the header and a decimal comma are recognised."""
-    comments, lines = _lines(source)
+def read_text(source: Source, rules: Rules) -> Table:
+    """Read delimited text; the delimiter, the header, a row of units and decimal marks are recognised."""
+    comments, lines = _lines(source, rules)
     delimiter = _delimiter(source.suffix, lines)
     split = _splitter(delimiter, any('"' in line for _, line in lines))
-    first = [cell.strip() for cell in split(lines[0][1])]
-    if header is None:
-        names = first if _is_header(source.name, lines[0][0], first) else None
-    else:
-        names = first if header else None
+    near = [[cell.strip() for cell in split(line)] for _, line in lines[: FEW + 2]]
+    _refuse_preamble(source.name, lines, near)
+    names = _names_of(source.name, lines[0][0], near, rules)
     body = lines if names is None else lines[1:]
+    assumed: tuple[str, ...] = ()
+    if names is not None and _has_units(near, rules):
+        assumed = () if rules.units else (f"line {body[0][0]} ({listed(near[1])}) holds units",)
+        body = body[1:]
     if not body:
         raise InputError(f"{source.name} has names but no rows of numbers")
-    if names is None and header is None and comments:
-        names = _names_in_comment(comments[-1][1], len(first), split)
+    if names is None and rules.header is None and comments and not rules.transpose:
+        names = _names_in_comment(comments[-1][1], len(near[0]), split)
     elif names is not None and len(split(body[0][1])) == len(names) + 1:
         names = ["", *names]  # as R writes row names
-    width = len(first) if names is None else len(names)
+    width = len(near[0]) if names is None else len(names)
     _refuse_ragged(source.name, body, split, width)
-    frame = _parsed(body, delimiter, split, width)
+    marks = _marks(source.name, body, delimiter, split, rules)
+    frame = _parsed(body, delimiter, split, width, marks[0])
     frame.columns = default_names(width) if names is None else [_unguarded(name) for name in names]
     numbers = [number for number, _ in body]
-    return _with_unnamed_index(Table(file=source.name, frame=frame, numbers=numbers, unit="line"))
+    table = Table(file=source.name, frame=frame, numbers=numbers, unit="line", marks=marks, assumed=assumed)
+    return transposed(table) if rules.transpose else _with_unnamed_index(table)
 
 
-def _parsed(body: list[Line], delimiter: str | None, split: Callable[[str], list[str]], width: int) -> Any:
+def transposed(table: Table) -> Table:
+    """Return a table whose rows were nodes; their names may stand in the first column, and times in the first row."""
+    frame = table.frame
+    named = frame.iloc[:, 0].dtype.kind not in "biufc" and frame.iloc[:, 0].is_unique
+    names = frame.iloc[:, 0].astype(str).tolist() if named else default_names(len(frame))
+    turned = frame.iloc[:, int(named) :].T.reset_index(drop=True).set_axis(names, axis=1).infer_objects()
+    first = [str(cell).removesuffix(".0") for cell in turned.iloc[:, 0]]
+    if named and len(names) > 1 and _counts(first):
+        turned = turned.set_axis([int(cell) for cell in first], axis=0).iloc[:, 1:]
+    return replace(table, frame=turned, numbers=range(1, len(turned) + 1), unit="column")
+
+
+def _marks(
+    file: str, body: list[Line], delimiter: str | None, split: Callable[[str], list[str]], rules: Rules
+) -> tuple[str, str | None]:
+    """Return the decimal and the thousands mark: as said, or as the numbers tell."""
+    if rules.decimal is not None:
+        return rules.decimal, rules.thousands
+    if not any("," in line for _, line in body) or (
+        delimiter == "," and not any('"' in line for _, line in body)
+    ):
+        if delimiter == ";":
+            refuse_dotted(file, zip(*(split(line) for _, line in body)))
+        return ".", rules.thousands
+    try:
+        return marks_of(cell for _, line in body for cell in split(line))
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def _parsed(
+    body: list[Line], delimiter: str | None, split: Callable[[str], list[str]], width: int, decimal: str
+) -> Any:
     import pandas as pd
 
     # From version 3 on pandas keeps every digit by default.
@@ -59,7 +100,7 @@ def _parsed(body: list[Line], delimiter: str | None, split: Callable[[str], list
         header=None,
         names=range(width),
         index_col=False,
-        decimal="," if delimiter == ";" and any("," in line for _, line in body) else ".",
+        decimal=decimal,
         skipinitialspace=True,
         **exact,
         low_memory=False,
@@ -77,21 +118,28 @@ def _written_whole(cells: Iterator[str]) -> bool:
     return bool(known) and all(cell.lstrip("+-").isdecimal() and len(cell) < 16 for cell in known)
 
 
-def _lines(source: Source) -> tuple[list[Line], list[Line]]:
+def _lines(source: Source, rules: Rules) -> tuple[list[Line], list[Line]]:
     """Return the comments (# or %) at the top, and the numbered lines after them without blank ones."""
     data = source.file.read()
+    sniffed = BYTE_ORDER_MARKS.get(data[:2], "utf-8-sig")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(rules.encoding or sniffed).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{source.name}, line {line}: not text in UTF-8; save it as UTF-8") from None
+        meant = f"text in {rules.encoding or 'UTF-8'}"
+        raise InputError(
+            f"{source.name}, line {line}: not {meant}; say what it is, as encoding='latin-1', or save it as UTF-8"
+        ) from None
     if "\0" in text:
         raise InputError(f"{source.name} holds binary data, not text")
-    lines = _whole_lines(source.name, list(enumerate(re.split("\r\n|\n|\r", text), 1)))
-    lines = [(number, line) for number, line in lines if line.strip()]
+    numbered = list(enumerate(re.split("\r\n|\n|\r", text), 1))[rules.skip :]
+    if numbered and re.fullmatch(r'"?sep=."?', numbered[0][1].strip()):
+        del numbered[0]  # as Excel writes it
+    lines = [(number, line) for number, line in _whole_lines(source.name, numbered) if line.strip()]
     start = next((i for i, (_, line) in enumerate(lines) if line.lstrip()[0] not in "#%"), len(lines))
     if start == len(lines):
-        raise InputError(f"{source.name} is empty")
+        skipped = f" after the {rules.skip} lines that are skipped" if rules.skip else ""
+        raise InputError(f"{source.name} is empty{skipped}")
     return lines[:start], lines[start:]
 
 
@@ -114,35 +162,121 @@ def _whole_lines(name: str, lines: list[Line]) -> list[Line]:
 
 
 def _delimiter(suffix: str, lines: list[Line]) -> str | None:
-    """Return the mark that cuts both of the first lines alike, or else the first there is; None is whitespace."""
+    """Return the mark that cuts the first lines alike; None is whitespace."""
     if suffix == ".tsv":
         return "\t"
-    whole: str | None = "," if suffix == ".csv" else None
-    bare = [re.sub(r'"(?:[^"]|"")*"', "", line) for _, line in lines[:2]]
-    found = [mark for mark in (";,\t" if whole else ";,") if mark in bare[0]]
-    even = [mark for mark in found if len({line.count(mark) for line in bare}) == 1]
-    found = even or found
-    return found[0] if found else whole
+    near = [re.sub(r'"(?:[^"]|"")*"', "", line) for _, line in lines[:FEW]]
+    rows = near[len(near) // 2 :]  # above them there may be names, units and other lines
+    found = [mark for mark in ";\t|," if mark in rows[-1]]
+    even = [mark for mark in found if len({line.count(mark) for line in rows}) == 1]
+    chosen = next(iter(even or found), None)
+    inner = [cell.strip() for line in rows for cell in line.split(",")] if chosen == "," else []
+    if suffix != ".csv" and any(re.search(r"[\d.]\s+[-+\d.]", cell) for cell in inner):
+        return None  # 1,5 2,5: the comma is decimal, and whitespace cuts
+    return "," if chosen is None and suffix == ".csv" and not _spaced(near) else chosen
+
+
+def _spaced(near: list[str]) -> bool:
+    """Say whether whitespace alone cuts all lines into the same number of cells, numbers below the first."""
+    counts = {len(line.split()) for line in near}
+    return len(near) > 1 and len(counts) == 1 and counts != {1} and all(map(_is_number, near[-1].split()))
 
 
 def _splitter(delimiter: str | None, quoted: bool) -> Callable[[str], list[str]]:
     if delimiter is None:
-        return str.split
+        words = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
+        return (lambda line: [one or other for one, other in words.findall(line)]) if quoted else str.split
     if quoted:
         return lambda line: next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
     return lambda line: line.split(delimiter)
 
 
-def _is_header(file: str, number: int, cells: list[str]) -> bool:
-    """Say whether the first line holds names. Text beside numbers is refused, unless it says time."""
+def _names_of(file: str, number: int, near: Sequence[list[str]], rules: Rules) -> list[str] | None:
+    """Return the first line if it holds names. Text beside numbers is refused, unless it says time."""
+    cells = near[0]
+    if rules.header is not None or rules.transpose:
+        return cells if rules.header else None
     text = [cell for cell in cells if not _is_number(cell) and cell.lower() not in MISSING]
-    some_numbers = any(_is_number(cell) for cell in cells)
-    if some_numbers and not all(TIME_NAME.fullmatch(cell) or cell == TRIAL_NAME for cell in text):
+    numbers = [cell for cell in cells if _is_number(cell)]
+    if not text:
+        return cells if _numeric_names(file, number, near) else None
+    if all(_is_time(cell) for cell in text) and all(map(_alike, cells, near[1] if len(near) > 1 else [])):
+        return None
+    counted = _counts(numbers) and not _is_number(cells[0])
+    if (
+        numbers
+        and not counted
+        and not all(TIME_NAME.fullmatch(cell) or cell.lower() in TRIAL_NAMES for cell in text)
+    ):
         raise InputError(
             f"{file}, line {number}, column {cells.index(text[0]) + 1}: {shown(text[0])} is not a number; "
             "if this line holds names, say so with header=True"
         )
-    return bool(text)
+    return cells
+
+
+def _is_time(cell: str) -> bool:
+    return bool(re.fullmatch(f"{DATE_TEXT}|{CLOCK}", cell))
+
+
+def _alike(cell: str, below: str) -> bool:
+    return _is_time(cell) == _is_time(below)
+
+
+def _numeric_names(file: str, number: int, near: Sequence[list[str]]) -> bool:
+    """Say whether a first line of numbers alone holds names, as 0,1,2 above measurements; refuse to guess."""
+    cells, below = near[0], near[1:]
+    inner = cells[1:] if cells[0] == "" else cells
+    if not _counts(inner) or not below:
+        return False
+    if cells[0] == "":
+        return True
+    fractions = [
+        any(cell for cell in column if not bare(cell).lstrip("+-").isdigit()) for column in zip(*below)
+    ]
+    if all(fractions):
+        return True
+    raise InputError(
+        f"{file}, line {number}: {listed(cells)} may be names or the first row of numbers; say so with header=True "
+        "or header=False"
+    )
+
+
+def _counts(cells: Sequence[str]) -> bool:
+    """Say whether cells are whole numbers that rise by one even step: 0,1,2 or 2019,2020."""
+    if len(cells) < 2 or not all(cell.isdigit() and len(cell) < 10 for cell in cells):
+        return False
+    steps = {int(after) - int(before) for before, after in pairwise(cells)}
+    return len(steps) == 1 and (steps == {1} or (len(cells) > 2 and min(steps) > 0))
+
+
+def _has_units(near: Sequence[list[str]], rules: Rules) -> bool:
+    """Say whether the second line holds units: as told, or text above numbers in a line without any number."""
+    if rules.units is not None or len(near) < 3:
+        return bool(rules.units)
+    if any(map(_is_number, near[1])) or not any(near[1]):
+        return False
+    below = [cells for cells in near[2:] if len(cells) == len(near[1])]
+    changes = [unit and all(_is_number(cells[i]) for cells in below) for i, unit in enumerate(near[1])]
+    return bool(below) and any(changes)
+
+
+def _refuse_preamble(file: str, lines: Sequence[Line], near: Sequence[list[str]]) -> None:
+    """Refuse lines above the table that are no part of it, and say how many they are."""
+    counts = [len(cells) for cells in near]
+    usual = counts[-1]
+    first = next(i for i in range(len(counts)) if set(counts[i:]) == {usual})
+    as_in_r = first == 1 and counts[0] == usual - 1
+    if not first or as_in_r or len(counts) - first < 2 or usual in counts[:first]:
+        return
+    raise InputError(
+        f"{file}: line {lines[0][0]} has {_cells(counts[0])} and those from line {lines[first][0]} on have {usual}; "
+        f"pass skip={lines[first][0] - 1} to leave out what stands above the table"
+    )
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
 
 
 def _names_in_comment(line: str, width: int, split: Callable[[str], list[str]]) -> list[str] | None:
@@ -159,19 +293,22 @@ def _names_in_comment(line: str, width: int, split: Callable[[str], list[str]]) 
 
 
 def _is_number(cell: str) -> bool:
+    if cell.lower() in MISSING:
+        return False
     try:
-        float(cell.replace(",", "."))
+        float(bare(cell).replace(",", "").replace(".", "", cell.count(".") - 1).replace(" ", ""))
     except ValueError:
         return False
-    return cell.lower() not in MISSING
+    return True
 
 
 def _refuse_ragged(file: str, body: list[Line], split: Callable[[str], list[str]], width: int) -> None:
     for number, line in body:
         count = len(split(line))
         if count != width:
-            cells = "1 cell" if count == 1 else f"{count} cells"
-            raise InputError(f"{file}, line {number}, column {min(count, width) + 1}: {cells}, not {width}")
+            raise InputError(
+                f"{file}, line {number}, column {min(count, width) + 1}: {_cells(count)}, not {width}"
+            )
 
 
 def _unguarded(name: str) -> str:
@@ -205,7 +342,7 @@ def _is_index(column: Any) -> bool:
     return bool(whole or (steady and column.is_unique) or words or looks_like_dates(column))
 
 
-def read_excel(source: Source, header: bool | None, variable: str | None) -> Table:
+def read_excel(source: Source, rules: Rules) -> Table:
     """Read one sheet: the first, or the one that is named."""
     import pandas as pd
 
@@ -214,17 +351,41 @@ def read_excel(source: Source, header: bool | None, variable: str | None) -> Tab
     except ImportError:
         raise InputError(f"{source.name}: reading xlsx needs openpyxl; pip install 'enmesh[excel]'") from None
     with pd.ExcelFile(source.file, engine="openpyxl") as book:
-        if variable is not None:
-            refuse_unknown(source.name, variable, [str(sheet) for sheet in book.sheet_names])
-        raw = book.parse(variable if variable is not None else 0, header=None, dtype=object)
-    raw = raw.dropna(how="all").dropna(how="all", axis=1)
+        sheets = [str(sheet) for sheet in book.sheet_names]
+        if isinstance(rules.variable, str):
+            refuse_unknown(source.name, rules.variable, sheets, "sheet")
+        elif rules.variable is not None and not 0 <= rules.variable < len(sheets):
+            raise InputError(f"{source.name}: there is no sheet {rules.variable}; it has {listed(sheets)}")
+        raw = pd.read_excel(book, sheet_name=rules.variable or 0, header=None, dtype=object)
+    raw = raw.iloc[rules.skip :].dropna(how="all").dropna(how="all", axis=1)
     if not raw.size:
         raise InputError(f"{source.name} is empty")
     rows = (raw.index + 1).tolist()
-    first = ["" if pd.isna(cell) else str(cell).strip() for cell in raw.iloc[0]]
-    named = _is_header(source.name, rows[0], first) if header is None else header
-    frame = (raw.iloc[1:] if named else raw).reset_index(drop=True).infer_objects()
+    near = [
+        ["" if pd.isna(cell) else str(cell).strip() for cell in raw.iloc[i]]
+        for i in range(min(len(raw), FEW))
+    ]
+    _refuse_merged(source.name, rows[0], near, rules)
+    names = _names_of(source.name, rows[0], near, rules)
+    above = int(names is not None)
+    assumed: tuple[str, ...] = ()
+    if names is not None and _has_units(near, rules):
+        above, assumed = 2, () if rules.units else (f"row {rows[1]} ({listed(near[1])}) holds units",)
+    frame = raw.iloc[above:].reset_index(drop=True).infer_objects()
     if not len(frame):
         raise InputError(f"{source.name} has names but no rows of numbers")
-    frame.columns = [_unguarded(name) for name in first] if named else default_names(len(first))
-    return _with_unnamed_index(Table(file=source.name, frame=frame, numbers=rows[1:] if named else rows))
+    frame.columns = default_names(len(near[0])) if names is None else [_unguarded(name) for name in names]
+    marks = (rules.decimal, rules.thousands) if rules.decimal is not None else None
+    table = Table(file=source.name, frame=frame, numbers=rows[above:], marks=marks, assumed=assumed)
+    return transposed(table) if rules.transpose else _with_unnamed_index(table)
+
+
+def _refuse_merged(file: str, row: int, near: Sequence[list[str]], rules: Rules) -> None:
+    """Refuse a first row with merged cells above the row of names."""
+    if rules.header is not None or len(near) < 2 or "" not in near[0][1:] or not any(near[0]):
+        return
+    if all(cell and not _is_number(cell) for cell in near[1][1:]):
+        raise InputError(
+            f"{file}, row {row}: cells are merged or empty above a row of names; pass skip={rules.skip + 1} to leave "
+            "that row out"
+        )

@@ -4,17 +4,15 @@ Time is never guessed. Rows that do not follow one another by one even step are 
 that helps: ``time="sort"``, ``time="ignore"`` or ``missing="drop"``.
 """
 
-import datetime
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from enmesh.data.table import Table, shown
-from enmesh.errors import HazardWarning, InputError
+from enmesh.data.table import Table
+from enmesh.errors import InputError, hazard
 
 # Steps up to this many times the usual one are jitter (months differ by a tenth); longer ones are gaps.
 GAP = 1.5
@@ -22,16 +20,34 @@ GAP = 1.5
 JITTER = 0.01
 DAY = 86400.0
 SATURDAY = 5
-# A date that begins with day or month, in this or that order; the year has four digits.
-DAY_OR_MONTH_FIRST = r"\s*(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4})(.*)"
-CLOCK = r"\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*"
-ISO = r"\s*\d{4}-\d{1,2}(-\d{1,2}.*)?|\s*\d{4}/\d{1,2}/\d{1,2}.*"
-# Dates with the name of a month, quarters, and dates whose year has two digits, which are not read.
-OTHER_DATES = (
-    r"(?i:.*\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b.*\d{4}.*)"
-    r"|\s*\d{4}-?Q[1-4]\s*|\s*\d{1,2}[/.\-]\d{1,2}[/.\-]\d{2}(?:\s.*)?"
+LONG = ((7 * DAY, "week"), (DAY, "day"), (3600.0, "h"), (60.0, "min"))
+# A column of one of these names, with a unit or without, holds times.
+TIME_NAME = re.compile(
+    r"(t|time|date|datetime|timestamp)(\s*[(\[][^)\]]*[)\]])?|time_(s|ms|us|sec|seconds|min|minutes|h|hours|days)",
+    re.IGNORECASE,
 )
-UNIT = re.compile(r".*[(\[]\s*([^)\]]*?)\s*[)\]]\s*|time_(\w+)", re.IGNORECASE)
+# A column of one of these names holds times if it never falls, or never rises, but for restarts.
+LIKELY_NAME = re.compile(
+    r"(times?|ts|epoch|unix_?time|unix|datum|zeit|uhrzeit|zeitstempel|fecha|tijd|doy|day_?of_?year|elapsed|seconds?|secs?"
+    r"|msec|millis(econds)?|дата|время|日期|时间|時間)(\W.*)?"
+    r"|(\w+[ _.])?(time|date|datetime|timestamp|ts|epoch)"
+    r"([ _.]?(s|ms|us|ns|sec|secs|seconds|utc|gmt|local|stamp|index))?",
+    re.IGNORECASE,
+)
+# A column of one of these names says to which trial a row belongs.
+TRIAL_NAMES = {
+    "trial",
+    "trials",
+    "subject",
+    "subj",
+    "participant",
+    "patient",
+    "animal",
+    "session",
+    "run",
+    "block",
+}
+TRIAL_NAMES |= {"epoch", "country", "region", "site", "station", "subject_id", "participant_id", "patient_id"}
 EVEN = "pass time='ignore' to take the rows as equally spaced"
 
 
@@ -58,6 +74,19 @@ class Time:
         return Time(start=f"{moved.astype('datetime64[us]').item().isoformat()}{zone}", unit=self.unit)
 
 
+def step_in_words(dt: float, unit: str) -> str:
+    """Say a sampling step: ``step_in_words(86400, "s")`` is one day.
+
+    >>> step_in_words(86400, "s"), step_in_words(3, "month"), step_in_words(0.05, "s")
+    ('1 day', '3 months', '0.05 s')
+    """
+    if unit == "s":
+        size, unit = next(((n, name) for n, name in LONG if dt >= n and dt % n == 0), (1.0, "s"))
+        dt /= size
+    several = "s" if dt != 1 and unit in ("day", "month", "year", "week") else ""
+    return f"{dt:g} {unit}{several}".rstrip()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stamps:
     """The time of each row: ``values`` in ``unit``; dates also as pandas timestamps."""
@@ -82,160 +111,31 @@ class Grid:
     places: list[np.ndarray] | None = None
     step: float | None = None
     time: Time | None = None
+    in_order: bool = True
 
 
-# --- reading -----------------------------------------------------------------------------------------------
+def even_share(steps: np.ndarray) -> float:
+    """Return the share of steps that are the usual one, but for jitter."""
+    if not len(steps):
+        return 0.0
+    usual = np.median(steps)
+    return float(np.mean(np.abs(steps - usual) <= JITTER * abs(usual))) if usual else 0.0
 
 
-def read_stamps(
-    table: Table, name: str, column: Any, groups: Sequence[np.ndarray], strict: bool = True
-) -> Stamps:
-    """Return the times of a column: numbers as they are, dates as seconds since the earliest.
+def restarts(values: np.ndarray) -> np.ndarray | None:
+    """Return where a clock begins again: its steps are even but for those that go back; None if it does not.
 
-    ``strict`` refuses a cell that is no time; without it the cell is NaN.
+    >>> restarts(np.array([0.0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2])).tolist()
+    [4, 8]
     """
-    kind = getattr(column.dtype, "kind", "O")
-    unit = _unit(name)
-    dates = None
-    if kind in "iuf" and not _is_compact(name, column):
-        values = column.to_numpy(dtype=float, na_value=np.nan)
-    elif getattr(column.dtype, "name", "") == "period[M]":
-        values, unit = (12 * column.dt.year + column.dt.month - 1).to_numpy(dtype=float), "month"
-    elif looks_like_clock(column):
-        values, unit = _seconds_of_day(column), "s"
-    elif kind == "m":
-        values, unit = column.dt.total_seconds().to_numpy(), "s"
-    else:
-        dates = _dates(table, name, column, groups)
-        values, unit = (dates - dates.min()).dt.total_seconds().to_numpy(dtype=float), "s"
-    bad = ~np.isfinite(values)
-    if strict and bad.any():
-        row = int(bad.argmax())
-        raise InputError(
-            f"{table.at(row, name)}: {shown(column.iloc[row])} is not a time or date; "
-            f"correct it (as 2020-01-31) or leave the row out, or {EVEN}"
-        )
-    return Stamps(name=name, values=values, unit=unit, dates=dates)
-
-
-def _seconds_of_day(column: Any) -> np.ndarray:
-    import pandas as pd
-
-    clock = column.astype(str).str.strip().str.replace(",", ".")
-    full = clock.where(clock.str.count(":") != 1, clock + ":00")
-    return pd.to_timedelta(full, errors="coerce").dt.total_seconds().to_numpy(dtype=float)
-
-
-def date_and_clock(date: Any, clock: Any) -> Any:
-    """Return a column of dates and one of times of the day as one column of text."""
-    days = date.dt.strftime("%Y-%m-%d") if getattr(date.dtype, "kind", "O") == "M" else date.astype(str)
-    return days.str.strip() + " " + clock.astype(str).str.strip()
-
-
-def _unit(name: str) -> str:
-    found = UNIT.fullmatch(str(name))
-    return (found[1] or found[2] or "") if found else ""
-
-
-def _is_compact(name: str, column: Any) -> bool:
-    """Say whether whole numbers are dates such as 20200131."""
-    if column.dtype.kind not in "iu" or "date" not in str(name).lower():
-        return False
-    values = column.to_numpy()
-    return bool(len(values) and values.min() >= 10_000_101 and values.max() <= 29_991_231)
-
-
-def _dates(table: Table, name: str, column: Any, groups: Sequence[np.ndarray]) -> Any:
-    """Return pandas timestamps; NaT for what is no date."""
-    import pandas as pd
-
-    kind = getattr(column.dtype, "kind", "O")
-    if isinstance(column.dtype, pd.PeriodDtype):
-        return column.dt.to_timestamp()
-    if kind == "M":
-        return _without_zone(column)
-    if kind in "iu":
-        return pd.to_datetime(column.astype(str), format="%Y%m%d", errors="coerce")
-    text = column.astype(str).where(~column.isna())
-    known = text[~column.isna()]
-    fits = known.str.fullmatch(DAY_OR_MONTH_FIRST)
-    if len(known) and 2 * fits.sum() > len(known):
-        return _day_or_month_first(table, name, text, groups)
-    return _parsed(text)
-
-
-def _without_zone(column: Any) -> Any:
-    """Return times as the clock on the wall showed them if that makes even steps (days), else in UTC."""
-    if column.dt.tz is None:
-        return column
-    wall = column.dt.tz_localize(None)
-    return wall if wall.diff().nunique() == 1 else column.dt.tz_convert("UTC")
-
-
-def _parsed(text: Any) -> Any:
-    import pandas as pd
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a format that is not the same in all rows is read row by row
-        iso = pd.to_datetime(text, errors="coerce", utc=True, format="ISO8601")
-        other = pd.to_datetime(text, errors="coerce", utc=True, format="mixed")
-    # A cell that only the looser reader takes is a date in words; "7" or "noon" it takes too, and they are none.
-    written = text.astype(object).map(lambda cell: isinstance(cell, str) and bool(re.search(r"\d{4}", cell)))
-    return iso.where(iso.notna() | ~written.astype(bool), other)
-
-
-def _day_or_month_first(table: Table, name: str, text: Any, groups: Sequence[np.ndarray]) -> Any:
-    """Read 31/01/2020 or 01/31/2020: the order in which all dates exist, or else the one that makes even steps."""
-    import pandas as pd
-
-    parts = text.astype(object).str.extract(f"^{DAY_OR_MONTH_FIRST}$")
-    found = []
-    for day, month in ((0, 1), (1, 0)):
-        iso = parts[2] + "-" + parts[month].str.zfill(2) + "-" + parts[day].str.zfill(2) + parts[3].fillna("")
-        found.append(pd.to_datetime(iso, errors="coerce", utc=True, format="ISO8601"))
-    wrong = [int(dates.isna().sum()) for dates in found]
-    if wrong[0] != wrong[1]:
-        return found[int(np.argmin(wrong))]
-    even = [_is_even(dates, groups) for dates in found]
-    if even[0] == even[1] and not wrong[0]:
-        raise InputError(
-            f"{table.at(0, name)}: {shown(text.iloc[0])} may begin with the day or with the month; "
-            "write dates as 2020-01-31"
-        )
-    return found[0] if even[0] else found[1]
-
-
-def _is_even(dates: Any, groups: Sequence[np.ndarray]) -> bool:
-    seconds = (dates - dates.min()).dt.total_seconds().to_numpy(dtype=float)
-    steps = np.abs(np.concatenate([np.diff(np.sort(seconds[rows])) for rows in groups]))
-    return bool(len(steps) and steps.min() > 0 and steps.max() <= GAP * np.median(steps))
-
-
-def looks_like_dates(column: Any) -> bool:
-    """Say whether a column holds dates, or text most of which is written like dates."""
-    import pandas as pd
-
-    kind = getattr(column.dtype, "kind", "O")
-    if kind == "M" or isinstance(column.dtype, pd.PeriodDtype):
-        return True
-    if kind in "biufcm" or isinstance(column.dtype, pd.CategoricalDtype):
-        return False
-    return _share(column, f"{ISO}|{DAY_OR_MONTH_FIRST}|{OTHER_DATES}", datetime.date) > 0.5
-
-
-def looks_like_clock(column: Any) -> bool:
-    """Say whether a column holds times of the day."""
-    kind = getattr(column.dtype, "kind", "O")
-    return kind not in "biufcmM" and _share(column, CLOCK, datetime.time) > 0.5
-
-
-def _share(column: Any, pattern: str, kind: type) -> float:
-    """Return the share of cells that are of a kind, or text that is written like it."""
-    alike = [
-        bool(re.fullmatch(pattern, cell)) if isinstance(cell, str) else isinstance(cell, kind)
-        for cell in column
-    ]
-    return sum(alike) / max(len(alike), 1)
+    steps = np.diff(values)
+    if len(steps) and np.median(steps) < 0:
+        steps = -steps
+    back = steps <= 0
+    on = steps[~back]
+    if not back.any() or 3 * back.sum() > len(steps) or even_share(on) < 1:
+        return None
+    return np.flatnonzero(back) + 1
 
 
 # --- order, step and gaps ----------------------------------------------------------------------------------
@@ -251,21 +151,22 @@ def on_grid(
     steps = [np.diff(stamps.values[some]) for some in rows]
     pooled = np.concatenate(steps)
     _refuse_newest_first(table, stamps, rows, pooled, modes)
+    plain = "sort" not in modes
     if "ignore" in modes:
-        return Grid(groups=rows)
+        return Grid(groups=rows, in_order=plain)
     for some, step in zip(rows, steps):
         _refuse_disorder(table, stamps, some, step)
     time = Time(start=stamps.start(int(rows[0][0])), unit=stamps.unit)
     if not len(pooled):
-        return Grid(groups=rows, time=time)
+        return Grid(groups=rows, time=time, in_order=plain)
     usual = float(f"{np.median(pooled):.9g}")
     places = None
     if pooled.max() > GAP * usual:
         places = [_places(table, stamps, some, step / usual, missing) for some, step in zip(rows, steps)]
     elif max(pooled.max() - usual, usual - pooled.min()) > JITTER * usual:
         said = f"the times step by {pooled.min():g} to {pooled.max():g}; taken as even steps of {usual:g}"
-        warnings.warn(table.said(said), HazardWarning, stacklevel=6)
-    return Grid(groups=rows, places=places, step=usual, time=time)
+        hazard(table.said(said))
+    return Grid(groups=rows, places=places, step=usual, time=time, in_order=plain)
 
 
 def _refuse_newest_first(
@@ -276,9 +177,11 @@ def _refuse_newest_first(
     if not len(known) or (known >= 0).any():
         return
     help_word = "time=('sort', 'ignore')" if "ignore" in modes else "time='sort'"
+    known = stamps.name == "index" or TIME_NAME.fullmatch(stamps.name) or LIKELY_NAME.fullmatch(stamps.name)
+    other = "" if known else f", or name the nodes with columns= if {stamps.name} is one of them"
     raise InputError(
         f"{table.at(rows[0][min(1, len(rows[0]) - 1)], stamps.name)}: the times fall, the newest row is the first; "
-        f"pass {help_word} to put the oldest first"
+        f"pass {help_word} to put the oldest first{other}"
     )
 
 
@@ -314,11 +217,7 @@ def _places(table: Table, stamps: Stamps, rows: np.ndarray, steps: np.ndarray, m
         business = f"{jump}, over a weekend: the rows are business days"
         if missing == "raise":
             raise InputError(f"{at}: {business}; {EVEN}")
-        warnings.warn(
-            f"{at}: {business}, so windows longer than a week are all left out; {EVEN}",
-            HazardWarning,
-            stacklevel=7,
-        )
+        hazard(f"{at}: {business}, so windows longer than a week are all left out; {EVEN}")
     elif missing == "raise":
         raise InputError(
             f"{at}: {jump}; resample, or pass missing='drop' to leave out what touches a gap, or {EVEN}"

@@ -7,7 +7,7 @@
 {'gas_rate': (), 'co2': ('gas_rate',)}
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from inspect import getdoc
 
@@ -211,7 +211,7 @@ def _autoregression(coefficients: dict[tuple[int, int, int], float], nodes: int,
 def _known(
     values: np.ndarray,
     nodes: list[str],
-    links: dict[tuple[str, str], tuple[int, ...]],
+    links: Mapping[tuple[str, str], tuple[int, ...]],
     dt: float = 1.0,
     time: Time | None = None,
 ) -> Series:

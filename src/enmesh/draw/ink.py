@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from enmesh.draw.labels import short
 from enmesh.draw.subject import LEVEL
@@ -232,8 +232,10 @@ def grid(count: int) -> tuple[int, int]:
     return columns, math.ceil(count / columns)
 
 
-def checked(path: str | Path) -> Path:
-    """Return the path of a picture, or say why nothing can be saved there."""
+def checked(path: Any) -> Any:
+    """Return the path of a picture, or say why nothing can be saved there; an open file is taken as it is (png)."""
+    if hasattr(path, "write"):
+        return path
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"cannot tell the format of {path.name!r}; end the name in {', '.join(SUFFIXES)}")
@@ -242,11 +244,12 @@ def checked(path: str | Path) -> Path:
     return path
 
 
-def save(figure: "Figure", path: Path) -> None:
+def save(figure: "Figure", path: Any) -> None:
     """Save without the date and with fixed ids: the same network gives the same bytes."""
     import matplotlib as mpl
 
-    undated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[path.suffix.lower()]
+    suffix = getattr(path, "suffix", ".png").lower()
+    undated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
     try:
         with mpl.rc_context({"svg.hashsalt": "enmesh"}):
             figure.savefig(path, dpi=160, metadata=undated, facecolor=figure.get_facecolor())

@@ -6,12 +6,33 @@ stochastic interaction is constant (Corollary 1). Lags go backward and never cro
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.lagged import Lagged, Pasts, reach
 from enmesh.errors import InputError, hazard
+
+# Conditioned values of series that are in use, by the option that conditions them: one inference asks for the same often.
+_kept: "WeakKeyDictionary[Series, dict[Any, np.ndarray]]" = WeakKeyDictionary()
+KEPT = 4
+
+
+def _conditioned(series: Series, condition: Callable[..., np.ndarray]) -> np.ndarray:
+    """Return ``series.transform(condition)``; that of an option's method is kept, and not to be written to."""
+    method = getattr(condition, "__self__", None)
+    kept = _kept.setdefault(series, {})
+    if method is None:
+        return series.transform(condition)
+    values = kept.get(method)
+    if values is None:
+        for old in list(kept)[: len(kept) - KEPT + 1]:
+            kept.pop(old, None)
+        values = kept[method] = series.transform(condition)
+        values.flags.writeable = False
+    return values
 
 
 class Blocks:
@@ -44,7 +65,9 @@ class Blocks:
         self._table = pasts.table(series.names)
         self.span, self.searched = reach(pasts, series.names), pasts.searched
         self._series = series
-        self.values = series.transform(condition, in_runs=reaches_back > 0)
+        self.values = (
+            _conditioned(series, condition) if not reaches_back else series.transform(condition, in_runs=True)
+        )
         offsets = np.concatenate([[0], np.cumsum(series.lengths)])
         times = [np.arange(self.span, length) for length in series.lengths]
         if series.missing is not None or reaches_back:
@@ -92,16 +115,19 @@ class Blocks:
         """Y^i_{n+1} in the data's own units, as entropies need it, ``(n, 1)``."""
         return self._series.values[self.rows, i][:, None]
 
-    def take(self, variables: Iterable[Lagged]) -> np.ndarray:
-        """Return the samples of lagged variables, ``(n, number of variables)``, each column contiguous."""
-        variables = list(variables)
-        samples = np.empty((len(variables), self.n), self.values.dtype)
-        first, last = int(self.rows[0]), int(self.rows[-1])
+    def take(self, variables: Iterable[Lagged], part: slice = slice(None)) -> np.ndarray:
+        """Return the samples of lagged variables, ``(n, number of variables)``, each column contiguous.
+
+        ``part`` takes some of the n rows.
+        """
+        variables, rows = list(variables), self.rows[part]
+        samples = np.empty((len(variables), len(rows)), self.values.dtype)
+        first, last = int(rows[0]), int(rows[-1])
         for sample, (node, lag) in zip(samples, variables):
-            if last - first + 1 == self.n:  # one run of samples: copying a slice is faster
+            if last - first + 1 == len(rows):  # one run of samples: copying a slice is faster
                 sample[:] = self.values[node, first - lag : last - lag + 1]
             else:
-                self.values[node].take(self.rows - lag, out=sample)
+                self.values[node].take(rows - lag, out=sample)
         return samples.T
 
     def arities(self, variables: Iterable[Lagged]) -> tuple[int, ...]:

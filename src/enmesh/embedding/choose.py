@@ -76,6 +76,7 @@ def choose_embedding(
     >>> choose_embedding(series, ActiveStorage(estimator=Gaussian())).dim
     (('a', 2),)
     """
+    series = Series.of(series)
     method = method or Ragwitz()
     if not isinstance(method, EmbeddingMethod):
         raise InputError(
@@ -115,6 +116,7 @@ def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> 
     >>> em.embedding_criteria(series, em.Ragwitz(max_dim=3, max_delay=1))["a"].best
     (1, 1)
     """
+    series = Series.of(series)
     method = method or Ragwitz()
     if not isinstance(method, SelfPrediction):
         raise InputError(

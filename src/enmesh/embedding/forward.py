@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 MOST_KEPT = 6000
 # Unrelated sources that would pass the loose level by chance, and such sources that are named at most.
 LOOSE, FURTHER = 2.0, 6
-# Order of a node's own linear memory at most, and for curves, whose features grow with its square.
-MOST_MEMORY, CURVED_MEMORY = 10, 3
+# Order of a node's own linear memory at most; for curves less, with so many samples for each feature of the own past.
+MOST_MEMORY, CURVED_MEMORY, SAMPLES_PER_OWN_FEATURE = 10, 5, 40
 # Lagged variables that are selected at most, and samples for each coefficient at least.
 MOST_SELECTED, SAMPLES_PER_COEFFICIENT = 30, 8
 # Share of its variance that a candidate must keep beside those selected; less is rounding error.
@@ -126,7 +126,11 @@ class ForwardSelection:
         y = columns[:, 1] - columns[:, 1].mean()
         left = np.maximum(y @ y - np.cumsum((y @ basis[:, 1:]) ** 2), 1e-12 * max(y @ y, 1e-300)) / n
         order = 1 + int(np.argmin(n * np.log(left) + np.arange(1, len(own) + 1) * np.log(n)))
-        order = min(order, CURVED_MEMORY) if self._curved else order
+        if self._curved:  # o lags have o (o + 3) / 2 features
+            bearable = [
+                o for o in range(1, CURVED_MEMORY + 1) if o * (o + 3) / 2 * SAMPLES_PER_OWN_FEATURE <= n
+            ]
+            order = min(order, max(bearable, default=1))
         if self._curved:
             fit: Fit = Curve(self.records, target)
         else:
@@ -142,7 +146,8 @@ class ForwardSelection:
 
     def _pruned(self, fit: "Fit", own: list[Lagged]) -> tuple[list[Lagged], dict[int, tuple[int, ...]]]:
         """Drop the weakest source that fails a test of all its lags together given the rest, until none fails."""
-        chosen, dropped = list(fit.chosen), {}
+        chosen = list(fit.chosen)
+        dropped: dict[int, tuple[int, ...]] = {}
         while True:
             tests = {}
             for j in sorted({v.node for v in chosen if v not in own and v.node != fit.target}):

@@ -31,8 +31,8 @@ INCE = (
 SINGULAR = 1e-12
 # Sums of squares lose that share's digits to cancellation: below this, residuals are formed instead.
 CAUTIOUS = 1e-6
-# Values beyond which the covariance of all lagged variables is not worth the memory of forming it at once.
-JOINT_VALUES = 50_000_000
+# Values of lagged variables that are held at once to form their covariance, and multiplications it is worth.
+CHUNK_VALUES, JOINT_PRODUCTS = 20_000_000, 1e12
 
 
 @option
@@ -82,7 +82,7 @@ class Gaussian(Estimator):
     def joint(self, blocks: "Blocks") -> "JointGaussian | None":
         """One covariance of all lagged variables, from which every family is a Cholesky factor away."""
         columns = [*(Lagged(i, 0) for i in range(blocks.n_nodes)), *blocks.askable()]
-        return None if blocks.n * len(columns) > JOINT_VALUES else JointGaussian(blocks, columns)
+        return None if blocks.n * len(columns) ** 2 > JOINT_PRODUCTS else JointGaussian(blocks, columns)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = 1/2 ln |2 pi e S|; of a copula 1/2 ln |R| beside the entropies of the columns by neighbours."""
@@ -127,9 +127,13 @@ class JointGaussian:
 
     def __init__(self, blocks: "Blocks", columns: list[Lagged]):
         self._position = {column: i for i, column in enumerate(columns)}
-        values = blocks.take(columns)
-        values = values - values.mean(0)
-        covariance = values.T @ values
+        step = max(1, CHUNK_VALUES // len(columns))
+        parts = [slice(start, start + step) for start in range(0, blocks.n, step)]
+        mean = sum(blocks.take(columns, part).sum(0) for part in parts) / blocks.n
+        covariance = np.zeros((len(columns), len(columns)))
+        for part in parts:
+            values = blocks.take(columns, part) - mean
+            covariance += values.T @ values
         scale = np.sqrt(np.diag(covariance))
         self._correlation = covariance / np.outer(scale, scale)
         self._n = blocks.n

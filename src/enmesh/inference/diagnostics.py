@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
 from enmesh.embedding.prediction import prediction_errors, scaled
 from enmesh.surrogates import decorrelation_time
+
+if TYPE_CHECKING:
+    from enmesh.inference.evidence import Evidence
 
 SYNCHRONISED = 0.99
 # Samples over which the autocorrelation stays above 1/e before permuted surrogates mislead.
@@ -34,6 +38,12 @@ PEAK = 30.0
 LARGE_DIMENSION = 10
 SAMPLES_PER_DIMENSION = 50
 SAMPLES_PER_STATE = 3
+# Numbers that often stand for a missing value, and how far, in ranges of the other values, one must lie from them.
+SENTINELS = {*(99, 999, 9999, 99999, 999999, 8888, 99.99, 999.9, 9999.9)}
+SENTINELS |= {-number for number in SENTINELS}
+SENTINEL_GAP = 1.0
+# Robust standard deviations that make a spike, and samples in a row that make a stuck sensor.
+SPIKE, STUCK = 20.0, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +75,9 @@ def diagnose(
 
     Returns
     -------
-    Findings of kinds ``"synchronisation"``, ``"autocorrelation"``, ``"determinism"``, ``"trend"``, ``"season"``,
-    ``"variance"``, ``"stationarity"``, ``"dimension"`` and ``"samples"``; none for data without a hazard.
+    Findings of kinds ``"synchronisation"``, ``"autocorrelation"``, ``"sentinel"``, ``"spike"``, ``"stuck"``,
+    ``"determinism"``, ``"trend"``, ``"season"``, ``"variance"``, ``"stationarity"``, ``"dimension"`` and
+    ``"samples"``; none for data without a hazard.
 
     Examples
     --------
@@ -74,14 +85,16 @@ def diagnose(
     >>> [finding.kind for finding in diagnose(coupled_map("a>b", n=1000, coupling=0.7))]
     ['synchronisation', 'determinism']
     """
+    series = Series.of(series)
     return *hazards_of_data(series), *hazards_of_pasts(series, embedding or Embedding(), max_parents)
 
 
-def hazards_of_data(series: Series) -> tuple[Finding, ...]:
-    """Look for hazards that are there whatever will be asked."""
-    findings = [*_synchronisation(series), *_slowness(series)]
+def hazards_of_data(series: Series, evidence: "Evidence | None" = None) -> tuple[Finding, ...]:
+    """Look for hazards that are there whatever will be asked; ``evidence`` is what is known of the series already."""
+    findings = [*_synchronisation(series), *_slowness(series), *_sentinels(series)]
     if not series.is_integer:
-        findings += [*_trends(series), *_seasons(series), *_variances(series)]
+        findings += [*_spikes(series, findings), *_stuck(series)]
+        findings += [*_trends(series), *_seasons(series), *_variances(series, evidence)]
     said = {
         node for finding in findings if finding.kind in ("trend", "stationarity") for node in finding.nodes
     }
@@ -139,6 +152,78 @@ def _slowness(series: Series) -> Iterator[Finding]:
             value=float(max(wandering.values())),
             message=f"wandering: the autocorrelation stays above 1/e for {_listed(wandering)} of {longest} "
             "samples, so that unrelated nodes seem to go together; take differences with series.difference()",
+        )
+
+
+def _measured(series: Series) -> Iterator[tuple[str, np.ndarray]]:
+    """Go through the nodes that are numbers: name and the samples that are there."""
+    for name, kind, column in zip(series.names, series.kinds, series.values.T):
+        there = column if series.missing is None else column[np.isfinite(column)]
+        if kind != "text" and len(there):
+            yield name, there
+
+
+def _sentinels(series: Series) -> Iterator[Finding]:
+    """Nodes whose extreme is a number that often stands for a missing value, far from all others."""
+    found = {}
+    for name, values in _measured(series):
+        for extreme in (values.min(), values.max()):
+            if extreme not in SENTINELS:
+                continue
+            rest = values[values != extreme]
+            far = SENTINEL_GAP * (np.ptp(rest) + abs(np.median(rest)) / 10) if len(rest) > 2 else np.inf
+            if np.abs(rest - extreme).min(initial=np.inf) > far:
+                found[name] = float(extreme)
+    if found:
+        words = ", ".join(sorted({f"{value:g}" for value in found.values()}))
+        nodes = ", ".join([*found][:5]) + (" and more" if len(found) > 5 else "")
+        yield Finding(
+            kind="sentinel",
+            nodes=tuple(found),
+            value=float(len(found)),
+            message=f"sentinels: {words} in {nodes} lies far from all other values and often stands for a missing one; "
+            f"read it so with na='{words}'",
+        )
+
+
+def _spikes(series: Series, before: Sequence[Finding]) -> Iterator[Finding]:
+    """Measurements with values many robust standard deviations away from the median."""
+    said = {node for finding in before if finding.kind == "sentinel" for node in finding.nodes}
+    found: dict[str, float] = {}
+    for name, values in _measured(series):
+        centre = np.median(values)
+        spread = 1.4826 * np.median(np.abs(values - centre))
+        if name not in said and series.kinds[series.names.index(name)] == "float" and spread > 0:
+            size = float(np.abs(values - centre).max() / spread)
+            found |= {name: size} if size > SPIKE else {}
+    if found:
+        yield Finding(
+            kind="spike",
+            nodes=tuple(found),
+            value=max(found.values()),
+            message=f"spikes: values up to {_listed(found)} robust standard deviations from the median; a few such "
+            "samples can make or hide a link: mask them with series.mask(rows), or use ranks",
+        )
+
+
+def _stuck(series: Series) -> Iterator[Finding]:
+    """Measurements that stay at one value for much longer than ties would make them."""
+    found = {}
+    for name, kind, column in zip(series.names, series.kinds, series.values.T):
+        if kind != "float":
+            continue
+        change = np.flatnonzero(np.r_[True, np.diff(column) != 0, True])
+        longest, ties = int(np.diff(change).max()), len(column) - (len(change) - 1)
+        share = max((ties - longest + 1) / len(column), 1e-3)
+        if longest >= STUCK and share < 0.9 and longest > 4 * np.log(len(column)) / -np.log(share):
+            found[name] = float(longest)
+    if found:
+        yield Finding(
+            kind="stuck",
+            nodes=tuple(found),
+            value=max(found.values()),
+            message=f"stuck: the same value for {_listed(found)} samples in a row; if a sensor failed there, mask them "
+            "with series.mask(rows)",
         )
 
 
@@ -209,11 +294,11 @@ def _seasons(series: Series) -> Iterator[Finding]:
             return
 
 
-def _variances(series: Series) -> Iterator[Finding]:
+def _variances(series: Series, evidence: "Evidence | None") -> Iterator[Finding]:
     """Changes of variance that nodes share: a hidden driver of how large, not of which way, they move."""
     from enmesh.inference.evidence import Evidence
 
-    evidence = Evidence(series)
+    evidence = evidence or Evidence(series)
     if evidence.variance_is_common:
         together = evidence.common_variance
         yield Finding(

@@ -90,12 +90,16 @@ class Evidence:
         return np.array([prediction_error(curve(own), y) / prediction_error(own, y) for y, own in pasts])
 
     @cached_property
-    def heavy_tails(self) -> bool:
-        """Whether single samples dominate a z-score: an excess kurtosis over 10 in some column."""
+    def tails(self) -> float:
+        """The largest excess kurtosis of a column: 0 for a normal one, more where single samples stand out."""
         values = self.series.values[np.isfinite(self.series.values).all(1)].astype(float)
         centred = values - values.mean(0)
-        excess = (centred**4).mean(0) / np.maximum((centred**2).mean(0), 1e-300) ** 2 - 3
-        return float(excess.max()) > THRESHOLDS.heavy_tails
+        return float(((centred**4).mean(0) / np.maximum((centred**2).mean(0), 1e-300) ** 2 - 3).max())
+
+    @property
+    def heavy_tails(self) -> bool:
+        """Whether single samples dominate a z-score."""
+        return self.tails > THRESHOLDS.heavy_tails
 
     @cached_property
     def left_by_features(self) -> tuple[np.ndarray, np.ndarray]:

@@ -20,8 +20,17 @@ from enmesh.estimators import Estimator, Gaussian
 from enmesh.inference.constraints import Constraints, Edges
 from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.evidence import Evidence
 from enmesh.inference.network import LEVEL, Candidate, Network
-from enmesh.inference.plan import Choices, Plan, Planner, Wanted, bearable_parents, warn_of_last_lag
+from enmesh.inference.plan import (
+    Choices,
+    Plan,
+    Planner,
+    Wanted,
+    bearable_parents,
+    wanted_of,
+    warn_of_last_lag,
+)
 from enmesh.inference.progress import Progress
 from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.screen import count_families
@@ -30,7 +39,7 @@ from enmesh.inference.workers import check_jobs
 from enmesh.measures import Transfers
 from enmesh.methods import resolve
 from enmesh.options import describe, whole
-from enmesh.scores import Link, Score
+from enmesh.scores import Link, PerTarget, Score
 from enmesh.search import Exact, Independent
 from enmesh.search.base import Found, Problem, Search
 from enmesh.significance import Significance, analytic, q_values
@@ -53,6 +62,7 @@ def infer(
     score: Score | str | None = None,
     estimator: Estimator | str | None = None,
     search: Search | str | None = None,
+    embedding: Pasts | None = None,
     alpha: float | None = None,
     surrogate: Surrogate | str | None = None,
     n_surrogates: int | None = None,
@@ -83,6 +93,8 @@ def infer(
         found from the data.
     estimator
         Such as ``KSG()``, or its name; the score that suits it is taken. Not together with a ``score`` that has one.
+    embedding
+        Pasts of every node, such as ``Embedding(dim=2)`` or ``Lags(...)``; by default found from the data.
     alpha
         Confidence level of the default score, or of one that is named; by default 0.99, or more in large networks, so
         that about one false link is let in.
@@ -136,6 +148,7 @@ def infer(
     >>> net.parents
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
+    series = Series.of(series)
     check_numbers(max_lag=max_lag, max_parents=max_parents, screen=screen, n_jobs=n_jobs, bootstrap=bootstrap)
     if bootstrap:
         given = {name: value for name, value in locals().items() if name != "bootstrap"}
@@ -143,7 +156,6 @@ def infer(
 
         network = infer(**given)
         return count_links(infer, n=bootstrap, **given).on(network)
-    series = series if isinstance(series, Series) else Series(series)
     if series.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; the series has 1")
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
@@ -151,6 +163,7 @@ def infer(
     wanted = wanted_of(
         score,
         estimator,
+        embedding=embedding,
         alpha=alpha,
         surrogate=surrogate,
         n_surrogates=n_surrogates,
@@ -159,7 +172,7 @@ def infer(
     )
     with run.progress, collected_hazards() as run.hazards, single_thread():
         with run.progress.phase("reading the evidence"):
-            for finding in hazards_of_data(series):
+            for finding in hazards_of_data(series, run.evidence):
                 hazard(finding.message)
         plan = run.plan(replace(wanted, candidates=rules.named_candidates))
         chosen = resolve(Search, search) if search is not None else run.default_search()
@@ -186,22 +199,6 @@ def infer(
     return run.network(found, tests, options, plan.criteria, instantaneous)
 
 
-def wanted_of(score: Any, estimator: Any, *, surrogate: Any = None, **options: Any) -> Wanted:
-    """Return what a user asked for; methods may be given by their names."""
-    chosen = resolve(Estimator, estimator) if estimator is not None else None
-    if score is not None and not isinstance(score, str):
-        score = resolve(Score, score)
-        given = {"estimator": chosen, "surrogate": surrogate}
-        given |= {key: options.get(key) for key in ("alpha", "n_surrogates")}
-        twice = [key for key, value in given.items() if value is not None]
-        if twice:
-            raise InputError(
-                f"a score has its {twice[0]} already; give {twice[0]}= or a score, or the score by its name"
-            )
-    kind = resolve(Surrogate, surrogate) if surrogate is not None else None
-    return Wanted(score=score, estimator=chosen, surrogate=kind, **options)
-
-
 class Run:
     """One inference: what it chose, which hazards it met, and who computes for it."""
 
@@ -219,6 +216,7 @@ class Run:
         self.progress = Progress.of(progress)
         self._compute = {"n_jobs": n_jobs, "store": store, "progress": self.progress, "memory": memory}
         self.choices, self.hazards = Choices(), list[str]()
+        self.evidence = Evidence(series)
 
     def evaluator(self, score: Any, series: Series | None = None) -> Evaluator:
         """Return an evaluator of a score, or of a selection of lagged variables, with the workers of this run."""
@@ -232,7 +230,7 @@ class Run:
     def plan(self, wanted: Wanted) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
         with self.progress.phase("selecting lags"):
-            return Planner(self.series, wanted, self.evaluator, self.choices).plan()
+            return Planner(self.series, wanted, self.evaluator, self.choices, self.evidence).plan()
 
     def preselected(
         self,
@@ -276,7 +274,10 @@ class Run:
     ) -> tuple[int, Found, tuple[Candidate, ...]]:
         """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
         others = self.series.n_nodes - 1
-        bearable, reason = (others, "") if selected else bearable_parents(self.series, evaluator.score)
+        by_regression = selected and (
+            isinstance(evaluator.score, PerTarget) or evaluator.score.estimator.analytic
+        )
+        bearable, reason = (others, "") if by_regression else bearable_parents(self.series, evaluator.score)
         given = max_parents is not None
         most = min(others, whole("max_parents", max_parents) if given else bearable)
         first = min(THRESHOLDS.few_parents, most)
@@ -553,6 +554,7 @@ def _provenance(series: Series) -> dict[str, Any]:
         "trials": len(series.lengths),
         "samples": int(sum(series.lengths)),
         "dt": series.dt,
+        "every": series.every,
         "prepared": list(series.prepared),
         **({"file": series.file} if series.file else {}),
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from enmesh.data.export import write_whole
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError
@@ -41,6 +42,18 @@ class Candidate:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lags", tuple(self.lags) or (self.lag,))
+
+
+class Fixed(dict[str, tuple[str, ...]]):
+    """A mapping that cannot be changed: a network stays what was inferred."""
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("the parents of a network cannot be changed; dict(net.parents) is a copy that can")
+
+    def __reduce__(self) -> Any:
+        return Fixed, (dict(self),)
+
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +127,9 @@ class Network:
     criteria: Mapping[str, Any] = field(default_factory=dict)
     together: tuple[tuple[str, str, float, float, float], ...] = ()
     stability: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parents", Fixed(self.parents))
 
     def __len__(self) -> int:
         """Return the number of edges."""
@@ -222,7 +238,7 @@ class Network:
         data = {"format": FORMAT, "score": self.score} | asdict(self)
         text = json.dumps(plain(data), indent=1, allow_nan=False)
         if path is not None:
-            Path(path).write_text(text)
+            write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
         return text
 
     @classmethod

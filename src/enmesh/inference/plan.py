@@ -20,20 +20,25 @@ from enmesh.embedding.choose import embedding_method
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
-from enmesh.inference.beyond import (
-    Regressed,
-    Targets,
-    look_beyond,
-)
+from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence, curve, prediction_error
 from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
+from enmesh.methods import resolve
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Independent
 from enmesh.search.base import Problem
-from enmesh.significance import least_surrogates, warn_of_many_lags
+from enmesh.significance import (
+    Sampling,
+    Significance,
+    analytic,
+    by_surrogates,
+    least_surrogates,
+    warn_of_many_lags,
+)
 from enmesh.surrogates import Surrogate
+from enmesh.tasks import run, single_thread
 
 Evaluators = Callable[..., Evaluator]
 """Makes an evaluator of a score, or of a selection of lagged variables, for the series at hand or for another."""
@@ -58,13 +63,18 @@ class Wanted:
 
     score: Score | str | None = None
     estimator: Estimator | None = None
+    embedding: Pasts | None = None
     alpha: float | None = None
     surrogate: Surrogate | None = None
     n_surrogates: int | None = None
     max_lag: int | None = None
     seed: int = 0
-    candidates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Sources that targets may have, where not all others."""
+    candidates: Any = ()
+    """``{target: sources}`` that targets may have, where not all others."""
+
+    def __post_init__(self) -> None:
+        pairs = self.candidates.items() if isinstance(self.candidates, Mapping) else self.candidates
+        object.__setattr__(self, "candidates", tuple((name, tuple(some)) for name, some in pairs))
 
 
 class Plan(NamedTuple):
@@ -82,9 +92,16 @@ class Plan(NamedTuple):
 class Planner:
     """Makes the plan of one run."""
 
-    def __init__(self, series: Series, wanted: Wanted, evaluators: Evaluators, choices: Choices):
+    def __init__(
+        self,
+        series: Series,
+        wanted: Wanted,
+        evaluators: Evaluators,
+        choices: Choices,
+        evidence: Evidence | None = None,
+    ):
         self.series, self.wanted, self.choices = series, wanted, choices
-        self.evidence = Evidence(series)
+        self.evidence = evidence or Evidence(series)
         self._evaluators = evaluators
         pairs = max(1, series.n_nodes * (series.n_nodes - 1))
         usual = max(THRESHOLDS.alpha, round(1 - 1 / pairs, 6))
@@ -94,9 +111,12 @@ class Planner:
     def plan(self) -> Plan:
         """Return the plan: by evidence, or for the score or estimator that was given."""
         wanted = self.wanted
-        if wanted.score is None and wanted.estimator is None and wanted.max_lag != 1:
+        given = wanted.score is not None or wanted.estimator is not None or wanted.embedding is not None
+        if not given and wanted.max_lag != 1:
             return self._by_evidence()
         score = wanted.score if isinstance(wanted.score, Score) else self._named_score()
+        if wanted.embedding is not None:
+            score = score.embedded(wanted.embedding)
         return self._with_pasts(score)
 
     # --- what was given -----------------------------------------------------------------------------------------------
@@ -116,7 +136,7 @@ class Planner:
                 None,
             )
         needs_analytic = cls is not None and cls.needs_analytic
-        estimator = wanted.estimator or self._one_estimator(
+        estimator = wanted.estimator or self.one_estimator(
             analytic=needs_analytic, counts=wanted.score == "mit"
         )
         if wanted.score is not None:
@@ -125,7 +145,7 @@ class Planner:
         score: Score
         if sampled:
             score = self._sampled(estimator, self.alpha)
-            reason = f"{score.n_surrogates} surrogates"  # type: ignore[attr-defined]
+            reason = f"{score.n_surrogates} surrogates"
         else:
             score = TEA(estimator=estimator, alpha=self.alpha, null="chi2" if estimator.discrete else "shift")
             reason = "its null distribution is known" + (
@@ -139,10 +159,14 @@ class Planner:
 
     def _score_by_name(self, name: str, estimator: Estimator) -> Score:
         """Return a score by its name; what it takes of what was given is given to it, the rest is refused."""
-        from enmesh.methods import from_name, resolve
+        from enmesh.methods import from_name
 
         wanted = self.wanted
-        given = {"alpha": wanted.alpha, "surrogate": wanted.surrogate, "n_surrogates": wanted.n_surrogates}
+        given: dict[str, Any] = {
+            "alpha": wanted.alpha,
+            "surrogate": wanted.surrogate,
+            "n_surrogates": wanted.n_surrogates,
+        }
         score = from_name(Score, name, estimator=estimator)
         known = type(score).__dataclass_fields__  # type: ignore[attr-defined]
         idle = [key for key, value in given.items() if value is not None and key not in known]
@@ -159,7 +183,7 @@ class Planner:
         fields = {key: value for key, value in given.items() if value is not None}
         return resolve(Score, replace(score, **fields))  # type: ignore[type-var]
 
-    def _one_estimator(self, *, analytic: bool = False, counts: bool = False) -> Estimator:
+    def one_estimator(self, *, analytic: bool = False, counts: bool = False) -> Estimator:
         """Choose one estimator for all targets: for a score that was named, or for the paper's procedure."""
         evidence, add = self.evidence, self.choices.add
         if evidence.kind == "states" or (counts and self.series.is_integer):
@@ -237,6 +261,8 @@ class Planner:
                 self._regressed(Regression(features="quadratic"), self._alphas(shares, "curve"), far)
             )
         targets = Targets(self.series, found, [self._picked(i, found) for i in self._nodes])
+        if rule.choice == "smooth" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
+            confirm(self, targets)
         if rule.choice == "all":
             look_beyond(self, targets, self._alphas(shares, "neighbours"), far)
         self._note(rule.reason, targets.scores, shares)
@@ -324,7 +350,7 @@ class Planner:
         return given if given is not None else max(THRESHOLDS.surrogates, least_surrogates(alpha))
 
     def _sampled(self, estimator: Estimator, alpha: float, pasts: Pasts | None = None) -> TEE:
-        how = {} if self.wanted.surrogate is None else {"surrogate": self.wanted.surrogate}
+        how: dict[str, Any] = {} if self.wanted.surrogate is None else {"surrogate": self.wanted.surrogate}
         count, seed = self._count(alpha), self.wanted.seed
         return TEE(estimator=estimator, embedding=pasts, alpha=alpha, n_surrogates=count, seed=seed, **how)
 
@@ -364,8 +390,8 @@ class Planner:
         """Return which regression a target is left to.
 
         It is the curve where a curve through the own past predicts clearly better than a line, which cannot condition
-        such dynamics away; otherwise the one that finds all that the others find and more, the simpler one where they
-        find the same; where none finds all of the others', the one that predicts better out of sample.
+        such dynamics away; otherwise a curve that finds all that a line finds and more. Of two lines, and where neither
+        finds all of the other's, the one that predicts better out of sample; the simpler one where they find the same.
         """
         if isinstance(found[-1].scores[target].estimator, Regression):
             if self.evidence.curvature[target] < THRESHOLDS.clearly:
@@ -373,10 +399,13 @@ class Planner:
         best = 0
         for k in range(1, len(found)):
             mine, other = set(found[best].sources[target]), set(found[k].sources[target])
-            if other > mine or (
-                not mine >= other and self.error(target, found[k]) < self.error(target, found[best])
+            curved = isinstance(found[k].scores[target].estimator, Regression)
+            if mine >= other or (
+                not (curved and other > mine)
+                and self.error(target, found[k]) >= self.error(target, found[best])
             ):
-                best = k
+                continue
+            best = k
         return best
 
     def error(
@@ -433,6 +462,65 @@ def _nulls(score: Score, pasts: Sequence[Past]) -> dict[Link, np.ndarray]:
         for source, given, null in past.nulls
         if len(null) == count
     }
+
+
+def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
+    """Return the plan that `infer` makes of a series, and its choices, for whoever asks one question of it."""
+    key = series.digest, wanted
+    if key not in _kept:
+        choices = Choices()
+
+        def evaluators(score: Any, other: Series | None = None) -> Evaluator:
+            return Evaluator(score, series if other is None else other)
+
+        with single_thread():
+            _kept[key] = Planner(series, wanted, evaluators, choices).plan(), choices
+        for old in list(_kept)[:-KEPT]:
+            del _kept[old]
+    return _kept[key]
+
+
+# The last plans that single questions asked for, so that many questions of one series make one plan.
+_kept: dict[tuple[str, Wanted], tuple[Plan, Choices]] = {}
+KEPT = 4
+
+
+def asked(
+    series: Series,
+    wanted: Wanted,
+    sources: Sequence[int],
+    target: int,
+    given: Sequence[int],
+    count: int | None = None,
+) -> Significance:
+    """Test a link, or several sources together, as `infer` tests a link; ``count`` is the number of surrogates."""
+    score = planned(series, wanted)[0].score
+    with Evaluator(score, series) as evaluate, single_thread():
+        link = Link(sources[0], target, tuple(sorted(given)))
+        part = evaluate.scorer.of_target(target)
+        if len(sources) == 1:
+            (test,) = evaluate.edges([link], count)
+            return replace(test, lag=part.transfers.strongest(link.source, target, link.given).lag)
+        if isinstance(part.score, TEE):
+            sampling = Sampling(part.score.surrogate, part.score.n_surrogates, part.score.seed)
+            return run(by_surrogates(part.transfers, sources, target, given, sampling))
+        return analytic(part.transfers, *part.transfers.variables(sources, target, given))
+
+
+def wanted_of(score: Any, estimator: Any, *, surrogate: Any = None, **options: Any) -> Wanted:
+    """Return what a user asked for; methods may be given by their names."""
+    chosen = resolve(Estimator, estimator) if estimator is not None else None
+    if score is not None and not isinstance(score, str):
+        score = resolve(Score, score)
+        given = {"estimator": chosen, "surrogate": surrogate}
+        given |= {key: options.get(key) for key in ("alpha", "n_surrogates", "embedding")}
+        twice = [key for key, value in given.items() if value is not None]
+        if twice:
+            raise InputError(
+                f"a score has its {twice[0]} already; give {twice[0]}= or a score, or the score by its name"
+            )
+    kind = resolve(Surrogate, surrogate) if surrogate is not None else None
+    return Wanted(score=score, estimator=chosen, surrogate=kind, **options)
 
 
 def replaced(planner: Planner, **wanted: Any) -> Plan:

@@ -37,6 +37,8 @@ class Thresholds:
     """A prediction is clearly better if its squared error is below this share of the other's."""
     heavy_tails: float = 10.0
     """Excess kurtosis beyond which normal scores are used: forks and colliders with heavy tails, F1 .97 for .68."""
+    light_tails: float = 3.0
+    """Excess kurtosis below which a line may suit: forks and colliders of 250 samples have more, and need curves."""
     common_variance: float = 0.55
     """Correlation of log variances beyond which they are common (312 false links in 1,000 by neighbours)."""
     usual_lag: int = 5
@@ -64,7 +66,7 @@ class Thresholds:
 THRESHOLDS = Thresholds()
 
 # Shares of the level that the tests have which are made of the same link.
-SHARES: dict[str, dict[str, float]] = {"line": {"line": 1.0}, "smooth": {"line": 0.4, "curve": 0.6}}
+SHARES: dict[str, dict[str, float]] = {"line": {"line": 1.0}, "smooth": {"line": 0.3, "curve": 0.7}}
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ TESTS = (
          lambda e: e.smooth and e.searchable and (e.nodes <= THRESHOLDS.few_nodes or e.nearly_deterministic), "neighbours",
          "smooth: what drives a node is a small part of it, which no parabola follows"),
     Rule("other smooth numbers", lambda e: e.smooth, "smooth",
-         "smooth: a curve conditions most of it away"),
+         "smooth: a curve conditions most of it away; what it finds is confirmed by neighbours"),
     Rule("all other numbers", lambda e: True, "all",
          "lines, curves and nearest neighbours see different links"),
 )  # fmt: skip
@@ -99,9 +101,9 @@ TESTS = (
 TARGETS = (
     Rule("a line through its own past explains 5 % or more of it, a curve predicts no better, and no tails are heavy",
          lambda e, i: e.left_by_own_past[i] < THRESHOLDS.blind
-         and e.curvature[i] >= THRESHOLDS.straight and not e.heavy_tails,
+         and e.curvature[i] >= THRESHOLDS.straight and e.tails < THRESHOLDS.light_tails,
          {"line": 0.8, "curve": 0.2}, "its dynamics are linear as far as its own past shows"),
-    Rule("all others", lambda e, i: True, {"line": 0.3, "curve": 0.4, "neighbours": 0.3},
+    Rule("all others", lambda e, i: True, {"line": 0.2, "curve": 0.4, "neighbours": 0.4},
          "nothing says which test suits"),
 )  # fmt: skip
 

@@ -49,8 +49,7 @@ class Workers:
 
     def __init__(self, payload: Payload, scorer: Scorer[Any], n_jobs: int | None, memory: int | None):
         check_jobs(n_jobs)
-        self._payload, self._scorer = payload, scorer
-        self._n_jobs = None if n_jobs is None else int(n_jobs)
+        self._payload, self._scorer, self._n_jobs = payload, scorer, n_jobs
         self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
         self._most = None if memory is None else affordable(scorer, memory, self._prefer)
         self._hazards: set[str] = set()

@@ -19,7 +19,7 @@ from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator
 from enmesh.measures import Transfers, parent_indices
-from enmesh.methods import Method
+from enmesh.methods import Method, resolve
 from enmesh.significance import Significance, analytic
 from enmesh.tasks import Task, ready, run
 
@@ -213,7 +213,8 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
     >>> em.score(series, "a>b, b>c", em.TEA(embedding=em.Embedding())).total > 0
     True
     """
-    scorer = score.bind(series)
+    series = Series.of(series)
+    scorer = resolve(Score, score).bind(series)
     families = enumerate(parent_indices(series, graph))
     return GraphScore({series.names[i]: float(scorer.family_score(i, parents)) for i, parents in families})
 

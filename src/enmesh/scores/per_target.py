@@ -45,12 +45,16 @@ class PerTarget(Score):
 
     FORMAT = 2
 
-    scores: Any = ()
+    groups: Any = ()
     alpha: float | None = None
 
-    def __init__(self, scores: Any = (), *, alpha: float | None = None) -> None:
-        pairs = scores.items() if isinstance(scores, Mapping) else scores
-        made = tuple(sorted(((str(name), score) for name, score in pairs), key=lambda pair: pair[0]))
+    def __init__(self, scores: Any = (), *, alpha: float | None = None, groups: Any = ()) -> None:
+        named = [(name, score) for names, score in groups for name in names]
+        pairs = scores.items() if isinstance(scores, Mapping) else [*scores, *named]
+        made = sorted(((str(name), score) for name, score in pairs), key=lambda pair: pair[0])
+        together: dict[Any, list[str]] = {}
+        for name, score in made:
+            together.setdefault(score, []).append(name)
         for name, score in made:
             if not isinstance(score, (TEA, TEE)):
                 raise InputError(f"the score of {name} is {score!r}; PerTarget takes TEA and TEE")
@@ -58,7 +62,7 @@ class PerTarget(Score):
                 raise InputError(f"the score of {name} has no embedding; give each score its own")
         if not made:
             raise InputError("PerTarget has no scores; give one for each node")
-        object.__setattr__(self, "scores", made)
+        object.__setattr__(self, "groups", tuple((tuple(names), score) for score, names in together.items()))
         object.__setattr__(self, "alpha", alpha)
         if alpha is not None:
             check_alpha(alpha)
@@ -69,25 +73,33 @@ class PerTarget(Score):
                 )
 
     @property
+    def scores(self) -> list[tuple[str, Any]]:
+        """The score of every target by name; kept by ``groups`` of targets with the same score."""
+        return sorted(
+            ((name, score) for names, score in self.groups for name in names), key=lambda pair: pair[0]
+        )
+
+    @property
     def estimator(self) -> Estimator:  # type: ignore[override]
         """The estimator that costs most: one without a known null distribution, if any target has one."""
-        found = [score.estimator for _, score in self.scores]
+        found = [score.estimator for _, score in self.groups]
         return next((one for one in found if not one.analytic), found[0])
 
     @property
     def embedding(self) -> Pasts:  # type: ignore[override]
         """The pasts of every target as its own score has them."""
-        names = tuple(name for name, _ in self.scores)
-        lags = {}
-        for target, score in self.scores:
-            pasts = score.embedding if isinstance(score.embedding, Lags) else Lags.of(score.embedding, names)
-            lags |= {(source, end): found for source, end, found in pasts.lags if end == target}
-        return Lags(lags, searched=max(score.embedding.searched for _, score in self.scores))
+        everyone = tuple(name for name, _ in self.scores)
+        lags: dict[tuple[str, str], tuple[int, ...]] = {}
+        for names, score in self.groups:
+            targets, pasts = set(names), score.embedding
+            pasts = pasts if isinstance(pasts, Lags) else Lags.of(pasts, everyone)
+            lags |= {(source, end): found for source, end, found in pasts.lags if end in targets}
+        return Lags(lags, searched=max(score.embedding.searched for _, score in self.groups))
 
     @property
     def n_surrogates(self) -> int:
         """The largest number of surrogates of any target."""
-        return max(getattr(score, "n_surrogates", 0) for _, score in self.scores)
+        return max(getattr(score, "n_surrogates", 0) for _, score in self.groups)
 
     def sentence(self) -> str:
         """Say the score of every target, those with the same score together."""

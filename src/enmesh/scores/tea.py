@@ -38,7 +38,7 @@ from enmesh.scores.base import (
 )
 from enmesh.scores.penalty import chi2_quantile, largest_sum
 from enmesh.scores.shift_null import ShiftNull, Widened
-from enmesh.significance import Significance
+from enmesh.significance import Significance, f_p_value
 from enmesh.tasks import Task, ready
 
 
@@ -148,7 +148,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         n, value, n_given = self.transfers.blocks.n, self.transfers.cmi(x, y, z), self.transfers.dof(z, y, ())
         rest = _rest(n, n_given, dof := self.transfers.dof(x, y, z))
         factor, share = self._widened(link.source, link.target)
-        p_value = _f_p_value(2 * n * value / factor, share * dof, n, rest)
+        p_value = f_p_value(2 * n * value / factor, share * dof, n, rest)
         choices = self.lag_choices(link.source, link.target)
         mean = factor * share * dof / (2 * n)
         return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), mean))
@@ -214,13 +214,6 @@ def _f_quantile(alpha: float, dof: float, n: int, rest: int) -> float:
     from scipy.special import fdtri
 
     return float(n * np.log1p(dof / rest * fdtri(dof, rest, alpha))) if alpha > 0 else 0.0
-
-
-def _f_p_value(statistic: float, dof: float, n: int, rest: int) -> float:
-    """Return the probability that 2 N T exceeds the statistic under independence."""
-    from scipy.special import fdtrc
-
-    return float(fdtrc(dof, rest, np.expm1(max(0.0, statistic) / n) * rest / dof))
 
 
 def bartlett_inflation(x: np.ndarray, y: np.ndarray, starts: np.ndarray) -> float:

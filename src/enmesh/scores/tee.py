@@ -171,7 +171,7 @@ class _TEEScorer(Scorer[TEE]):
         """Test an edge by surrogates."""
         sampling = self._sampling if count is None else replace(self._sampling, count=count)
         tested = (link.source,), link.target, link.given
-        return by_surrogates(self.transfers, *tested, sampling, level, in_parts=count is not None)
+        return by_surrogates(self.transfers, *tested, sampling, level)
 
     @property
     def _is_one_piece(self) -> bool:

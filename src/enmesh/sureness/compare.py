@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from enmesh.data.readers import is_source
 from enmesh.data.series import Series
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
@@ -180,7 +181,8 @@ def _sides(first: Any, second: Any, paired: bool) -> tuple[tuple[list[Series], l
 
 
 def _holds_recordings(side: Sequence[Any]) -> bool:
-    return len(side) > 0 and all(isinstance(one, Series) or getattr(one, "ndim", 0) >= 2 for one in side)
+    known = [isinstance(one, Series) or is_source(one) or getattr(one, "ndim", 0) >= 2 for one in side]
+    return bool(known) and all(known)
 
 
 # --- subjects ---------------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ def count_links(
     **options: Any,
 ) -> Stability:
     """Repeat an inference on halves of the data: `bootstrap`, for any function that returns a network."""
-    series = series if isinstance(series, Series) else Series(series)
+    series = Series.of(series)
     wanted = whole("n", n, 1)
     n = wanted + wanted % 2
     units = units_of(series, block, options)

@@ -122,12 +122,12 @@ def past_reach(series: Series, options: Mapping[str, Any]) -> int:
 def _time_to_fall(series: Series) -> int:
     """Return the lag at which the autocorrelation of every node has fallen to 1/e."""
     starts = np.concatenate([[0], np.cumsum(series.lengths)])
-    return decorrelated_at(np.concatenate(evidence.scored(series)), starts)
+    return decorrelated_at(np.concatenate(Evidence(series).scored()), starts)
 
 
 def decorrelation_time(series: Series) -> float:
     """Return 1 + 2 sum of squared autocorrelations of the slowest node, on normal scores of the longest trial."""
-    values = max(evidence.scored(series), key=len)
+    values = max(Evidence(series).scored(), key=len)
     n = len(values)
     spectrum = np.abs(np.fft.rfft(values - values.mean(0), 2 * n, axis=0)) ** 2
     covariance = np.fft.irfft(spectrum, axis=0)[: max(2, n // 4)]
@@ -162,5 +162,5 @@ def standardised(series: Any) -> Series:
 
     Levels and units of subjects differ, and a common offset would look like transfer between nodes.
     """
-    series = series if isinstance(series, Series) else Series(series)
+    series = Series.of(series)
     return series.standardise() if "float" in series.kinds else series

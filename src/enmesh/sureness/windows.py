@@ -121,7 +121,7 @@ def windows(
     Wollstadt, P., Martínez-Zarzuela, M., Vicente, R., Díaz-Pernas, F. J. and Wibral, M. (2014). Efficient transfer
     entropy analysis of non-stationary neural time series. PLoS ONE 9, e102833.
     """
-    series = series if isinstance(series, Series) else Series(series)
+    series = Series.of(series)
     whole("width", width, 3)
     whole("step", step, 1)
     shortest = min(series.lengths)

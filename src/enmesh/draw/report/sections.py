@@ -43,7 +43,8 @@ def recordings(network: Network) -> str:
     """Return how to read the small pictures of the recordings."""
     dt, trials = network.provenance.get("dt"), network.provenance.get("trials", 1)
     first = " of the first trial" if isinstance(trials, int) and trials > 1 else ""
-    unit = f"in units of time (a sample every {dt:g})" if dt not in (None, 1) else "in samples"
+    every = network.provenance.get("every") or (f"{dt:g}" if dt not in (None, 1) else "")
+    unit = f"(a sample every {every})" if every else "in samples"
     return text(
         f"A thinned view{first} of each series, each on its own scale, over time {unit}. Gaps are missing values."
     )

@@ -1,0 +1,118 @@
+"""Numbers as people write them: decimal and thousands marks, per cent and currency signs, words for missing.
+
+>>> marks_of(["981", "1,020", "0.27"])
+('.', ',')
+>>> marks_of(["1.257,30", "12,5"])
+(',', '.')
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from enmesh.errors import InputError
+
+# Words that stand for a missing number.
+MISSING = {"", "na", "n/a", "nan", "-nan", "null", "none", "<na>"}
+MISSING |= {"#n/a", "#na", "#div/0!", "#value!", "#ref!", "#num!"}
+# Signs around a number that are not part of it.
+SIGNS = "%$€£¥"
+# Marks of the longest number that is looked at closely.
+LONGEST = 60
+# Marks between thousands that can be nothing else: spaces of all widths and apostrophes; and Fortran's exponents.
+BETWEEN = re.compile(r"(?<=\d)['\u2019 \u00a0\u202f\u2009](?=\d{3}(?!\d))")
+EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d{1,3}$)")
+# A number with marks of one kind between groups of three digits: thousands, or a decimal mark before three digits.
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*")
+MARKED = re.compile(r"[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?")
+
+
+def bare(cell: str) -> str:
+    """Return a number without the signs and spaces around it, without sure thousands marks and with a plain minus.
+
+    >>> bare(" 1'257.30 EUR".replace("EUR", "\u20ac"))
+    '1257.30'
+    """
+    cell = cell.strip().strip(SIGNS).strip().replace("\u2212", "-")
+    return EXPONENT.sub("e", BETWEEN.sub("", cell)) if len(cell) <= LONGEST else cell
+
+
+def marks_of(cells: Iterable[str]) -> tuple[str, str | None]:
+    """Return the decimal mark and the thousands mark in which all the numbers can be read.
+
+    A mark that stands before other than three digits, or after a leading zero, is decimal; one that comes twice in a
+    number, or before the other mark, is for thousands. Where neither tells, there are two readings: refused.
+    """
+    decimal: set[str] = set()
+    thousands: set[str] = set()
+    either: set[str] = set()
+    example = ""
+    for cell in cells:
+        number = bare(cell)
+        if len(number) > LONGEST:
+            continue
+        found = [mark for mark in ".," if mark in number]
+        if not found or not MARKED.fullmatch(number):
+            continue
+        if len(found) == 2:
+            last = max(found, key=number.rindex)
+            decimal.add(last)
+            thousands |= set(found) - {last}
+        elif number.count(found[0]) > 1:
+            thousands |= {found[0]} if GROUPED.fullmatch(number) else set()  # 31.01.2020 is no number
+        elif found[0] == "," and GROUPED.fullmatch(number):
+            either.add(",")
+            example = example or number
+        else:
+            decimal.add(found[0]) if not (found[0] == "." and GROUPED.fullmatch(number)) else either.add(".")
+    if decimal & thousands or len(decimal) > 1 or len(thousands) > 1:
+        raise InputError(
+            "decimal points and decimal commas are mixed; say which is which with decimal= and thousands="
+        )
+    if not decimal and not thousands and "," in either:
+        raise InputError(
+            f"'{example}' has two readings, {example.replace(',', '')} and {example.replace(',', '.')}; "
+            "say which with decimal=',' or thousands=','"
+        )
+    other = {".": ",", ",": "."}
+    mark = decimal.pop() if decimal else other[thousands.copy().pop()] if thousands else "."
+    group = thousands.pop() if thousands else other[mark] if other[mark] in either else None
+    return mark, group
+
+
+def refuse_dotted(file: str, columns: Iterable[Sequence[str]]) -> None:
+    """Refuse 981 above 1.020 beside semicolons, which may be a thousand, unless a point is surely decimal elsewhere."""
+    doubtful = ""
+    for column in columns:
+        cells = [cell for cell in map(bare, column) if cell.lower() not in MISSING]
+        dotted = [cell for cell in cells if "." in cell]
+        if any(MARKED.fullmatch(cell) and not GROUPED.fullmatch(cell) for cell in dotted):
+            return
+        plain = [cell.lstrip("+-") for cell in cells if "." not in cell]
+        if dotted and plain and all(cell.isdigit() and len(cell) < 4 for cell in plain):
+            doubtful = dotted[0]
+    if doubtful:
+        raise InputError(
+            f"{file}: '{doubtful}' has two readings, {doubtful} and {doubtful.replace('.', '')}; say which with "
+            "decimal='.' or thousands='.'"
+        )
+
+
+def as_numbers(cells: Any, decimal: str = ".", thousands: str | None = None) -> np.ndarray:
+    """Return a pandas column of text as float64; NaN for what is no number."""
+    import pandas as pd
+
+    between = (
+        re.compile(rf"(?<=\d){re.escape(thousands)}(?=\d{{3}}(?!\d))") if thousands is not None else None
+    )
+
+    def plain(cell: Any) -> Any:
+        if not isinstance(cell, str):
+            return cell
+        cell = bare(cell)
+        cell = between.sub("", cell) if between is not None else cell
+        return cell.replace(".", "\0").replace(",", ".") if decimal == "," else cell
+
+    return pd.to_numeric(cells.map(plain), errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
