@@ -615,3 +615,111 @@ def widened(x, y, z, starts, span, shifts=32):
     share /= max(1.0, np.var(means, ddof=1) / (2 * np.mean(means) ** 2 / len(weights)))
     scale = np.mean(means) / np.mean(-np.log(left_over) / 2) * weights.mean() / share
     return max(1.0, scale), share
+
+
+# --- forward selection of lagged variables ----------------------------------------------------------------------------
+
+
+def _design(columns, quadratic):
+    ones = [np.ones(len(columns))]
+    products = [
+        columns[:, a] * columns[:, b] for a in range(columns.shape[1]) for b in range(a, columns.shape[1])
+    ]
+    return np.column_stack([*ones, *columns.T, *(products if quadratic else [])])
+
+
+def _residual_sum(columns, y, quadratic):
+    design = _design(columns, quadratic)
+    weights, *_ = np.linalg.lstsq(design, y, rcond=None)
+    return float(((y - design @ weights) ** 2).sum()), np.linalg.matrix_rank(design)
+
+
+def explained_share(before, after, y, *, quadratic):
+    """Share of what a regression on ``before`` leaves of y that one on ``after`` explains."""
+    return 1 - _residual_sum(after, y, quadratic)[0] / _residual_sum(before, y, quadratic)[0]
+
+
+def forward_selection(values, target, own, max_lag, level, *, quadratic, span):
+    """Lags of the sources that forward selection and pruning keep: a regression from scratch for every candidate."""
+    from math import comb
+
+    from scipy.stats import f
+
+    nodes, n = values.shape
+
+    def column(node, lag):
+        return values[node, span - lag : n - lag]
+
+    y = column(target, 0)
+
+    def p_value(small, large):
+        (left, k), (rest, m) = (
+            _residual_sum(np.column_stack([column(*v) for v in some]), y, quadratic)
+            for some in (small, large)
+        )
+        return (
+            float(f.sf((left - rest) / (m - k) / (rest / (len(y) - m)), m - k, len(y) - m)) if m > k else 1.0
+        )
+
+    chosen = [(target, lag) for lag in range(1, own + 1)]
+    while True:
+        free = [(j, lag) for j in range(nodes) for lag in range(1, max_lag + 1) if (j, lag) not in chosen]
+        tests = {v: p_value(chosen, [*chosen, v]) for v in free}
+        best = min(tests, key=tests.get)
+        if tests[best] * max_lag > level:
+            break
+        chosen.append(best)
+    while True:
+        sources = {j for j, _ in chosen} - {target}
+        tests = {}
+        for j in sources:
+            x = [v for v in chosen if v[0] == j]
+            tests[j] = p_value([v for v in chosen if v[0] != j], chosen) * comb(max_lag, len(x))
+        worst = max(tests, key=tests.get, default=None)
+        if worst is None or tests[worst] <= level:
+            break
+        chosen = [v for v in chosen if v[0] != worst]
+    return {j: tuple(sorted(lag for node, lag in chosen if node == j)) for j, _ in chosen if j != target}
+
+
+# --- events in continuous time ---------------------------------------------------------------------------------------
+
+
+def event_history(events, time, length):
+    """Time since the last event before ``time``, then the intervals before it; and when the first of them starts."""
+    before = [one for one in events if one < time]
+    used = before[len(before) - length :]
+    marks = [*used, time]
+    return [late - early for early, late in zip(marks, marks[1:])][::-1], used[0]
+
+
+def event_transfer_entropy(target, source, random_times, stop, *, given=(), k=4, lengths=(2, 1, 1)):
+    """Rate of Shorten et al. (2021), term by term; ``lengths`` are those of target, source and conditions."""
+    from scipy.special import digamma
+
+    own, told, known = lengths
+    first = max(target[own - 1], source[told - 1], *(train[known - 1] for train in given))
+
+    def point(time):
+        parts = [event_history(target, time, own), *(event_history(train, time, known) for train in given)]
+        y, start = event_history(source, time, told)
+        z = [value for values, _ in parts for value in values]
+        return z, z + y, min(start, *(begin for _, begin in parts)), time
+
+    events = [point(time) for time in target if time > first]
+    others = [point(time) for time in random_times]
+
+    def distances(event, points, space):
+        apart = [one for one in points if not (event[2] < one[3] and one[2] < event[3])]
+        return sorted(max(abs(a - b) for a, b in zip(event[space], one[space])) for one in apart)
+
+    total = 0.0
+    for event in events:
+        for space, sign in ((1, 1.0), (0, -1.0)):
+            near, near_random = distances(event, events, space), distances(event, others, space)
+            radius = max(near[k - 1], near_random[k - 1])
+            inside = [d for d in near if d <= radius]
+            inside_random = [d for d in near_random if d <= radius]
+            ratio = len(event[space]) * log(max(inside_random) / max(inside))
+            total += sign * (ratio + float(digamma(len(inside)) - digamma(len(inside_random))))
+    return total / (stop - first)

@@ -242,7 +242,7 @@ def test_each_edge_test_is_computed_once(series, monkeypatch):
         calls.append(link)
         return plain(self, link, level, count)
 
-    monkeypatch.setattr("enmesh.scores.tee._TEEScorer.test", counted)
+    monkeypatch.setattr("enmesh.scores.tee.TEEScorer.test", counted)
     with Evaluator(SCORES["TEE"], series) as evaluate:
         evaluate(all_families(5, 2))
         evaluate(all_families(5, 3))

@@ -68,4 +68,4 @@ def test_tutorial(page, tmp_path, monkeypatch, capsys):
 
 
 def test_there_are_tutorials():
-    assert len(PAGES) >= 8
+    assert len(PAGES) >= 9

@@ -16,6 +16,8 @@ from enmesh.embedding.small_tse import SmallTse
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal, Regression
+from enmesh.events.events import Events
+from enmesh.events.point_process import NearbyHistories, PointProcess
 from enmesh.inference.diagnostics import diagnose
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
@@ -59,6 +61,7 @@ __all__ = [
     "Criterion",
     "Discrete",
     "Embedding",
+    "Events",
     "Exact",
     "Exhaustive",
     "Gaussian",
@@ -70,11 +73,13 @@ __all__ = [
     "Lags",
     "LocalPermute",
     "Mixed",
+    "NearbyHistories",
     "Network",
     "NonUniform",
     "Ordinal",
     "PerTarget",
     "Permute",
+    "PointProcess",
     "Ragwitz",
     "Regression",
     "Series",

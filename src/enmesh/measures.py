@@ -15,6 +15,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Embedding, Lagged, Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Prepared
+from enmesh.events.events import Events
 from enmesh.methods import resolve
 from enmesh.surrogates import Draw, Surrogate, parted
 
@@ -191,7 +192,7 @@ def cmi(
 
 @overload
 def transfer_entropy(
-    series: Series,
+    series: Series | Events,
     source: Node | Sequence[Node],
     target: Node,
     *,
@@ -204,7 +205,7 @@ def transfer_entropy(
 
 @overload
 def transfer_entropy(
-    series: Series,
+    series: Series | Events,
     source: Node | Sequence[Node],
     target: Node,
     *,
@@ -217,7 +218,7 @@ def transfer_entropy(
 
 @overload
 def transfer_entropy(
-    series: Series,
+    series: Series | Events,
     source: Node | Sequence[Node],
     target: Node,
     *,
@@ -229,7 +230,7 @@ def transfer_entropy(
 
 
 def transfer_entropy(
-    series: Series,
+    series: Series | Events,
     source: Node | Sequence[Node],
     target: Node,
     *,
@@ -245,13 +246,14 @@ def transfer_entropy(
     Parameters
     ----------
     series
-        The data.
+        The data: a `Series`, or `Events`, of which the result is a rate, in nats per unit of time.
     source, target, given
         Node names; ``source`` and ``given`` may be lists.
     estimator, embedding
-        By default ``KSG()`` and ``Embedding()`` (kappa 1, tau 1).
+        By default ``KSG()`` and ``Embedding()`` (kappa 1, tau 1); of events ``PointProcess()``.
     local
-        Return one value per embedded sample; their mean is the transfer entropy.
+        Return one value per embedded sample; their mean is the transfer entropy. Of events: one per target event, whose
+        sum over the duration it is.
 
     Returns
     -------
@@ -266,6 +268,10 @@ def transfer_entropy(
     >>> round(em.transfer_entropy(series, "a", "c", given="b", estimator=em.Gaussian()), 2)
     0.0
     """
+    if isinstance(series, Events):
+        from enmesh.events import measure
+
+        return measure.transfer_entropy(series, source, target, given, estimator, embedding, local)
     series = Series.of(series)
     sources, end, rest = link(series, source, target, given)
     transfers = Transfers(series, estimator or KSG(), embedding or Embedding())

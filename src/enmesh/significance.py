@@ -16,6 +16,7 @@ from enmesh.embedding import Embedding, Lagged, Lags, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import Surrogates
+from enmesh.events.events import Events
 from enmesh.measures import Node, Transfers, link
 from enmesh.methods import resolve
 from enmesh.options import whole
@@ -99,6 +100,8 @@ BATCH = 32
 FIRST_LOOK = BATCH - 1
 SMALLEST_BATCH = 8
 
+# Surrogates of a test where none are asked for.
+USUAL = 199
 # Analytic p-values are never 0: the smallest normal number.
 SMALLEST = float(np.finfo(float).tiny)
 
@@ -299,7 +302,7 @@ def analytic(
 
 
 def significance(
-    series: Series,
+    series: Series | Events,
     source: Node | Sequence[Node],
     target: Node,
     *,
@@ -321,7 +324,8 @@ def significance(
     source, target, given
         As in `transfer_entropy`; several sources are shuffled together and tested collectively.
     surrogate
-        ``CircularShift()`` by default; ``Permute()``, ``Bootstrap()``, ``LocalPermute()``.
+        ``CircularShift()`` by default; ``Permute()``, ``Bootstrap()``, ``LocalPermute()``. Of events
+        ``NearbyHistories()`` by default, or ``CircularShift()``.
     n_surrogates
         Number of surrogates; the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic test, which
         Gaussian, Regression and Discrete have.
@@ -338,15 +342,19 @@ def significance(
     >>> round(test.value, 2), test.p_value, len(test.null)
     (0.07, 0.01, 99)
     """
+    if isinstance(series, Events):
+        from enmesh.events import measure
+
+        how = estimator, surrogate, n_surrogates, seed
+        return measure.significance(series, source, target, given, *how, embedding=embedding, max_lag=max_lag)
     series = Series.of(series)
     sources, end, rest = link(series, source, target, given)
-    if n_surrogates is None:
+    if n_surrogates is None and surrogate is None:
         from enmesh.inference.plan import asked, wanted_of  # what infer would ask: the one import upwards
 
         options: dict[str, Any] = {"embedding": embedding, "max_lag": max_lag, "seed": seed}
-        wanted = wanted_of(None, estimator, surrogate=surrogate, **options)
-        return asked(series, wanted, sources, end, rest)
-    whole("n_surrogates", n_surrogates)
+        return asked(series, wanted_of(None, estimator, **options), sources, end, rest)
+    n_surrogates = USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pasts = embedding or Embedding()
     if max_lag is not None:
@@ -382,7 +390,7 @@ class TEMatrix:
 
 
 def te_matrix(
-    series: Series,
+    series: Series | Events,
     *,
     estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
@@ -415,6 +423,11 @@ def te_matrix(
     """
     import pandas as pd
 
+    if isinstance(series, Events):
+        from enmesh.events import measure
+
+        how = conditional, surrogate, n_surrogates, level, seed
+        return measure.te_matrix(series, estimator, embedding, *how)
     series = Series.of(series)
     whole("n_surrogates", n_surrogates)
     transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
@@ -445,12 +458,14 @@ def te_matrix(
 
 def q_values(p_values: np.ndarray) -> np.ndarray:
     """Benjamini-Hochberg: smallest false discovery rate at which each test is still rejected."""
-    from scipy.stats import false_discovery_control
-
     p_values = np.asarray(p_values, dtype=float)
     if not len(p_values) or np.isnan(p_values).any():
         return np.full(len(p_values), np.nan)
-    return false_discovery_control(p_values)
+    order, count = np.argsort(p_values), len(p_values)
+    scaled = p_values[order] * count / np.arange(1, count + 1)
+    found = np.empty(count)
+    found[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+    return found
 
 
 def order_statistic(null: np.ndarray, alpha: float, lower: float = 0.0) -> float:

@@ -28,6 +28,11 @@ UsageError: type[typer.BadParameter] = next(
 
 # Advice in the words of Python, and what a user of the shell must type instead.
 IN_WORDS_OF_THE_SHELL = {
+    "pass mend='sort'": "use --mend sort",
+    "pass mend='duplicates'": "use --mend duplicates",
+    "pass mend='outside'": "use --mend outside",
+    "pass duration= or windows=": "use --duration",
+    "give the right duration or windows": "give the right --duration",
     "use force=True": "use --force",
     "give the file that was passed as store=": "give the run.db of a results folder",
     "allow cycles to keep both": "--allow-cycles keeps both",

@@ -14,6 +14,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
+from enmesh.cli import events as of_events
 from enmesh.errors import InputError, was_stopped
 from enmesh.inference.progress import Progress
 
@@ -32,7 +33,9 @@ class Interrupted(Exception):
     """The user stopped a run. The message says what was kept and how to go on."""
 
 
-@a.takes(a.output, a.estimator, a.embedding, a.max_lag, a.score, a.search, a.data, a.preparing)
+@a.takes(
+    a.output, a.estimator, a.embedding, a.max_lag, a.score, a.search, a.data, a.preparing, of_events.options
+)
 def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quiet = False) -> None:
     """Infer which node drives which; write the network, pictures and a page.
 
@@ -52,6 +55,7 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
       enmesh infer prices.csv --time sort --time ignore
       cat recording.csv | enmesh infer - --out results/
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
+      enmesh infer spikes.csv --events --duration 600
     """
     from enmesh.inference.results import with_visible_names
 
@@ -74,9 +78,10 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
 def _inferred(given: build.Given, place: "Place", progress: Progress) -> "tuple[Network, list[Path]]":
     """Read, infer and write what the words of a command line say."""
     with progress.phase("reading the data"):
-        series = build.series(given)
+        series: Any = of_events.read(given) if given["events"] else build.series(given)
+    scored = of_events.score(given) if given["events"] else build.asked(given)
     options = {
-        **build.asked(given),
+        **scored,
         "search": build.search(given),
         "tiers": build.tiers(given["tiers"]),
         "max_parents": given["max_parents"],

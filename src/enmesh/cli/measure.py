@@ -8,6 +8,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
+from enmesh.cli import events as of_events
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.errors import hazard
@@ -19,7 +20,7 @@ from enmesh.significance import Significance
 SURROGATES = 199
 
 
-@a.takes(a.estimator, a.embedding, a.max_lag, a.surrogate, a.data, a.preparing)
+@a.takes(a.estimator, a.embedding, a.max_lag, a.surrogate, a.data, a.preparing, of_events.options)
 def te(
     ctx: typer.Context,
     data: a.File,
@@ -40,12 +41,16 @@ def te(
       enmesh te recording.csv a b
       enmesh te recording.csv a b --given c --estimator ksg --dim 2
       enmesh te recording.csv a,c b --estimator gaussian --dim 3 --delay 2
+      enmesh te spikes.csv a b --events --duration 600
     """
     from enmesh.inference.diagnostics import hazards_of_data
     from enmesh.inference.plan import asked, planned, wanted_of
     from enmesh.measures import link
 
     words = a.words(ctx)
+    if words["events"]:
+        of_events.te(words, source, target, given, json)
+        return
     series = build.series(words)
     for finding in hazards_of_data(series):
         hazard(finding.message)

@@ -111,11 +111,18 @@ def _systems() -> None:
     simulate.coupled_map(graph, n=50, map="henon", coupling=0.05)
 
 
+def _events() -> None:
+    from enmesh import significance, simulate
+
+    significance(simulate.coupled_events("a>b", duration=100), "a", "b", n_surrogates=1)
+
+
 # The longest first, so that two processes are done at about the same time.
 KERNELS: dict[str, Callable[[], object]] = {
     "KSG with surrogates": _ksg_surrogates,
     "one KSG estimate": _ksg,
     "box kernel with surrogates": _kernel,
+    "events with surrogates": _events,
     "simulated systems": _systems,
     "local permutation": _local_permutation,
     "discrete estimator": _discrete,

@@ -41,18 +41,24 @@ def shares_of(network: Network) -> dict[Edge, float]:
     return {pair: share for pair, share in shares.items() if math.isfinite(share)}
 
 
-def lags_of(link: Candidate | None) -> tuple[int, ...]:
-    """Return the lags of a link in samples; one sample where it was not tested."""
-    return (1,) if link is None else tuple(int(lag) for lag in getattr(link, "lags", None) or (link.lag,))
+def lags_of(link: Candidate | None) -> tuple[float, ...]:
+    """Return the lags of a link, in samples or, of events, in time; one sample where it was not tested."""
+    lags = (1,) if link is None else getattr(link, "lags", None) or (link.lag,)
+    return tuple(int(lag) if lag == int(lag) else float(lag) for lag in lags)
 
 
-def lag_text(lags: Sequence[int]) -> str:
+def lag_unit(network: Network) -> str:
+    """Return what lags are counted in."""
+    return "units of time" if "events" in network.provenance else "samples"
+
+
+def lag_text(lags: Sequence[float]) -> str:
     """Return lags as a reader writes them.
 
     >>> lag_text((3,)), lag_text((1, 2, 3, 4, 9)), lag_text((1, 3, 5, 7, 9))
     ('3', '1–4, 9', '1, 3, …, 9')
     """
-    runs: list[list[int]] = []
+    runs: list[list[float]] = []
     for lag in sorted(lags):
         if runs and lag == runs[-1][-1] + 1:
             runs[-1].append(lag)

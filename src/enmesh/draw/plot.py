@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.draw.arrows import common_lags, lag_tags, links_of, shares_of, show, size_of, strongest_of
+from enmesh.draw.arrows import (
+    common_lags,
+    lag_tags,
+    lag_unit,
+    links_of,
+    shares_of,
+    show,
+    size_of,
+    strongest_of,
+)
 from enmesh.draw.circle import blocks
 from enmesh.draw.ink import (
     LEVEL,
@@ -227,7 +236,7 @@ def _graph(network: Network, drawing: Layout, ax: "Axes", ink: Ink) -> None:
     show(ax, drawing, links, network.names, ink, shares)
     same = common_lags(links)
     lags = f"lags of every link: {same} samples" if same else ""
-    lags = "at the arrows: lag in samples" if lag_tags(links) else lags
+    lags = f"at the arrows: lag in {lag_unit(network)}" if lag_tags(links) else lags
     pale = "pale: seldom found again in halves of the data" if shares else ""
     _graph_key(ax, links, ink, "; ".join(filter(None, (pale, lags))))
 

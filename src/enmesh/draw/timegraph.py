@@ -1,6 +1,7 @@
 """The time-series graph: a line per node, a column per time, an arrow from (source, t - lag) to (target, t)."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +41,7 @@ def timelines(ax: "Axes", names: Sequence[str], links: "Mapping[Edge, Candidate 
     dots = np.array([(time, height) for height in heights for time in times])
     for (i, j), link in sorted(links.items()):
         for lag in lags_of(link):
-            for back in range(min(reach - lag, reach - 1) + 1 if len(links) <= MOST_COPIES else 1):
+            for back in range(int(min(reach - lag, reach - 1)) + 1 if len(links) <= MOST_COPIES else 1):
                 start = np.array([-step * (lag + back), heights[i]])
                 end = np.array([-step * back, heights[j]])
                 path = _path(start, end, dots)
@@ -60,7 +61,7 @@ def timelines(ax: "Axes", names: Sequence[str], links: "Mapping[Edge, Candidate 
 
 def _reach(links: "Mapping[Edge, Candidate | None]") -> int:
     """Return how many steps back the picture goes."""
-    return max(2, *(lag for link in links.values() for lag in lags_of(link))) if links else 2
+    return ceil(max(2, *(lag for link in links.values() for lag in lags_of(link)))) if links else 2
 
 
 def _step(links: "Mapping[Edge, Candidate | None]", rows: int) -> float:

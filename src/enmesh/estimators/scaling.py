@@ -11,9 +11,14 @@ def zscore(column: np.ndarray) -> np.ndarray:
 def normal_scores(column: np.ndarray) -> np.ndarray:
     """Replace values by the normal quantiles of their (mean) ranks."""
     from scipy.special import ndtri
-    from scipy.stats import rankdata
 
-    return ndtri((rankdata(column) - 0.5) / len(column))
+    order = np.argsort(column, kind="stable")
+    sorted_column = column[order]
+    first = np.flatnonzero(np.concatenate([[True], sorted_column[1:] != sorted_column[:-1]]))
+    stop = np.concatenate([first[1:], [len(column)]])
+    ranks = np.empty(len(column))
+    ranks[order] = np.repeat((first + stop + 1) / 2, stop - first)  # equal values share their mean rank
+    return ndtri((ranks - 0.5) / len(column))
 
 
 def tie_noise(amplitude: float, index: int, shape: int | tuple[int, ...]) -> np.ndarray:

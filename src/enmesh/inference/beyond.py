@@ -191,7 +191,7 @@ def _within_budget(
     limits += [f"{len(blind) - len(explored)} targets are left out"] * (len(explored) < len(blind))
     if explored and planner.evidence.samples > EXPLORED_SAMPLES:
         limits.append(f"selected on {EXPLORED_SAMPLES} samples, tested on all")
-    words = f"{tested} sources that regressions see loosely; all sources of {len(explored)} targets of which they see little"
+    words = f"{tested} sources that regressions see loosely, all sources of {len(explored)} targets they see little of"
     planner.choices.add("neighbours", words, "; ".join(limits) or "beyond what regressions found")
     return asked, explored
 

@@ -17,6 +17,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lagged, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator, Gaussian
+from enmesh.events.events import Events
 from enmesh.inference.constraints import Constraints, Edges
 from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
@@ -86,7 +87,7 @@ def infer(
     Parameters
     ----------
     series
-        The data: a `Series`, or anything `Series` takes.
+        The data: a `Series`, or anything `Series` takes; or `Events`, whose lags are times and whose values are rates.
     score
         Such as ``TEE(estimator=KSG(), alpha=0.99)``, or a name as on the command line. By default chosen from the data:
         counting for states, a linear test and nearest neighbours for numbers. An embedding that is not given is
@@ -148,6 +149,16 @@ def infer(
     >>> net.parents
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
+    if isinstance(series, Events):
+        from enmesh.events.infer import infer_events
+
+        asked = {name: value for name, value in locals().items() if name not in ("series", "infer_events")}
+        for name in ("embedding", "max_lag", "bootstrap"):
+            if asked.pop(name):
+                raise InputError(
+                    f"{name} belongs to samples; events have histories (PointProcess) and no {name}"
+                )
+        return infer_events(series, **asked)
     series = Series.of(series)
     check_numbers(max_lag=max_lag, max_parents=max_parents, screen=screen, n_jobs=n_jobs, bootstrap=bootstrap)
     if bootstrap:
@@ -184,7 +195,7 @@ def infer(
             )
             run.warn_of_pasts(plan, found)
             instantaneous = _instantaneous(series, plan.score.embedding or Embedding(), found.parents)
-            _warn_of_loops(series, found, tests)
+            warn_of_loops(series, found, tests)
     options = {
         "score": describe(plan.score),
         "search": describe(chosen),
@@ -517,7 +528,7 @@ def _instantaneous(
     )
 
 
-def _warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
+def warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
     """Say that both directions of a link are significant where acyclicity left one of them out."""
     p_values = {(c.source, c.target): c.p_value for c in tests}
     for source, target in found.removed:
@@ -561,6 +572,8 @@ def _provenance(series: Series) -> dict[str, Any]:
 
 
 def _preview(series: Series) -> dict[str, tuple[float, ...]]:
+    if isinstance(series, Events):
+        return {}
     trial = series.trials[0]
     step = max(1, len(trial) // PREVIEW)
     return {name: tuple(map(float, column[::step][:PREVIEW])) for name, column in zip(series.names, trial.T)}

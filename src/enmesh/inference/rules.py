@@ -53,6 +53,8 @@ class Thresholds:
     """Samples by which predictions are compared."""
     few_nodes: int = 5
     """Nodes up to which neighbours alone are asked of smooth series."""
+    reachable: int = 20
+    """Nodes up to which 1,000 surrogates reach the share of the level that neighbours have."""
     searchable: int = 20_000
     """Samples x nodes up to which neighbours are asked alone: about five minutes."""
     alpha: float = 0.99
@@ -103,8 +105,10 @@ TARGETS = (
          lambda e, i: e.left_by_own_past[i] < THRESHOLDS.blind
          and e.curvature[i] >= THRESHOLDS.straight and e.tails < THRESHOLDS.light_tails,
          {"line": 0.8, "curve": 0.2}, "its dynamics are linear as far as its own past shows"),
-    Rule("all others", lambda e, i: True, {"line": 0.2, "curve": 0.4, "neighbours": 0.4},
-         "nothing says which test suits"),
+    Rule("all others in networks of at most 20 nodes", lambda e, i: e.nodes <= THRESHOLDS.reachable,
+         {"line": 0.2, "curve": 0.4, "neighbours": 0.4}, "nothing says which test suits"),
+    Rule("all others", lambda e, i: True, {"line": 0.4, "curve": 0.6},
+         "the level of so many pairs takes more surrogates than neighbours can be asked about"),
 )  # fmt: skip
 
 NEIGHBOURS = (

@@ -18,6 +18,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator
+from enmesh.events.events import Events
 from enmesh.measures import Transfers, parent_indices
 from enmesh.methods import Method, resolve
 from enmesh.significance import Significance, analytic
@@ -61,7 +62,7 @@ class Score(Method, ABC):
 
     def with_embedding(self, series: Series) -> "Score":
         """Return this score with its embedding chosen from the data, if none was given."""
-        if self.embedding is not None:
+        if self.embedding is not None or isinstance(series, Events):
             return self
         from enmesh.embedding.choose import choose_embedding, embedding_method
 
@@ -81,7 +82,10 @@ class Scorer(ABC, Generic[AnyScore]):
     def __init__(self, score: AnyScore, series: Series):
         self.score = score
         estimator = score.estimator.plug_in if score.needs_analytic else score.estimator
-        self.transfers = Transfers(series, estimator, score.embedding or Embedding())
+        self.transfers = self._transfers(series, estimator)
+
+    def _transfers(self, series: Series, estimator: Estimator) -> Transfers:
+        return Transfers(series, estimator, self.score.embedding or Embedding())
 
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
         """Return the edge tests that a family's score is made of; none if it needs none."""
@@ -213,7 +217,7 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
     >>> em.score(series, "a>b, b>c", em.TEA(embedding=em.Embedding())).total > 0
     True
     """
-    series = Series.of(series)
+    series = series if isinstance(series, Events) else Series.of(series)
     scorer = resolve(Score, score).bind(series)
     families = enumerate(parent_indices(series, graph))
     return GraphScore({series.names[i]: float(scorer.family_score(i, parents)) for i, parents in families})

@@ -25,6 +25,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
+from enmesh.events.events import Events
 from enmesh.options import option, whole
 from enmesh.scores.base import Link, Parents, Score, Scorer, Tests, check_alpha
 from enmesh.significance import (
@@ -101,7 +102,11 @@ class TEE(Score):
         )
 
     def _scorer(self, series: Series) -> "Scorer[TEE]":
-        return _TEEScorer(self, series)
+        if isinstance(series, Events):
+            from enmesh.events.scorer import EventScorer
+
+            return EventScorer(self, series)
+        return TEEScorer(self, series)
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,9 @@ class _Step:
     lowered: float
 
 
-class _TEEScorer(Scorer[TEE]):
+class TEEScorer(Scorer[TEE]):
+    """TEE of a series."""
+
     def __init__(self, score: TEE, series: Series):
         super().__init__(score, series)
         self._compared = 0 if score.estimator.discrete else ALL_ORDERS

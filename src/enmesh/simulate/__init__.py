@@ -2,7 +2,7 @@
 
 ``coupled_map``, ``coupled_flow`` and ``var`` simulate in one call; ``map_system``, ``flow_system`` and
 ``var_system`` return the `GraphDynamicalSystem` behind them, whose parts can be exchanged. ``boolean`` and
-``markov`` make discrete data; ``random_dag`` draws a graph.
+``markov`` make discrete data, ``coupled_events`` makes trains of events; ``random_dag`` draws a graph.
 
 >>> import enmesh as em
 >>> em.simulate.coupled_map("a>b, b>c", n=500, map="logistic", coupling=0.3, seed=0).truth
@@ -10,6 +10,7 @@
 """
 
 from enmesh.simulate.discrete import boolean, markov
+from enmesh.simulate.events import coupled_events
 from enmesh.simulate.flows import Lorenz, Rossler, coupled_flow, flow_system
 from enmesh.simulate.linear import var, var_system
 from enmesh.simulate.maps import coupled_map, map_system
@@ -21,6 +22,7 @@ __all__ = [
     "Lorenz",
     "Rossler",
     "boolean",
+    "coupled_events",
     "coupled_flow",
     "coupled_map",
     "flow_system",

@@ -9,7 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from enmesh.draw.report import sections
+from enmesh.draw.arrows import lag_unit
+from enmesh.draw.report import raster, sections
 from enmesh.draw.report.contents import contents, embed, picture_contents
 from enmesh.draw.report.words import headline, past, recording, standing
 from enmesh.draw.subject import Network
@@ -53,8 +54,8 @@ def page(network: Network, more: str = "") -> str:
         choices=sections.choices(network),
         methods=sections.methods(network),
         provenance=sections.provenance(network),
-        more=more,
-        network=_asset("network.html"),
+        more=raster.section(network) + more,
+        network=_asset("network.html").replace("lag in samples", f"lag in {lag_unit(network)}"),
         style=_asset("page.css"),
         script="\n".join(_asset(name) for name in SCRIPTS),
         data=embed(contents(network)),
@@ -65,7 +66,7 @@ def inline(network: Network) -> str:
     """Return the interactive network alone as HTML, for a frame in a notebook."""
     return Template(_asset("inline.html")).substitute(
         title=sections.text(headline(network)),
-        network=_asset("network.html"),
+        network=_asset("network.html").replace("lag in samples", f"lag in {lag_unit(network)}"),
         style=_asset("page.css"),
         script="\n".join(_asset(name) for name in PICTURE),
         data=embed(picture_contents(network)),

@@ -11,6 +11,7 @@ from enmesh.draw.arrows import PALEST, lag_tags, lags_of, links_of, shares_of, t
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order, is_error
+from enmesh.draw.report.raster import without_series
 from enmesh.draw.report.words import recording
 from enmesh.draw.shapes import THIN, Edge
 from enmesh.draw.subject import LEVEL, Candidate, Network
@@ -31,13 +32,14 @@ def contents(network: Network) -> dict[str, Any]:
     thousands of pairs and a thousand surrogates each.
     """
     edges = {(i, j) for i, j in np.argwhere(network.adjacency).tolist()}
-    return picture_contents(network) | {
+    drawn = picture_contents(network) | {
         "order": block_order(network)[0],
         "links": _links(network, edges),
         "preview": [_thinned(network.preview.get(name, ())) for name in network.names],
         "span": _span(network),
         "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
     }
+    return drawn | without_series(network)
 
 
 def picture_contents(network: Network) -> dict[str, Any]:

@@ -46,10 +46,9 @@ def references(network: "Network") -> tuple[str, ...]:
 
 def _data(network: "Network") -> str:
     known = network.provenance
-    samples, trials = known.get("samples"), known.get("trials", 1)
-    size = (
-        f" ({samples} samples{f' in {trials} trials' if trials and trials != 1 else ''})" if samples else ""
-    )
+    what = "events" if "events" in known else "samples"
+    samples, trials = known.get(what), known.get("trials", 1)
+    size = f" ({samples} {what}{f' in {trials} trials' if trials and trials != 1 else ''})" if samples else ""
     version = f" {known['enmesh']}" if "enmesh" in known else ""
     return (
         f"Directed coupling among {len(network.names)} nodes{size} was inferred by transfer entropy "

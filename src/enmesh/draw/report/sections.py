@@ -18,6 +18,9 @@ KNOWN = {
     "nodes": "nodes",
     "trials": "trials",
     "samples": "samples",
+    "events": "events",
+    "duration": "observed time",
+    "shown": "raster from, to",
     "dt": "sampling step (dt)",
     "enmesh": "enmesh version",
     "python": "Python version",
@@ -54,7 +57,9 @@ def facts(network: Network) -> str:
     """Return the handful of numbers under the headline."""
     known = network.provenance
     rows: list[tuple[str, Any]] = [("nodes", len(network.names))]
-    rows += [(key, f"{known[key]:,}") for key in ("samples", "trials") if isinstance(known.get(key), int)]
+    rows += [
+        (key, f"{known[key]:,}") for key in ("samples", "events", "trials") if isinstance(known.get(key), int)
+    ]
     rows += [("links with q ≤ 0.05", words.sure_links(network))] if network.candidates else []
     score = network.options.get("score") or {}
     kinds = (score.get("type"), (score.get("estimator") or {}).get("type"))

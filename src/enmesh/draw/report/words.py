@@ -13,6 +13,12 @@ MEANS = (
     f"of pairs that were tested: of the links with q ≤ {LEVEL}, at most about one in {round(1 / LEVEL)} is "
     "expected to be false.",
 )
+OF_EVENTS = (
+    "An arrow from a to b: when a last had an event helps to predict when b has its next, beyond what the times of b "
+    "itself and of all other drivers of b already tell.",
+    "The transfer entropy (TE) is the size of that help, a rate in nats per unit of time. The lag is how long after an "
+    "event of a the events of b are most, or least, frequent.",
+)
 STABLE = (
     "Stability is the share of random cuts of the recording into two halves in which both halves show the link, each "
     "by itself. Near 1 it would be found again; a link that chance made is seldom found twice."
@@ -53,6 +59,10 @@ def recording(network: Network) -> str:
 
 def past(network: Network) -> str:
     """Return how the past of each node was chosen, in a sentence or two."""
+    if "events" in network.provenance:
+        return (
+            "Histories of events, in continuous time, take the place of an embedding; see the methods below."
+        )
     if any({"dims", "delays"} <= set(table) for table in network.criteria.values()):
         return GRID
     lags = sorted({lag for c in network.candidates for lag in getattr(c, "lags", None) or (c.lag,)})
@@ -88,7 +98,8 @@ def standing(network: Network) -> str:
 
 def meanings(network: Network) -> tuple[str, ...]:
     """Return what an arrow and its numbers mean."""
-    return (*MEANS, *[STABLE] * bool(network.stability))
+    said = OF_EVENTS if "events" in network.provenance else MEANS[:2]
+    return (*said, *MEANS[2:], *[STABLE] * bool(network.stability))
 
 
 def notes(network: Network) -> tuple[str, ...]:

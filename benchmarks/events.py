@@ -1,0 +1,191 @@
+"""Events in continuous time: known values, JIDT on the same trains, error rates, networks and speed.
+
+python benchmarks/events.py values       transfer entropy rates against known ones
+python benchmarks/events.py jidt         the same trains with JIDT (see benchmarks/jidt.py)
+python benchmarks/events.py levels       p-values of unrelated trains: the table of docs/calibration.md
+python benchmarks/events.py networks     mother and daughters, and eight neurons, by defaults
+python benchmarks/events.py speed        200 surrogates of 10,000 target events
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from joblib import Parallel, delayed
+
+import enmesh as em
+
+EIGHT = "a>b, a>c, b>d, c>d, d>e, f>e, f>g, g>h"
+
+
+def poisson(n, seed):
+    rng = np.random.default_rng([11, seed])
+    trains = [np.cumsum(rng.exponential(1.0, n)) for _ in "ab"]
+    stop = min(train[-1] for train in trains)
+    return em.Events({"a": trains[0], "b": trains[1]}, duration=stop, mend="outside")
+
+
+def bursts(n, seed):
+    """b is driven by a train that is not given, and bursts; a is a Poisson process."""
+    driven = em.simulate.coupled_events("c>b, a", duration=n / 1.25, seed=seed)
+    return driven.select(["a", "b"])
+
+
+def common_rate(n, seed, depth=0.5, period=100.0):
+    """Two Poisson processes whose rates rise and fall together, slowly."""
+    rng = np.random.default_rng([12, seed])
+    trains = {}
+    for name in "ab":
+        times = np.sort(rng.uniform(0, n, rng.poisson(n * (1 + depth))))
+        kept = rng.random(len(times)) * (1 + depth) < 1 + depth * np.sin(2 * np.pi * times / period)
+        trains[name] = times[kept]
+    return em.Events(trains, duration=n)
+
+
+def daughters(n, seed, width=0.25):
+    delays = {("m", "a"): 0.25, ("m", "b"): 0.5}
+    how = {"kind": "copies", "delay": delays, "width": width, "rest": 1.0}
+    return em.simulate.coupled_events("m>a, m>b", duration=2 * n, seed=seed, **how)
+
+
+NULLS = {
+    "independent Poisson trains": (poisson, ()),
+    "a target that bursts": (bursts, ()),
+    "a common slow rate": (common_rate, ()),
+    "daughters of one mother, given her": (daughters, "m"),
+}
+
+
+def values(repeats, n_jobs):
+    for n, lx, truth in [
+        (10_000, 1, (0.5190, 0.0227)),
+        (10_000, 2, (0.4980, 0.0199)),
+        (10_000, 3, (0.4835, 0.0171)),
+    ]:
+
+        def one(seed, n=n, lx=lx):
+            pair = em.simulate.coupled_events("a>b", duration=n / 1.256, seed=seed)
+            return em.transfer_entropy(
+                pair, "a", "b", estimator=em.PointProcess(target_history=lx, seed=seed)
+            )
+
+        found = Parallel(n_jobs=n_jobs)(delayed(one)(seed) for seed in range(repeats))
+        print(
+            f"canonical pair, {n} events, l_x {lx}: {np.mean(found):.4f} +- {np.std(found, ddof=1):.4f}; known {truth}"
+        )
+    for n in (1000, 10_000):
+        how = em.PointProcess(k=5, target_history=1)
+        found = [em.transfer_entropy(poisson(n, s), "a", "b", estimator=how) for s in range(2 * repeats)]
+        print(f"independent, {n} events: {np.mean(found):.4f} +- {np.std(found, ddof=1):.4f}")
+    family = daughters(10_000, 0)
+    for given in ((), "m"):
+        print(
+            f"daughters given {given or 'nothing'}: {em.transfer_entropy(family, 'a', 'b', given=given):.4f}"
+        )
+
+
+def jidt():
+    from benchmarks.jidt import Jidt
+
+    found = Jidt.found()
+    if isinstance(found, str):
+        raise SystemExit(found)
+    name = "infodynamics.measures.spiking.integration.TransferEntropyCalculatorSpikingIntegration"
+    trains = {
+        "canonical pair": em.simulate.coupled_events("a>b", duration=4000, seed=1),
+        "independent": poisson(5000, 1),
+        "Hawkes": em.simulate.coupled_events("a>b", duration=4000, kind="hawkes", seed=1),
+    }
+    for what, events in trains.items():
+        calculator = found.jpype.JClass(name)()
+        settings = {
+            "Knns": 4,
+            "DEST_PAST_INTERVALS": "1,2",
+            "SOURCE_PAST_INTERVALS": "1",
+            "NORM_TYPE": "MAX_NORM",
+        }
+        for key, value in settings.items():
+            calculator.setProperty(key, str(value))
+        began = time.process_time()
+        theirs = []
+        for _ in range(5):  # each with random times of its own
+            calculator.initialise()
+            calculator.setObservations(found.doubles(events["a"]), found.doubles(events["b"]))
+            theirs.append(float(calculator.computeAverageLocalOfObservations()))
+        spent = (time.process_time() - began) / 5
+        ours = [em.transfer_entropy(events, "a", "b", estimator=em.PointProcess(seed=s)) for s in range(5)]
+        said = [f"{np.mean(some):.4f} +- {np.std(some, ddof=1):.4f}" for some in (theirs, ours)]
+        print(f"{what}: JIDT {said[0]} ({spent:.2f} CPU s), enmesh {said[1]}")
+
+
+def p_value(make, given, n, seed):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return em.significance(make(n, seed), "a", "b", given=given, n_surrogates=39, seed=seed).p_value
+
+
+def levels(repeats, n_jobs, n=500):
+    from scipy.stats import kstest
+
+    print(
+        "| unrelated trains | target events | p at most .05 | at most .10 | KS test of uniformity | repetitions |"
+    )
+    print("|---|---|---|---|---|---|")
+    for what, (make, given) in NULLS.items():
+        p = np.array(
+            Parallel(n_jobs=n_jobs)(delayed(p_value)(make, given, n, seed) for seed in range(repeats))
+        )
+        rates = [
+            f"{(p <= level + 1e-9).mean():.3f} ± {np.sqrt(level * (1 - level) / repeats):.3f}"
+            for level in (0.05, 0.1)
+        ]
+        uniform = kstest(p - np.random.default_rng(0).random(len(p)) / 40, "uniform").pvalue
+        print(f"| {what} | {n} | {' | '.join(rates)} | {uniform:.2f} | {repeats} |", flush=True)
+
+
+def right(events, net):
+    found, truth = set(net), {(s, t) for t, some in events.truth.items() for s in some}
+    return 2 * len(found & truth) / (len(found) + len(truth)), sorted(found - truth), sorted(truth - found)
+
+
+def networks(repeats, n_jobs):
+    warnings.simplefilter("ignore")
+    whole = 0
+    for seed in range(repeats):
+        family = daughters(1000, seed)
+        f1, false, missed = right(family, em.infer(family, n_jobs=n_jobs))
+        whole += f1 == 1
+        print(f"mother and daughters {seed}: F1 {f1:.2f} false {false} missed {missed}", flush=True)
+    print(f"mother and daughters right in {whole} of {repeats}")
+    for seed in range(max(1, repeats // 10)):
+        eight = em.simulate.coupled_events(EIGHT, duration=890, seed=seed)
+        f1, false, missed = right(eight, em.infer(eight, n_jobs=n_jobs))
+        print(
+            f"eight neurons {seed}, {len(eight)} spikes: F1 {f1:.2f} false {false} missed {missed}",
+            flush=True,
+        )
+
+
+def speed():
+    pair = em.simulate.coupled_events("a>b", duration=7965, seed=0)
+    em.significance(pair, "a", "b", n_surrogates=9)
+    began = time.process_time()
+    em.significance(pair, "a", "b", n_surrogates=200)
+    print(f"200 surrogates of {pair.counts['b']} target events: {time.process_time() - began:.2f} CPU s")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=["values", "jidt", "levels", "networks", "speed"])
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=1)
+    asked = parser.parse_args()
+    if asked.what in ("jidt", "speed"):
+        globals()[asked.what]()
+    else:
+        globals()[asked.what](asked.repeats, asked.jobs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Events in continuous time: `Events`, their transfer entropy (`PointProcess`) and networks."""

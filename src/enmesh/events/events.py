@@ -1,0 +1,343 @@
+"""Events: when each node fired, traded or rang, in continuous time; what `Series` is for samples."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.data.table import can_be_seen, listed, visible
+from enmesh.errors import InputError
+from enmesh.events.sources import Trial, trials_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEND = ("sort", "duplicates", "outside")
+# Times that are whole multiples of a step, up to this share of it, were recorded in steps; fewer times cannot tell.
+ON_STEP, ENOUGH = 0.02, 20
+
+
+class Stretch(NamedTuple):
+    """A time that was observed without a break: trial, start, stop, and the times of every node in it."""
+
+    trial: int
+    start: float
+    stop: float
+    times: tuple[np.ndarray, ...]
+
+
+class Events:
+    """Times of events of several nodes: spikes, trades, alarms, earthquakes.
+
+    Parameters
+    ----------
+    data
+        ``{node: times}``, a list of such mappings (one per trial), a list of arrays of times (one per node), a table
+        or DataFrame with a row per event (columns node and time, and trial if there are several), the path of such a
+        table (csv, tsv, xlsx, parquet) or of a npy or npz file, MNE annotations, or Neo spike trains, segments and
+        blocks (anything with ``times``, ``t_start`` and ``t_stop``).
+    duration
+        The recording goes from 0 to this; one number, or one per trial. Without it and without ``windows`` a trial
+        goes from its first to its last event (or as the object says).
+    windows
+        ``[(start, stop), ...]``: times that were observed; histories do not reach over a gap. One list for all trials,
+        or a list of lists.
+    names
+        Nodes to keep, in this order; by default all, as they come, numbers and text sorted.
+    mend
+        What may be put right instead of refused: ``"sort"`` times that are not in order, ``"duplicates"`` (equal times
+        of a node count once), ``"outside"`` (events outside the observed time are left out). One word or several.
+    node, time, trial
+        Names of the columns of a table; by default those called so, or alike (unit, neuron; times, onset).
+    truth
+        The graph that generated the data, where it is known.
+
+    Attributes
+    ----------
+    stretches
+        The observed times, one after the other: trial, start, stop, times of each node.
+    resolution
+        Step of the times, if they are whole multiples of one (such as 0.001 s), else None. Estimates spread events
+        evenly over such a step: what is recorded in steps has intervals that repeat, random times have not.
+    file
+        Name of the file it was read from; empty if it was not.
+
+    Examples
+    --------
+    >>> Events({"a": [0.5, 1.5, 4.0], "b": [0.9, 2.2]}, duration=5.0)
+    Events(2 nodes: a (3), b (2); 5 units of time)
+    """
+
+    dt: float | None = None  # what a series has and events have not
+    every: str | None = None
+    prepared: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        data: Any,
+        duration: float | Sequence[float] | None = None,
+        *,
+        windows: Sequence[Any] | None = None,
+        names: Sequence[str] | None = None,
+        mend: str | Sequence[str] = (),
+        node: str | None = None,
+        time: str | None = None,
+        trial: str | None = None,
+        truth: Mapping[str, Sequence[str]] | None = None,
+    ):
+        words = (mend,) if isinstance(mend, str) else tuple(mend)
+        for word in words:
+            if word not in MEND:
+                raise InputError(f"mend={word!r} is not known; use {', '.join(map(repr, MEND))}")
+        found, self.file = trials_of(data, node, time, trial)
+        self.names = _names(found, names)
+        self.guessed = duration is None and windows is None and any(one.limits is None for one in found)
+        self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
+        observed = _observed(found, duration, windows)
+        stretches = []
+        for number, (one, limits) in enumerate(zip(found, observed)):
+            where = f" in trial {number + 1}" if len(found) > 1 else ""
+            times = [_checked(one.times.get(name, ()), name + where, limits, words) for name in self.names]
+            for start, stop in limits:
+                cut = tuple(t[(t >= start) & (t <= stop)] for t in times)
+                stretches.append(Stretch(number, start, stop, cut))
+        self.stretches = tuple(stretches)
+        self.resolution = _step(self.stretches)
+
+    # --- what every data set says of itself ----------------------------------------------------------------
+
+    index = Series.index
+    indices = Series.indices
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.names)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of events of each node."""
+        sums = [sum(len(s.times[i]) for s in self.stretches) for i in range(self.n_nodes)]
+        return dict(zip(self.names, sums))
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Number of events, of all nodes together, in each trial."""
+        sums = [0] * (1 + max(s.trial for s in self.stretches))
+        for s in self.stretches:
+            sums[s.trial] += sum(map(len, s.times))
+        return tuple(sums)
+
+    @property
+    def duration(self) -> float:
+        """Observed time of all trials together."""
+        return float(sum(s.stop - s.start for s in self.stretches))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of names, observed times and events: the identity of the data."""
+        digest = hashlib.sha256(repr(("events", self.names)).encode())
+        for s in self.stretches:
+            digest.update(repr((s.trial, s.start, s.stop, [len(t) for t in s.times])).encode())
+            digest.update(np.concatenate(s.times).tobytes())
+        return digest.hexdigest()
+
+    def __len__(self) -> int:
+        """Return the number of events of all nodes together."""
+        return sum(self.lengths)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __getitem__(self, node: str | int) -> np.ndarray:
+        """Return the times of a node, of all trials one after the other."""
+        i = self.index(node)  # type: ignore[misc]
+        return np.concatenate([s.times[i] for s in self.stretches])
+
+    def __repr__(self) -> str:
+        nodes = listed(f"{name} ({count})" for name, count in self.counts.items())
+        trials = f" in {len(self.lengths)} trials" if len(self.lengths) > 1 else ""
+        return f"Events({self.n_nodes} nodes: {nodes}; {self.duration:g} units of time{trials})"
+
+    # --- what can be made of it ----------------------------------------------------------------------------
+
+    def select(self, nodes: Sequence[str]) -> "Events":
+        """Return the events of the given nodes alone."""
+        keep = self.indices(nodes)  # type: ignore[misc]
+        return self._with([s._replace(times=tuple(s.times[i] for i in keep)) for s in self.stretches], keep)
+
+    def spread(self) -> "Events":
+        """Return the events as estimates take them: those recorded in steps are spread evenly over a step."""
+        if self.resolution is None:
+            return self
+        rng = np.random.default_rng(self.n_nodes)
+        moved = []
+        for s in self.stretches:
+            shaken = [t + self.resolution * (rng.random(len(t)) - 0.5) for t in s.times]
+            moved.append(s._replace(times=tuple(np.clip(t, s.start, s.stop) for t in shaken)))
+        return self._with(moved, range(self.n_nodes))
+
+    def _with(self, stretches: Sequence[Stretch], keep: Sequence[int]) -> "Events":
+        made = object.__new__(Events)
+        vars(made).update(vars(self), stretches=tuple(stretches), names=tuple(self.names[i] for i in keep))
+        made.resolution = _step(made.stretches)
+        if self.truth is not None:
+            made.truth = {
+                t: tuple(p for p in ps if p in made.names) for t, ps in self.truth.items() if t in made.names
+            }
+        return made
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a DataFrame with a row per event, in the order of time: node, time; several trials get a column."""
+        import pandas as pd
+
+        rows = [
+            (s.trial, name, time)
+            for s in self.stretches
+            for name, times in zip(self.names, s.times)
+            for time in times
+        ]
+        frame = pd.DataFrame(rows, columns=["trial", "node", "time"])
+        frame = frame.sort_values(["trial", "time"], ignore_index=True)
+        return frame if len(self.lengths) > 1 else frame[["node", "time"]]
+
+    def plot(self, path: Any = None, *, ax: Any = None, theme: str = "auto", most: int = 60) -> Any:
+        """Draw the raster of the first observed time, about ``most`` events of the busiest node; return the axes."""
+        from enmesh.draw.raster import raster
+
+        start, stop, times = self.excerpt(most)
+        return raster(self.names, times, start, stop, path=path, ax=ax, theme=theme)
+
+    def excerpt(self, most: int) -> tuple[float, float, tuple[np.ndarray, ...]]:
+        """Return start, stop and times of so much of the first stretch that no node has more than ``most`` events."""
+        s = max(self.stretches[:1], key=lambda one: sum(map(len, one.times)))
+        ends = [float(t[most]) for t in s.times if len(t) > most]
+        stop = min([s.stop, *ends])
+        return s.start, stop, tuple(t[t < stop] if ends else t for t in s.times)
+
+
+# --- checks --------------------------------------------------------------------------------------------------
+
+
+def _names(found: Sequence[Trial], wanted: Sequence[str] | None) -> tuple[str, ...]:
+    known = list(dict.fromkeys(name for one in found for name in one.times))
+    if not known:
+        raise InputError("there are no events; give times of at least one node")
+    if wanted is not None:
+        absent = [str(name) for name in wanted if str(name) not in known]
+        if absent:
+            raise InputError(f"there is no node {listed(absent)}; the nodes are {listed(known)}")
+        known = [str(name) for name in wanted]
+    if len(set(known)) < len(known):
+        raise InputError("a node is named twice; name each once")
+    unseen = [name for name in known if not can_be_seen(name)]
+    if unseen:
+        raise InputError(f"the name of a node cannot be seen ({unseen[0]!a}); give it another")
+    return tuple(known)
+
+
+def _observed(
+    found: Sequence[Trial], duration: Any, windows: Sequence[Any] | None
+) -> list[list[tuple[float, float]]]:
+    """Return the observed times (start, stop) of every trial."""
+    if duration is not None and windows is not None:
+        raise InputError("duration and windows are both given; leave one of them out")
+    if windows is not None:
+        nested = bool(len(windows)) and np.ndim(windows[0]) == 2
+        lists = list(windows) if nested else [windows] * len(found)
+        if len(lists) != len(found):
+            raise InputError(f"windows are given for {len(lists)} trials and there are {len(found)}")
+        return [_windows(some) for some in lists]
+    if duration is not None:
+        lasting = [duration] * len(found) if np.ndim(duration) == 0 else list(duration)
+        if len(lasting) != len(found):
+            raise InputError(f"{len(lasting)} durations for {len(found)} trials; give one, or one per trial")
+        return [_windows([(0.0, _number("duration", one))]) for one in lasting]
+    return [_windows([one.limits or _first_to_last(one)]) for one in found]
+
+
+def _first_to_last(one: Trial) -> tuple[float, float]:
+    times = [np.asarray(t, float) for t in one.times.values() if len(t)]
+    if not times:
+        raise InputError("a trial has no events and no duration; say how long it was observed")
+    return float(min(t.min() for t in times)), float(max(t.max() for t in times))
+
+
+def _windows(some: Sequence[Any]) -> list[tuple[float, float]]:
+    made = []
+    for window in some:
+        if np.shape(window) != (2,):
+            raise InputError(f"{window!r} is no observed time; give (start, stop)")
+        start, stop = (_number("a window", end) for end in window)
+        if not start < stop:
+            raise InputError(f"the observed time from {start:g} to {stop:g} is empty; give start before stop")
+        made.append((start, stop))
+    made.sort()
+    if not made:
+        raise InputError("there are no windows; give at least one (start, stop)")
+    for (_, end), (start, _) in zip(made, made[1:]):
+        if start < end:
+            raise InputError(f"observed times overlap at {start:g}; join them")
+    return made
+
+
+def _number(what: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise InputError(f"{what} has {value!r}; give a number")
+    return number
+
+
+def _checked(times: Any, name: str, limits: Sequence[tuple[float, float]], mend: Sequence[str]) -> np.ndarray:
+    """Return the times of a node in order, each once, all of them in the observed time; or say what is wrong."""
+    name = visible(name)
+    try:
+        t = np.array(times, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"the times of {name} are no numbers; give a list of times") from None
+    if t.ndim != 1:
+        raise InputError(f"the times of {name} have the shape {t.shape}; give a list of times")
+    if not np.isfinite(t).all():
+        raise InputError(f"{name} has {int((~np.isfinite(t)).sum())} missing or infinite times; remove them")
+    falls = np.flatnonzero(np.diff(t) < 0)
+    if len(falls) and "sort" not in mend:
+        at = falls[0]
+        raise InputError(
+            f"the times of {name} are not in order ({t[at + 1]:g} comes after {t[at]:g}); pass mend='sort'"
+        )
+    t.sort()
+    twice = np.flatnonzero(np.diff(t) == 0)
+    if len(twice) and "duplicates" not in mend:
+        raise InputError(
+            f"{name} has {len(twice)} events at the time of another of its events (first at {t[twice[0]]:g}); "
+            "pass mend='duplicates' to count each time once"
+        )
+    t = np.delete(t, twice)
+    inside = np.any([(t >= start) & (t <= stop) for start, stop in limits], axis=0)
+    if not inside.all() and "outside" not in mend:
+        said = ", ".join(f"{start:g} to {stop:g}" for start, stop in limits[:3]) + ", ..." * (len(limits) > 3)
+        raise InputError(
+            f"{int((~inside).sum())} events of {name} lie outside the observed time {said} (first at "
+            f"{t[~inside][0]:g}); give the right duration or windows, or pass mend='outside' to leave them out"
+        )
+    return t[inside]
+
+
+def _step(stretches: Sequence[Stretch]) -> float | None:
+    """Return the step that all times are multiples of, if there is one."""
+    steps = []
+    for s in stretches:
+        t = np.unique(np.concatenate(s.times))
+        if len(t) < ENOUGH:
+            continue
+        step = float(np.diff(t).min())
+        places = (t - t[0]) / step
+        if np.abs(places - np.round(places)).max() > ON_STEP:
+            return None
+        steps.append(step)
+    return min(steps) if steps else None

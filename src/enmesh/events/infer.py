@@ -1,0 +1,138 @@
+"""infer of events: the search, tests, store and workers of `enmesh.inference`, with histories in place of lags."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from enmesh.errors import InputError, collected_hazards, hazard
+from enmesh.events.events import Events
+from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
+from enmesh.events.transfers import FEW, with_histories
+from enmesh.inference.constraints import Constraints
+from enmesh.inference.infer import Run, warn_of_loops
+from enmesh.inference.network import Network
+from enmesh.inference.plan import Choices, Plan
+from enmesh.inference.rules import THRESHOLDS
+from enmesh.methods import resolve
+from enmesh.options import describe
+from enmesh.scores import TEE
+from enmesh.search.base import Search
+from enmesh.significance import least_surrogates
+from enmesh.surrogates import Surrogate
+from enmesh.tasks import single_thread
+
+SURROGATES = 199
+SHOWN = 60  # events of the busiest node in the page's raster
+
+
+def infer_events(
+    events: Events,
+    *,
+    score: Any,
+    estimator: Any,
+    search: Any,
+    alpha: float | None,
+    surrogate: Any,
+    n_surrogates: int | None,
+    max_parents: int | None,
+    acyclic: bool,
+    required: Any,
+    forbidden: Any,
+    tiers: Sequence[Sequence[str]] | None,
+    candidates: Mapping[str, Sequence[str]] | None,
+    screen: bool | int | None,
+    n_jobs: int | None,
+    store: Any,
+    progress: Any,
+    memory: int | None,
+    seed: int,
+) -> Network:
+    """Infer which node's events drive which; see `infer`."""
+    if events.n_nodes < 2:
+        raise InputError("a network needs at least 2 nodes; there are events of 1")
+    run = Run(events, seed, acyclic, n_jobs, store, progress, memory)  # type: ignore[arg-type]
+    rules = Constraints.of(events, required, forbidden, tiers, candidates)  # type: ignore[arg-type]
+    with run.progress, collected_hazards() as run.hazards, single_thread():
+        wanted = {"alpha": alpha, "surrogate": surrogate, "n_surrogates": n_surrogates}
+        chosen = _score(events, score, estimator, wanted, seed, run.choices)
+        look = resolve(Search, search) if search is not None else run.default_search()
+        _say_few(events)
+        with run.evaluator(chosen) as evaluator:
+            allowed, screening = run.preselected(evaluator, Plan(chosen), rules, screen, max_parents)
+            limit, found, tests = run.searched(evaluator, look, rules, allowed, max_parents, False)
+            warn_of_loops(events, found, tests)  # type: ignore[arg-type]
+    options = {
+        "score": describe(chosen),
+        "search": describe(look),
+        "max_parents": limit,
+        "acyclic": acyclic,
+        "required": sorted(map(list, rules.named(rules.required))),
+        "forbidden": sorted(map(list, rules.named(rules.forbidden))),
+        "candidates": {events.names[i]: [events.names[j] for j in some] for i, some in enumerate(allowed)},
+        "screening": screening,
+        "seed": seed,
+    }
+    return _as_events(run.network(found, tests, options, {}, ()), events)
+
+
+def _score(
+    events: Events, score: Any, estimator: Any, wanted: Mapping[str, Any], seed: int, choices: Choices
+) -> TEE:
+    """Return the score that was given, or the default: sequential TEE by histories at near random times."""
+    if isinstance(score, TEE):
+        twice = [
+            name for name, value in ({"estimator": estimator} | dict(wanted)).items() if value is not None
+        ]
+        if twice:
+            raise InputError(f"a score has its {twice[0]} already; give {twice[0]}= or a score")
+        return replace(score, estimator=_histories(events, score.estimator, choices))
+    if score not in (None, "tee"):
+        raise InputError(f"score={score!r} is not made for events; use TEE(estimator=PointProcess())")
+    if estimator is None:
+        estimator = choices.add("estimator", PointProcess(), "events in continuous time")
+    pairs = events.n_nodes * (events.n_nodes - 1)
+    alpha = max(THRESHOLDS.alpha, round(1 - 1 / pairs, 6)) if wanted["alpha"] is None else wanted["alpha"]
+    count = wanted["n_surrogates"] or max(SURROGATES, least_surrogates(alpha))
+    choices.add("score", f"TEE, alpha {alpha:g}", f"no known null distribution: {count} surrogates")
+    found = _histories(events, estimator, choices)
+    kind = NearbyHistories() if wanted["surrogate"] is None else resolve(Surrogate, wanted["surrogate"])
+    return TEE(estimator=found, surrogate=kind, alpha=alpha, n_surrogates=count, seed=seed)
+
+
+def _histories(events: Events, estimator: Any, choices: Choices) -> PointProcess:
+    if not isinstance(estimator, PointProcess):
+        named = estimator if isinstance(estimator, str) else type(estimator).__name__
+        raise InputError(f"{named} takes samples, not events; use PointProcess()")
+    if estimator.target_history != GREEDY:
+        return estimator
+    found = with_histories(events, estimator)
+    lengths = ", ".join(f"{name}: {length}" for name, length in found.target_history)
+    choices.add("histories", lengths, "intervals were added as long as the next one was significant")
+    return found
+
+
+def _say_few(events: Events) -> None:
+    few = [f"{name} ({count})" for name, count in events.counts.items() if count < FEW]
+    if few:
+        hazard(f"few events: {', '.join(few)}; links of such nodes are easily missed")
+    if events.guessed:
+        hazard(
+            f"no duration is given: observed is taken from the first to the last event, {events.duration:g} in all; "
+            "pass duration= or windows="
+        )
+    if events.resolution is not None:
+        hazard(
+            f"times are multiples of {events.resolution:g}: events were spread evenly over such a step, and who was "
+            "first within one is not known"
+        )
+
+
+def _as_events(network: Network, events: Events) -> Network:
+    """Return the network with what the page says of events, and a raster in place of recordings."""
+    start, stop, times = events.excerpt(SHOWN)
+    known = {
+        name: value for name, value in network.provenance.items() if name not in ("samples", "dt", "every")
+    }
+    more = {"events": len(events), "duration": events.duration, "shown": [start, stop]}
+    preview = {name: tuple(map(float, t)) for name, t in zip(events.names, times)}
+    return replace(network, provenance=known | more, preview=preview)

@@ -1,0 +1,261 @@
+"""The defaults: evidence, rules that fire and that do not, one answer whoever is asked, more data never finds less."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import enmesh as em
+from enmesh.inference.evidence import Evidence
+from enmesh.inference.plan import asked, planned, wanted_of
+from enmesh.inference.rules import NEIGHBOURS, TARGETS, TESTS, THRESHOLDS, Thresholds, as_table, decided
+
+VAR = em.simulate.var("a>b, b>c", n=500, seed=0)
+MAPS = em.simulate.coupled_map("a>b, b>c", n=500, noise=0.05, seed=0)
+FLOW = em.simulate.coupled_flow(
+    "a>b", n=1000, system={"a": "lorenz", "b": "rossler"}, coupling=1.5, dt=0.05, seed=0
+)
+WORDS = em.Series(np.random.default_rng(0).integers(0, 3, (300, 2)))
+
+
+def white(n=500, nodes=3, seed=0):
+    return em.Series(np.random.default_rng(seed).normal(size=(n, nodes)))
+
+
+def ring(n=600, nodes=8):
+    """Lorenz (1996), F = 10: smooth, and followed by parabolas."""
+    x = 10 + np.random.default_rng(1).normal(size=nodes)
+
+    def slope(x):
+        return (np.roll(x, -1) - np.roll(x, 2)) * np.roll(x, 1) - x + 10
+
+    found = []
+    for _ in range(500 + n):
+        for _ in range(2):
+            middle = x + 0.01 * slope(x)
+            x = x + 0.02 * slope(middle)
+        found.append(x)
+    return em.Series(np.array(found[500:]))
+
+
+def heteroscedastic(n=600, nodes=4):
+    rng = np.random.default_rng(2)
+    size = np.exp(1.2 * np.sin(np.arange(n) / 25))[:, None]
+    return em.Series(size * rng.normal(size=(n, nodes)))
+
+
+def mixed():
+    rng = np.random.default_rng(0)
+    import pandas as pd
+
+    return em.Series(pd.DataFrame({"a": rng.normal(size=200), "s": rng.choice(["x", "y"], 200)}))
+
+
+@pytest.mark.parametrize(
+    ("number", "fires", "does_not"),
+    [
+        (0, lambda: WORDS, lambda: VAR),
+        (1, mixed, lambda: VAR),
+        (2, lambda: white(90), lambda: white(100)),
+        (3, heteroscedastic, lambda: VAR),
+        (4, lambda: FLOW, ring),
+        (5, ring, lambda: VAR),
+        (6, lambda: VAR, lambda: FLOW),
+    ],
+)
+def test_each_rule_of_tests_fires_and_does_not(number, fires, does_not):
+    assert decided(TESTS, Evidence(fires())) is TESTS[number]
+    assert decided(TESTS, Evidence(does_not())) is not TESTS[number]
+
+
+def test_each_rule_of_targets_fires_and_does_not():
+    assert decided(TARGETS, Evidence(VAR), 0) is TARGETS[0]
+    assert decided(TARGETS, Evidence(MAPS), 0) is TARGETS[1]
+    assert decided(TARGETS, Evidence(white(200, 21)), 0) is TARGETS[2]
+
+
+@pytest.mark.parametrize(
+    ("number", "evidence"),
+    [
+        (0, {"nearly_deterministic": True}),
+        (1, {"smooth": True}),
+        (2, {"curved": True}),
+        (3, {}),
+    ],
+)
+def test_each_rule_of_neighbours_fires_and_does_not(number, evidence):
+    nothing = {
+        "nearly_deterministic": False,
+        "smooth": False,
+        "curved": False,
+        "heavy_tails": False,
+        "samples": 900,
+    }
+    found = decided(NEIGHBOURS, SimpleNamespace(**nothing | evidence))
+    assert found is NEIGHBOURS[number]
+    assert isinstance(found.choice(SimpleNamespace(**nothing | evidence)), em.KSG)
+    others = [
+        decided(NEIGHBOURS, SimpleNamespace(**nothing | {key: True}))
+        for key in list(nothing)[:3]
+        if key not in evidence
+    ]
+    assert all(rule is not NEIGHBOURS[number] for rule in others) or number == 3
+
+
+def test_shares_of_every_target_add_up_to_the_level():
+    assert all(sum(rule.choice.values()) == pytest.approx(1) for rule in TARGETS)
+
+
+def test_every_threshold_says_where_it_comes_from():
+    source = __import__("inspect").getsource(Thresholds)
+    assert source.count('"""') // 2 == 1 + len(Thresholds.__dataclass_fields__)
+
+
+def test_the_page_shows_the_rules_themselves():
+    from pathlib import Path
+
+    page = (Path(__file__).parents[1] / "docs" / "defaults.md").read_text()
+    for table in (TESTS, TARGETS, NEIGHBOURS):
+        assert as_table(table) in page
+
+
+# --- one answer -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "series", [VAR, MAPS, FLOW, WORDS, white(300)], ids=["var", "maps", "flow", "states", "white"]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_link_has_one_value_one_p_and_one_lag(series, tmp_path):
+    net = em.infer(series, acyclic=False)
+    page = json.loads(json.dumps(json.loads(net.to_json())))
+    stored = {(c["source"], c["target"]): c for c in page["candidates"]}
+    place = {name: i for i, name in enumerate(series.names)}
+    for c in net.candidates:
+        given = [name for name in net.parents[c.target] if name != c.source]
+        count = len(c.null) or None
+        if c.selected or not count:  # tests of links that are not in the network may stop early
+            test = asked(
+                series,
+                wanted_of(None, None),
+                [place[c.source]],
+                place[c.target],
+                [place[g] for g in given],
+                count,
+            )
+            assert (test.value, test.p_value) == (c.te, c.p_value)
+        if not count:
+            test = em.significance(series, c.source, c.target, given=given)
+            assert (test.value, test.p_value) == (c.te, c.p_value)
+        assert stored[c.source, c.target]["p_value"] == c.p_value
+    assert em.score(
+        series, net.parents, planned(series, wanted_of(None, None))[0].score
+    ).total == pytest.approx(net.score)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_typing_a_default_changes_nothing():
+    plain = em.infer(VAR)
+    for options in ({"alpha": 0.99}, {"max_lag": 5}, {"acyclic": True, "search": "exact"}):
+        assert em.infer(VAR, **options).edges.equals(plain.edges)
+    gaussian = em.infer(VAR, estimator="gaussian")
+    assert em.infer(VAR, estimator="gaussian", alpha=0.99).edges.equals(gaussian.edges)
+    assert em.infer(VAR, estimator="gaussian", score="tea").edges.equals(gaussian.edges)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_order_scale_and_workers_change_nothing():
+    plain = em.infer(VAR)
+    turned = em.infer(em.Series(VAR.values[:, ::-1], names=VAR.names[::-1]))
+    scaled = em.infer(em.Series(VAR.values * [1e6, 1e-3, 5], names=VAR.names))
+    pairs = em.infer(VAR, n_jobs=2)
+    for other in (turned, scaled, pairs):
+        mine, theirs = (
+            one.edges.sort_values(["source", "target"])[["source", "target", "te", "p_value", "lag"]]
+            for one in (plain, other)
+        )
+        assert mine["source"].tolist() == theirs["source"].tolist()
+        np.testing.assert_allclose(mine["te"], theirs["te"], rtol=1e-9)
+        np.testing.assert_allclose(mine["p_value"], theirs["p_value"], rtol=1e-6)
+
+
+def test_p_is_never_zero():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=2000)
+    y = np.concatenate([[0.0], x[:-1]]) + 0.001 * rng.normal(size=2000)
+    net = em.infer(em.Series(np.column_stack([x, y]), names=["x", "y"]))
+    assert 0 < net.edges["p_value"].iloc[0] <= 1e-300 and net.edges["q_value"].iloc[0] > 0
+
+
+def test_p_values_count_the_tests_that_shared_the_level():
+    plan, _ = planned(VAR, wanted_of(None, None))
+    score = dict(plan.score.scores)["b"]
+    alone = score.bind(VAR).test(em.scores.Link(0, 1, ()))
+    from enmesh.tasks import run
+
+    assert asked(VAR, wanted_of(None, None), [0], 1, []).p_value == pytest.approx(run(alone).p_value / 0.8)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_links_at_the_last_lag_are_warned_of():
+    series = em.simulate.var("a>b", n=600, lags=4, seed=0)
+    with pytest.warns(em.HazardWarning, match="a larger max_lag"):
+        em.infer(series, max_lag=4)
+    assert em.infer(series).edges["lag"].tolist() == [4]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_record_is_looked_at_as_far_as_it_bears_where_a_link_is_far():
+    net = em.infer(em.simulate.var("a>b", n=1000, lags=8, seed=0))
+    assert net.edges["lag"].tolist() == [8]
+    assert ("max_lag", "10") in [choice[:2] for choice in net.choices]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_constraints_bound_the_selection():
+    net = em.infer(VAR, candidates={"b": ["c"]}, forbidden=[("b", "c")])
+    assert net.parents["b"] == () and net.parents["c"] in ((), ("a",))
+    assert em.infer(VAR, tiers=[["c"], ["a", "b"]]).parents["c"] == ()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_instantaneous_pairs_are_asked_given_their_own_pasts():
+    rng = np.random.default_rng(0)
+    shocks = rng.normal(size=(800, 3))
+    shocks[:, 1] += 0.8 * shocks[:, 2]
+    x = np.zeros((800, 3))
+    for t in range(3, 800):
+        x[t] = 0.3 * x[t - 1] + shocks[t]
+        x[t, 0] += 0.5 * x[t - 3, 1]
+    net = em.infer(em.Series(x), acyclic=False)
+    found = net.instantaneous.set_index(
+        ["first", "second"] if "first" in net.instantaneous else list(net.instantaneous.columns[:2])
+    )
+    p = found["p_value"]
+    assert p.min() < 1e-20 and (p < 0.001).sum() == 1
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_more_data_never_finds_less():
+    found = []
+    for n in (500, 1000, 2000, 4000, 8000):
+        series = em.simulate.coupled_map(
+            em.simulate.random_dag(10, max_parents=2, seed=3), n=n, noise=0.15, coupling=0.2, seed=1
+        )
+        net = em.infer(series, acyclic=False)
+        truth = {(s, t) for t, sources in series.truth.items() for s in sources}
+        found.append(len(truth & set(net)))
+    assert found == sorted(found) and found[-1] > found[0]
+
+
+def test_a_wish_is_refused_once_with_its_name():
+    with pytest.raises(em.InputError, match="estimator"):
+        em.infer(VAR, score=em.TEA(), estimator="gaussian")
+    with pytest.raises(em.InputError, match="alpha"):
+        em.infer(VAR, score=em.TEA(), alpha=0.9)
+    with pytest.raises(em.InputError, match="no effect"):
+        em.infer(VAR, score="tea", n_surrogates=99)
+    assert replace(THRESHOLDS, states=5).states == 5
