@@ -56,4 +56,4 @@ bench: .venv/ready
 	for what in cost overhead workers large screening; do $(BIN)/python benchmarks/scale.py $$what || exit 1; done
 
 clean:
-	rm -rf .venv $(LOWEST) demo-results docs/_build docs/_gallery
+	rm -rf .venv $(LOWEST) demo-results docs/_build docs/_gallery docs/api

@@ -1,7 +1,7 @@
-"""Linear links over several lags: all lags together, or the best of them at a divided level? Writes docs/lags.md.
+"""Linear links over several lags: all together, or the best at a divided level? Prints a section of docs/lags.md.
 
     python benchmarks/lags.py            the table of the docs
-    python benchmarks/lags.py --quick    a tenth of the repetitions, printed only
+    python benchmarks/lags.py --quick    a tenth of the repetitions
 
 A source drives a target at one lag, chosen anew for every data set, or with equal coefficients at all lags up to L, of
 the same total strength. The test of all lags together asks whether 2 N T of L lags exceeds the chi-square quantile of L
@@ -10,7 +10,6 @@ own seed.
 """
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,7 +20,6 @@ LEVEL = 0.01
 LAGS = (3, 5, 10)
 STRENGTH = 0.15
 FIRST_SEED = 9_000_000
-PAGE = Path(__file__).parents[1] / "docs" / "lags.md"
 
 
 def pair(n, kind, max_lag, seed):
@@ -59,9 +57,7 @@ def table(n, repeats, jobs):
             yield f"| {max_lag} | {kind} | {shares} |"
 
 
-INTRODUCTION = f"""# Lags
-
-## All lags together, or the best of them
+INTRODUCTION = f"""## All lags together, or the best of them
 
 Made by `python benchmarks/lags.py`. The share of data sets in which one analytic test at level {LEVEL:g} finds a linear
 link between two AR(1) processes (own coefficient .5). The link acts at one lag with coefficient {STRENGTH:g}, or at all
@@ -71,14 +67,14 @@ lags up to L with coefficients of equal size, random sign and the same sum of sq
 
 CONCLUSION = """
 A link at one lag is found more often by the best lag at the divided level, a link that is spread over lags by all lags
-together. The race for lags (`NonUniform`) takes the divided level, and then tests the lags it has chosen of a source
+together. Forward selection of lags (`NonUniform`) takes the divided level, and then tests the lags it has chosen of a source
 together, at the level divided by the number of ways to choose as many.
 """
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions, printed only")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions")
     parser.add_argument("--jobs", type=int, default=-1, help="workers; -1: one per core")
     options = parser.parse_args()
     lines = [INTRODUCTION.rstrip(), ""]
@@ -86,9 +82,6 @@ def main():
         lines += [*table(n, 100 if options.quick else 1000, options.jobs), ""]
     lines.append(CONCLUSION.strip())
     print("\n".join(lines))
-    if not options.quick:
-        PAGE.write_text("\n".join(lines) + "\n")
-        print(f"written to {PAGE}")
 
 
 if __name__ == "__main__":

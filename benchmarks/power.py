@@ -1,7 +1,7 @@
-"""What does each estimator find? Simulates, tests every pair, and writes docs/power.md.
+"""What does each estimator find? Simulates, tests every pair, and prints the section Power of docs/estimators.md.
 
     python benchmarks/power.py --jobs 16    the tables of the docs, in some minutes
-    python benchmarks/power.py --quick      two data sets of 300 samples a cell, printed only
+    python benchmarks/power.py --quick      two data sets of 300 samples a cell
 
 Every ordered pair (source, target) is tested by 199 circular shifts of the source, given the target's own past and its
 other true parents; a link is found if p <= .01. Every data set has its own seed; results do not depend on the number of
@@ -12,7 +12,6 @@ import argparse
 import sys
 import warnings
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,7 +20,6 @@ import enmesh as em
 
 LEVEL, SURROGATES = 0.01, 199
 FIRST_SEED = 7_000_000
-PAGE = Path(__file__).parents[1] / "docs" / "power.md"
 GRAPH = "a>b, b>c, a>d, c>d"
 
 
@@ -138,7 +136,7 @@ def table(n, draws, jobs):
     return lines
 
 
-INTRODUCTION = """# Power
+INTRODUCTION = """## Power
 
 Made by `python benchmarks/power.py`. The share of true links that one test at level .01 finds, and how many of 1,000
 pairs without a link it takes for one (nominal 10), each given the target's own past and its other true parents; 199
@@ -150,9 +148,7 @@ patterns leave of a driver can be seen in another source.
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--quick", action="store_true", help="two data sets of 300 samples a cell, printed only"
-    )
+    parser.add_argument("--quick", action="store_true", help="two data sets of 300 samples a cell")
     parser.add_argument("--samples", type=int, nargs="+", default=[500], help="lengths of the data sets")
     parser.add_argument("--draws", type=int, default=20, help="data sets a cell")
     parser.add_argument("--jobs", type=int, default=-1, help="workers; -1: one per core")
@@ -162,9 +158,6 @@ def main():
     for n, draws in sizes:
         lines += [*table(n, draws, options.jobs), ""]
     print("\n".join(lines))
-    if not options.quick:
-        PAGE.write_text("\n".join(lines))
-        print(f"written to {PAGE}")
 
 
 if __name__ == "__main__":

@@ -46,11 +46,9 @@ def test_the_comparison_can_fail():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 @pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
-def test_tutorial(page, tmp_path, monkeypatch, capsys, request):
+def test_tutorial(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = page.read_text()
-    for recording in re.findall(r"<!-- reads (\S+) -->", text):
-        (tmp_path / Path(recording).name).symlink_to(request.getfixturevalue("shared_data") / recording)
     blocks = re.findall(r"```(\w+)\n(.*?)```", text, re.S)
     assert {kind for kind, _ in blocks} <= {"python", "console"}
     python = "".join(body for kind, body in blocks if kind == "python")
@@ -70,10 +68,4 @@ def test_tutorial(page, tmp_path, monkeypatch, capsys, request):
 
 
 def test_there_are_tutorials():
-    assert [page.stem for page in PAGES] == [
-        "tutorial-events",
-        "tutorial-flows",
-        "tutorial-groups",
-        "tutorial-heart",
-        "tutorial-stability",
-    ]
+    assert len(PAGES) >= 9

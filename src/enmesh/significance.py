@@ -133,7 +133,8 @@ def by_surrogates(
     searched = transfers.blocks.searched > 0 and len(sources) == 1
     resampled = transfers.blocks.choices(sources[0]) if searched else x
     draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=searched)
-    if not searched and getattr(draw, "distinct", sampling.count) < sampling.count:
+    distinct = getattr(draw, "distinct", None)  # None: not known, as where trials are shifted each on its own
+    if not searched and distinct is not None and distinct < sampling.count:
         draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=True)
     prepared = transfers.prepared(y, z)
     surrogates = prepared.surrogates(

@@ -265,7 +265,7 @@ class Series:
         return self._derive(trials, self.kinds)
 
     def discretise(self, levels: int = 3, nodes: Sequence[str] | None = None) -> "Series":
-        """Return the series with nodes cut into ``levels`` equally filled bins, coded ``0 .. levels-1``.
+        """Return the series with nodes cut into ``levels`` equally filled bins, coded from 0.
 
         By default every node but text, which is states already, is cut.
         """
