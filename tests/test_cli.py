@@ -203,7 +203,7 @@ def test_an_unexpected_error_is_one_line_with_a_hint(run, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr(sys.modules["enmesh.significance"], "significance", broken)
+    monkeypatch.setattr(sys.modules["enmesh.inference.plan"], "asked", broken)
     code, out, err = run("te data.csv a b --estimator gaussian --dim 1")
     assert (code, out) == (1, "")
     assert err.count("\n") == 1
@@ -379,14 +379,14 @@ def test_te_says_nats_bits_and_how_it_was_tested(run):
     value = em.transfer_entropy(read("data.csv"), ["a", "c"], "b", estimator=em.Gaussian())
     assert code == 0
     assert f"{value:.6f} nats ({value / np.log(2):.6f} bits)" in out
-    assert "chi-square" in out
+    assert "known null distribution" in out
     assert "corrected" in out
 
 
 def test_te_chooses_what_is_not_given(run):
     _, out, _ = run("te states.csv a b")
-    assert "Discrete() (chosen: " in out
-    assert "(chosen by ActiveStorage)" in out
+    assert "estimator  Discrete()" in out
+    assert "max_lag    5 (usual" in out
 
 
 def test_lags(run):
@@ -437,7 +437,8 @@ def test_embed(run, options):
 
 def test_score(run):
     code, out, _ = run('score data.csv --graph "a>b, b>c" --score tea --estimator gaussian --dim 1 --json')
-    mine = em.score(read("data.csv"), "a>b, b>c", em.TEA(estimator=em.Gaussian(), embedding=em.Embedding()))
+    score = em.TEA(estimator=em.Gaussian(), embedding=em.Embedding(), null="shift")
+    mine = em.score(read("data.csv"), "a>b, b>c", score)
     assert code == 0
     assert json.loads(out)["total"] == mine.total
     assert json.loads(out)["local"] == mine.local

@@ -161,7 +161,7 @@ def test_too_many_lags_for_one_short_series_are_warned_of():
         em.HazardWarning,
         match="20 lags for 280 samples: p-values under 0.1 may be too small; use a max_lag of at most 5",
     ):
-        em.significance(delayed(300), "a", "b", max_lag=20, estimator=em.Gaussian())
+        em.significance(delayed(300), "a", "b", max_lag=20, estimator=em.Gaussian(), n_surrogates=99)
     trials = em.Series([delayed(400, seed=s).values for s in range(3)], names="abc")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -24,20 +24,13 @@ def white(n=500, nodes=3, seed=0):
     return em.Series(np.random.default_rng(seed).normal(size=(n, nodes)))
 
 
-def ring(n=600, nodes=8):
-    """Lorenz (1996), F = 10: smooth, and followed by parabolas."""
-    x = 10 + np.random.default_rng(1).normal(size=nodes)
-
-    def slope(x):
-        return (np.roll(x, -1) - np.roll(x, 2)) * np.roll(x, 1) - x + 10
-
-    found = []
-    for _ in range(500 + n):
-        for _ in range(2):
-            middle = x + 0.01 * slope(x)
-            x = x + 0.02 * slope(middle)
-        found.append(x)
-    return em.Series(np.array(found[500:]))
+def smooth(n=600, nodes=8):
+    """Slow oscillations with little noise: smooth, and followed by a line."""
+    noise = np.random.default_rng(1).normal(size=(n + 100, nodes))
+    x = np.zeros_like(noise)
+    for t in range(2, len(x)):
+        x[t] = 1.9 * x[t - 1] - 0.92 * x[t - 2] + noise[t]
+    return em.Series(x[100:])
 
 
 def heteroscedastic(n=600, nodes=4):
@@ -60,8 +53,8 @@ def mixed():
         (1, mixed, lambda: VAR),
         (2, lambda: white(90), lambda: white(100)),
         (3, heteroscedastic, lambda: VAR),
-        (4, lambda: FLOW, ring),
-        (5, ring, lambda: VAR),
+        (4, lambda: FLOW, smooth),
+        (5, smooth, lambda: VAR),
         (6, lambda: VAR, lambda: FLOW),
     ],
 )

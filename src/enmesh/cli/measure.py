@@ -46,6 +46,7 @@ def te(
     from enmesh.inference.diagnostics import hazards_of_data
     from enmesh.inference.plan import asked, planned, wanted_of
     from enmesh.measures import link
+    from enmesh.significance import significance
 
     words = a.words(ctx)
     if words["events"]:
@@ -56,10 +57,16 @@ def te(
         hazard(finding.message)
     sources, conditions = build.names([source]), build.names(given)
     ends = link(series, sources, target, conditions)
-    wanted = wanted_of(seed=words["seed"], **build.asked(words | {"score": None, "alpha": None}))
-    test = asked(series, wanted, *ends)
+    how = build.asked(words | {"score": None, "alpha": None, "n_surrogates": None, "surrogate": None})
+    wanted = wanted_of(seed=words["seed"], **how)
     plan, choices = planned(series, wanted)
     score = dict(plan.score.scores)[target] if isinstance(plan.score, PerTarget) else plan.score
+    if words["n_surrogates"] is None and words["surrogate"] is None:
+        test = asked(series, wanted, *ends)
+    else:
+        with_surrogates = {"surrogate": build.surrogate(words), "n_surrogates": words["n_surrogates"]}
+        chosen_too = {"estimator": score.estimator, "embedding": score.embedding, "seed": words["seed"]}
+        test = significance(series, sources, target, given=conditions, **with_surrogates, **chosen_too)
     table = (score.embedding or Embedding()).table(series.names)
     lags = {name: list(table[series.index(name), ends[1]]) for name in sources}
     if json:

@@ -39,7 +39,8 @@ def parents_in(networks: Sequence[Network]) -> tuple[Parents, ...]:
 
 def without_choices(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of `infer` less those that a score takes the place of."""
-    return {name: value for name, value in options.items() if name not in ("score", "estimator", "max_lag")}
+    taken = ("score", "estimator", "embedding", "alpha", "surrogate", "n_surrogates", "max_lag")
+    return {name: value for name, value in options.items() if name not in taken}
 
 
 def questions(parents: Sequence[Parents]) -> list[Link]:
