@@ -134,7 +134,9 @@ def by_surrogates(
     resampled = transfers.blocks.choices(sources[0]) if searched else x
     draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=searched)
     distinct = getattr(draw, "distinct", None)  # None: not known, as where trials are shifted each on its own
-    free = getattr(sampling.surrogate, "min_shift", None) is None  # a shortest shift that is given may not fit a part
+    free = (
+        getattr(sampling.surrogate, "min_shift", None) is None
+    )  # a shortest shift that is given may not fit a part
     if not searched and free and distinct is not None and distinct < sampling.count:
         draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=True)
     prepared = transfers.prepared(y, z)
