@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from enmesh.estimators import KSG
 from enmesh.estimators.ksg import MOST, USUAL
+from enmesh.options import brief
 
 if TYPE_CHECKING:
     pass
@@ -155,5 +156,5 @@ def _words(choice: Any) -> str:
     if callable(choice):
         from types import SimpleNamespace
 
-        return f"`{choice(SimpleNamespace(heavy_tails=False, samples=900))!r}`"
+        return f"`{brief(choice(SimpleNamespace(heavy_tails=False, samples=900)))}`"
     return "; ".join(f"{WORDS[test]} ({share:g} of the level)" for test, share in choice.items())
