@@ -143,7 +143,11 @@ def asked(given: Given) -> dict[str, Any]:
         if further:  # fields that only this score has: it is made here, with all that was given
             how = {"estimator": estimator(given), "embedding": embedding(given), "alpha": alpha}
             fields = {key: value for key, value in how.items() if value is not None} | further
-            return {"score": from_name(Score, name, **fields), "max_lag": given.get("max_lag"), "estimator": None}
+            return {
+                "score": from_name(Score, name, **fields),
+                "max_lag": given.get("max_lag"),
+                "estimator": None,
+            }
     return {
         "score": name,
         "estimator": estimator(given),

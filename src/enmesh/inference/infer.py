@@ -415,7 +415,7 @@ class Run:
         )
 
     def warn_of_pasts(self, plan: Plan, found: Found) -> None:
-        """Warn of pasts that determine too much; a joint space that is too wide troubles neighbours and kernels alone."""
+        """Warn of pasts that determine too much; a joint space too wide troubles neighbours and kernels alone."""
         score = plan.score
         most = max(map(len, found.parents))
         for finding in hazards_of_pasts(self.series, score.embedding or Embedding(), most):
