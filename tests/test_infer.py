@@ -78,7 +78,7 @@ def test_defaults_follow_the_data():
 
 
 def test_residuals_follow_the_dynamics():
-    """Waves for a law without noise that no polynomial follows, a parabola for noise, none for smooth rings."""
+    """Fourier features for a law without noise that no polynomial follows, a parabola for noise, none for rings."""
 
     def chosen(series):
         said = [value for what, value, _ in em.infer(series, acyclic=False).choices if what == "estimator"]

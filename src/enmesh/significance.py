@@ -503,6 +503,7 @@ def warn_if_too_few(n_surrogates: int, n_tests: int, level: float) -> None:
     needed = math.ceil(round(n_tests / level, 9)) - 1
     if n_surrogates < needed:
         hazard(
-            f"{n_surrogates} surrogates cannot bring a single link among {n_tests} to a q-value of {level:g}: "
-            f"the smallest is {min(1.0, n_tests / (1 + n_surrogates)):.2g}; {needed} surrogates are needed"
+            f"{n_surrogates} surrogates: the smallest q-value that is possible is "
+            f"{min(1.0, n_tests / (1 + n_surrogates)):.2g}, for a single link among {n_tests}; "
+            f"{needed} are needed for {level:g}"
         )
