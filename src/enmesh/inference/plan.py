@@ -261,7 +261,7 @@ class Planner:
                 self._regressed(Regression(features="quadratic"), self._alphas(shares, "curve"), far)
             )
         targets = Targets(self.series, found, [self._picked(i, found) for i in self._nodes])
-        if rule.choice == "smooth" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
+        if rule.choice != "line" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
             confirm(self, targets)
         if rule.choice == "all":
             look_beyond(self, targets, self._alphas(shares, "neighbours"), far)
