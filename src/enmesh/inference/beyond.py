@@ -124,8 +124,8 @@ def look_beyond(planner: "Planner", plan: Targets, alphas: Sequence[float], far:
 def confirm(planner: "Planner", plan: Targets) -> None:
     """Keep of targets with little noise those sources that nearest neighbours see too, given the others.
 
-    From one sample of a flow to the next an influence reaches further than one link, and a curve that leaves less than a
-    tenth of a target sees it: of rings of Lorenz (1996), F = 10, 1,000 samples, 12 to 18 indirect links in 3 files.
+    From one sample of a flow to the next an influence reaches further than one link, and a curve that leaves less than
+    a tenth of a target sees it: of rings of Lorenz (1996), F = 10, 1,000 samples, 12 to 18 indirect links in 3 files.
     Neighbours do not. A source can only be lost by this, so that it takes no share of the level.
     """
     names = planner.series.names
