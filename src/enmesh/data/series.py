@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from enmesh.data import prepare
-from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
+from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values, missing_mask
 from enmesh.data.objects import values_of
-from enmesh.data.rules import Reading, Rules, rules_of
+from enmesh.data.rules import Reading, Rules, rules_of, step_of
 from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
 from enmesh.data.validity import check_names, validate
@@ -154,7 +154,7 @@ class Series:
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
         self._names, self.dt = names, float(dt)
         self.trials, self.kinds, self.labels = found.trials, found.kinds, found.labels
-        self.missing = _missing_mask(self.trials)
+        self.missing = missing_mask(self.trials)
         for trial in self.trials:
             trial.flags.writeable = False
 
@@ -444,17 +444,3 @@ class Series:
         }
         validate(made, "drop", "allow")
         return made
-
-
-def step_of(dt: Any, rules: Rules, found: float | None) -> Any:
-    """Return the sampling step: as given, or as found, or 1."""
-    if dt is not None and rules.step is not None:
-        raise InputError("dt= and sfreq= say the same; give one of them")
-    return next((one for one in (dt, rules.step, found) if one is not None), 1.0)
-
-
-def _missing_mask(trials: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:
-    masks = tuple(
-        np.isnan(trial) if trial.dtype.kind == "f" else np.zeros(trial.shape, bool) for trial in trials
-    )
-    return masks if any(mask.any() for mask in masks) else None
