@@ -96,8 +96,8 @@ def features_of(kind, columns, frequencies=()):
             found += [np.cos(w * v), np.sin(w * v)]
         for u in scaled[:i] if kind != "linear" else []:
             low = min(frequencies, default=0)
-            waves = [f(low * part) for part in (u + v, u - v) for f in (np.cos, np.sin)]
-            found += [u * v] if kind == "quadratic" else waves
+            fourier = [f(low * part) for part in (u + v, u - v) for f in (np.cos, np.sin)]
+            found += [u * v] if kind == "quadratic" else fourier
     return [(f - f.mean()) / f.std() if f.std() > 1e-10 else 0 * f for f in found]
 
 

@@ -90,7 +90,7 @@ def test_sources_that_are_known_are_kept_unless_there_is_another():
     plain = em.NonUniform(max_lag=3, estimator=em.Gaussian())
     assert method.bind(series).past(2).sources == (0, 1) == plain.bind(series).past(2).sources
     one = em.NonUniform(max_lag=3, estimator=em.Gaussian(), known=(("a", "c", 2),))
-    assert one.bind(series).past(2) == plain.bind(series).past(2)  # b is beyond: the race began anew
+    assert one.bind(series).past(2) == plain.bind(series).past(2)  # b is beyond: the selection began anew
     for known in ((("a", "c", 4),), (("a", "c"),), (("a", "c", 0),)):
         with pytest.raises(em.InputError, match="known"):
             em.NonUniform(max_lag=3, known=known)

@@ -257,7 +257,7 @@ def test_residuals_are_safe_with_awkward_conditions(residual):
     np.testing.assert_allclose(constant(x), (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True))
     for few in (6, 12, 40):
         assert np.isfinite(em.cmi(x[0, :few], x[1, :few], z[:few], estimator=em.KSG(residual=residual)))
-    if residual != "features":  # whose waves depend on the number of columns
+    if residual != "features":  # which depend on the number of columns
         again = Residuals(residual, np.column_stack([z, 2 * z[:, 0] - z[:, 1] + 3, np.full(200, 7.0)]))
         np.testing.assert_allclose(again(x), plain(x), atol=1e-10)
 

@@ -462,7 +462,7 @@ def test_leaving_such_families_out_changes_no_answer(acyclic, seed):
     assert asked[1] < asked[0]
 
 
-def test_a_race_hands_its_tests_on(monkeypatch):
+def test_forward_selection_hands_its_tests_on(monkeypatch):
     series = em.simulate.var("a>b, b>c", n=200, seed=0)
     score = em.TEE(estimator=em.KSG(), alpha=0.95, n_surrogates=199)
     first = em.infer(series, score=score, max_lag=2)

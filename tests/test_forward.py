@@ -88,7 +88,8 @@ def test_many_weak_lags_are_stronger_together():
     together = (
         em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999, together=True).bind(series).past(1)
     )
-    assert together.sources == (0,) and together.lags[0] == (1, 2, 3, 4)
+    assert together.sources == (0,)
+    assert together.lags[0] == (1, 2, 3, 4)
     assert alone.sources == ()
 
 

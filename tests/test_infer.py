@@ -66,7 +66,9 @@ def test_defaults_follow_the_data():
     states = em.simulate.markov("a>b", n=2000, states=2, seed=0)
     assert em.infer(states).options["score"]["estimator"]["type"] == "Discrete"
     wide = em.simulate.var(em.simulate.random_dag(30, max_parents=2, seed=0), n=600, seed=0)
-    found = {score["estimator"]["type"] for _, score in em.infer(wide, max_parents=1).options["score"]["groups"]}
+    found = {
+        score["estimator"]["type"] for _, score in em.infer(wide, max_parents=1).options["score"]["groups"]
+    }
     assert "Gaussian" in found
     assert found <= {"Gaussian", "Regression"}
     rng = np.random.default_rng(0)
@@ -76,7 +78,7 @@ def test_defaults_follow_the_data():
 
 
 def test_residuals_follow_the_dynamics():
-    """Waves for a law without noise that no polynomial follows, a parabola for noise, none for smooth rings."""
+    """Fourier features for a law without noise that no polynomial follows, a parabola for noise, none for rings."""
 
     def chosen(series):
         said = [value for what, value, _ in em.infer(series, acyclic=False).choices if what == "estimator"]

@@ -285,7 +285,7 @@ def test_fault_20_a_stop_within_compiled_code_is_a_stop(run, monkeypatch):
     code, _, err = run(INFER)
     assert code == 130
     assert "stopped; what was finished is in data-results/run.db" in err
-    monkeypatch.setattr(sys.modules["enmesh.significance"], "significance", stopped)
+    monkeypatch.setattr(sys.modules["enmesh.inference.plan"], "asked", stopped)
     assert run("te data.csv a b --estimator gaussian --dim 1")[::2] == (130, "enmesh: stopped\n")
 
 

@@ -36,7 +36,7 @@ class HazardWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     matrix = em.te_matrix(em.simulate.var("a>b", n=100), estimator=em.Gaussian(), n_surrogates=9)
     >>> print(met[0].message)
-    9 surrogates cannot bring a single link among 2 to a q-value of 0.05: the smallest is 0.2; 39 surrogates are needed
+    9 surrogates: the smallest q-value that is possible is 0.2, for a single link among 2; 39 are needed for 0.05
     """
 
 

@@ -125,8 +125,8 @@ def by_surrogates(
 
     With a ``level`` the test goes no further than it takes to see that its p-value cannot be at most that. With r
     surrogates reaching T, p is at most ``level`` if ``1 + r <= level (1 + count)``; once r is beyond that the verdict
-    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates. Where more circular
-    shifts are asked for than the record has, they take parts of it on their own, of which there are many more.
+    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates. Where more
+    circular shifts are asked for than the record has, they take parts of it on their own, of which there are many more.
     """
     x, y, z = transfers.variables(sources, target, given)
     stream = stream_of(sampling.seed, target, tuple(sorted(sources)))
@@ -134,9 +134,8 @@ def by_surrogates(
     resampled = transfers.blocks.choices(sources[0]) if searched else x
     draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=searched)
     distinct = getattr(draw, "distinct", None)  # None: not known, as where trials are shifted each on its own
-    free = (
-        getattr(sampling.surrogate, "min_shift", None) is None
-    )  # a shortest shift that is given may not fit a part
+    # A shortest shift that is given may not fit a part.
+    free = getattr(sampling.surrogate, "min_shift", None) is None
     if not searched and free and distinct is not None and distinct < sampling.count:
         draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=True)
     prepared = transfers.prepared(y, z)
@@ -281,7 +280,7 @@ def analytic_p(dof: int, n: int, value: float) -> float:
 
 
 def f_p_value(statistic: float, dof: float, n: int, rest: float) -> float:
-    """Return the probability that 2 N T = N ln(1 + dof/rest F) exceeds a statistic under independence, F with (dof, rest)."""
+    """Return the probability that 2 N T = N ln(1 + dof/rest F), F with (dof, rest), exceeds a statistic by chance."""
     from scipy.special import fdtrc
 
     return max(SMALLEST, float(fdtrc(dof, rest, np.expm1(max(0.0, statistic) / n) * rest / dof)))
@@ -504,6 +503,7 @@ def warn_if_too_few(n_surrogates: int, n_tests: int, level: float) -> None:
     needed = math.ceil(round(n_tests / level, 9)) - 1
     if n_surrogates < needed:
         hazard(
-            f"{n_surrogates} surrogates cannot bring a single link among {n_tests} to a q-value of {level:g}: "
-            f"the smallest is {min(1.0, n_tests / (1 + n_surrogates)):.2g}; {needed} surrogates are needed"
+            f"{n_surrogates} surrogates: the smallest q-value that is possible is "
+            f"{min(1.0, n_tests / (1 + n_surrogates)):.2g}, for a single link among {n_tests}; "
+            f"{needed} are needed for {level:g}"
         )

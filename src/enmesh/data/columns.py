@@ -284,3 +284,11 @@ def _refuse_unlike(first: Recording, other: Recording, dt: float | None, jitter:
         return
     if abs(other.dt - first.dt) > jitter * first.dt:
         raise InputError(f"{other.file} has a time step of {other.dt:g} but {first.file} of {first.dt:g}")
+
+
+def missing_mask(trials: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:
+    """Return which samples of each trial are missing; None where none is."""
+    masks = tuple(
+        np.isnan(trial) if trial.dtype.kind == "f" else np.zeros(trial.shape, bool) for trial in trials
+    )
+    return masks if any(mask.any() for mask in masks) else None

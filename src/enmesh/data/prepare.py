@@ -1,11 +1,17 @@
 """Preparing one trial, ``(time, node)`` of floats: differences, trend, season, scale. NaN is missing and stays so."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.data.columns import FLOAT, Values
+from enmesh.data.columns import FLOAT, TEXT, Values
+from enmesh.data.table import listed
 from enmesh.errors import InputError
+
+if TYPE_CHECKING:
+    from enmesh.data.series import Series
 
 
 def interpolated(found: Values, longest: int) -> tuple[Values, int]:
@@ -88,3 +94,35 @@ def refuse_nothing_left(before: np.ndarray, after: np.ndarray, names: list[str],
     gone = [name for name, size, rest in zip(names, scale, left) if not rest > 1e-12 * size]
     if gone:
         raise InputError(f"nothing is left of column {', '.join(gone)} when it is {what}; leave it out")
+
+
+def nodes_to_change(
+    series: "Series", nodes: Sequence[str] | None, what: str, keep: tuple[str, ...]
+) -> list[int]:
+    """Return the positions of the nodes to change: the named ones, or all but the kinds to keep."""
+    if nodes is None:
+        picked = [i for i, kind in enumerate(series.kinds) if kind not in keep]
+        if not picked:
+            held = "text" if keep == (TEXT,) else "whole numbers or text"
+            raise InputError(f"every node is {held}, which stands for states; name the nodes to be {what}")
+        return picked
+    picked = list(series.indices(nodes))
+    words = [series.names[i] for i in picked if series.kinds[i] == TEXT]
+    if words:
+        raise InputError(f"{listed(words)} is text and cannot be {what}; leave it out")
+    return picked
+
+
+def rows_to_mask(rows: Any, length: int) -> np.ndarray:
+    """Return which of so many samples are meant by positions, a slice, or True for each."""
+    chosen = np.zeros(length, bool)
+    picked = rows if isinstance(rows, slice) else np.asarray(rows)
+    if isinstance(picked, np.ndarray) and not picked.size:
+        picked = picked.astype(np.int64)
+    try:
+        chosen[picked] = True
+    except IndexError as error:
+        raise InputError(f"cannot mask these rows of {length}: {error}") from None
+    if not chosen.any():
+        raise InputError("no row is masked; name at least one, or use the series as it is")
+    return chosen

@@ -9,8 +9,8 @@ from typing import IO, Any, Unpack
 from enmesh.data.columns import assemble, matched
 from enmesh.data.formats import read_table
 from enmesh.data.frames import pick
-from enmesh.data.rules import Reading, Rules, rules_of
-from enmesh.data.series import Series, step_of
+from enmesh.data.rules import Reading, Rules, rules_of, step_of
+from enmesh.data.series import Series
 from enmesh.data.table import Table
 from enmesh.data.times import JITTER
 from enmesh.errors import InputError

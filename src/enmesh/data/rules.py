@@ -214,3 +214,10 @@ def _sfreq(sfreq: Any) -> float | None:
             f"sfreq={sfreq!r} is not a sampling frequency; give samples per unit of time, such as 250"
         )
     return number
+
+
+def step_of(dt: Any, rules: Rules, found: float | None) -> Any:
+    """Return the sampling step: as given, or as found, or 1."""
+    if dt is not None and rules.step is not None:
+        raise InputError("dt= and sfreq= say the same; give one of them")
+    return next((one for one in (dt, rules.step, found) if one is not None), 1.0)

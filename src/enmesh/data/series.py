@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from enmesh.data import prepare
-from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
+from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values, missing_mask
 from enmesh.data.objects import values_of
-from enmesh.data.rules import Reading, Rules, rules_of
+from enmesh.data.rules import Reading, Rules, rules_of, step_of
 from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
 from enmesh.data.validity import check_names, validate
@@ -154,7 +154,7 @@ class Series:
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
         self._names, self.dt = names, float(dt)
         self.trials, self.kinds, self.labels = found.trials, found.kinds, found.labels
-        self.missing = _missing_mask(self.trials)
+        self.missing = missing_mask(self.trials)
         for trial in self.trials:
             trial.flags.writeable = False
 
@@ -273,7 +273,7 @@ class Series:
             raise InputError(f"levels={levels} is too few; give at least 2")
         if self.missing is not None:
             raise InputError("cannot discretise a series with missing values; fill or cut them first")
-        cut = self._numbers(nodes, "discretised", keep=(TEXT,))
+        cut = prepare.nodes_to_change(self, nodes, "discretised", keep=(TEXT,))
         pooled, kinds = self.values.copy(), list(self.kinds)
         for i in cut:
             column = self._typed(i, pooled[:, i])
@@ -355,16 +355,7 @@ class Series:
         ``rows`` are positions among the samples of all trials, a slice of them, or True for each sample to mask.
         """
         length = sum(self.lengths)
-        chosen = np.zeros(length, bool)
-        picked = rows if isinstance(rows, slice) else np.asarray(rows)
-        if isinstance(picked, np.ndarray) and not picked.size:
-            picked = picked.astype(np.int64)
-        try:
-            chosen[picked] = True
-        except IndexError as error:
-            raise InputError(f"cannot mask these rows of {length}: {error}") from None
-        if not chosen.any():
-            raise InputError("no row is masked; name at least one, or use the series as it is")
+        chosen = prepare.rows_to_mask(rows, length)
         values = self.values.astype(np.float64)
         values[chosen] = np.nan
         note = f"{int(chosen.sum())} of {length} samples masked"
@@ -377,7 +368,7 @@ class Series:
         what: str,
         shorter: int = 0,
     ) -> "Series":
-        picked = self._numbers(nodes, what, keep=(TEXT, INTEGER))
+        picked = prepare.nodes_to_change(self, nodes, what, keep=(TEXT, INTEGER))
         changed = []
         for trial in self.trials:
             values = trial.astype(np.float64)[shorter:]
@@ -388,22 +379,6 @@ class Series:
         prepare.refuse_nothing_left(self.values[:, picked], after, names, what)
         kinds = tuple(FLOAT if i in picked else kind for i, kind in enumerate(self.kinds))
         return self._derive(changed, kinds, note=self._noted(what, picked))
-
-    def _numbers(self, nodes: Sequence[str] | None, what: str, keep: tuple[str, ...]) -> list[int]:
-        """Return the positions of the nodes to change: the named ones, or all but the kinds to keep."""
-        if nodes is None:
-            picked = [i for i, kind in enumerate(self.kinds) if kind not in keep]
-            if not picked:
-                held = "text" if keep == (TEXT,) else "whole numbers or text"
-                raise InputError(
-                    f"every node is {held}, which stands for states; name the nodes to be {what}"
-                )
-            return picked
-        picked = list(self.indices(nodes))
-        words = [self.names[i] for i in picked if self.kinds[i] == TEXT]
-        if words:
-            raise InputError(f"{listed(words)} is text and cannot be {what}; leave it out")
-        return picked
 
     def _noted(self, what: str, picked: list[int]) -> str:
         if len(picked) == self.n_nodes:
@@ -427,24 +402,9 @@ class Series:
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return all trials as one pandas DataFrame; several trials get a first column ``trial``."""
-        import pandas as pd
+        from enmesh.data.export import frame_of
 
-        if set(self.kinds) == {FLOAT} or (self.is_integer and not self.labels and self.missing is None):
-            frame = pd.DataFrame(self.values, columns=list(self.names))
-        else:
-            frame = pd.DataFrame({name: self._as_pandas(i) for i, name in enumerate(self.names)})
-        if len(self.trials) > 1:
-            frame.insert(0, "trial", np.repeat(np.arange(len(self.trials)), self.lengths))
-        return frame
-
-    def _as_pandas(self, i: int) -> Any:
-        import pandas as pd
-
-        column = self[self.names[i]]
-        if self.kinds[i] == TEXT:
-            return pd.Categorical(column, categories=list(self.labels[self.names[i]]))
-        absent = self.kinds[i] == INTEGER and column.dtype.kind == "f"
-        return pd.array(column, dtype="Int64") if absent else column
+        return frame_of(self)
 
     def __repr__(self) -> str:
         lengths = sorted(set(self.lengths))
@@ -484,17 +444,3 @@ class Series:
         }
         validate(made, "drop", "allow")
         return made
-
-
-def step_of(dt: Any, rules: Rules, found: float | None) -> Any:
-    """Return the sampling step: as given, or as found, or 1."""
-    if dt is not None and rules.step is not None:
-        raise InputError("dt= and sfreq= say the same; give one of them")
-    return next((one for one in (dt, rules.step, found) if one is not None), 1.0)
-
-
-def _missing_mask(trials: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:
-    masks = tuple(
-        np.isnan(trial) if trial.dtype.kind == "f" else np.zeros(trial.shape, bool) for trial in trials
-    )
-    return masks if any(mask.any() for mask in masks) else None

@@ -15,7 +15,7 @@ from enmesh.data.series import Series
 from enmesh.embedding.lagged import Lagged, Pasts, reach
 from enmesh.errors import InputError, hazard
 
-# Conditioned values of series that are in use, by the option that conditions them: one inference asks for the same often.
+# Conditioned values of series that are in use, by the option that conditions them: one inference asks for them often.
 _kept: "WeakKeyDictionary[Series, dict[Any, np.ndarray]]" = WeakKeyDictionary()
 KEPT = 4
 

@@ -7,9 +7,9 @@ explains beyond what was selected,
 
 with Q an orthonormal basis of the features of what was selected and f(v) the features that v adds: v itself for a line;
 v, its square and its products with what was selected for a curve. Take the variable with the largest gain while its F
-test passes at the level divided by the number of lags; update the products of Q with all candidates, which is one matrix
-product for a step; in the end drop the weakest source that fails a test of all its lags together, until none fails. With
-lags taken together a candidate is a source with all its lags at once, and nothing is divided.
+test passes at the level divided by the number of lags; update the products of Q with all candidates, which is one
+matrix product for a step; in the end drop the weakest source that fails a test of all its lags together, until none
+fails. With lags taken together a candidate is a source with all its lags at once, and nothing is divided.
 
 Candidates are never laid out: at lag l they are the recorded values shifted by l, so that products with all of them are
 products with the recording. After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011).

@@ -48,7 +48,8 @@ HELD = 1_000_000
 JOINT_PRODUCTS = 2_000_000_000
 # Samples for each feature below which values are mostly chance.
 SCARCE = 2
-# Frequencies of waves, per standard deviation. Slower waves are lines, faster ones noise, to a few hundred samples.
+# Frequencies of Fourier features, per standard deviation. Slower ones are lines, faster ones noise, to a few hundred
+# samples.
 FREQUENCIES = (1.0, 2.0)
 # How many times more ranks must miss of a variable's next values for z-scores to be taken.
 CLEARLY = 1.1
@@ -59,9 +60,9 @@ class Features:
     """Features of variables and of pairs of them, each centred and of unit variance.
 
     ``"linear"``: v. ``"quadratic"``: v, v^2, and the product of each pair: all monomials up to degree two.
-    ``"fourier"``: v and waves cos(w v), sin(w v), and of each pair a, b the waves of a + b and a - b at the lowest
-    frequency. Random Fourier features draw their frequencies for a whole set of variables and are not nested; here they
-    are fixed for every variable and pair. All are the same, but for order and sign, whichever variable comes first.
+    ``"fourier"``: v, cos(w v), sin(w v), and of each pair a, b the same of a + b and a - b at the lowest frequency.
+    Random Fourier features draw their frequencies for a whole set of variables and are not nested; here they are fixed
+    for every variable and pair. All are the same, but for order and sign, whichever variable comes first.
 
     Arrays have samples last: ``(..., variables, n)``.
 
@@ -141,7 +142,7 @@ class Regression(Estimator):
     ----------
     features
         ``"linear"`` (the values of ``Gaussian``); ``"quadratic"``, all monomials up to degree two of source and
-        condition together; ``"fourier"``, waves of every variable and of every pair beside the linear ones.
+        condition together; ``"fourier"``, sines and cosines of every variable and pair beside the linear ones.
     normalise
         ``"rank"`` (normal scores), ``"zscore"``, or None: for each variable the scale on which it predicts its own
         next values better, out of sample (`better_scale`); for linear features z-scores.
@@ -176,11 +177,11 @@ class Regression(Estimator):
             raise InputError(f"normalise={self.normalise!r} is not known; use 'rank', 'zscore' or None")
         check_device(self.device, "double")
         if self.features == "fourier":
-            waves = (
+            fourier = (
                 "Rahimi, A. and Recht, B. (2007). Random Features for Large-Scale Kernel Machines. "
                 "Advances in Neural Information Processing Systems 20."
             )
-            object.__setattr__(self, "references", (*type(self).references, waves))
+            object.__setattr__(self, "references", (*type(self).references, fourier))
 
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Rank or scale."""

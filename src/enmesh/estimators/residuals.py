@@ -26,7 +26,7 @@ RESIDUALS = ("none", "linear", "quadratic", "features")
 SAMPLES_PER_FEATURE = 10
 # Random Fourier features that are drawn, and directions of them that are used at most.
 DRAWN, USED = 96, 48
-# Share of the waves' spread that a direction needs: fainter ones fit noise.
+# Share of the random features' spread that a direction needs: fainter ones fit noise.
 FAINT = 1e-4
 # Degrees of freedom of the Student distribution that frequencies come from: some are high, most are low.
 TAIL = 3

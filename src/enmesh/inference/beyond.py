@@ -1,4 +1,4 @@
-"""Nearest neighbours beside regressions: they look beyond what those found, and confirm it where dynamics are smooth."""
+"""Nearest neighbours beside regressions: they look beyond what those found, and confirm it for smooth dynamics."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,11 +16,11 @@ from enmesh.scores import TEA, TEE, Link, Score
 if TYPE_CHECKING:
     from enmesh.inference.plan import Planner
 
-# What nearest neighbours are asked in a default run is bounded. A question is one estimate from all samples: .3 to .8 ms
-# at 1,000 samples, growing with them. A test that fails asks about 32 surrogates, at every lag.
+# What nearest neighbours are asked in a default run is bounded. A question is one estimate from all samples: .3 to
+# .8 ms at 1,000 samples, growing with them. A test that fails asks about 32 surrogates, at every lag.
 QUESTIONS_OF_A_TEST = 32
-# Questions about sources that regressions see loosely only, as many or as many for each sample, and about all sources of
-# targets of which they see little. Of sources seen loosely 3 of 8 missed links of forks (T = 250) were found.
+# Questions about sources that regressions see loosely only, as many or as many for each sample, and about all sources
+# of targets of which they see little. Of sources seen loosely 3 of 8 missed links of forks (T = 250) were found.
 BEYOND, BEYOND_SAMPLES, EXPLORED = 2_000, 10_000_000, 20_000
 # Samples of the part of a long record on which all sources of a target are looked at.
 EXPLORED_SAMPLES = 1500
@@ -82,9 +82,9 @@ class Targets:
 def look_beyond(planner: "Planner", plan: Targets, alphas: Sequence[float], far: int) -> None:
     """Let nearest neighbours look for sources beyond what the regressions of targets found.
 
-    They test sources that a regression sees loosely only, or that the other regression found; and all sources of targets
-    of which regressions leave nearly everything unexplained, on a part of a long record. A target for which they find
-    more than its regression is theirs.
+    They test sources that a regression sees loosely only, or that the other regression found; and all sources of
+    targets of which regressions leave nearly everything unexplained, on a part of a long record. A target for which
+    they find more than its regression is theirs.
     """
     series, evidence, alpha = planner.series, planner.evidence, max(alphas)
     open_ = [i for i, one in enumerate(alphas) if one and plan.scores[i] is plan.regressed(i).scores[i]]
@@ -124,8 +124,8 @@ def look_beyond(planner: "Planner", plan: Targets, alphas: Sequence[float], far:
 def confirm(planner: "Planner", plan: Targets) -> None:
     """Keep of targets with little noise those sources that nearest neighbours see too, given the others.
 
-    From one sample of a flow to the next an influence reaches further than one link, and a curve that leaves less than a
-    tenth of a target sees it: of rings of Lorenz (1996), F = 10, 1,000 samples, 12 to 18 indirect links in 3 files.
+    From one sample of a flow to the next an influence reaches further than one link, and a curve that leaves less than
+    a tenth of a target sees it: of rings of Lorenz (1996), F = 10, 1,000 samples, 12 to 18 indirect links in 3 files.
     Neighbours do not. A source can only be lost by this, so that it takes no share of the level.
     """
     names = planner.series.names

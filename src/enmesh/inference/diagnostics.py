@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 SYNCHRONISED = 0.99
 # Samples over which the autocorrelation stays above 1/e before permuted surrogates mislead.
 SLOW = 5
-# A node that wanders as slowly as this share of the record cannot be told from one that drifts away.
-WANDERS = 0.1
+# A node whose autocorrelation lasts for this share of the record cannot be told from one that is not stationary.
+LASTING = 0.1
 # Share of the variance that a node's own past leaves unexplained.
 DETERMINED = 0.01
 # Samples from which that share is known well enough; of more, evenly spaced ones are taken.
@@ -134,8 +134,8 @@ def _slowness(series: Series) -> Iterator[Finding]:
         name: decorrelation_time(column[:, None], starts)
         for name, column in zip(series.names, _filled(series).T)
     }
-    wandering = {name: time for name, time in times.items() if time > WANDERS * longest}
-    slow = {name: time for name, time in times.items() if time >= SLOW and name not in wandering}
+    lasting = {name: time for name, time in times.items() if time > LASTING * longest}
+    slow = {name: time for name, time in times.items() if time >= SLOW and name not in lasting}
     if slow:
         worth = sum(series.lengths) / (2 * max(slow.values()))
         yield Finding(
@@ -145,12 +145,12 @@ def _slowness(series: Series) -> Iterator[Finding]:
             message=f"slow: the autocorrelation stays above 1/e for {_listed(slow)} samples, so the "
             f"record is worth about {worth:.0f} independent ones; test by circular shifts, not by permutation",
         )
-    if wandering:
+    if lasting:
         yield Finding(
             kind="stationarity",
-            nodes=tuple(wandering),
-            value=float(max(wandering.values())),
-            message=f"wandering: the autocorrelation stays above 1/e for {_listed(wandering)} of {longest} "
+            nodes=tuple(lasting),
+            value=float(max(lasting.values())),
+            message=f"possibly non-stationary: the autocorrelation stays above 1/e for {_listed(lasting)} of {longest} "
             "samples, so that unrelated nodes seem to go together; take differences with series.difference()",
         )
 

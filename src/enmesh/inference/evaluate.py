@@ -121,7 +121,7 @@ class Evaluator:
         return [test[0].source if test is not None and test in failed else None for test in deciding]
 
     def pasts(self, targets: Iterable[int]) -> list[Past]:
-        """Return the lagged variables that a race finds for each target (`NonUniform`)."""
+        """Return the lagged variables that forward selection finds for each target (`NonUniform`)."""
         targets = list(targets)
         if self._store is not None:
             found = self._store.read(Question.past(target) for target in targets)

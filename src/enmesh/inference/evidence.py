@@ -1,7 +1,7 @@
 """What the data themselves say before anything is inferred: kind, memory, linearity, tails, reach of dependence.
 
-`Evidence` is all that the rules of the defaults (`inference.rules`) go by. Numbers are computed once, when they are first
-asked for, on normal scores unless said otherwise, so that heavy tails do not decide.
+`Evidence` is all that the rules of the defaults (`inference.rules`) go by. Numbers are computed once, when they are
+first asked for, on normal scores unless said otherwise, so that heavy tails do not decide.
 """
 
 from collections.abc import Callable, Sequence
@@ -191,7 +191,7 @@ class Evidence:
     def rows(
         self, target: int, past: Sequence[Lagged], scale: Scale = normal_scores, reach: int = 0
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return a target's next values ``(n,)`` and lagged variables ``(n, d)``, within trials, ``reach`` samples in."""
+        """Return a target's next values ``(n,)`` and lagged variables ``(n, d)``, in trials, ``reach`` samples in."""
         span = max([reach, *(v.lag for v in past)])
         trials = [trial for trial in self.scored(scale) if len(trial) > span]
         y = np.concatenate([trial[span:, target] for trial in trials])

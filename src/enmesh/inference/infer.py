@@ -4,56 +4,30 @@ The steps are those of the paper: fix the pasts of each node, score families (ta
 with the best total, then test every candidate edge given the target's other parents.
 """
 
-import platform
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import ceil
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Lagged, Pasts
+from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
-from enmesh.estimators import Estimator, Gaussian
+from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.inference.constraints import Constraints, Edges
-from enmesh.inference.diagnostics import hazards_of_data, hazards_of_pasts
-from enmesh.inference.effects import preview, with_effects
-from enmesh.inference.evaluate import Evaluator
-from enmesh.inference.evidence import Evidence
-from enmesh.inference.network import LEVEL, Candidate, Network
-from enmesh.inference.plan import (
-    Choices,
-    Plan,
-    Planner,
-    Wanted,
-    bearable_parents,
-    wanted_of,
-    warn_of_last_lag,
-)
-from enmesh.inference.progress import Progress
-from enmesh.inference.rules import THRESHOLDS
-from enmesh.inference.screen import count_families
-from enmesh.inference.screen import screen as preselect
+from enmesh.inference.diagnostics import hazards_of_data
+from enmesh.inference.effects import with_effects
+from enmesh.inference.network import Network
+from enmesh.inference.plan import wanted_of
+from enmesh.inference.run import Run, instantaneous_of, warn_of_loops
 from enmesh.inference.workers import check_jobs
-from enmesh.measures import Transfers
 from enmesh.methods import resolve
 from enmesh.options import describe, whole
-from enmesh.scores import Link, PerTarget, Score
-from enmesh.search import Exact, Independent
-from enmesh.search.base import Found, Problem, Search
-from enmesh.significance import Significance, analytic, q_values
+from enmesh.scores import Score
+from enmesh.search.base import Search
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
-
-# A link that is not in the network is tested no further than it takes to see that its p-value is over this.
-DOUBTFUL = LEVEL
-# Pairs of nodes up to which links that were screened out are tested too.
-MOST_PAIRS = 400
-# Sets of parents of one node that are scored at most: all of 12 candidates, or four of 17.
-FAMILIES = 4100
 
 
 def infer(
@@ -89,8 +63,8 @@ def infer(
         The data: a `Series`, or anything `Series` takes; or `Events`, whose lags are times and whose values are rates.
     score
         Such as ``TEE(estimator=KSG(), alpha=0.99)``, or a name as on the command line. By default chosen from the data:
-        counting for states, a linear test and nearest neighbours for numbers. An embedding that is not given is
-        found from the data.
+        counting for states; lines, curves and nearest neighbours for numbers, target by target. An embedding that is
+        not given is found from the data.
     estimator
         Such as ``KSG()``, or its name; the score that suits it is taken. Not together with a ``score`` that has one.
     embedding
@@ -193,7 +167,7 @@ def infer(
                 evaluator, chosen, rules, allowed, max_parents, plan.candidates is not None
             )
             run.warn_of_pasts(plan, found)
-            instantaneous = _instantaneous(series, plan.score.embedding or Embedding(), found.parents)
+            instantaneous = instantaneous_of(series, plan.score.embedding or Embedding(), found.parents)
             warn_of_loops(series, found, tests)
             blocks_of = lambda i: evaluator.scorer.of_target(i).transfers.blocks  # noqa: E731
             tests = with_effects(tests, series, blocks_of, found.parents)
@@ -209,368 +183,6 @@ def infer(
         "seed": seed,
     }
     return run.network(found, tests, options, plan.criteria, instantaneous)
-
-
-class Run:
-    """One inference: what it chose, which hazards it met, and who computes for it."""
-
-    def __init__(
-        self,
-        series: Series,
-        seed: int,
-        acyclic: bool,
-        n_jobs: int | None,
-        store: Any,
-        progress: Any,
-        memory: int | None,
-    ):
-        self.series, self.seed, self.acyclic = series, seed, acyclic
-        self.progress = Progress.of(progress)
-        self._compute = {"n_jobs": n_jobs, "store": store, "progress": self.progress, "memory": memory}
-        self.choices, self.hazards = Choices(), list[str]()
-        self.evidence = Evidence(series)
-
-    def evaluator(self, score: Any, series: Series | None = None) -> Evaluator:
-        """Return an evaluator of a score, or of a selection of lagged variables, with the workers of this run."""
-        return Evaluator(score, self.series if series is None else series, **self._compute)
-
-    def default_search(self) -> Search:
-        """Choose the search that proves its optimum."""
-        search: Search = Exact() if self.acyclic else Independent()
-        return self.choices.add("search", search, "finds the best graph and proves it")
-
-    def plan(self, wanted: Wanted) -> Plan:
-        """Return what is to be searched: given, or chosen from the data."""
-        with self.progress.phase("selecting lags"):
-            return Planner(self.series, wanted, self.evaluator, self.choices, self.evidence).plan()
-
-    def preselected(
-        self,
-        evaluator: Evaluator,
-        plan: Plan,
-        rules: Constraints,
-        screen: bool | int | None,
-        max_parents: int | None,
-    ) -> tuple[tuple[tuple[int, ...], ...], dict[str, Any]]:
-        """Return the sources each target may have: those that were selected with their lags, or after screening."""
-        allowed = rules.allowed
-        selected = plan.candidates is not None and screen is not False
-        if selected and plan.candidates is not None:
-            kept = [set(some) for some in plan.candidates]
-            allowed = tuple(
-                tuple(j for j in some if j in kept[i] or (j, i) in rules.required)
-                for i, some in enumerate(allowed)
-            )
-        limit = THRESHOLDS.few_parents if max_parents is None else whole("max_parents", max_parents)
-        limit = min(limit, self.series.n_nodes - 1)
-        wanted = None if selected and screen is True else screen
-        with self.progress.phase("screening"):
-            found, report = preselect(
-                evaluator,
-                allowed,
-                required=rules.required,
-                max_parents=limit,
-                wanted=wanted,
-                choices=self.choices,
-            )
-        return found, report | ({"selected": [len(some) for some in allowed]} if selected else {})
-
-    def searched(
-        self,
-        evaluator: Evaluator,
-        search: Search,
-        rules: Constraints,
-        allowed: tuple[tuple[int, ...], ...],
-        max_parents: int | None,
-        selected: bool,
-    ) -> tuple[int, Found, tuple[Candidate, ...]]:
-        """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
-        others = self.series.n_nodes - 1
-        by_regression = selected and (
-            isinstance(evaluator.score, PerTarget) or evaluator.score.estimator.analytic
-        )
-        bearable, reason = (others, "") if by_regression else bearable_parents(self.series, evaluator.score)
-        given = max_parents is not None
-        most = min(others, whole("max_parents", max_parents) if given else bearable)
-        first = min(THRESHOLDS.few_parents, most)
-        limit, affordable = most if given else first, _affordable_parents(allowed, most)
-        if not given and affordable < most:
-            most, reason = (
-                max(first, affordable),
-                f"more would be over {FAMILIES:,} sets of parents for a node",
-            )
-        limit = limit if given else max(first, min(most, max(map(len, allowed), default=0)))
-        while True:
-            problem = self._problem(evaluator, rules, allowed, limit)
-            with self.progress.phase("searching"):
-                found = search.run(evaluator, problem)
-            with self.progress.phase("testing links"):
-                tests = self._edge_tests(evaluator, found.parents, allowed, rules.allowed)
-            left_out = self._left_out(evaluator, found.parents, tests, limit)
-            if not left_out or limit >= most:
-                break
-            limit += 1
-        if left_out:
-            hazard(
-                f"at most {limit} parents per node were allowed, but {_listed(left_out)} "
-                f"{'is' if len(left_out) == 1 else 'are'} significant beyond them; raise max_parents"
-            )
-        if not given:
-            self.choices.add("max_parents", limit, reason if left_out else "no source is left out by it")
-        far = (evaluator.score.embedding or Embedding()).searched
-        warn_of_last_lag([(c.source, c.target, max(c.lags)) for c in tests if c.selected], far)
-        return limit, found, tests
-
-    def _problem(
-        self, evaluator: Evaluator, rules: Constraints, allowed: tuple[tuple[int, ...], ...], limit: int
-    ) -> Problem:
-        return Problem(
-            n_nodes=self.series.n_nodes,
-            max_parents=limit,
-            acyclic=self.acyclic,
-            required=rules.required,
-            forbidden=rules.forbidden,
-            candidates=allowed,
-            bounds=evaluator.scorer.bounds(allowed),
-            superfluous=evaluator.superfluous,
-            seed=self.seed,
-            names=self.series.names,
-        )
-
-    def _left_out(
-        self, evaluator: Evaluator, parents: Any, tests: tuple[Candidate, ...], limit: int
-    ) -> list[tuple[str, str]]:
-        """Return links to full targets that are significant given the parents kept."""
-        names = self.series.names
-        full = {names[i] for i, some in enumerate(parents) if len(some) >= limit > 0}
-        return [
-            (c.source, c.target)
-            for c in tests
-            if not c.selected
-            and c.target in full
-            and c.p_value <= 1 - (getattr(evaluator.score, "alpha", None) or THRESHOLDS.alpha)
-            and not (self.acyclic and _reaches(parents, names.index(c.target), names.index(c.source)))
-        ]
-
-    def _edge_tests(
-        self,
-        evaluator: Evaluator,
-        parents: Any,
-        allowed: tuple[tuple[int, ...], ...],
-        possible: tuple[tuple[int, ...], ...],
-    ) -> tuple[Candidate, ...]:
-        """Test every candidate edge given the target's other parents; q-values count all pairs as tests.
-
-        Edges of the network get as many surrogates as their q-values need; others are tested until they are doubtful.
-        """
-        size = self.series.n_nodes
-        pairs = size * (size - 1)
-        asked = possible if pairs <= MOST_PAIRS else allowed
-        links = [
-            Link(j, i, tuple(p for p in parents[i] if p != j)) for i, some in enumerate(asked) for j in some
-        ]
-        chosen = [link for link in links if link.source in parents[link.target]]
-        tests = self._tests_of_found(evaluator, chosen, pairs)
-        rest = [link for link in links if link not in tests]
-        tests |= zip(rest, evaluator.verdicts(rest, DOUBTFUL))
-        q = q_values(np.array([tests[link].p_value for link in links] + [1.0] * (pairs - len(links))))
-        return tuple(
-            self._candidate(evaluator, link, tests[link], float(q[row]), link in chosen)
-            for row, link in enumerate(links)
-        )
-
-    def _tests_of_found(
-        self, evaluator: Evaluator, links: list[Link], pairs: int
-    ) -> dict[Link, Significance]:
-        """Test the links found with as many surrogates as a q-value of 0.05 among all pairs needs.
-
-        First as many as would do if all were clear; then, for those that no surrogate reached, as many as the clear
-        ones need. P-values hold, because only those go on that have the smallest there is.
-        """
-        usual = getattr(evaluator.score, "n_surrogates", 0)
-        count = max(usual, _surrogates(2 * pairs, len(links))) if usual else 0
-        tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))
-        clear = [link for link in links if tests[link].p_value <= 1 / (1 + (len(tests[link].null) or count))]
-        more = _surrogates(1.5 * pairs, len(clear))
-        if usual and more > count:
-            again = [link for link in clear if len(tests[link].null)]
-            tests |= zip(again, evaluator.edges(again, more))
-        return tests
-
-    def _candidate(
-        self, evaluator: Evaluator, link: Link, test: Significance, q: float, selected: bool
-    ) -> Candidate:
-        names = self.series.names
-        strongest, lags = _lags(evaluator, link, selected)
-        return Candidate(
-            source=names[link.source],
-            target=names[link.target],
-            te=float(test.value),
-            p_value=float(test.p_value),
-            q_value=q,
-            lag=strongest,
-            lags=lags,
-            selected=selected,
-            null=tuple(map(float, test.null)),
-        )
-
-    def warn_of_pasts(self, plan: Plan, found: Found) -> None:
-        """Warn of pasts that determine too much; a joint space that is too wide troubles neighbours and kernels alone."""
-        score = plan.score
-        most = max(map(len, found.parents))
-        for finding in hazards_of_pasts(self.series, score.embedding or Embedding(), most):
-            if finding.kind == "determinism" or score.estimator.discrete or not score.estimator.analytic:
-                hazard(finding.message)
-
-    def network(
-        self,
-        found: Found,
-        tests: tuple[Candidate, ...],
-        options: Mapping[str, Any],
-        criteria: Mapping[str, Any],
-        instantaneous: tuple[tuple[str, str, float, float, float], ...],
-    ) -> Network:
-        """Return the network with everything that is needed to repeat it."""
-        names = self.series.names
-        return Network(
-            names=names,
-            parents={names[i]: tuple(names[j] for j in some) for i, some in enumerate(found.parents)},
-            local=dict(zip(names, found.local)),
-            optimal=found.optimal,
-            bound=found.bound,
-            gap=found.gap,
-            removed=tuple((names[source], names[target]) for source, target in found.removed),
-            evaluated=found.evaluated,
-            candidates=tests,
-            options=options,
-            provenance=_provenance(self.series),
-            choices=tuple(self.choices.entries),
-            warnings=tuple(self.hazards),
-            preview={} if isinstance(self.series, Events) else preview(self.series),
-            series=None if isinstance(self.series, Events) else self.series,
-            criteria=criteria,
-            together=instantaneous,
-        )
-
-
-# --- search ----------------------------------------------------------------------------------------------------------
-
-
-def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[int, ...]]:
-    """Return the strongest lag of a link and the lags it acts at.
-
-    Of lags that are asked together, those of a chosen link count that say something given the others.
-    """
-    scorer = evaluator.scorer.of_target(link.target)
-    lags = scorer.lags(link.source, link.target)
-    if len(lags) == 1:
-        return lags[0], lags
-    transfers = scorer.transfers
-    strongest = transfers.strongest(link.source, link.target, link.given).lag
-    if not (selected and transfers.estimator.analytic):
-        return strongest, lags
-    x, y, z = transfers.variables([link.source], link.target, link.given)
-    level = (1 - getattr(scorer.score, "alpha", 0.99)) / len(lags)
-    alone = {v.lag: analytic(transfers, [v], y, [*z, *(w for w in x if w != v)]).p_value for v in x}
-    return strongest, tuple(lag for lag in lags if alone[lag] <= level or lag == strongest)
-
-
-def _surrogates(pairs: float, links: int) -> int:
-    """Return how many surrogates give so many links a q-value of 0.05 among all pairs, if none reaches them."""
-    return ceil(pairs / (LEVEL * links)) if links else 0
-
-
-def _affordable_parents(allowed: Sequence[Sequence[int]], most: int) -> int:
-    """Return the largest number of parents for which no target has more than `FAMILIES` sets of them."""
-    widest = range(max(map(len, allowed), default=0))
-    return max((size for size in range(1, most + 1) if count_families([widest], size) <= FAMILIES), default=1)
-
-
-def _reaches(parents: Sequence[Sequence[int]], start: int, end: int) -> bool:
-    """Whether a path of arrows leads from ``start`` to ``end``."""
-    above, seen = [end], set[int]()
-    while above:
-        node = above.pop()
-        if node == start:
-            return True
-        if node not in seen:
-            seen.add(node)
-            above.extend(parents[node])
-    return False
-
-
-def _listed(links: Sequence[tuple[str, str]]) -> str:
-    shown = ", ".join(f"{source} -> {target}" for source, target in links[:5])
-    return shown + (f" and {len(links) - 5} more" if len(links) > 5 else "")
-
-
-def _instantaneous(
-    series: Series, pasts: Pasts, parents: Sequence[Sequence[int]]
-) -> tuple[tuple[str, str, float, float, float], ...]:
-    """Test which pairs depend on each other within one sample, given the pasts of both and of their parents.
-
-    By the linear test on normal scores: value in nats, p-value and q-value of every pair. A pair for which that test
-    does not exist, because a node follows from the rest without a remainder, is not in the result.
-    """
-    found = {}
-    pairs = [(i, j) for i in range(series.n_nodes) for j in range(i)]
-    if set(series.kinds) != {"float"} or len(pairs) > MOST_PAIRS:
-        return ()
-    transfers = Transfers(series, Gaussian(normalise="rank"), pasts)
-    for i, j in pairs:
-        known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
-        try:
-            found[i, j] = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
-        except InputError:  # no remainder, or more coefficients than samples: there is no such test
-            continue
-    q = q_values(np.array([test.p_value for test in found.values()]))
-    return tuple(
-        (series.names[j], series.names[i], float(test.value), float(test.p_value), float(q[row]))
-        for row, ((i, j), test) in enumerate(found.items())
-    )
-
-
-def warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
-    """Say that both directions of a link are significant where acyclicity left one of them out."""
-    p_values = {(c.source, c.target): c.p_value for c in tests}
-    for source, target in found.removed:
-        ends = series.names[source], series.names[target]
-        back = ends[::-1]
-        if source in found.parents[target] or p_values.get(ends, 1.0) > LEVEL:
-            continue
-        if target in found.parents[source]:
-            both = "both ways significant; " * (p_values.get(back, 1.0) <= LEVEL)
-            hazard(
-                f"{both}feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was "
-                f"left out for {back[0]} -> {back[1]} (p = {p_values.get(back, 1.0):.2g}); allow cycles to keep both"
-            )
-        else:
-            hazard(
-                f"feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was left out because it "
-                "closes a loop; allow cycles to keep it"
-            )
-
-
-# --- bookkeeping -----------------------------------------------------------------------------------------------------
-
-
-def _provenance(series: Series) -> dict[str, Any]:
-    from enmesh import __version__
-
-    return {
-        "enmesh": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "date": time.strftime("%Y-%m-%d"),
-        "data": series.digest,
-        "nodes": series.n_nodes,
-        "trials": len(series.lengths),
-        "samples": int(sum(series.lengths)),
-        "dt": series.dt,
-        "every": series.every,
-        "prepared": list(series.prepared),
-        **({"file": series.file} if series.file else {}),
-    }
 
 
 def check_numbers(

@@ -1,10 +1,10 @@
 """The plan of a run: what every target is scored with, found from the data where the user left it open.
 
-Numbers are asked in three steps. A line and a curve (`Gaussian`, `Regression`) select lagged variables by forward selection,
-at every lag and for any number of nodes; each target keeps the one that suits it. Nearest neighbours then judge what
-regressions see at a loose level only, and look at all sources of targets of which regressions see nothing, within a budget.
-Each target so has one score: that of a regression, or that of neighbours where they find more. All tests that are made of
-a link share one level, and p-values say so.
+Numbers are asked in three steps. A line and a curve (`Gaussian`, `Regression`) select lagged variables by forward
+selection, at every lag and for any number of nodes; each target keeps the one that suits it. Nearest neighbours then
+judge what regressions see at a loose level only, and look at all sources of targets of which regressions see nothing,
+within a budget. Each target so has one score: that of a regression, or that of neighbours where they find more. All
+tests that are made of a link share one level, and p-values say so.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -393,9 +393,9 @@ class Planner:
         such dynamics away; otherwise a curve that finds all that a line finds and more. Of two lines, and where neither
         finds all of the other's, the one that predicts better out of sample; the simpler one where they find the same.
         """
-        if isinstance(found[-1].scores[target].estimator, Regression):
-            if self.evidence.curvature[target] < THRESHOLDS.clearly:
-                return len(found) - 1
+        curve = isinstance(found[-1].scores[target].estimator, Regression)
+        if curve and self.evidence.curvature[target] < THRESHOLDS.clearly:
+            return len(found) - 1
         best = 0
         for k in range(1, len(found)):
             mine, other = set(found[best].sources[target]), set(found[k].sources[target])
@@ -411,7 +411,7 @@ class Planner:
     def error(
         self, target: int, found: Regressed, features: Callable[..., np.ndarray] | None = None
     ) -> float:
-        """Return the error of predicting a target out of sample from what a regression found, by itself or otherwise."""
+        """Return the error of predicting a target out of sample from what a regression found, by it or otherwise."""
         y, x = self.evidence.rows(target, found.variables(target))
         step = max(1, len(y) // THRESHOLDS.enough_samples)
         if features is None:

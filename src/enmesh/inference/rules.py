@@ -47,7 +47,7 @@ class Thresholds:
     most_lags: int = 10
     """Largest lag that is looked at without being asked for."""
     samples_per_lag: int = 50
-    """Samples for each lag: with fewer, p-values of the best of many lags are too small (N = 300, 20 lags: .084 for .05)."""
+    """Samples for each lag: with fewer, p-values of the best of many lags are too small (N = 300, 20 lags: .084)."""
     lagged_variables: int = 6000
     """Lagged variables that a default run looks at, in all: their covariance takes 300 MB."""
     enough_samples: int = 5000
@@ -91,9 +91,11 @@ TESTS = (
          "too few samples for curves and nearest neighbours"),
     Rule("changes of variance that are common to the nodes", lambda e: e.variance_is_common, "line",
          "changes of variance are common, which curves and neighbours take for links"),
-    Rule("smooth numbers (the own past leaves less than a tenth of the variance) of at most 5 nodes, or that nearly follow "
-         "from their own past, by no line or parabola, of so many samples and nodes as neighbours can be asked about",
-         lambda e: e.smooth and e.searchable and (e.nodes <= THRESHOLDS.few_nodes or e.nearly_deterministic), "neighbours",
+    Rule("smooth numbers (the own past leaves less than a tenth of the variance) of at most 5 nodes, or that nearly "
+         "follow from their own past, by no line or parabola, of so many samples and nodes as neighbours can be asked "
+         "about",
+         lambda e: e.smooth and e.searchable and (e.nodes <= THRESHOLDS.few_nodes or e.nearly_deterministic),
+         "neighbours",
          "smooth: what drives a node is a small part of it, which no parabola follows"),
     Rule("other smooth numbers", lambda e: e.smooth, "smooth",
          "smooth: a curve conditions most of it away; what it finds is confirmed by neighbours"),

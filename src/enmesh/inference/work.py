@@ -34,8 +34,8 @@ KEPT = 2
 class Question(NamedTuple):
     """What is asked: the score of a ``family``, a ``test`` of an edge, if wanted up to a level, or a target's ``past``.
 
-    A scorer answers the first two, a race of lagged variables (`embedding.nonuniform`) the last. A store keeps answers
-    to questions of any kind, such as the ``result`` of a job by its number.
+    A scorer answers the first two, a selection of lagged variables (`embedding.nonuniform`) the last. A store keeps
+    answers to questions of any kind, such as the ``result`` of a job by its number.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Which strategy answers a batch of questions: a model of what each costs, not a race.
+"""Which strategy answers a batch of questions: a model of what each costs, without trying them.
 
 The logarithm of the CPU time per point is linear in a few features of the problem. Its coefficients were fitted once,
 to times that `benchmarks/neighbours_model.py` measures, and are kept here, so that the same problem is answered in the

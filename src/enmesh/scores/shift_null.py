@@ -104,8 +104,8 @@ def beyond_chance(factor: np.ndarray, variance: float, n: int) -> np.ndarray:
 
     Less than that is chance, and a standard error is taken off, but for 1.
 
-    The mean over shifts is one of about n chi-square values (variance 2), the inflation by common changes of variance one
-    of n products of two squares (variance 8). What is within chance would widen every null distribution: links of
+    The mean over shifts is one of about n chi-square values (variance 2), the inflation by common changes of variance
+    one of n products of two squares (variance 8). What is within chance would widen every null distribution: links of
     networks of Novelli et al. (2019), 10 nodes, 1,000 samples, were found in .74 instead of .79 of cases.
     """
     error = np.sqrt(variance / n)

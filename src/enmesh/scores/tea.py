@@ -59,8 +59,8 @@ class TEA(Score):
         variance: it holds for smooth, periodic and heteroscedastic series too. The last three are for regressions,
         Bartlett's for linear ones.
     selected
-        ``{target: sources}`` that were selected beforehand: ``"shift"`` asks how much wider the null of a source is given
-        the others of them, which leave less memory in the target than its own past alone.
+        ``{target: sources}`` that were selected beforehand: ``"shift"`` asks how much wider the null of a source is
+        given the others of them, which leave less memory in the target than its own past alone.
 
     Examples
     --------

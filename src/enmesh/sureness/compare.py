@@ -350,6 +350,6 @@ def _warn_if_too_few(p_value: np.ndarray, count: int, subjects: list[int], paire
             )
     if count < needed and not paired:
         hazard(
-            f"{count} permutations cannot bring a single difference among {pairs} pairs to a q-value of {LEVEL:g}: the "
-            f"smallest is {min(1.0, pairs / (1 + count)):.2g}; {needed} are needed"
+            f"{count} permutations: the smallest q-value that is possible is {min(1.0, pairs / (1 + count)):.2g}, for "
+            f"a single difference among {pairs} pairs; {needed} are needed for {LEVEL:g}"
         )

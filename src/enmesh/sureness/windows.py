@@ -8,8 +8,9 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.inference.infer import DOUBTFUL, infer
+from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL, Network
+from enmesh.inference.run import DOUBTFUL
 from enmesh.inference.workers import in_order
 from enmesh.options import whole
 from enmesh.significance import warn_if_too_few
