@@ -401,8 +401,9 @@ EVERY_ESTIMATOR = """## Every estimator
 
 The same question of the other estimators, and the single test whether `b` says something of `y` given nothing but the
 past of `y` (nominal .05). TEE with 199 surrogates, the single test with 39, by circular shifts; where "chi-square", "F"
-or "shift" is said, TEA and its analytic test. "White" has no memory. `Mixed` with states and `Discrete` have chains of two
-states for `a` and `b`; `y` copies `a` now and then, or is higher after it. Of so many rows with 4 rates each some are
+or "shift" is said, TEA and its analytic test. "White" has no memory. `Mixed` with states and `Discrete` have chains of
+two states for `a` and `b`; `y` copies `a` now and then, or is higher after it. Of so many rows with 4 rates each
+some are
 expected more than two standard errors off. Chi-square is a limit: with 300 samples about .105 is let in for .10, and a
 little more of normal scores under heavy tails, whose dependence is no longer a line. The factors of the shift null are
 never less than 1, so it is a little careful where nothing needs them.

@@ -67,8 +67,8 @@ lags up to L with coefficients of equal size, random sign and the same sum of sq
 
 CONCLUSION = """
 A link at one lag is found more often by the best lag at the divided level, a link that is spread over lags by all lags
-together. Forward selection of lags (`NonUniform`) takes the divided level, and then tests the lags it has chosen of a source
-together, at the level divided by the number of ways to choose as many.
+together. Forward selection of lags (`NonUniform`) takes the divided level, and then tests the lags it has chosen of a
+source together, at the level divided by the number of ways to choose as many.
 """
 
 

@@ -3,8 +3,8 @@
     python benchmarks/sizes.py [--only NAME ...] [--seeds N] [--first-seed N] [--jobs N] [--limit SECONDS]
 
 Every case runs in a process of its own, on one core, with cycles allowed. The networks of Novelli et al. (Network
-Neuroscience 3, 827, 2019) are made from their settings: random graph of in-degree 3, own weight .5, incoming weights that
-share .4, one delay of 1 to 5 for each link, noise .1; maps are 4 u (1 - u) of that sum, modulo 1.
+Neuroscience 3, 827, 2019) are made from their settings: random graph of in-degree 3, own weight .5, incoming weights
+that share .4, one delay of 1 to 5 for each link, noise .1; maps are 4 u (1 - u) of that sum, modulo 1.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def lorenz96(forcing: float, n: int, seed: int, nodes: int = 10) -> tuple[em.Ser
         return (np.roll(x, -1) - np.roll(x, 2)) * np.roll(x, 1) - x + forcing
 
     x, found, h = forcing + np.random.default_rng(seed).normal(size=nodes), [], 0.005
-    for t in range(500 + n):
+    for _step in range(500 + n):
         for _ in range(20):
             a = slope(x)
             b = slope(x + h / 2 * a)
@@ -168,7 +168,8 @@ def row(name: str, found: list[dict | None]) -> str:
     unfinished = f" ({len(found) - len(done)} over the limit)" * (len(done) < len(found))
     counts = f"{true} / {false} / {missed}"
     memory = max(one["gib"] for one in done)
-    return f"| {name} | {len(done)}{unfinished} | {precision:.3f} | {recall:.3f} | {counts} | {lags} | {cost} | {memory:.1f} |"
+    found_share = f"{precision:.3f} | {recall:.3f}"
+    return f"| {name} | {len(done)}{unfinished} | {found_share} | {counts} | {lags} | {cost} | {memory:.1f} |"
 
 
 def main() -> None:

@@ -97,7 +97,7 @@ def stability(scale: float, jobs: int) -> Iterator[Line]:
 KILLED = """
 import sys, enmesh as em
 series = em.simulate.var("a>b, b>c", n=300, coupling=0.2, seed=1)
-em.bootstrap(series, n=400, score=em.TEA(embedding=em.Embedding()), store=sys.argv[1])
+em.stability(series, n=400, score=em.TEA(embedding=em.Embedding()), store=sys.argv[1])
 """
 
 
@@ -113,8 +113,8 @@ def resumed_is_the_same() -> bool:
         process.kill()
         process.wait()
         kept = _kept(store)
-        resumed = em.bootstrap(series, n=400, score=SCORE, store=store)
-    whole = em.bootstrap(series, n=400, score=SCORE)
+        resumed = em.stability(series, n=400, score=SCORE, store=store)
+    whole = em.stability(series, n=400, score=SCORE)
     return stopped and 10 <= kept < 400 and resumed.frequency.equals(whole.frequency)
 
 

@@ -200,7 +200,7 @@ def test_every_result_has_a_face(network):
     series = network.series
     results = {
         "pairs": em.te_matrix(series, estimator=em.Gaussian()),
-        "Stability": em.bootstrap(series, n=2, score=GIVEN),
+        "Stability": em.stability(series, n=2, score=GIVEN),
         "windows": em.windows(series, 200, 200, score=GIVEN),
         "Grew|No difference|Fell": em.compare(series, series, 19, score=GIVEN, labels=("<i>rest", "task")),
         "Group of 2": em.group([series, series], score=GIVEN),

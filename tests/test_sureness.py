@@ -85,7 +85,7 @@ def test_blocks_bear_the_shifts_of_surrogates_in_smooth_short_recordings():
     smooth = em.simulate.coupled_flow("a>b", n=300, system="lorenz", coupling=2.0, dt=0.02, seed=0)
     assert len(units_of(smooth, None, {})) == 4
     with pytest.warns(em.HazardWarning, match="4 units that can be halved in 3 ways"):
-        found = em.bootstrap(smooth, n=6)
+        found = em.stability(smooth, n=6)
     assert found.networks == 6
 
 
@@ -98,7 +98,7 @@ def test_too_short_a_recording_is_refused():
 
 
 def test_true_links_are_found_again(chain):
-    stability = em.bootstrap(chain, n=20, score=SCORE)
+    stability = em.stability(chain, n=20, score=SCORE)
     shares = stability.frequency
     assert shares.loc["a", "b"] > 0.9
     assert shares.loc["b", "c"] > 0.9
@@ -116,26 +116,26 @@ def test_a_link_counts_where_both_halves_of_a_cut_have_it():
         halves = order[: len(units) // 2], order[len(units) // 2 :]
         networks = [em.infer(units.take(half), score=SCORE).adjacency for half in halves]
         count += networks[0] & networks[1]
-    found = em.bootstrap(weak, n=9, seed=7, score=SCORE)  # rounded up to ten networks
+    found = em.stability(weak, n=9, seed=7, score=SCORE)  # rounded up to ten networks
     assert (found.n, found.networks) == (9, 10)
     np.testing.assert_array_equal(found.frequency.fillna(0), count / 5)
     assert ((count > 0) & (count < 5)).any()
 
 
 def test_links_that_are_not_there_are_seldom_found_twice():
-    shares = [em.bootstrap(uncoupled(400, s), n=20, seed=s, score=SCORE).frequency for s in range(8)]
+    shares = [em.stability(uncoupled(400, s), n=20, seed=s, score=SCORE).frequency for s in range(8)]
     assert np.nanmean(shares) < 0.003  # the level is .01 in one half, .0001 in two
     assert np.nanmax(shares) <= 0.1
 
 
 def test_neighbours_bear_halves():
     score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), n_surrogates=99)
-    shares = [em.bootstrap(uncoupled(200, s, 2), n=6, seed=s, score=score).frequency for s in range(8)]
+    shares = [em.stability(uncoupled(200, s, 2), n=6, seed=s, score=score).frequency for s in range(8)]
     assert np.nanmean(shares) < 0.03  # repeated samples would make every link significant
 
 
 def test_results_do_not_depend_on_workers(chain):
-    first, second = (em.bootstrap(chain, n=6, score=SCORE, seed=3, n_jobs=jobs) for jobs in (1, 2))
+    first, second = (em.stability(chain, n=6, score=SCORE, seed=3, n_jobs=jobs) for jobs in (1, 2))
     assert first.frequency.equals(second.frequency)
 
 
@@ -149,13 +149,13 @@ def test_stopped_and_resumed_gives_the_same(chain, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        em.bootstrap(weak, n=12, score=SCORE, store=tmp_path / "boot.db", progress=stop)
+        em.stability(weak, n=12, score=SCORE, store=tmp_path / "boot.db", progress=stop)
     file = tmp_path / "boot.db"
     told.clear()
-    resumed = em.bootstrap(
+    resumed = em.stability(
         weak, n=12, score=SCORE, store=file, progress=lambda done, total, **rest: told.append(done)
     )
-    whole = em.bootstrap(weak, n=12, score=SCORE)
+    whole = em.stability(weak, n=12, score=SCORE)
     assert resumed.frequency.equals(whole.frequency)
     assert 0 < whole.frequency.loc["a", "b"] < 1  # the numbers could have differed
     assert told[:2] == [0, 5]
@@ -171,13 +171,13 @@ def test_a_store_never_serves_other_data_options_or_seeds(chain, tmp_path):
         (chain, {"seed": 0, "acyclic": False}),
         (em.simulate.var("a>b, b>c", n=600, seed=9), {"seed": 0}),
     ):
-        em.bootstrap(series, n=2, score=SCORE, store=file, **options)
+        em.stability(series, n=2, score=SCORE, store=file, **options)
     assert [entry["answers"] for entry in runs(file)] == [2] * 4
 
 
 def test_infer_and_bootstrap_share_a_store(chain, tmp_path):
     em.infer(chain, score=SCORE, store=tmp_path / "run.db")
-    em.bootstrap(chain, n=2, score=SCORE, store=tmp_path / "run.db")
+    em.stability(chain, n=2, score=SCORE, store=tmp_path / "run.db")
     assert [entry["score"]["type"] for entry in runs(tmp_path / "run.db")] == ["TEA", "bootstrap"]
 
 
@@ -188,7 +188,7 @@ def test_infer_puts_stability_beside_the_links(chain, tmp_path):
         network.edges.stability
     )
     assert em.infer(chain, score=SCORE).edges["stability"].isna().all()
-    shares = em.bootstrap(chain, n=6, score=SCORE)
+    shares = em.stability(chain, n=6, score=SCORE)
     assert shares.on(network).stability == network.stability
     shares.plot(tmp_path / "stability.png", network=network)
     assert (tmp_path / "stability.png").stat().st_size > 5000

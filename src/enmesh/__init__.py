@@ -37,14 +37,14 @@ from enmesh.scores import MIT, TE, TEA, TEE, Criterion, PerTarget
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
 from enmesh.significance import significance, te_matrix
-from enmesh.sureness.bootstrap import bootstrap
 from enmesh.sureness.compare import compare
 from enmesh.sureness.group import group
 from enmesh.sureness.interval import interval
+from enmesh.sureness.stability import bootstrap, stability
 from enmesh.sureness.windows import windows
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "KSG",
@@ -108,6 +108,7 @@ __all__ = [
     "score",
     "significance",
     "simulate",
+    "stability",
     "stochastic_interaction",
     "te_matrix",
     "transfer_entropy",

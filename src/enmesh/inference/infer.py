@@ -107,7 +107,7 @@ def infer(
         Seed of the default score's surrogates and of searches that draw at random.
     bootstrap
         Repeat the inference on so many random halves of the data; ``edges["stability"]`` is the share of cuts
-        into two of them in which both have the edge (see `bootstrap`).
+        into two of them in which both have the edge (see `stability`).
 
     Returns
     -------

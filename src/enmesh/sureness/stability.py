@@ -1,13 +1,14 @@
-"""bootstrap: would each link be found again? The whole inference is repeated on both halves of the data, many times."""
+"""stability: would each link be found again? The whole inference is repeated on both halves of the data, many times."""
 
 import os
+import warnings
 from typing import Any
 
 from enmesh.inference.infer import infer
 from enmesh.sureness.halves import Stability, count_links
 
 
-def bootstrap(
+def stability(
     series: Any,
     n: int = 100,
     seed: int = 0,
@@ -55,8 +56,8 @@ def bootstrap(
     --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b", n=500, seed=0)
-    >>> stability = em.bootstrap(series, n=4, score=em.TEA(embedding=em.Embedding()))  # 100 for real use
-    >>> float(stability.frequency.loc["a", "b"])
+    >>> found = em.stability(series, n=4, score=em.TEA(embedding=em.Embedding()))  # 100 for real use
+    >>> float(found.frequency.loc["a", "b"])
     1.0
 
     References
@@ -67,3 +68,16 @@ def bootstrap(
     """
     how: dict[str, Any] = {"n_jobs": n_jobs, "store": store, "progress": progress, "block": block}
     return count_links(infer, series, n, seed, **how, **options)
+
+
+def bootstrap(*args: Any, **options: Any) -> Stability:
+    """Return `stability`, under its name of before, which this version keeps with a warning.
+
+    Examples
+    --------
+    >>> import enmesh as em
+    >>> em.stability.__name__  # em.bootstrap is the same function
+    'stability'
+    """
+    warnings.warn("em.bootstrap is called em.stability now", DeprecationWarning, stacklevel=2)
+    return stability(*args, **options)
