@@ -4,7 +4,9 @@ Implements and extends Cliff, Prokopenko and Fitch, "Inferring Coupling of Distr
 Entropy". All values are in nats.
 """
 
-from enmesh import datasets, simulate
+from typing import Any
+
+from enmesh import datasets, late, simulate
 from enmesh.data.readers import read
 from enmesh.data.series import Series
 from enmesh.draw.report import write as report
@@ -45,6 +47,22 @@ from enmesh.sureness.windows import windows
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 
 __version__ = "0.3.0"
+
+
+def _events() -> Any:
+    from enmesh.events import measure
+
+    return measure
+
+
+def _plan() -> Any:
+    from enmesh.inference import plan
+
+    return plan
+
+
+late.register("events", _events)
+late.register("plan", _plan)
 
 __all__ = [
     "KSG",

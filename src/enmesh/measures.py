@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from enmesh import late
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Embedding, Lagged, Lags, Pasts
@@ -269,8 +270,7 @@ def transfer_entropy(
     0.0
     """
     if isinstance(series, Events):
-        from enmesh.events import measure
-
+        measure = late.room("events")
         return measure.transfer_entropy(series, source, target, given, estimator, embedding, local)
     series = Series.of(series)
     sources, end, rest = link(series, source, target, given)

@@ -7,10 +7,11 @@ chi-square distribution of 2 N T, where the estimator has one.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lagged, Lags, Pasts
 from enmesh.errors import InputError, hazard
@@ -346,17 +347,15 @@ def significance(
     (0.07, 0.01, 99)
     """
     if isinstance(series, Events):
-        from enmesh.events import measure
-
         how = estimator, surrogate, n_surrogates, seed
+        measure = late.room("events")
         return measure.significance(series, source, target, given, *how, embedding=embedding, max_lag=max_lag)
     series = Series.of(series)
     sources, end, rest = link(series, source, target, given)
     if n_surrogates is None and surrogate is None:
-        from enmesh.inference.plan import asked, wanted_of  # what infer would ask: the one import upwards
-
-        options: dict[str, Any] = {"embedding": embedding, "max_lag": max_lag, "seed": seed}
-        return asked(series, wanted_of(None, estimator, **options), sources, end, rest)
+        plan = late.room("plan")
+        wanted = plan.wanted_of(None, estimator, embedding=embedding, max_lag=max_lag, seed=seed)
+        return plan.asked(series, wanted, sources, end, rest)
     n_surrogates = USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pasts = embedding or Embedding()
@@ -433,10 +432,8 @@ def te_matrix(
     import pandas as pd
 
     if isinstance(series, Events):
-        from enmesh.events import measure
-
         how = conditional, surrogate, n_surrogates, level, seed
-        return measure.te_matrix(series, estimator, embedding, *how)
+        return late.room("events").te_matrix(series, estimator, embedding, *how)
     series = Series.of(series)
     whole("n_surrogates", n_surrogates)
     transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes

@@ -93,9 +93,7 @@ def lag_stems(ax: "Axes", lags: Any, te: np.ndarray, chance: float, ink: Ink) ->
 
 def lags(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
     """Draw transfer entropy at every lag for every pair, row drives column, over chance; links are framed."""
-    from enmesh.inference.explain import lag_grid
-
-    found, te, chance = lag_grid(network)
+    found, te, chance = network.lag_grid()
     names, count = short(network.names, 16), len(network.names)
     top = float(np.nanmax(te, initial=0.0)) * 1.05 or 1.0
     chosen = network.adjacency

@@ -17,7 +17,7 @@ products with the recording. After Faes, Nollo and Porta, Phys. Rev. E 83, 05111
 
 from collections.abc import Sequence
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from enmesh.tasks import Task, ready, run
 
 if TYPE_CHECKING:
     from enmesh.data.series import Series
-    from enmesh.embedding.nonuniform import NonUniform, Past
 
 # Candidates up to which the covariance of all of them is kept (300 MB); beyond, its columns are made when needed.
 MOST_KEPT = 6000
@@ -41,10 +40,22 @@ MOST_SELECTED, SAMPLES_PER_COEFFICIENT = 30, 8
 COLLINEAR = 1e-6
 
 
+class Past(NamedTuple):
+    """What was found for one target: its own lags, lags of every source, and the sources that were chosen."""
+
+    own: tuple[int, ...]
+    lags: tuple[tuple[int, ...], ...]
+    sources: tuple[int, ...]
+    further: tuple[int, ...] = ()
+    """Sources that a regression sees at a loose level only, the most promising first."""
+    nulls: tuple[tuple[int, tuple[int, ...], np.ndarray], ...] = ()
+    """Null distributions ``(source, given sources, values)`` that tests with these lags need, made while selecting."""
+
+
 class ForwardSelection:
     """Forward selection for the targets of one series (`NonUniform` with an analytic estimator)."""
 
-    def __init__(self, method: "NonUniform", series: "Series"):
+    def __init__(self, method: Any, series: "Series"):
         self.score = method
         nodes, longest = range(series.n_nodes), max(series.lengths)
         self._memory = max(
@@ -61,11 +72,11 @@ class ForwardSelection:
         self._names, self._nodes = series.names, nodes
         self._gram: Any = None
 
-    def past(self, target: int) -> "Past":
+    def past(self, target: int) -> Past:
         """Select the lagged variables of one target."""
         return run(self.find(target))
 
-    def find(self, target: int) -> "Task[Past]":
+    def find(self, target: int) -> Task[Past]:
         """Select the lagged variables of one target, as a task."""
         return ready(self._find(target))
 
@@ -73,9 +84,7 @@ class ForwardSelection:
         """Return itself: it keeps no state of a target, so that threads can share it."""
         return self
 
-    def _find(self, target: int) -> "Past":
-        from enmesh.embedding.nonuniform import Past
-
+    def _find(self, target: int) -> Past:
         fit = self._own_past(target)
         open_ = self._open(target)
         most = min(MOST_SELECTED, self.blocks.n // (2 * SAMPLES_PER_COEFFICIENT))

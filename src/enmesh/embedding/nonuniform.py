@@ -16,13 +16,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import groupby
 from math import comb
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.base import EmbeddingMethod
-from enmesh.embedding.forward import ForwardSelection
+from enmesh.embedding.forward import ForwardSelection, Past
 from enmesh.embedding.lagged import Lagged, Lags
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Gaussian
@@ -37,18 +37,6 @@ from enmesh.tasks import Task, ready, run
 STANDS_OUT, MANY_CANDIDATES = 2.0, 30
 # Pairs of nodes up to which sources that were not selected are named with their best lag, to be tested too.
 MOST_PAIRS = 400
-
-
-class Past(NamedTuple):
-    """What was found for one target: its own lags, lags of every source, and the sources that were chosen."""
-
-    own: tuple[int, ...]
-    lags: tuple[tuple[int, ...], ...]
-    sources: tuple[int, ...]
-    further: tuple[int, ...] = ()
-    """Sources that a regression sees at a loose level only, the most promising first."""
-    nulls: tuple[tuple[int, tuple[int, ...], np.ndarray], ...] = ()
-    """Null distributions ``(source, given sources, values)`` that tests with these lags need, made while selecting."""
 
 
 @option

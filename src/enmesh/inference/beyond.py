@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from enmesh.estimators import KSG
 from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
 from enmesh.scores import TEA, TEE, Link, Score
 
-if TYPE_CHECKING:
-    from enmesh.inference.plan import Planner
+Planner = Any
+"""The planner of a run (`inference.plan`), which asks these functions."""
 
 # What nearest neighbours are asked in a default run is bounded. A question is one estimate from all samples: .3 to
 # .8 ms at 1,000 samples, growing with them. A test that fails asks about 32 surrogates, at every lag.
@@ -79,7 +79,7 @@ class Targets:
         self.scores[target], self.pasts[target], self.candidates[target] = score, past, tuple(candidates)
 
 
-def look_beyond(planner: "Planner", plan: Targets, alphas: Sequence[float], far: int) -> None:
+def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: int) -> None:
     """Let nearest neighbours look for sources beyond what the regressions of targets found.
 
     They test sources that a regression sees loosely only, or that the other regression found; and all sources of
@@ -121,7 +121,7 @@ def look_beyond(planner: "Planner", plan: Targets, alphas: Sequence[float], far:
             }
 
 
-def confirm(planner: "Planner", plan: Targets) -> None:
+def confirm(planner: Planner, plan: Targets) -> None:
     """Keep of targets with little noise those sources that nearest neighbours see too, given the others.
 
     From one sample of a flow to the next an influence reaches further than one link, and a curve that leaves less than
@@ -167,7 +167,7 @@ def confirm(planner: "Planner", plan: Targets) -> None:
         plan.candidates[i] = tuple(sorted(sources))
 
 
-def _leaves(planner: "Planner", plan: Targets, target: int) -> float:
+def _leaves(planner: Planner, plan: Targets, target: int) -> float:
     """Return the share of a target's variance that its regression leaves, own past included, out of sample."""
     one = plan.regressed(target)
     y, _ = planner.evidence.rows(target, one.variables(target))
@@ -175,7 +175,7 @@ def _leaves(planner: "Planner", plan: Targets, target: int) -> float:
 
 
 def _within_budget(
-    planner: "Planner", loose: Mapping[int, list[int]], blind: Sequence[int], far: int
+    planner: Planner, loose: Mapping[int, list[int]], blind: Sequence[int], far: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return whose loosely seen sources are tested, and whose are all looked at, as far as the budgets go."""
     names, of_source = planner.series.names, QUESTIONS_OF_A_TEST * far

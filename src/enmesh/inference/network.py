@@ -306,6 +306,12 @@ class Network:
             )
         return Explainer(self, self.series)(source, target)
 
+    def lag_grid(self) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+        """Return lags, and for every pair transfer entropy at each of them and what chance gives."""
+        from enmesh.inference.explain import lag_grid
+
+        return lag_grid(self)
+
     def with_evidence(self) -> "Network":
         """Return the network with `evidence` for its links, the strongest `MOST_EXPLAINED` of them."""
         from enmesh.inference.explain import Explainer

@@ -108,7 +108,10 @@ class PerTarget(Score):
             how = f"{score.sentence()}, estimated with {score.estimator.sentence()}"
             groups.setdefault(how, []).append(name)
         said = [f"{', '.join(names)} by {how}" for how, names in groups.items()]
-        return "the score that suits it: " + "; ".join(said)
+        shared = "" if self.alpha is None else (
+            f"; the tests that were made of a link shared a level of {1 - self.alpha:.2g}, and its p-value counts them"
+        )  # fmt: skip
+        return "the score that suits it: " + "; ".join(said) + shared
 
     def embedded(self, pasts: Pasts) -> "PerTarget":
         """Return the score itself: its parts have their embeddings."""

@@ -41,6 +41,14 @@ from enmesh.scores.shift_null import ShiftNull, Widened
 from enmesh.significance import Significance, f_p_value
 from enmesh.tasks import Task, ready
 
+# Null distributions in words, for the methods paragraph.
+NULLS = {
+    "chi2": "chi-square",
+    "f": "F",
+    "ess": "chi-square with the effective number of samples (Bartlett's formula)",
+    "shift": "F, made wider by circular shifts of the source and by common changes of variance (White 1980)",
+}
+
 
 @option
 class TEA(Score):
@@ -103,8 +111,8 @@ class TEA(Score):
     def sentence(self) -> str:
         """Say what was scored."""
         return (
-            "2N times the transfer entropy from its parents less the quantile of its analytic null distribution "
-            f"(TEA, α = {self.alpha})"
+            "2N times the transfer entropy from its parents less the quantile of its analytic null distribution, "
+            f"{NULLS[self.null]} (TEA, α = {self.alpha})"
         )
 
     def _scorer(self, series: Series) -> "Scorer[TEA]":

@@ -21,6 +21,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
 from enmesh.errors import InputError
@@ -103,9 +104,7 @@ class TEE(Score):
 
     def _scorer(self, series: Series) -> "Scorer[TEE]":
         if isinstance(series, Events):
-            from enmesh.events.scorer import EventScorer
-
-            return EventScorer(self, series)
+            return late.room("events").EventScorer(self, series)
         return TEEScorer(self, series)
 
 

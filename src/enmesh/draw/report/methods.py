@@ -50,9 +50,11 @@ def _data(network: "Network") -> str:
     samples, trials = known.get(what), known.get("trials", 1)
     size = f" ({samples} {what}{f' in {trials} trials' if trials and trials != 1 else ''})" if samples else ""
     version = f" {known['enmesh']}" if "enmesh" in known else ""
+    prepared = known.get("prepared")
+    first = f" The recording was prepared before: {', '.join(map(str, prepared))}." if prepared else ""
     return (
         f"Directed coupling among {len(network.names)} nodes{size} was inferred by transfer entropy "
-        f"(Schreiber 2000) following Cliff, Prokopenko and Fitch (2016), with enmesh{version}."
+        f"(Schreiber 2000) following Cliff, Prokopenko and Fitch (2016), with enmesh{version}.{first}"
     )
 
 
@@ -62,6 +64,13 @@ def _estimate(network: "Network") -> str:
 
 
 def _embedding(network: "Network") -> str:
+    groups = _score_options(network).get("groups") or ()
+    searched = max(((score.get("embedding") or {}).get("searched") or 0 for _, score in groups), default=0)
+    if searched:
+        return (
+            f"Lagged variables of own pasts and sources up to lag {searched} were selected from the data for each "
+            "target (forward selection); tests count the choices."
+        )
     given = _score_options(network).get("embedding") or {}
     if not given:
         return ""

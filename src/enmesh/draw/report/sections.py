@@ -92,7 +92,7 @@ def warnings(network: Network) -> str:
     if not network.warnings:
         return ""
     title = "Read this first" if len(network.warnings) > 1 else "One caution"
-    return f'<section id="warnings" class="note"><h2>{title}</h2>{_list(network.warnings)}</section>'
+    return f'<section id="warnings" class="note"><h2>{title}</h2>{_list([message.replace("->", "→") for message in network.warnings])}</section>'
 
 
 def meaning(network: Network) -> str:
