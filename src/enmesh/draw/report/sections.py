@@ -92,7 +92,8 @@ def warnings(network: Network) -> str:
     if not network.warnings:
         return ""
     title = "Read this first" if len(network.warnings) > 1 else "One caution"
-    return f'<section id="warnings" class="note"><h2>{title}</h2>{_list([message.replace("->", "→") for message in network.warnings])}</section>'
+    said = _list([message.replace("->", "→") for message in network.warnings])
+    return f'<section id="warnings" class="note"><h2>{title}</h2>{said}</section>'
 
 
 def meaning(network: Network) -> str:
