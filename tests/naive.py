@@ -569,8 +569,11 @@ def lag_profile(values, source, target, max_lag, cmi, orders=()):
 def shift_factor(y, x, z, starts, span):
     """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation.
 
-    Each whole if it is over 1 by two standard errors of chance; otherwise less one of them, and at least 1.
+    Each as it is if it is over 1 by two standard errors of chance, else less one of them and at least 1.
     """
+
+    def beyond(factor, error):
+        return factor if factor > 1 + 2 * error else max(1.0, factor - error)
 
     def left(columns, v):
         design = np.column_stack([np.ones(len(v)), columns])
@@ -585,10 +588,6 @@ def shift_factor(y, x, z, starts, span):
         values.append(n * log(given @ given / (both @ both)) / x.shape[1])
     e, freed = given**2, np.column_stack([left(z, column) for column in x.T]) ** 2
     white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f in freed.T])
-
-    def beyond(factor, error):
-        return factor if factor - 1 > 2 * error else max(1.0, factor - error)
-
     return beyond(np.mean(values), sqrt(2 / n)) * beyond(white, sqrt(8 / n))
 
 

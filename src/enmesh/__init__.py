@@ -55,6 +55,12 @@ def _events() -> Any:
     return measure
 
 
+def _scorer_of_events() -> Any:
+    from enmesh.events import scorer
+
+    return scorer
+
+
 def _plan() -> Any:
     from enmesh.inference import plan
 
@@ -62,6 +68,7 @@ def _plan() -> Any:
 
 
 late.register("events", _events)
+late.register("scorer of events", _scorer_of_events)
 late.register("plan", _plan)
 
 __all__ = [
