@@ -1,8 +1,11 @@
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import false_discovery_control, kstest
 
 import enmesh as em
+from enmesh.options import option
 from enmesh.significance import least_surrogates, order_statistic, q_values
 from tests import naive
 
@@ -189,3 +192,44 @@ def test_the_uniformity_check_can_fail():
         check_uniform(np.random.default_rng(0).random(300) ** 2)
     with pytest.raises(AssertionError):
         check_uniform(np.zeros(300))
+
+
+# --- faults of new users ----------------------------------------------------------------------------------------------
+
+
+def test_a7_the_best_of_many_lags_of_a_short_record_is_no_surprise():
+    p = []
+    for seed in range(60):
+        values = np.random.default_rng([7, seed]).normal(size=(60, 2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            profile = em.lag_profile(
+                em.Series(values, names="ab"), "a", "b", max_lag=20, estimator=em.Gaussian(), n_surrogates=0
+            )
+        p.append(profile.p_value)
+    assert np.mean(np.array(p) <= 0.05) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 60)
+
+
+@option
+class _Nothing(em.Gaussian):
+    """Gives no number, as an estimator of one's own may by mistake."""
+
+    cli_name = ""
+    analytic = False
+
+    def _prepare(self, y, z, times):
+        prepared = super()._prepare(y, z, times)
+        prepared._cmi = lambda x: np.full(len(x), np.nan)
+        return prepared
+
+    def joint(self, blocks):
+        return None
+
+
+def test_a8_what_is_not_a_number_is_refused():
+    for ask in (
+        lambda: em.significance(coupled(), "a", "b", estimator=_Nothing(), n_surrogates=19),
+        lambda: em.te_matrix(coupled(), estimator=_Nothing(), n_surrogates=19),
+    ):
+        with pytest.raises(em.InputError, match="finite numbers"):
+            ask()

@@ -261,7 +261,14 @@ def best_of(transfers: Transfers, found: EveryLag, y: Lagged, z: Sequence[Lagged
 
 
 def tested(value: float, null: np.ndarray) -> Significance:
-    """Compare a value with those of surrogates."""
+    """Compare a value with those of surrogates; what is not finite is refused, since no comparison holds with it."""
+    found = np.append(null, value)
+    if not np.isfinite(found).all():
+        odd = found[~np.isfinite(found)]
+        raise InputError(
+            f"the estimator gave {odd[0]} in {len(odd)} of {len(found)} questions, where finite numbers are needed; "
+            "look at the data it was asked about (constant or repeated values), or use another estimator"
+        )
     p_value = (1 + int((null >= value).sum())) / (1 + len(null))
     return Significance(value, p_value, null, float(null.mean()))
 
@@ -302,6 +309,7 @@ def analytic(
     ``choices`` is the number of sets of lags among which x was chosen; the p-value is multiplied by it (Bonferroni).
     """
     dof, n, value = transfers.dof(x, y, z), transfers.blocks.n, transfers.cmi(x, y, z)
+    tested(value, np.zeros(1))  # refuses a value that is not finite
     return Significance(value, min(1.0, choices * analytic_p(dof, n, value)), np.empty(0), dof / (2 * n))
 
 
