@@ -246,8 +246,10 @@ class Run:
         """Warn of pasts that determine too much; a joint space too wide troubles neighbours and kernels alone."""
         score = plan.score
         most = max(map(len, found.parents))
+        crowded = any("raise max_parents" in message for message in self.hazards)
         for finding in hazards_of_pasts(self.series, score.embedding or Embedding(), most):
-            if finding.kind == "determinism" or score.estimator.discrete or not score.estimator.analytic:
+            wide = not crowded and (score.estimator.discrete or not score.estimator.analytic)
+            if finding.kind == "determinism" or wide:  # no advice to lower what was advised to be raised
                 hazard(finding.message)
 
     def network(
