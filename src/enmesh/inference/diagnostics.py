@@ -143,7 +143,8 @@ def _slowness(series: Series) -> Iterator[Finding]:
             nodes=tuple(slow),
             value=float(max(slow.values())),
             message=f"slow: the autocorrelation stays above 1/e for {_listed(slow)} samples, so the "
-            f"record is worth about {worth:.0f} independent ones; permuted surrogates would mislead, circular shifts do not",
+            f"record is worth about {worth:.0f} independent ones; permuted surrogates would mislead, "
+            "circular shifts do not",
         )
     if lasting:
         yield Finding(

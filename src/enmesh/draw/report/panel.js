@@ -67,7 +67,7 @@ function pictures(link) {
   const { behind } = link, [source, target] = [data.labels[link.source], data.labels[link.target]], drawn_ = [];
   if (behind?.scatter?.length) drawn_.push(['Shape', `${target} against ${source}, ${link.lag} earlier, both less what ${behind.given?.length ? 'the other drivers and ' : ''}its own past explain${behind.given?.length ? '' : 's'}.`, scatter(behind)]);
   if (behind?.lags?.length) drawn_.push(['Lags', 'Transfer entropy at each lag by itself, by regression with squares. Grey: what chance reaches in 95 %.', lagChart(behind, link.lags)]);
-  if (link.hist) drawn_.push(['Chance', behind?.null ? 'Line: measured. Bars: the distribution without the link that the p-value was computed from.' : 'Line: measured. Bars: surrogates, in which the link is broken.', histogram(link, 340, 110)]);
+  if (link.hist) drawn_.push(['Chance', behind?.null ? 'Line: measured. Bars: what chance gives without the link, a chi-square distribution scaled to the p-value.' : 'Line: measured. Bars: surrogates, in which the link is broken.', histogram(link, 340, 110)]);
   if (behind?.local?.length) drawn_.push(['Over time', 'Local transfer entropy, averaged over pieces of the recording. Dashed: its mean.', localChart(behind)]);
   return drawn_.map(([title, told, picture]) => make('figure', { class: 'chart' }, make('b', {}, title), picture, make('small', {}, told)));
 }
