@@ -1,5 +1,6 @@
 """The defaults: evidence, rules that fire and that do not, one answer whoever is asked, more data never finds less."""
 
+import inspect
 import json
 from dataclasses import replace
 from types import SimpleNamespace
@@ -89,20 +90,16 @@ def test_each_rule_of_neighbours_fires_and_does_not(number, evidence):
     found = decided(NEIGHBOURS, SimpleNamespace(**nothing | evidence))
     assert found is NEIGHBOURS[number]
     assert isinstance(found.choice(SimpleNamespace(**nothing | evidence)), em.KSG)
-    others = [
-        decided(NEIGHBOURS, SimpleNamespace(**nothing | {key: True}))
-        for key in list(nothing)[:3]
-        if key not in evidence
-    ]
-    assert all(rule is not NEIGHBOURS[number] for rule in others) or number == 3
+    without = SimpleNamespace(**(nothing | {"smooth": True} if number == 3 else nothing))
+    assert decided(NEIGHBOURS, without) is not NEIGHBOURS[number]
 
 
 def test_shares_of_every_target_add_up_to_the_level():
     assert all(sum(rule.choice.values()) == pytest.approx(1) for rule in TARGETS)
 
 
-def test_every_threshold_says_where_it_comes_from():
-    source = __import__("inspect").getsource(Thresholds)
+def test_every_threshold_has_its_words():
+    source = inspect.getsource(Thresholds)
     assert source.count('"""') // 2 == 1 + len(Thresholds.__dataclass_fields__)
 
 
@@ -123,7 +120,7 @@ def test_the_page_shows_the_rules_themselves():
 @pytest.mark.filterwarnings("ignore")
 def test_a_link_has_one_value_one_p_and_one_lag(series, tmp_path):
     net = em.infer(series, acyclic=False)
-    page = json.loads(json.dumps(json.loads(net.to_json())))
+    page = json.loads(net.to_json())
     stored = {(c["source"], c["target"]): c for c in page["candidates"]}
     place = {name: i for i, name in enumerate(series.names)}
     for c in net.candidates:
@@ -170,8 +167,8 @@ def test_order_scale_and_workers_change_nothing():
             for one in (plain, other)
         )
         assert mine["source"].tolist() == theirs["source"].tolist()
-        np.testing.assert_allclose(mine["te"], theirs["te"], rtol=1e-9)
-        np.testing.assert_allclose(mine["p_value"], theirs["p_value"], rtol=1e-6)
+        assert mine["te"].tolist() == theirs["te"].tolist()
+        assert mine["p_value"].tolist() == theirs["p_value"].tolist()
 
 
 def test_p_is_never_zero():
@@ -256,3 +253,13 @@ def test_a_wish_is_refused_once_with_its_name():
     with pytest.raises(em.InputError, match="no effect"):
         em.infer(VAR, score="tea", n_surrogates=99)
     assert replace(THRESHOLDS, states=5).states == 5
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_long_record_with_missing_values_is_looked_at_in_part():
+    values = np.random.default_rng(0).normal(size=(2000, 4))
+    values[[50, 700, 1900], 1] = np.nan
+    net = em.infer(em.Series(values, missing="drop"), acyclic=False)
+    assert any(
+        "selected on 1500 samples" in reason for what, _, reason in net.choices if what == "neighbours"
+    )

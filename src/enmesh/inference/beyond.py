@@ -213,7 +213,8 @@ def _part(series: Series) -> Series:
         left -= len(kept[-1])
         if left <= 0:
             break
-    return Series(list(reversed(kept)), names=series.names, dt=series.dt)
+    missing = "raise" if series.missing is None else "drop"
+    return Series(list(reversed(kept)), names=series.names, dt=series.dt, missing=missing)
 
 
 def _lags_of(pasts: Mapping[int, Past], names: Sequence[str], far: int) -> Lags:
