@@ -8,8 +8,9 @@
 
 Results are kept line by line in a file (`--results`); a stopped run goes on with the same command. `systems.py` has
 the data, `peers.py` the methods, `field_page.py` the page. A method runs in a process of its own on one core, its
-kernels warm; it is ended after `--limit` CPU seconds, which is counted as not finished, and then it is not asked about
-other files of that setting and larger ones of its kind. Seeds begin at 90000: nothing was chosen on them.
+kernels warm; it is ended after `--limit` CPU seconds (three times that for at most ten nodes), which is counted as not
+finished, and then it is not asked about other files of that setting and of larger ones of its kind that it has not
+finished before. Seeds begin at 90000: nothing was chosen on them.
 """
 
 import argparse
@@ -37,7 +38,7 @@ import systems  # noqa: E402
 
 RESULTS = HERE.parent / "field-results" / "field.jsonl"
 SEEDS = 10
-BIG = 40 * 5000  # nodes x samples from which seeds after the third are asked last
+SMALL = 10  # nodes up to which all seeds come first, and a method may take three times as long
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -162,8 +163,9 @@ class Results:
     def __init__(self, path: Path):
         self.path, self.rows = path, {}
         if path.exists():
-            for line in path.read_text().splitlines():
-                self._keep(json.loads(line))
+            for row in map(json.loads, path.read_text().splitlines()):
+                if "ImportError" not in row.get("why", ""):  # a package that was not there then
+                    self._keep(row)
 
     def _keep(self, row: dict) -> None:
         self.rows[Cell(row["method"], row["data"], row["seed"])] = row
@@ -180,8 +182,13 @@ class Results:
                     if other[:2] == cell[:2] and row["status"] == "done"), default=0.0)  # fmt: skip
 
     def hopeless(self, cell: Cell, settings: dict[str, systems.Setting]) -> bool:
-        """Whether the method went over the limit on a file of this setting, or of a smaller one of its kind."""
+        """Whether the method went over the limit on a file of this setting, or of a smaller one of its kind.
+
+        A setting of which it finished a file is asked about again.
+        """
         here = settings[cell.data]
+        if any(other[:2] == cell[:2] and row["status"] == "done" for other, row in self.rows.items()):
+            return False
         return any(
             row["status"] == "over"
             and other.method == cell.method
@@ -193,23 +200,27 @@ class Results:
         )
 
 
+def limit_of(cell: Cell, settings: dict[str, systems.Setting], limit: float) -> float:
+    """Return the CPU seconds that a cell may take."""
+    return limit * (3 if settings[cell.data].nodes <= SMALL else 1)
+
+
 def kind(data: str) -> str:
     """Return the name of a setting without its sizes."""
     return ", ".join(part for part in data.split(", ") if "nodes" not in part and "T =" not in part)
 
 
 def cells(settings: dict[str, systems.Setting], methods: dict[str, float], seeds: int) -> list[Cell]:
-    """Return all cells, all methods on a seed before the next seed; large files of later seeds at the end.
+    """Return all cells, all methods on a seed before the next seed; large networks of later seeds at the end.
 
     ``methods`` says how large a file (nodes x samples) each is given.
     """
     found = []
     for seed in range(seeds):
         for place, (data, setting) in enumerate(settings.items()):
-            size = setting.nodes * setting.n
-            turn = seed + SEEDS * (seed >= 3 and size >= BIG)
+            turn = seed + SEEDS * (seed >= 2 and setting.nodes > SMALL)
             for method, most in methods.items():
-                if size <= most and (setting.files is None or seed < setting.files):
+                if setting.nodes * setting.n <= most and (setting.files is None or seed < setting.files):
                     found.append((turn, place, Cell(method, data, systems.FIRST_SEED + seed)))
     return [cell for *_, cell in sorted(found, key=lambda one: one[:2])]
 
@@ -230,7 +241,8 @@ def run(
             late = left < options.limit and more and results.expected(cell) > left
             if more and not late and not results.hopeless(cell, settings):
                 script = str(Path(__file__).resolve())
-                running[pool.submit(asked, cell, options.limit, options.data, script)] = cell
+                limit = limit_of(cell, settings, options.limit)
+                running[pool.submit(asked, cell, limit, options.data, script)] = cell
         if not running or left <= 0:
             break
         finished, _ = wait(running, timeout=max(0.1, min(left, 5)), return_when=FIRST_COMPLETED)
@@ -303,6 +315,9 @@ def main() -> None:
             del wanted[name]
     results = Results(options.results)
     if not options.page:
+        for cell in list(results.rows):  # what was ended earlier than it would be now is asked again
+            if results.rows[cell].get("limit", np.inf) < limit_of(cell, everything, options.limit):
+                del results.rows[cell]
         todo = [cell for cell in cells(settings, wanted, options.seeds) if cell not in results.rows]
         run(todo, results, everything, options)
     import field_page

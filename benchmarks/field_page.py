@@ -1,4 +1,399 @@
-def tables(rows, settings):
-    return f"{len(rows)} rows"
-def write(rows, settings):
-    pass
+"""Tables and pictures of the head-to-head from the rows of `field.py`.
+
+`docs/field.md` is prose with marked places, ``<!-- made: NAME -->`` to ``<!-- end -->``; what stands between the marks
+is made here, with pictures and a CSV of every number in `docs/_static`.
+"""
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import peers
+import systems
+
+DOCS = Path(__file__).parents[1] / "docs"
+COUNTS = ("true", "false", "missed", "right lags", "known lags")
+MEASURES = ("F1", "precision", "recall", "AUROC", "AUPRC", "right lags", "false", "CPU s")
+PANELS = {
+    "linear": ("Novelli var, 10 nodes, T = 1000", "Novelli var, 40 nodes, T = 1000", "sparse VAR(3)"),
+    "maps and mixed structures": ("Novelli map, 10 nodes, T = 1", "logistic network", "mixed"),
+    "rings, flows, oscillators": ("Lorenz-96", "flows", "Kuramoto"),
+}
+PUBLISHED = (
+    ("Novelli var, 10 nodes, T = 1000", "recall", "IDTxl .30 to .95 (all sizes)", "Novelli et al. 2019"),
+    ("Novelli var, 100 nodes, T = 10000", "recall", "IDTxl over .98", "Novelli et al. 2019"),
+    ("Novelli map, 10 nodes, T = 1000", "recall", "IDTxl .45 to .91 (all sizes)", "Novelli et al. 2019"),
+    ("Novelli map, 100 nodes, T = 10000", "recall", "IDTxl over .98", "Novelli et al. 2019"),
+    ("file: fork, T = 1000", "F1", "oCSE .80, PCMCI-CMIknn .78, PCMCI-ParCorr .53, Granger .44", "Assaad et al. 2022"),
+    ("file: v_structure, T = 1000", "F1", "oCSE .90, PCMCI-CMIknn .67, PCMCI-ParCorr .61, Granger .37", "Assaad et al. 2022"),
+    ("file: fork, T = 250", "F1", "oCSE .76, PCMCI-CMIknn .56, Granger .67", "Assaad et al. 2022"),
+    ("file: v_structure, T = 250", "F1", "oCSE .86, PCMCI-CMIknn .65, Granger .37", "Assaad et al. 2022"),
+)  # fmt: skip
+Settings = dict[str, systems.Setting]
+Answer = tuple[str, str]  # method, name of the answer
+
+
+class Summary:
+    """Means and standard errors over seeds, by answer and setting."""
+
+    def __init__(self, rows: list[dict], settings: Settings):
+        self.rows, self.settings = [row for row in rows if row["data"] in settings], settings
+        self.by: dict[tuple[str, str], list[dict]] = {}
+        for row in self.rows:
+            self.by.setdefault((row["method"], row["data"]), []).append(row)
+        here = {row["method"] for row in self.rows}
+        self.answers = [
+            (name, answer)
+            for name, method in peers.METHODS.items()
+            if name in here
+            for answer in method.answers
+        ]
+
+    def values(self, answer: Answer, data: str, measure: str) -> list[float]:
+        """Return one number for each finished file; nothing where it has none."""
+        done = [row for row in self.by.get((answer[0], data), ()) if row["status"] == "done"]
+        pairs = self.settings[data].nodes * (self.settings[data].nodes - 1)
+        found = [measured(row, answer[1], measure, pairs) for row in done]
+        return [value for value in found if value is not None]
+
+    def mean(self, answer: Answer, data: str, measure: str) -> float | None:
+        """Return the mean over the files."""
+        values = self.values(answer, data, measure)
+        return float(np.mean(values)) if values else None
+
+    def cell(self, answer: Answer, data: str, measure: str, show: Callable[[float], str]) -> str:
+        """Return mean ± standard error, or why there is none."""
+        rows = self.by.get((answer[0], data), [])
+        values = self.values(answer, data, measure)
+        if values:
+            error = (
+                f" ± {show(float(np.std(values, ddof=1) / np.sqrt(len(values))))}" if len(values) > 1 else ""
+            )
+            return show(float(np.mean(values))) + error
+        if any(row["status"] == "over" for row in rows) or self.smaller_over(answer[0], data):
+            return "too long"
+        return "cannot" if rows else ""
+
+    def smaller_over(self, method: str, data: str) -> bool:
+        """Whether the method went over the limit on a smaller setting of the same kind, so that it was not asked."""
+        from field import Cell, Results
+
+        results = Results(Path("/nonexistent"))
+        results.rows = {Cell(row["method"], row["data"], row["seed"]): row for row in self.rows}
+        return results.hopeless(Cell(method, data, 0), self.settings)
+
+
+def measured(row: dict, answer: str, measure: str, pairs: int) -> float | None:
+    """Return a measure of one row."""
+    true, false, missed, right, known = row["answers"][answer]
+    if measure in ("AUROC", "AUPRC"):
+        return row[measure.lower()]
+    if measure == "false":
+        return 1000 * false / (pairs - true - missed)
+    if measure == "CPU s":
+        return row["seconds"]
+    if not true + missed:
+        return None
+    return {
+        "F1": 2 * true / max(1, 2 * true + false + missed),
+        "precision": true / (true + false) if true + false else None,
+        "recall": true / (true + missed),
+        "right lags": right / known if known else None,
+    }[measure]
+
+
+def named(answer: Answer) -> str:
+    return f"{answer[0]} ({peers.METHODS[answer[0]].answers[answer[1]]})"
+
+
+def short(value: float) -> str:
+    """Write a share with two digits."""
+    return f"{value:.2f}".replace("0.", ".") if value < 0.995 else "1.00"
+
+
+def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    header = list(header)
+    made = [header, ["---"] * len(header), *map(list, rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in made)
+
+
+def share_table(summary: Summary, names: list[str], heads: list[str], measure: str = "F1") -> str:
+    """One row for each answer, one column for each setting."""
+    rows = (
+        [named(one), *(summary.cell(one, data, measure, short) for data in names)] for one in summary.answers
+    )
+    return lines(["", *heads], (row for row in rows if any(row[1:])))
+
+
+def mean_table(summary: Summary, names: list[str]) -> str:
+    """Return all measures, averaged over the settings that every method without a bound on size has finished."""
+    unbounded = [one for one in summary.answers if finished(summary, one, names)]
+    everywhere = [name for name in names if all(summary.values(one, name, "CPU s") for one in unbounded)]
+    rows = []
+    for one in unbounded:
+        row = [named(one)]
+        for measure in MEASURES:
+            found = [summary.mean(one, name, measure) for name in everywhere]
+            found = [value for value in found if value is not None]
+            mean = float(np.mean(found)) if found else None
+            row.append("" if mean is None else number(mean) if measure in ("CPU s", "false") else short(mean))
+        rows.append(row)
+    head = [*MEASURES[:-2], "false per 1,000", "CPU s a file"]
+    return f"Means over {len(everywhere)} settings: {'; '.join(everywhere)}.\n\n" + lines(["", *head], rows)
+
+
+def finished(summary: Summary, one: Answer, names: list[str]) -> bool:
+    """Whether a method finished at least half of the settings."""
+    return 2 * sum(bool(summary.values(one, name, "CPU s")) for name in names) >= len(names)
+
+
+def number(value: float) -> str:
+    return (
+        f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}".replace("0.", ".")
+    )
+
+
+def false_table(summary: Summary, names: list[str]) -> str:
+    """False links per 1,000 uncoupled pairs: one row for each kind of data."""
+    rows = ([name.removeprefix("uncoupled: "), *(summary.cell(one, name, "false", number) for one in summary.answers)]
+            for name in names)  # fmt: skip
+    return lines(["", *map(named, summary.answers)], rows)
+
+
+def cost_table(summary: Summary, names: list[str]) -> str:
+    """CPU seconds a file, and how many times ours."""
+    methods = list(dict.fromkeys(method for method, _ in summary.answers))
+    first = {method: next(one for one in summary.answers if one[0] == method) for method in methods}
+    rows = []
+    for name in names:
+        ours, row = summary.mean(first["enmesh"], name, "CPU s") if "enmesh" in first else None, [name]
+        for method in methods:
+            cost = summary.mean(first[method], name, "CPU s")
+            times = f" ({number(cost / ours)}×)" if cost and ours and method != "enmesh" else ""
+            row.append(summary.cell(first[method], name, "CPU s", number).split(" ± ")[0] + times)
+        rows.append(row)
+    return lines(["CPU s a file (times ours)", *methods], rows)
+
+
+def ahead_table(summary: Summary, names: list[str]) -> str:
+    """Answers of others that are ahead of our defaults by more than .03 F1."""
+    ours, rows = ("enmesh", "links"), []
+    for name in names:
+        mine = summary.mean(ours, name, "F1")
+        for one in summary.answers:
+            theirs = summary.mean(one, name, "F1")
+            if one[0].startswith("enmesh") or mine is None or theirs is None or theirs <= mine + 0.03:
+                continue
+            false = [number(summary.mean(each, name, "false") or 0) for each in (one, ours)]
+            rows.append([name, named(one), short(theirs), short(mine), *false])
+    return lines(["setting", "method", "its F1", "ours", "its false per 1,000", "ours"], rows)
+
+
+def published_table(summary: Summary) -> str:
+    rows = []
+    for name, measure, value, source in PUBLISHED:
+        if name in summary.settings and (ours := summary.cell(("enmesh", "links"), name, measure, short)):
+            rows.append([name, measure, ours, value, source])
+    return lines(["setting", "measure", "enmesh, here", "published", "source"], rows)
+
+
+def method_table(summary: Summary) -> str:
+    rows = []
+    for name, method in peers.METHODS.items():
+        versions = sorted(
+            {row["version"] for row in summary.rows if row["method"] == name and "version" in row}
+        )
+        what = (
+            (method.call.__doc__ or "").split("\n")[0].rstrip(".") if method.call.__doc__ else DESCRIBED[name]
+        )
+        rows.append([name, f"{method.package} {', '.join(versions)}" if versions else "not run", what,
+                     "; ".join(method.answers.values())])  # fmt: skip
+    return lines(["method", "package", "what", "answers"], rows)
+
+
+DESCRIBED = {
+    "PCMCI+ ParCorr": "PCMCI+ of tigramite, partial correlations; its lagged links",
+    "PCMCI CMIknn": "PCMCI of tigramite, nearest neighbours and local permutations",
+}
+
+
+def run_line(rows: list[dict]) -> str:
+    machines = {row["machine"] for row in rows if "machine" in row}
+    seeds = {row["seed"] for row in rows}
+    over = sum(row["status"] == "over" for row in rows)
+    return (
+        f"{len(rows)} runs on {len(seeds)} seeds from {min(seeds)} ({'; '.join(sorted(machines))}); {over} were ended at "
+        "the limit."
+    )
+
+
+def parts(rows: list[dict], settings: Settings) -> dict[str, str]:
+    """Return every part of the page that is made from the results."""
+    summary = Summary(rows, settings)
+    group = {name: [each for each in settings if settings[each].group == name] for name in
+             ("networks", "systems", "variants", "uncoupled", "files")}  # fmt: skip
+    asked = {
+        name: [each for each in names if any(row["data"] == each for row in rows)]
+        for name, names in group.items()
+    }
+    made = {"run": run_line(rows), "methods": method_table(summary)}
+    for kind in ("var", "map"):
+        names = [name for name in asked["networks"] if f"Novelli {kind}" in name]
+        made[kind] = share_table(
+            summary, names, [name.split(", ", 1)[1].replace(" nodes, T =", ",") for name in names]
+        )
+    made["systems"] = share_table(
+        summary, asked["systems"], [name.replace(", T = ", ", ") for name in asked["systems"]]
+    )
+    made["variants"] = share_table(summary, asked["variants"], asked["variants"])
+    made["files"] = share_table(
+        summary, asked["files"], [name.removeprefix("file: ") for name in asked["files"]]
+    )
+    for name in ("networks", "systems", "variants"):
+        made[f"{name}-means"] = mean_table(summary, asked[name])
+    made["uncoupled"] = false_table(summary, asked["uncoupled"])
+    made["cost"] = cost_table(summary, [*asked["networks"], *asked["systems"]])
+    made["ahead"] = ahead_table(summary, [*asked["networks"], *asked["systems"], *asked["variants"]])
+    made["published"] = published_table(summary)
+    return made
+
+
+def tables(rows: list[dict], settings: Settings) -> str:
+    """Return all tables as text."""
+    return "\n\n".join(f"## {name}\n\n{text}" for name, text in parts(rows, settings).items())
+
+
+def filled(page: str, made: dict[str, str]) -> str:
+    """Return the page with every marked place filled anew."""
+
+    def place(match: re.Match) -> str:
+        return f"<!-- made: {match[1]} -->\n{made[match[1]]}\n<!-- end -->"
+
+    return re.sub(r"<!-- made: (\S+) -->\n.*?<!-- end -->", place, page, flags=re.S)
+
+
+def write(rows: list[dict], settings: Settings) -> None:
+    """Write page, pictures and numbers."""
+    page = DOCS / "field.md"
+    page.write_text(filled(page.read_text(encoding="utf-8"), parts(rows, settings)), encoding="utf-8")
+    summary = Summary(rows, settings)
+    (DOCS / "_static" / "field.csv").write_text(numbers(summary), encoding="utf-8")
+    draw(summary)
+
+
+def numbers(summary: Summary) -> str:
+    """Return mean and standard error of every measure as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        [
+            "setting",
+            "method",
+            "answer",
+            "files",
+            "too long",
+            *(f"{m}{e}" for m in MEASURES for e in ("", " SE")),
+        ]
+    )
+    for data in summary.settings:
+        for one in summary.answers:
+            rows = summary.by.get((one[0], data), [])
+            if rows:
+                line = [
+                    data,
+                    one[0],
+                    peers.METHODS[one[0]].answers[one[1]],
+                    len(rows),
+                    sum(row["status"] == "over" for row in rows),
+                ]
+                for measure in MEASURES:
+                    values = summary.values(one, data, measure)
+                    line += [f"{np.mean(values):.4g}" if values else "",
+                             f"{np.std(values, ddof=1) / np.sqrt(len(values)):.2g}" if len(values) > 1 else ""]  # fmt: skip
+                writer.writerow(line)
+    return out.getvalue()
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------
+
+
+def draw(summary: Summary) -> None:
+    """Draw both pictures on light and on dark ground."""
+    import matplotlib as mpl
+
+    sys.path.insert(0, str(DOCS))
+    from pictures import COMMON, DARK, LIGHT
+
+    for style, ending in ((LIGHT, ""), (DARK, "-dark")):
+        with mpl.rc_context(COMMON | style | {"savefig.dpi": 130}):
+            for name, picture in (("field-cost", cost_picture), ("field-false", false_picture)):
+                picture(summary).savefig(DOCS / "_static" / f"{name}{ending}.png")
+
+
+def cost_picture(summary: Summary):
+    """Mean F1 against CPU seconds, one panel for each family of data."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(PANELS), figsize=(12, 4.6), sharey=True)
+    colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+    for axis, (title, starts) in zip(axes, PANELS.items()):
+        names = [name for name in summary.settings if name.startswith(starts)]
+        shown = [one for one in summary.answers if finished(summary, one, names)]
+        names = [name for name in names if all(summary.values(one, name, "CPU s") for one in shown)]
+        places = []
+        for one in shown if names else ():
+            x = float(np.exp(np.mean([np.log(summary.mean(one, name, "CPU s")) for name in names])))
+            y = float(np.mean([summary.mean(one, name, "F1") for name in names]))
+            first = one[1] == next(iter(peers.METHODS[one[0]].answers))
+            color = colors[0] if one[0].startswith("enmesh") else colors[1]
+            axis.plot(x, y, "o", color=color, markerfacecolor=color if first else "none", markersize=7)
+            places.append((x, y, one, color))
+        label(axis, places)
+        axis.set(xscale="log", xlabel="CPU seconds a file", title=f"{title} ({len(names)} settings)")
+    axes[0].set(ylabel="F1", ylim=(0, 1.02))
+    plt.close(figure)
+    return figure
+
+
+def label(axis, places) -> None:
+    """Write names beside points, from the top down, so that none covers another."""
+    last = {}
+    low, high = min((x for x, *_ in places), default=1), max((x for x, *_ in places), default=1)
+    axis.set_xlim(low / 3, high * 3)
+    for x, y, one, color in sorted(places, key=lambda place: -place[1]):
+        right = np.log(x) > (np.log(low) + np.log(high)) / 2
+        height = min(y, last.get(right, 2.0) - 0.042)
+        last[right] = height
+        axis.annotate(
+            named(one), (x, y), xytext=(0.98 if right else 0.02, height), textcoords=("axes fraction", "data"),
+            fontsize=6.5, color=color, ha="right" if right else "left", va="center",
+            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.4, "alpha": 0.5},
+        )  # fmt: skip
+
+
+def false_picture(summary: Summary):
+    """False links per 1,000 pairs by kind of data: a table in colours."""
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import LogNorm
+
+    names = [name for name in summary.settings if summary.settings[name].group == "uncoupled"]
+    shown = [one for one in summary.answers if any(summary.values(one, name, "CPU s") for name in names)]
+    values = np.array([[summary.mean(one, name, "false") for one in shown] for name in names], dtype=float)
+    figure, axis = plt.subplots(figsize=(2.5 + 0.55 * len(shown), 2.4 + 0.32 * len(names)))
+    axis.imshow(np.maximum(values, 3), norm=LogNorm(3, 1000), cmap="YlOrBr", aspect="auto")
+    for (i, j), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            dark = value > 150
+            axis.text(
+                j, i, f"{value:.0f}", ha="center", va="center", fontsize=7, color="white" if dark else "black"
+            )
+    axis.set_xticks(range(len(shown)), map(named, shown), rotation=40, ha="right", fontsize=7)
+    axis.set_yticks(range(len(names)), [name.removeprefix("uncoupled: ") for name in names], fontsize=7.5)
+    axis.set_title("false links per 1,000 pairs that are not coupled")
+    axis.tick_params(length=0)
+    plt.close(figure)
+    return figure

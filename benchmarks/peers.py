@@ -20,7 +20,7 @@ Lags = dict[tuple[int, int], int]
 
 
 class Found(NamedTuple):
-    """Links with their lags by name of the answer, and values (source, target) that are small where links are likely."""
+    """Links with lags by name of the answer, and values (source, target) that are small where links are likely."""
 
     answers: dict[str, Lags]
     p: np.ndarray
