@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+
 import peers
 import systems
 
@@ -29,10 +30,12 @@ PUBLISHED = (
     ("Novelli map, 10 nodes, T = 1000", "recall", "IDTxl .45 to .91 (all sizes)", "Novelli et al. 2019"),
     ("Novelli map, 100 nodes, T = 10000", "recall", "IDTxl over .98", "Novelli et al. 2019"),
     ("file: fork, T = 1000", "F1", "oCSE .80, PCMCI-CMIknn .78, PCMCI-ParCorr .53, Granger .44", "Assaad et al. 2022"),
-    ("file: v_structure, T = 1000", "F1", "oCSE .90, PCMCI-CMIknn .67, PCMCI-ParCorr .61, Granger .37", "Assaad et al. 2022"),
+    ("file: v_structure, T = 1000", "F1", "oCSE .90, PCMCI-CMIknn .67, PCMCI-ParCorr .61, Granger .37",
+     "Assaad et al. 2022"),
     ("file: fork, T = 250", "F1", "oCSE .76, PCMCI-CMIknn .56, Granger .67", "Assaad et al. 2022"),
     ("file: v_structure, T = 250", "F1", "oCSE .86, PCMCI-CMIknn .65, Granger .37", "Assaad et al. 2022"),
 )  # fmt: skip
+COMPARABLE = 10  # false links per 1,000 pairs beyond ours that still count as comparable
 Settings = dict[str, systems.Setting]
 Answer = tuple[str, str]  # method, name of the answer
 
@@ -74,17 +77,37 @@ class Summary:
                 f" ± {show(float(np.std(values, ddof=1) / np.sqrt(len(values))))}" if len(values) > 1 else ""
             )
             return show(float(np.mean(values))) + error
-        if any(row["status"] == "over" for row in rows) or self.smaller_over(answer[0], data):
+        if ended_before(self.rows, answer[0], data, self.settings):
             return "too long"
         return "cannot" if rows else ""
 
-    def smaller_over(self, method: str, data: str) -> bool:
-        """Whether the method went over the limit on a smaller setting of the same kind, so that it was not asked."""
-        from field import Cell, Results
 
-        results = Results(Path("/nonexistent"))
-        results.rows = {Cell(row["method"], row["data"], row["seed"]): row for row in self.rows}
-        return results.hopeless(Cell(method, data, 0), self.settings)
+def ended_before(rows: Iterable[dict], method: str, data: str, settings: Settings) -> bool:
+    """Whether a method went over the limit on a file of this setting, or of a smaller one of its kind.
+
+    A setting of which it finished a file does not count as such.
+    """
+    mine = [row for row in rows if row["method"] == method and row["data"] in settings]
+    if any(row["status"] == "done" for row in mine if row["data"] == data):
+        return False
+    here = settings[data]
+    return any(
+        row["status"] == "over"
+        and kind(row["data"]) == kind(data)
+        and (there := settings[row["data"]]).nodes <= here.nodes
+        and there.n <= here.n
+        for row in mine
+    )
+
+
+def kind(data: str) -> str:
+    """Return the name of a setting without its sizes."""
+    return ", ".join(part for part in data.split(", ") if "nodes" not in part and "T =" not in part)
+
+
+def error(values: list[float]) -> float:
+    """Return the standard error of a mean."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def measured(row: dict, answer: str, measure: str, pairs: int) -> float | None:
@@ -131,10 +154,9 @@ def share_table(summary: Summary, names: list[str], heads: list[str], measure: s
 
 def mean_table(summary: Summary, names: list[str]) -> str:
     """Return all measures, averaged over the settings that every method without a bound on size has finished."""
-    unbounded = [one for one in summary.answers if finished(summary, one, names)]
-    everywhere = [name for name in names if all(summary.values(one, name, "CPU s") for one in unbounded)]
+    everywhere, shown = common(summary, names)
     rows = []
-    for one in unbounded:
+    for one in shown:
         row = [named(one)]
         for measure in MEASURES:
             found = [summary.mean(one, name, measure) for name in everywhere]
@@ -146,9 +168,11 @@ def mean_table(summary: Summary, names: list[str]) -> str:
     return f"Means over {len(everywhere)} settings: {'; '.join(everywhere)}.\n\n" + lines(["", *head], rows)
 
 
-def finished(summary: Summary, one: Answer, names: list[str]) -> bool:
-    """Whether a method finished at least half of the settings."""
-    return 2 * sum(bool(summary.values(one, name, "CPU s")) for name in names) >= len(names)
+def common(summary: Summary, names: list[str]) -> tuple[list[str], list[Answer]]:
+    """Return the settings that every method without a bound on size has finished, and the answers that cover them."""
+    unbounded = [one for one in summary.answers if np.isinf(peers.METHODS[one[0]].size)]
+    kept = [name for name in names if all(summary.values(one, name, "CPU s") for one in unbounded)]
+    return kept, [one for one in summary.answers if all(summary.values(one, name, "CPU s") for name in kept)]
 
 
 def number(value: float) -> str:
@@ -179,8 +203,26 @@ def cost_table(summary: Summary, names: list[str]) -> str:
     return lines(["CPU s a file (times ours)", *methods], rows)
 
 
+def slow_table(summary: Summary) -> str:
+    """F1 and cost of methods that take long, on the files that each was asked about."""
+    names = [name for name in summary.settings if any(row["data"] == name for row in summary.rows)]
+    rows = []
+    for name in names:
+        ours = summary.mean(("enmesh", "links"), name, "CPU s")
+        for one in summary.answers:
+            cost = summary.mean(one, name, "CPU s")
+            if cost is None:
+                over = [row["limit"] for row in summary.by.get((one[0], name), ()) if row["status"] == "over"]
+                if over and one[1] == next(iter(peers.METHODS[one[0]].answers)):
+                    rows.append([name, one[0], "", "", f"over {over[0]:.0f}", f"over {over[0] / ours:.0f}"])
+                continue
+            shares = (summary.cell(one, name, measure, short) for measure in ("F1", "AUPRC"))
+            rows.append([name, named(one), *shares, number(cost), number(cost / ours)])
+    return lines(["setting", "method", "F1", "AUPRC", "CPU s a file", "times ours"], rows)
+
+
 def ahead_table(summary: Summary, names: list[str]) -> str:
-    """Answers of others that are ahead of our defaults by more than .03 F1."""
+    """Answers of others that are ahead of our defaults by more than .03 F1 at comparable false links."""
     ours, rows = ("enmesh", "links"), []
     for name in names:
         mine = summary.mean(ours, name, "F1")
@@ -188,8 +230,9 @@ def ahead_table(summary: Summary, names: list[str]) -> str:
             theirs = summary.mean(one, name, "F1")
             if one[0].startswith("enmesh") or mine is None or theirs is None or theirs <= mine + 0.03:
                 continue
-            false = [number(summary.mean(each, name, "false") or 0) for each in (one, ours)]
-            rows.append([name, named(one), short(theirs), short(mine), *false])
+            its, own = (summary.mean(each, name, "false") or 0.0 for each in (one, ours))
+            if its <= own + COMPARABLE:
+                rows.append([name, named(one), short(theirs), short(mine), number(its), number(own)])
     return lines(["setting", "method", "its F1", "ours", "its false per 1,000", "ours"], rows)
 
 
@@ -226,8 +269,8 @@ def run_line(rows: list[dict]) -> str:
     seeds = {row["seed"] for row in rows}
     over = sum(row["status"] == "over" for row in rows)
     return (
-        f"{len(rows)} runs on {len(seeds)} seeds from {min(seeds)} ({'; '.join(sorted(machines))}); {over} were ended at "
-        "the limit."
+        f"{len(rows)} runs on {len(seeds)} seeds from {min(seeds)} ({'; '.join(sorted(machines))}); {over} were "
+        "ended at the limit."
     )
 
 
@@ -276,10 +319,11 @@ def filled(page: str, made: dict[str, str]) -> str:
     return re.sub(r"<!-- made: (\S+) -->\n.*?<!-- end -->", place, page, flags=re.S)
 
 
-def write(rows: list[dict], settings: Settings) -> None:
-    """Write page, pictures and numbers."""
+def write(rows: list[dict], slow: list[dict], settings: Settings) -> None:
+    """Write page, pictures and numbers from the rows of the main run and of the slow methods."""
     page = DOCS / "field.md"
-    page.write_text(filled(page.read_text(encoding="utf-8"), parts(rows, settings)), encoding="utf-8")
+    made = parts(rows, settings) | {"slow-run": run_line(slow), "slow": slow_table(Summary(slow, settings))}
+    page.write_text(filled(page.read_text(encoding="utf-8"), made), encoding="utf-8")
     summary = Summary(rows, settings)
     (DOCS / "_static" / "field.csv").write_text(numbers(summary), encoding="utf-8")
     draw(summary)
@@ -312,8 +356,8 @@ def numbers(summary: Summary) -> str:
                 ]
                 for measure in MEASURES:
                     values = summary.values(one, data, measure)
-                    line += [f"{np.mean(values):.4g}" if values else "",
-                             f"{np.std(values, ddof=1) / np.sqrt(len(values)):.2g}" if len(values) > 1 else ""]  # fmt: skip
+                    line.append(f"{np.mean(values):.4g}" if values else "")
+                    line.append(f"{error(values):.2g}" if len(values) > 1 else "")
                 writer.writerow(line)
     return out.getvalue()
 
@@ -334,45 +378,41 @@ def draw(summary: Summary) -> None:
                 picture(summary).savefig(DOCS / "_static" / f"{name}{ending}.png")
 
 
+MARKS = {
+    "enmesh": ("C0", "o"), "enmesh, lines": ("C0", "s"), "enmesh, curves": ("C0", "^"),
+    "enmesh, neighbours": ("C0", "D"), "PCMCI ParCorr": ("C1", "o"), "PCMCI+ ParCorr": ("C1", "s"),
+    "Granger": ("C2", "o"), "Granger lasso": ("C2", "s"), "VAR-LiNGAM": ("C3", "o"), "oCSE": ("C3", "s"),
+}  # fmt: skip
+
+
 def cost_picture(summary: Summary):
-    """Mean F1 against CPU seconds, one panel for each family of data."""
+    """Mean F1 against CPU seconds, one panel for each family of data; the documented answer is filled."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(PANELS), figsize=(12, 4.6), sharey=True)
-    colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+    figure, axes = plt.subplots(1, len(PANELS), figsize=(11.5, 3.8), sharey=True)
     for axis, (title, starts) in zip(axes, PANELS.items()):
-        names = [name for name in summary.settings if name.startswith(starts)]
-        shown = [one for one in summary.answers if finished(summary, one, names)]
-        names = [name for name in names if all(summary.values(one, name, "CPU s") for one in shown)]
-        places = []
-        for one in shown if names else ():
-            x = float(np.exp(np.mean([np.log(summary.mean(one, name, "CPU s")) for name in names])))
-            y = float(np.mean([summary.mean(one, name, "F1") for name in names]))
-            first = one[1] == next(iter(peers.METHODS[one[0]].answers))
-            color = colors[0] if one[0].startswith("enmesh") else colors[1]
-            axis.plot(x, y, "o", color=color, markerfacecolor=color if first else "none", markersize=7)
-            places.append((x, y, one, color))
-        label(axis, places)
+        names, shown = common(summary, [name for name in summary.settings if name.startswith(starts)])
+        for method in dict.fromkeys(method for method, _ in shown if method in MARKS and names):
+            color, marker = MARKS[method]
+            answers = [one for one in shown if one[0] == method]
+            x = np.exp(np.mean([np.log(summary.mean(answers[0], name, "CPU s")) for name in names]))
+            y = [np.mean([summary.mean(one, name, "F1") for name in names]) for one in answers]
+            axis.plot([x] * len(y), y, color=color, lw=0.8, zorder=1)
+            for place, height in enumerate(y):
+                look = {"markerfacecolor": "none"} if place else {"label": method}
+                axis.plot(
+                    x, height, marker, color=color, markersize=9 if method == "enmesh" else 6.5, lw=0, **look
+                )
         axis.set(xscale="log", xlabel="CPU seconds a file", title=f"{title} ({len(names)} settings)")
+        axis.grid(alpha=0.2)
     axes[0].set(ylabel="F1", ylim=(0, 1.02))
+    handles = {text: handle for axis in axes for handle, text in zip(*axis.get_legend_handles_labels())}
+    order = [method for method in MARKS if method in handles]
+    figure.legend(
+        [handles[method] for method in order], order, loc="outside right center", fontsize=8, frameon=False
+    )
     plt.close(figure)
     return figure
-
-
-def label(axis, places) -> None:
-    """Write names beside points, from the top down, so that none covers another."""
-    last = {}
-    low, high = min((x for x, *_ in places), default=1), max((x for x, *_ in places), default=1)
-    axis.set_xlim(low / 3, high * 3)
-    for x, y, one, color in sorted(places, key=lambda place: -place[1]):
-        right = np.log(x) > (np.log(low) + np.log(high)) / 2
-        height = min(y, last.get(right, 2.0) - 0.042)
-        last[right] = height
-        axis.annotate(
-            named(one), (x, y), xytext=(0.98 if right else 0.02, height), textcoords=("axes fraction", "data"),
-            fontsize=6.5, color=color, ha="right" if right else "left", va="center",
-            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.4, "alpha": 0.5},
-        )  # fmt: skip
 
 
 def false_picture(summary: Summary):
