@@ -182,10 +182,16 @@ def number(value: float) -> str:
 
 
 def false_table(summary: Summary, names: list[str]) -> str:
-    """False links per 1,000 uncoupled pairs: one row for each kind of data."""
-    rows = ([name.removeprefix("uncoupled: "), *(summary.cell(one, name, "false", number) for one in summary.answers)]
-            for name in names)  # fmt: skip
-    return lines(["", *map(named, summary.answers)], rows)
+    """False links per 1,000 uncoupled pairs of each answer: mean and median over the kinds, and the worst."""
+    rows = []
+    for one in summary.answers:
+        found = {name: mean for name in names if (mean := summary.mean(one, name, "false")) is not None}
+        if found:
+            worst = sorted(found, key=found.get)[-2:][::-1]
+            words = ", ".join(f"{name.removeprefix('uncoupled: ')} {number(found[name])}" for name in worst)
+            middle = [number(float(function(list(found.values())))) for function in (np.mean, np.median)]
+            rows.append([named(one), *middle, words])
+    return lines(["", f"mean of {len(names)} kinds", "median", "worst"], rows)
 
 
 def cost_table(summary: Summary, names: list[str]) -> str:
@@ -244,46 +250,39 @@ def published_table(summary: Summary) -> str:
     return lines(["setting", "measure", "enmesh, here", "published", "source"], rows)
 
 
-def method_table(summary: Summary) -> str:
+def method_table(summary: Summary, slow: Summary) -> str:
     rows = []
     for name, method in peers.METHODS.items():
-        versions = sorted(
-            {row["version"] for row in summary.rows if row["method"] == name and "version" in row}
+        asked = [row for row in summary.rows + slow.rows if row["method"] == name]
+        versions = sorted({row["version"] for row in asked if "version" in row})
+        what = method.call.__doc__.split("\n")[0].rstrip(".")
+        rows.append(
+            [name, f"{method.package} {', '.join(versions)}", what, "; ".join(method.answers.values())]
         )
-        what = (
-            (method.call.__doc__ or "").split("\n")[0].rstrip(".") if method.call.__doc__ else DESCRIBED[name]
-        )
-        rows.append([name, f"{method.package} {', '.join(versions)}" if versions else "not run", what,
-                     "; ".join(method.answers.values())])  # fmt: skip
-    return lines(["method", "package", "what", "answers"], rows)
-
-
-DESCRIBED = {
-    "PCMCI+ ParCorr": "PCMCI+ of tigramite, partial correlations; its lagged links",
-    "PCMCI CMIknn": "PCMCI of tigramite, nearest neighbours and local permutations",
-}
+        if not asked:
+            rows[-1][1] = f"{method.package}: not run"
+    return lines(["method", "package", "what is called", "answers"], rows)
 
 
 def run_line(rows: list[dict]) -> str:
-    machines = {row["machine"] for row in rows if "machine" in row}
-    seeds = {row["seed"] for row in rows}
+    """Say how much was run, and where."""
+    machines = sorted({row["machine"] for row in rows if "machine" in row})
     over = sum(row["status"] == "over" for row in rows)
-    return (
-        f"{len(rows)} runs on {len(seeds)} seeds from {min(seeds)} ({'; '.join(sorted(machines))}); {over} were "
-        "ended at the limit."
-    )
+    first = systems.FIRST_SEED
+    return f"{len(rows):,} runs, seeds from {first} ({'; '.join(machines)}); {over} were ended at the limit."
 
 
-def parts(rows: list[dict], settings: Settings) -> dict[str, str]:
-    """Return every part of the page that is made from the results."""
-    summary = Summary(rows, settings)
+def parts(rows: list[dict], slow: list[dict], settings: Settings) -> dict[str, str]:
+    """Return every part of the page that is made from the rows of the main run and of the slow methods."""
+    summary, beside = Summary(rows, settings), Summary(slow, settings)
     group = {name: [each for each in settings if settings[each].group == name] for name in
              ("networks", "systems", "variants", "uncoupled", "files")}  # fmt: skip
     asked = {
         name: [each for each in names if any(row["data"] == each for row in rows)]
         for name, names in group.items()
     }
-    made = {"run": run_line(rows), "methods": method_table(summary)}
+    made = {"run": run_line(rows), "methods": method_table(summary, beside)}
+    made |= {"slow-run": run_line(slow), "slow": slow_table(beside)}
     for kind in ("var", "map"):
         names = [name for name in asked["networks"] if f"Novelli {kind}" in name]
         made[kind] = share_table(
@@ -307,7 +306,7 @@ def parts(rows: list[dict], settings: Settings) -> dict[str, str]:
 
 def tables(rows: list[dict], settings: Settings) -> str:
     """Return all tables as text."""
-    return "\n\n".join(f"## {name}\n\n{text}" for name, text in parts(rows, settings).items())
+    return "\n\n".join(f"## {name}\n\n{text}" for name, text in parts(rows, [], settings).items())
 
 
 def filled(page: str, made: dict[str, str]) -> str:
@@ -322,8 +321,7 @@ def filled(page: str, made: dict[str, str]) -> str:
 def write(rows: list[dict], slow: list[dict], settings: Settings) -> None:
     """Write page, pictures and numbers from the rows of the main run and of the slow methods."""
     page = DOCS / "field.md"
-    made = parts(rows, settings) | {"slow-run": run_line(slow), "slow": slow_table(Summary(slow, settings))}
-    page.write_text(filled(page.read_text(encoding="utf-8"), made), encoding="utf-8")
+    page.write_text(filled(page.read_text(encoding="utf-8"), parts(rows, slow, settings)), encoding="utf-8")
     summary = Summary(rows, settings)
     (DOCS / "_static" / "field.csv").write_text(numbers(summary), encoding="utf-8")
     draw(summary)
