@@ -144,8 +144,8 @@ def confirm(planner: Planner, plan: Targets) -> None:
     score = TEE(
         estimator=KSG(normalise="rank"),
         embedding=Lags(lags),
-        alpha=0.95,
-        n_surrogates=99,
+        alpha=THRESHOLDS.alpha,
+        n_surrogates=THRESHOLDS.surrogates,
         seed=planner.wanted.seed,
     )
     with planner._evaluators(score) as evaluate:
