@@ -362,7 +362,8 @@ def significance(
     sources, end, rest = link(series, source, target, given)
     if n_surrogates is None and surrogate is None:
         plan = late.room("plan")
-        wanted = plan.wanted_of(None, estimator, embedding=embedding, max_lag=max_lag, seed=seed)
+        chosen = None if estimator is None else resolve(Estimator, estimator)
+        wanted = plan.Wanted(estimator=chosen, embedding=embedding, max_lag=max_lag, seed=seed)
         return plan.asked(series, wanted, sources, end, rest)
     n_surrogates = USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
@@ -371,8 +372,8 @@ def significance(
         if len(sources) > 1:
             raise InputError("max_lag chooses the lag of one source; name one, or leave max_lag out")
         pasts = Lags.of(pasts, series.names, searched=whole("max_lag", max_lag, 1))
-    chosen = resolve(Estimator, estimator or KSG())
-    transfers = Transfers(series, chosen if n_surrogates else chosen.plug_in, pasts)
+    given_or_usual = resolve(Estimator, estimator or KSG())
+    transfers = Transfers(series, given_or_usual if n_surrogates else given_or_usual.plug_in, pasts)
     if max_lag is not None:
         return best_lag(transfers, sources[0], end, rest, sampling)
     if n_surrogates == 0:
