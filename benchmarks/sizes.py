@@ -69,9 +69,10 @@ def noisy_maps(nodes: int, n: int, seed: int) -> tuple[em.Series, Links, dict]:
 
 def lorenz96(forcing: float, n: int, seed: int, nodes: int = 10) -> tuple[em.Series, Links, dict]:
     """Ring of Lorenz (1996), sampled every .1."""
+    after, before, second = (np.roll(np.arange(nodes), by) for by in (-1, 1, 2))
 
     def slope(x: np.ndarray) -> np.ndarray:
-        return (np.roll(x, -1) - np.roll(x, 2)) * np.roll(x, 1) - x + forcing
+        return (x[after] - x[second]) * x[before] - x + forcing
 
     x, found, h = forcing + np.random.default_rng(seed).normal(size=nodes), [], 0.005
     for _step in range(500 + n):
