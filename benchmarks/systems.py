@@ -55,7 +55,7 @@ def maps(nodes: int, n: int, seed: int) -> File:
 
 def lorenz96(forcing: float, n: int, seed: int) -> File:
     """Ring of ten, sampled every .1, with measurement noise .1."""
-    file = from_sizes(sizes.lorenz96(forcing, n, seed))
+    file = from_sizes(sizes.lorenz96(forcing, n, seed, step=0.1, noise=0.0))
     noise = 0.1 * np.random.default_rng([seed, 96]).normal(size=file.values.shape)
     return file._replace(values=file.values + noise)
 
