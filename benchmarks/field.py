@@ -290,7 +290,7 @@ def wanted(name: str, setting: systems.Setting, options: argparse.Namespace) -> 
     """Whether a setting is asked about."""
     if (options.quick and not setting.quick) or (options.slow and name not in SLOW):
         return False
-    return name.startswith(tuple(options.only)) or setting.group in options.only
+    return name in options.only or name.startswith(options.begins) or setting.group in options.only
 
 
 def methods(options: argparse.Namespace) -> dict[str, float]:
@@ -313,7 +313,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--results", type=Path, help="file of results, one line for each cell")
     parser.add_argument("--data", type=Path, default=systems.accuracy.SHARED, help="folder of public files")
-    parser.add_argument("--only", nargs="*", default=[""], help="beginnings of names of settings, or groups")
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="settings, beginnings of their names, or groups"
+    )
     parser.add_argument("--methods", nargs="*", help="names of methods, then asked at any size")
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -336,8 +338,10 @@ def main() -> None:
     results = Results(options.results)
     if not options.page:
         for cell in list(results.rows):  # what was ended earlier than it would be now is asked again
-            if results.rows[cell].get("limit", np.inf) < limit_of(cell, everything, options.limit):
+            ended = results.rows[cell].get("limit", np.inf)
+            if cell.data in everything and ended < limit_of(cell, everything, options.limit):
                 del results.rows[cell]
+        options.begins = tuple(name for name in options.only if name not in everything)
         chosen = {name: setting for name, setting in everything.items() if wanted(name, setting, options)}
         todo = cells(chosen, methods(options), options.seeds)
         run([cell for cell in todo if cell not in results.rows], results, everything, options)

@@ -8,6 +8,7 @@ import csv
 import io
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -48,6 +49,7 @@ class Summary:
         self.by: dict[tuple[str, str], list[dict]] = {}
         for row in self.rows:
             self.by.setdefault((row["method"], row["data"]), []).append(row)
+        self.machine = next((row["machine"] for row in self.rows if "machine" in row), None)
         here = {row["method"] for row in self.rows}
         self.answers = [
             (name, answer)
@@ -57,8 +59,10 @@ class Summary:
         ]
 
     def values(self, answer: Answer, data: str, measure: str) -> list[float]:
-        """Return one number for each finished file; nothing where it has none."""
+        """Return one number for each finished file; nothing where it has none. Costs are of the first machine."""
         done = [row for row in self.by.get((answer[0], data), ()) if row["status"] == "done"]
+        if measure == "CPU s":
+            done = [row for row in done if row["machine"] == self.machine] or done
         pairs = self.settings[data].nodes * (self.settings[data].nodes - 1)
         found = [measured(row, answer[1], measure, pairs) for row in done]
         return [value for value in found if value is not None]
@@ -266,10 +270,10 @@ def method_table(summary: Summary, slow: Summary) -> str:
 
 def run_line(rows: list[dict]) -> str:
     """Say how much was run, and where."""
-    machines = sorted({row["machine"] for row in rows if "machine" in row})
+    machines = Counter(row["machine"] for row in rows if "machine" in row)
+    where = "; ".join(f"{count:,} on {name}" for name, count in machines.most_common())
     over = sum(row["status"] == "over" for row in rows)
-    first = systems.FIRST_SEED
-    return f"{len(rows):,} runs, seeds from {first} ({'; '.join(machines)}); {over} were ended at the limit."
+    return f"{len(rows):,} runs, seeds from {systems.FIRST_SEED} ({where}); {over} were ended at the limit."
 
 
 def parts(rows: list[dict], slow: list[dict], settings: Settings) -> dict[str, str]:
