@@ -268,12 +268,23 @@ def method_table(summary: Summary, slow: Summary) -> str:
     return lines(["method", "package", "what is called", "answers"], rows)
 
 
-def run_line(rows: list[dict]) -> str:
-    """Say how much was run, and where."""
+def run_line(summary: Summary) -> str:
+    """Say how much was run, where, and on how many files each group of settings was judged."""
+    rows = summary.rows
     machines = Counter(row["machine"] for row in rows if "machine" in row)
     where = "; ".join(f"{count:,} on {name}" for name, count in machines.most_common())
     over = sum(row["status"] == "over" for row in rows)
-    return f"{len(rows):,} runs, seeds from {systems.FIRST_SEED} ({where}); {over} were ended at the limit."
+    files: dict[str, list[int]] = {}
+    for data, setting in summary.settings.items():
+        if found := summary.by.get(("enmesh", data)):
+            files.setdefault(setting.group, []).append(len(found))
+    counts = ", ".join(
+        f"{name} {min(n)} to {max(n)}" if min(n) < max(n) else f"{name} {n[0]}" for name, n in files.items()
+    )
+    return (
+        f"{len(rows):,} runs, seeds from {systems.FIRST_SEED} ({where}); {over} were ended at the limit. "
+        f"Files for each number of ours: {counts}."
+    )
 
 
 def parts(rows: list[dict], slow: list[dict], settings: Settings) -> dict[str, str]:
@@ -285,8 +296,8 @@ def parts(rows: list[dict], slow: list[dict], settings: Settings) -> dict[str, s
         name: [each for each in names if any(row["data"] == each for row in rows)]
         for name, names in group.items()
     }
-    made = {"run": run_line(rows), "methods": method_table(summary, beside)}
-    made |= {"slow-run": run_line(slow), "slow": slow_table(beside)}
+    made = {"run": run_line(summary), "methods": method_table(summary, beside)}
+    made |= {"slow-run": run_line(beside), "slow": slow_table(beside)}
     for kind in ("var", "map"):
         names = [name for name in asked["networks"] if f"Novelli {kind}" in name]
         made[kind] = share_table(
