@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.data.columns import FLOAT, INTEGER, TEXT
 from enmesh.data.series import Series
 from enmesh.data.text_tables import guarded
 from enmesh.errors import InputError
@@ -53,26 +52,6 @@ def write_series(series: Series, path: str | os.PathLike) -> Path:
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
     return write_whole(path, lambda file: WRITERS[suffix](series, file))
-
-
-def frame_of(series: Series) -> "pd.DataFrame":
-    """Return all trials as one DataFrame (`Series.to_dataframe`)."""
-    import pandas as pd
-
-    def column(i: int, name: str) -> Any:
-        values = series[name]
-        if series.kinds[i] == TEXT:
-            return pd.Categorical(values, categories=list(series.labels[name]))
-        absent = series.kinds[i] == INTEGER and values.dtype.kind == "f"
-        return pd.array(values, dtype="Int64") if absent else values
-
-    if set(series.kinds) == {FLOAT} or (series.is_integer and not series.labels and series.missing is None):
-        frame = pd.DataFrame(series.values, columns=list(series.names))
-    else:
-        frame = pd.DataFrame({name: column(i, name) for i, name in enumerate(series.names)})
-    if len(series.trials) > 1:
-        frame.insert(0, "trial", np.repeat(np.arange(len(series.trials)), series.lengths))
-    return frame
 
 
 def series_table(series: Series) -> "pd.DataFrame":

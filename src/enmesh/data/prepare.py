@@ -1,43 +1,31 @@
 """Preparing one trial, ``(time, node)`` of floats: differences, trend, season, scale. NaN is missing and stays so."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from enmesh.data.columns import FLOAT, TEXT, Values
-from enmesh.data.table import listed
+from enmesh.data.columns import FLOAT, Values
 from enmesh.errors import InputError
 
-if TYPE_CHECKING:
-    from enmesh.data.series import Series
 
-
-def interpolated(found: Values, longest: int) -> tuple[Values, int]:
+def interpolated(values: Values, longest: int) -> tuple[Values, int]:
     """Fill gaps of up to ``longest`` samples of measurements by straight lines; return how many values were filled.
 
     A gap at the end of a trial, or a longer one, stays.
     """
-    columns = [i for i, kind in enumerate(found.kinds) if kind == FLOAT]
     trials, count = [], 0
-    for trial in found.trials:
-        trial = np.array(trial)
-        for i in columns:
-            absent = np.isnan(trial[:, i])
-            known = np.flatnonzero(~absent)
-            if not absent.any() or len(known) < 2:
-                continue
-            wide = np.diff(known) - 1
-            fill = np.zeros(len(trial), bool)
-            for start, width in zip(
-                known[:-1][(wide > 0) & (wide <= longest)], wide[(wide > 0) & (wide <= longest)]
-            ):
-                fill[start + 1 : start + 1 + width] = True
-            trial[fill, i] = np.interp(np.flatnonzero(fill), known, trial[known, i])
-            count += int(fill.sum())
+    for trial in map(np.array, values.trials):
+        for i in (i for i, kind in enumerate(values.kinds) if kind == FLOAT):
+            known = np.flatnonzero(~np.isnan(trial[:, i]))
+            if len(known) > 1:
+                after = np.searchsorted(known, np.arange(known[0], known[-1]), side="right")
+                short = known[after] - known[after - 1] <= longest + 1
+                fill = known[0] + np.flatnonzero(short & np.isnan(trial[known[0] : known[-1], i]))
+                trial[fill, i] = np.interp(fill, known, trial[known, i])
+                count += len(fill)
         trials.append(trial)
-    return replace(found, trials=tuple(trials)), count
+    return replace(values, trials=tuple(trials)), count
 
 
 def differenced(values: np.ndarray) -> np.ndarray:
@@ -94,23 +82,6 @@ def refuse_nothing_left(before: np.ndarray, after: np.ndarray, names: list[str],
     gone = [name for name, size, rest in zip(names, scale, left) if not rest > 1e-12 * size]
     if gone:
         raise InputError(f"nothing is left of column {', '.join(gone)} when it is {what}; leave it out")
-
-
-def nodes_to_change(
-    series: "Series", nodes: Sequence[str] | None, what: str, keep: tuple[str, ...]
-) -> list[int]:
-    """Return the positions of the nodes to change: the named ones, or all but the kinds to keep."""
-    if nodes is None:
-        picked = [i for i, kind in enumerate(series.kinds) if kind not in keep]
-        if not picked:
-            held = "text" if keep == (TEXT,) else "whole numbers or text"
-            raise InputError(f"every node is {held}, which stands for states; name the nodes to be {what}")
-        return picked
-    picked = list(series.indices(nodes))
-    words = [series.names[i] for i in picked if series.kinds[i] == TEXT]
-    if words:
-        raise InputError(f"{listed(words)} is text and cannot be {what}; leave it out")
-    return picked
 
 
 def rows_to_mask(rows: Any, length: int) -> np.ndarray:

@@ -4,16 +4,17 @@ Everything downstream trusts a `Series`; whatever is wrong with the data is said
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from enmesh.data import prepare
-from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values, missing_mask
-from enmesh.data.objects import values_of
+from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
+from enmesh.data.objects import Found, found_in
 from enmesh.data.rules import Reading, Rules, rules_of, step_of
+from enmesh.data.sources import is_source
 from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
 from enmesh.data.validity import check_names, validate
@@ -85,6 +86,12 @@ class Series:
     Series(2 nodes: a, b; 1 trial of 4 samples; dt=1)
     """
 
+    time: Time | None = None
+    prepared: tuple[str, ...] = ()
+    file: str = ""
+    truth: dict[str, tuple[str, ...]] | None = None
+    truth_lags: dict[tuple[str, str], tuple[int, ...]] | None = None
+
     def __init__(
         self,
         values: Any,
@@ -92,74 +99,79 @@ class Series:
         dt: float | None = None,
         **words: Unpack[Words],
     ):
-        known_words = {name: words.pop(name, None) for name in ("duplicates", "truth", "truth_lags")}  # type: ignore[misc]
+        duplicates = words.pop("duplicates", None) or "raise"
+        truth, lags = words.pop("truth", None), words.pop("truth_lags", None)
         rules = rules_of(words, counters=names is not None)
-        self.time: Time | None
-        self.prepared: tuple[str, ...] = ()
-        self.file: str = ""
-        known: tuple[str, ...] | None
-        step: float | None
         if isinstance(values, Series):
             if rules.given - {"missing"}:
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
-            found, known, step, self.time = values._held(), values.names, values.dt, values.time
             self.prepared, self.file = values.prepared, values.file
+            found = Found(values=values._held(), dt=values.dt, time=values.time)
+        elif is_source(values):
+            raise InputError(f"{values} is a name, not values; files are read by enmesh.read")
         else:
-            found, known, step, self.time = values_of(values, rules, dt)
-        chosen = check_names(known if names is None else names, len(found.kinds))
-        if known is not None and chosen != known:
-            renamed = dict(zip(known, chosen))
-            found = replace(found, labels={renamed[name]: words for name, words in found.labels.items()})
-        self._take(found, chosen, step_of(dt, rules, step), rules)
-        truth, lags = known_words["truth"], known_words["truth_lags"]
+            found = found_in(values, rules, step_of(dt, rules))
+        self._take(found, names, dt, rules, duplicates)
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         self.truth_lags = None if lags is None else dict(lags)
-        validate(self, "drop" if rules.longest else rules.missing, known_words["duplicates"] or "raise")
 
     @classmethod
-    def of(cls, data: Any, **words: Unpack[Words]) -> "Series":
+    def of(
+        cls,
+        data: Any,
+        names: Sequence[str] | None = None,
+        dt: float | None = None,
+        **words: Unpack[Words],
+    ) -> "Series":
         """Return whatever holds a recording as a series: a series, an array, a table, a path or an open file.
 
         >>> Series.of([[0.1, 1.0], [0.4, 0.5], [0.3, 0.2], [0.8, 0.9]]).names
         ('x0', 'x1')
         """
-        if isinstance(data, cls) and not words:
-            return data
-        from enmesh.data.readers import is_source, read
-
-        return read(data, **words) if is_source(data) else cls(data, **words)  # type: ignore[misc]
-
-    @classmethod
-    def made(
-        cls, values: Values, names: Sequence[str], dt: float | None, rules: Rules, time: Time | None = None
-    ) -> "Series":
-        """Return a series of values whose kinds are known."""
-        made = object.__new__(cls)
-        made.time, made.prepared, made.file, made.truth, made.truth_lags = time, (), "", None, None
-        made._take(values, check_names(names, len(values.kinds)), 1.0 if dt is None else dt, rules)
-        validate(made, "drop" if rules.longest else rules.missing, "raise")
+        if not is_source(data):
+            plain = not words and names is None and dt is None
+            return data if isinstance(data, cls) and plain else cls(data, names, dt, **words)
+        rules, made = rules_of(words), object.__new__(cls)
+        found = found_in(data, rules, step_of(dt, rules), names)
+        try:
+            made._take(found, None, dt, rules, "raise")
+        except InputError as error:
+            raise InputError(f"{found.file}: {error}") from None
+        files = data if isinstance(data, (list, tuple)) else [data]
+        made.file = ", ".join(
+            str(one) for one in files if isinstance(one, (str, os.PathLike)) and str(one) != "-"
+        )
         return made
 
-    def _take(self, found: Values, names: tuple[str, ...], dt: Any, rules: Rules) -> None:
-        """Take values, short gaps filled if that is asked for."""
+    def _take(self, found: Found, names: Any, dt: Any, rules: Rules, duplicates: str) -> None:
+        """Take what was found, short gaps filled if that is asked for."""
+        values = found.values.renamed(
+            check_names(found.values.names if names is None else names, len(found.values.kinds))
+        )
         if rules.longest:
-            found, count = prepare.interpolated(found, rules.longest)
+            values, count = prepare.interpolated(values, rules.longest)
             if count:
                 note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
                 self.prepared = (*self.prepared, note)
-        self._fill(found, names, dt)
+        self.time = found.time
+        step = step_of(dt, rules, found.dt)
+        self._fill(
+            values, 1.0 if step is None else step, "drop" if rules.longest else rules.missing, duplicates
+        )
 
-    def _fill(self, found: Values, names: tuple[str, ...], dt: Any) -> None:
+    def _fill(self, values: Values, dt: Any, missing: str, duplicates: str) -> None:
         if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
-        self._names, self.dt = names, float(dt)
-        self.trials, self.kinds, self.labels = found.trials, found.kinds, found.labels
-        self.missing = missing_mask(self.trials)
+        self._names, self.dt = values.names, float(dt)
+        self.trials, self.kinds, self.labels = values.trials, values.kinds, values.labels
+        absent = tuple(np.isnan(trial) for trial in self.trials)
+        self.missing = absent if any(mask.any() for mask in absent) else None
         for trial in self.trials:
             trial.flags.writeable = False
+        validate(values, missing, duplicates)
 
     def _held(self) -> Values:
-        return Values(trials=self.trials, kinds=self.kinds, labels=self.labels)
+        return Values(names=self.names, trials=self.trials, kinds=self.kinds, labels=self.labels)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -273,7 +285,7 @@ class Series:
             raise InputError(f"levels={levels} is too few; give at least 2")
         if self.missing is not None:
             raise InputError("cannot discretise a series with missing values; fill or cut them first")
-        cut = prepare.nodes_to_change(self, nodes, "discretised", keep=(TEXT,))
+        cut = self._to_change(nodes, "discretised", keep=(TEXT,))
         pooled, kinds = self.values.copy(), list(self.kinds)
         for i in cut:
             column = self._typed(i, pooled[:, i])
@@ -319,8 +331,6 @@ class Series:
             return column
         codes = column.astype(np.int64, copy=False)
         return np.array(self.labels[self.names[i]])[codes] if self.kinds[i] == TEXT else codes
-
-    # --- preparing -----------------------------------------------------------------------------------------
 
     def difference(self, nodes: Sequence[str] | None = None) -> "Series":
         """Return the series of changes, ``x[t + 1] - x[t]`` in each trial, which is one sample shorter.
@@ -368,7 +378,7 @@ class Series:
         what: str,
         shorter: int = 0,
     ) -> "Series":
-        picked = prepare.nodes_to_change(self, nodes, what, keep=(TEXT, INTEGER))
+        picked = self._to_change(nodes, what, keep=(TEXT, INTEGER))
         changed = []
         for trial in self.trials:
             values = trial.astype(np.float64)[shorter:]
@@ -380,6 +390,20 @@ class Series:
         kinds = tuple(FLOAT if i in picked else kind for i, kind in enumerate(self.kinds))
         return self._derive(changed, kinds, note=self._noted(what, picked))
 
+    def _to_change(self, nodes: Sequence[str] | None, what: str, keep: tuple[str, ...]) -> list[int]:
+        """Return the positions of the nodes to change: the named ones, or all but the kinds to keep."""
+        if nodes is not None:
+            picked = list(self.indices(nodes))
+            words = [self.names[i] for i in picked if self.kinds[i] == TEXT]
+            if words:
+                raise InputError(f"{listed(words)} is text and cannot be {what}; leave it out")
+            return picked
+        picked = [i for i, kind in enumerate(self.kinds) if kind not in keep]
+        if not picked:
+            held = "text" if keep == (TEXT,) else "whole numbers or text"
+            raise InputError(f"every node is {held}, which stands for states; name the nodes to be {what}")
+        return picked
+
     def _noted(self, what: str, picked: list[int]) -> str:
         if len(picked) == self.n_nodes:
             return what
@@ -387,8 +411,6 @@ class Series:
 
     def _split(self, pooled: np.ndarray) -> list[np.ndarray]:
         return np.split(pooled, np.cumsum(self.lengths)[:-1])
-
-    # --- identity and other forms --------------------------------------------------------------------------
 
     @property
     def digest(self) -> str:
@@ -402,9 +424,20 @@ class Series:
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return all trials as one pandas DataFrame; several trials get a first column ``trial``."""
-        from enmesh.data.export import frame_of
+        import pandas as pd
 
-        return frame_of(self)
+        if set(self.kinds) == {FLOAT} or (self.is_integer and not self.labels and self.missing is None):
+            frame = pd.DataFrame(self.values, columns=list(self.names))
+        else:
+            frame = pd.DataFrame({name: self[name] for name in self.names})
+            for name, kind in zip(self.names, self.kinds):
+                if kind == TEXT:
+                    frame[name] = pd.Categorical(self[name], categories=list(self.labels[name]))
+                elif kind == INTEGER and frame[name].dtype.kind == "f":
+                    frame[name] = frame[name].astype("Int64")
+        if len(self.trials) > 1:
+            frame.insert(0, "trial", np.repeat(np.arange(len(self.trials)), self.lengths))
+        return frame
 
     def __repr__(self) -> str:
         lengths = sorted(set(self.lengths))
@@ -435,12 +468,9 @@ class Series:
         names = self.names if names is None else names
         whole = FLOAT not in kinds and not any(np.isnan(trial).any() for trial in trials)
         arrays = tuple(np.array(trial, np.int64 if whole else np.float64) for trial in trials)
-        texts = {name for name, kind in zip(names, kinds) if kind == TEXT}
-        labels = {name: words for name, words in self.labels.items() if name in texts}
-        made._fill(Values(trials=arrays, kinds=kinds, labels=labels), names, self.dt)
+        labels = {name: self.labels[name] for name, kind in zip(names, kinds) if kind == TEXT}
+        made._fill(Values(names=names, trials=arrays, kinds=kinds, labels=labels), self.dt, "drop", "allow")
         made.truth = truth or self.truth
-        made.truth_lags = self.truth_lags and {
-            link: lags for link, lags in self.truth_lags.items() if set(link) <= set(names)
-        }
-        validate(made, "drop", "allow")
+        lags = self.truth_lags
+        made.truth_lags = lags and {link: lags[link] for link in lags if set(link) <= set(names)}
         return made

@@ -1,18 +1,15 @@
 """What is wrong with values that were given: said once, with the column named."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from enmesh.data.objects import MOST_NODES
+from enmesh.data.array_tables import MOST_NODES
+from enmesh.data.columns import Values
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.errors import InputError
-
-if TYPE_CHECKING:
-    from enmesh.data.series import Series
 
 # A transition needs a past and a next value, and a constant cannot be told from so few.
 MIN_LENGTH = 3
@@ -20,41 +17,37 @@ MIN_LENGTH = 3
 LARGEST, SMALLEST = 1e150, 1e-150
 
 
-def validate(series: "Series", missing: str, duplicates: str) -> None:
+def validate(values: Values, missing: str, duplicates: str) -> None:
     """Refuse values that nothing can be computed from, with the column named."""
-    if series.n_nodes >= MOST_NODES * len(series) > 0:
+    names, trials = values.names, values.trials
+    pooled = trials[0] if len(trials) == 1 else np.concatenate(trials)
+    if len(names) >= MOST_NODES * len(pooled) > 0:
         raise InputError(
-            f"{len(series)} samples of {series.n_nodes} nodes are too few to tell the nodes apart; pass "
+            f"{len(pooled)} samples of {len(names)} nodes are too few to tell the nodes apart; pass "
             "transpose=True if rows are nodes, or choose columns"
         )
-    short = min(series.lengths)
+    short = min(map(len, trials))
     if short < MIN_LENGTH:
-        turn = "; pass transpose=True if rows are nodes" if series.n_nodes > short else ""
+        turn = "; pass transpose=True if rows are nodes" if len(names) > short else ""
         raise InputError(f"a trial has {short} samples; at least {MIN_LENGTH} are needed{turn}")
-    pooled = series.values
+
+    def refuse(columns: np.ndarray, before: str, after: str) -> None:
+        """Refuse the columns that are marked, each with its count where there is one."""
+        if columns.any():
+            counts = [f" ({count})" if columns.dtype != bool else "" for count in columns]
+            found = [f"{name}{count}" for name, count, bad in zip(names, counts, columns) if bad]
+            raise InputError(f"{before} {listed(found)}; {after}")
+
     if pooled.dtype.kind == "f":
-        _refuse(series, "infinite", np.isinf(pooled).sum(0), "replace or cut them")
+        refuse(np.isinf(pooled).sum(0), "infinite values in column", "replace or cut them")
         nans = np.isnan(pooled)
         if missing == "raise":
-            _refuse(series, "missing (NaN)", nans.sum(0), "fill or cut them, or pass missing='drop'")
-        empty = [name for name, gone in zip(series.names, nans.all(0)) if gone]
-        if empty:
-            raise InputError(f"no value at all in column {listed(empty)}; leave it out")
-        low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
-    else:
-        low, high = pooled.min(0), pooled.max(0)
-    constant = [name for name, same in zip(series.names, low == high) if same]
-    if constant:
-        raise InputError(f"constant column: {listed(constant)}; it carries no information, leave it out")
-    if pooled.dtype.kind == "f":
-        _refuse_extreme(series, low, high)
-    if duplicates == "raise":
-        _refuse_identical(series, pooled)
-
-
-def _refuse_extreme(series: "Series", low: np.ndarray, high: np.ndarray) -> None:
-    """Refuse numbers whose squares are beyond what a computer can hold."""
-    for name, least, most in zip(series.names, low, high):
+            advice = "fill or cut them, or pass missing='drop'"
+            refuse(nans.sum(0), "missing (NaN) values in column", advice)
+        refuse(nans.all(0), "no value at all in column", "leave it out")
+    low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
+    refuse(low == high, "constant column:", "it carries no information, leave it out")
+    for name, least, most in zip(names, low, high) if pooled.dtype.kind == "f" else ():
         size = max(abs(least), abs(most))
         if size > LARGEST:
             raise InputError(
@@ -66,33 +59,22 @@ def _refuse_extreme(series: "Series", low: np.ndarray, high: np.ndarray) -> None
                 f"values in column {visible(name)} differ by no more than {most - least:.3g}, too little to "
                 "compute with; multiply the column by a power of ten"
             )
-
-
-def _refuse(series: "Series", what: str, counts: np.ndarray, advice: str) -> None:
-    if counts.any():
-        found = [f"{name} ({count})" for name, count in zip(series.names, counts) if count]
-        raise InputError(f"{what} values in column {listed(found)}; {advice}")
-
-
-def _refuse_identical(series: "Series", pooled: np.ndarray) -> None:
     seen: dict[bytes, str] = {}
-    for i, name in enumerate(series.names):
-        column = np.ascontiguousarray(pooled[:, i])
-        first = seen.setdefault(hashlib.sha256(column.data).digest(), name)
+    for name, column in zip(names, pooled.T) if duplicates == "raise" else ():
+        first = seen.setdefault(hashlib.sha256(np.ascontiguousarray(column).data).digest(), name)
         if first != name:
             raise InputError(f"columns {visible(first)} and {visible(name)} are identical; leave one out")
 
 
-def check_names(names: Sequence[Any] | None, n_nodes: int) -> tuple[str, ...]:
+def check_names(names: Sequence[Any], n_nodes: int) -> tuple[str, ...]:
     """Return one name for every node, or say what is wrong with those given."""
-    chosen = tuple(f"x{i}" for i in range(n_nodes)) if names is None else tuple(str(name) for name in names)
+    chosen = tuple(str(name) for name in names)
     if len(chosen) != n_nodes:
         raise InputError(f"{len(chosen)} names for {n_nodes} columns; give one name per column")
-    twice = sorted(name for name, count in Counter(chosen).items() if count > 1)
+    twice = sorted({name for name in chosen if chosen.count(name) > 1})
     if twice:
         raise InputError(f"duplicate name: {listed(twice)}; names must differ")
-    unseen = next((i for i, name in enumerate(chosen) if not can_be_seen(name)), None)
-    if unseen is not None:
-        given = ascii(chosen[unseen])
-        raise InputError(f"the name of column {unseen + 1} cannot be seen ({given}); give it another")
+    for number, name in enumerate(chosen, 1):
+        if not can_be_seen(name):
+            raise InputError(f"the name of column {number} cannot be seen ({name!a}); give it another")
     return chosen

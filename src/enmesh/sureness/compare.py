@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.data.readers import is_source
+from enmesh.data.sources import is_source
 from enmesh.data.series import Series
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
