@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,14 @@ MNE_SUFFIXES = (".fif", ".vhdr", ".set", ".bdf", ".gdf", ".cnt")
 
 def read_parquet(source: Source, rules: Rules) -> Table:
     """Read the columns and the index of a parquet file."""
-    parquet = _library(source.name, "pyarrow.parquet", "parquet", "parquet")
+    parquet = _library("pyarrow.parquet", "parquet", "parquet")
     about = parquet.ParquetFile(source.file)
     cells, size = about.metadata.num_rows * about.metadata.num_columns, source.file.seek(0, 2)
     if 8 * cells > MOST_BYTES or (8 * cells > LARGE and 8 * cells > MOST_RATIO**2 * size):
-        raise InputError(f"{source.name} says that it holds {cells} values in {size} bytes; read it in parts")
+        raise InputError(f"says that it holds {cells} values in {size} bytes; read it in parts")
     frame = about.read(use_pandas_metadata=True).to_pandas(self_destruct=True)
     if not frame.shape[1]:
-        raise InputError(f"{source.name} has no column")
+        raise InputError("has no column")
     frame.columns = [str(name) for name in frame.columns]
     table = Table(file=source.name, frame=frame)
     return transposed(table) if rules.transpose else table
@@ -51,17 +52,17 @@ def read_npy(source: Source, rules: Rules) -> Table:
         else:
             values = np.lib.format.read_array(source.file, allow_pickle=False)
     except ValueError as error:
-        raise (InputError(f"{source.name} {PICKLED}") if _is_pickled(error) else error) from None
+        raise (InputError(PICKLED) if _is_pickled(error) else error) from None
     return _array_table(source.name, values, rules, {})
 
 
 def read_npz(source: Source, rules: Rules) -> Table:
     """Read one array of an archive, and what `write_series` puts beside it."""
-    held = np.load(source.file, allow_pickle=False)
-    if not isinstance(held, np.lib.npyio.NpzFile):
-        raise InputError(f"{source.name} cannot be read as npz: it is not an archive of arrays")
+    if not zipfile.is_zipfile(source.file):
+        raise InputError("cannot be read as npz: it is not an archive of arrays")
+    source.file.seek(0)
     arrays = {}
-    with held as archive:
+    with np.load(source.file, allow_pickle=False) as archive:
         for member in archive.files:
             try:
                 arrays[member] = archive[member]
@@ -69,7 +70,7 @@ def read_npz(source: Source, rules: Rules) -> Table:
                 if not _is_pickled(error):
                     raise
                 if rules.variable == member or len(archive.files) == 1:
-                    raise InputError(f"{source.name} {PICKLED}") from None
+                    raise InputError(PICKLED) from None
     return _chosen_table(source.name, arrays, rules)
 
 
@@ -108,13 +109,13 @@ def _flatten(name: str, value: Any, into: dict[str, np.ndarray], depth: int = 0)
 
 def _hdf5(source: Source) -> dict[str, np.ndarray]:
     """Return the arrays of a MATLAB 7.3 file, which lie the other way round."""
-    h5py = _library(source.name, "h5py", "MATLAB 7.3 files", "matlab", ", or save it with -v7")
+    h5py = _library("h5py", "MATLAB 7.3 files", "matlab", ", or save it with -v7")
     found: dict[str, np.ndarray] = {}
 
     def note(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and item.dtype.kind in "biuf" and not name.startswith("#refs#"):
             if item.size * 8 > MOST_BYTES:
-                raise InputError(f"{source.name}: {name} holds {item.size} values, more than fit")
+                raise InputError(f"{name} holds {item.size} values, more than fit")
             found[name.replace("/", ".")] = item[()].T
 
     with h5py.File(source.file, "r") as book:
@@ -124,16 +125,17 @@ def _hdf5(source: Source) -> dict[str, np.ndarray]:
 
 def _chosen_table(file: str, arrays: Mapping[str, np.ndarray], rules: Rules) -> Table:
     """Return the table of the array that is named, or of the only one that can be a recording."""
+    arrays = {one: array for one, array in arrays.items() if isinstance(array, np.ndarray)}
     able = [one for one, array in arrays.items() if array.dtype.kind in "biuf" and array.ndim in (2, 3)]
     found = [one for one in able if min(arrays[one].shape) > 1] or able
     if rules.variable is not None:
         found = [one for one in arrays if one == str(rules.variable)]
         if not found:
-            raise InputError(f"{file}: there is no variable {rules.variable}; it has {listed(arrays)}")
+            raise InputError(f"there is no variable {rules.variable}; it has {listed(arrays)}")
     if len(found) > 1:
-        raise InputError(f"{file} holds the arrays {listed(found)}; say which with variable=")
+        raise InputError(f"holds the arrays {listed(found)}; say which with variable=")
     if not found:
-        raise InputError(f"{file} holds no array of numbers (time, node) or (trial, time, node)")
+        raise InputError("holds no array of numbers (time, node) or (trial, time, node)")
     family = found[0].rpartition(".")[0]
     beside = {
         name.rpartition(".")[2].lower(): array
@@ -149,13 +151,10 @@ def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[st
 
     if values.dtype.kind not in "biuf" or values.ndim not in (2, 3) or not values.size:
         raise InputError(
-            f"{file} holds an array of {values.dtype} with shape {values.shape}; "
+            f"holds an array of {values.dtype} with shape {values.shape}; "
             "numbers as (time, node) or (trial, time, node) are needed"
         )
-    try:
-        values = turned(values, rules.transpose)
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
+    values = turned(values, rules.transpose)
     *several, length, width = values.shape
     native = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
     named = [words for name in NAMES if (words := _words(beside, name, width))]
@@ -216,23 +215,23 @@ def turned(array: np.ndarray, transpose: bool | None) -> np.ndarray:
 
 def read_edf(source: Source, rules: Rules) -> Table:
     """Read the signals of an EDF file that are sampled alike."""
-    edfio = _library(source.name, "edfio", "edf", "edf")
+    edfio = _library("edfio", "edf", "edf")
     signals = list(edfio.read_edf(source.file.read()).signals)
     if rules.columns is not None:
         signals = [one for one in signals if one.label in rules.columns]
     rates = {one.label: one.sampling_frequency for one in signals}
     if not signals:
-        raise InputError(f"{source.name} holds no signal")
+        raise InputError("holds no signal")
     if len(set(rates.values())) > 1:
         told = ", ".join(f"{name} ({rate:g} Hz)" for name, rate in rates.items())
-        raise InputError(f"{source.name}: the signals are sampled differently: {told}; choose with columns=")
+        raise InputError(f"the signals are sampled differently: {told}; choose with columns=")
     values = np.column_stack([one.data for one in signals])
     return _channels(source.name, values, [one.label for one in signals], signals[0].sampling_frequency)
 
 
 def read_mne(source: Source, rules: Rules) -> Table:
     """Read what MNE reads; its formats may lie in several files beside one another."""
-    mne = _library(source.name, "mne", source.suffix[1:], "mne")
+    mne = _library("mne", source.suffix[1:], "mne")
     with tempfile.TemporaryDirectory() as folder:
         path = source.path
         if path is None or path.suffix.lower() != source.suffix:
@@ -260,11 +259,10 @@ def _channels(file: str, values: np.ndarray, names: list[str], rate: float) -> T
     return Table(file=file, frame=pd.DataFrame(values, columns=names, copy=False), dt=1 / rate)
 
 
-def _library(file: str, module: str, kind: str, extra: str, also: str = "") -> Any:
+def _library(module: str, kind: str, extra: str, also: str = "") -> Any:
     """Return a library that is installed with an extra."""
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise InputError(
-            f"{file}: reading {kind} needs {module.split('.')[0]}; pip install 'enmesh[{extra}]'{also}"
-        ) from None
+        needs = f"reading {kind} needs {module.split('.')[0]}"
+        raise InputError(f"{needs}; pip install 'enmesh[{extra}]'{also}") from None

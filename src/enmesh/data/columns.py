@@ -24,14 +24,20 @@ LARGE = 2**28
 COMPLEX = "column {name} holds complex numbers; take their real part, absolute value or angle"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Values:
-    """Trials as arrays ``(time, node)``, the name and kind of every column, and the words behind the codes of text."""
+    """Trials as arrays ``(time, node)``, the name and kind of every column, and the words behind the codes of text.
+
+    The sampling step, the time axis and the file are there where they are known.
+    """
 
     names: tuple[str, ...]
     trials: tuple[np.ndarray, ...]
     kinds: tuple[str, ...]
     labels: dict[str, tuple[str, ...]]
+    dt: float | None = None
+    time: Time | None = None
+    file: str = ""
 
     def renamed(self, names: tuple[str, ...]) -> "Values":
         """Return the same values under other names."""
@@ -80,7 +86,8 @@ def assembled(recordings: Sequence[Recording], dt: float | None, own: bool) -> V
         values = np.column_stack(columns)
     lengths = [length for one in recordings for length in one.lengths]
     trials = tuple(np.split(values, np.cumsum(lengths)[:-1]))
-    return Values(names=tuple(names), trials=trials, kinds=kinds, labels=labels)
+    file = first.file + (f" and {len(recordings) - 1} more" if len(recordings) > 1 else "")
+    return Values(tuple(names), trials, kinds, labels, first.dt, first.time, file)
 
 
 def _kind(name: str, kinds: set[str]) -> str:

@@ -6,13 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.data.clocks import counting_columns, found_times, known_column, steps_evenly
 from enmesh.data.columns import Recording, chosen
 from enmesh.data.dates import kind_of
+from enmesh.data.roles import (
+    counting_columns,
+    found_times,
+    found_trials,
+    known_column,
+    steps_evenly,
+    trials_by,
+)
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
 from enmesh.data.times import Grid, on_grid
-from enmesh.data.trials import found_trials, trials_by
 from enmesh.errors import hazard
 
 
@@ -69,6 +75,8 @@ def _arranged(table: Table, rules: Rules) -> Table:
                 "the index has levels without a name; name them (trial, time) or use reset_index()"
             )
         frame = frame.reset_index()
+    if not len(frame):
+        raise table.error("there are no rows of numbers")
     if not frame.columns.is_unique:
         names = list(frame.columns)
         name = next(name for name in names if names.count(name) > 1)

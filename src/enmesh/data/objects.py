@@ -1,50 +1,97 @@
-"""Objects as people have them (arrays, DataFrames, xarray, mappings, lists of trials) and files as recordings."""
+"""Files, and objects as people have them (arrays, DataFrames, xarray, mappings, lists of trials), as values."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from enmesh.data.array_tables import mne_tables, turned
+from enmesh.data import array_tables as arrays
 from enmesh.data.columns import FLOAT, INTEGER, Recording, Values, assembled, chosen
-from enmesh.data.formats import read_tables
 from enmesh.data.frames import pick
 from enmesh.data.rules import Rules
-from enmesh.data.sources import is_source
+from enmesh.data.sources import is_source, open_source
 from enmesh.data.table import Table, default_names
-from enmesh.data.times import Time
+from enmesh.data.text_tables import read_excel, read_text
 from enmesh.errors import InputError
 
 SHAPES = "give (time, node), (trial, time, node) or a list of (time, node)"
 TIME_DIMS = ("time", "times", "t", "date", "datetime", "timestamp", "sample", "samples")
 TRIAL_DIMS = ("trial", "trials", "epoch", "epochs", "run", "runs", "realisation", "realization", "subject")
+TEXT = (".csv", ".tsv", ".txt", ".dat")
+READERS: dict[str, Callable[[Any, Rules], Table]] = {
+    **dict.fromkeys(TEXT, read_text),
+    ".parquet": arrays.read_parquet,
+    ".npy": arrays.read_npy,
+    ".npz": arrays.read_npz,
+    ".mat": arrays.read_mat,
+    ".xlsx": read_excel,
+    ".edf": arrays.read_edf,
+    **dict.fromkeys(arrays.MNE_SUFFIXES, arrays.read_mne),
+}
+# Words that only some formats can follow.
+ONLY = {"variable": (".npz", ".mat", ".xlsx"), "sheet": (".xlsx",), "encoding": TEXT}
+ONLY |= dict.fromkeys(("header", "skip", "units"), (*TEXT, ".xlsx"))
+LIBRARIES = r"(pandas|numpy|openpyxl|pyarrow|zipfile|scipy|mne|edfio|h5py)\b"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """Values with names and kinds, and the sampling step, the time axis and the file where they are known."""
-
-    values: Values
-    dt: float | None = None
-    time: Time | None = None
-    file: str = ""
-
-
-def found_in(data: Any, rules: Rules, dt: float | None, names: Sequence[str] | None = None) -> Found:
+def values_of(data: Any, rules: Rules, dt: float | None, names: Sequence[str] | None = None) -> Values:
     """Return what an object holds, or a file or several (whose columns are called ``names``)."""
     from_files = is_source(data)
     if from_files:
-        tables = read_tables(data if isinstance(data, (list, tuple)) else [data], rules, names)
+        paths = data if isinstance(data, (list, tuple)) else [data]
+        _refuse_twice(paths)
+        tables = [read_table(path, rules, names) for path in paths]
     else:
         tables = _tables(data, rules.transpose)
     if not tables:
         _refuse_table_rules(rules)
-        return Found(values=_array_values(data, rules))
-    recordings = [pick(table, rules) for table in tables]
-    file = tables[0].file + (f" and {len(tables) - 1} more" if len(tables) > 1 else "")
-    values = assembled(recordings, dt, own=from_files)
-    return Found(values=values, dt=recordings[0].dt, time=recordings[0].time, file=file)
+        return _array_values(data, rules)
+    return assembled([pick(table, rules) for table in tables], dt, own=from_files)
+
+
+def _refuse_twice(paths: Sequence[Any]) -> None:
+    """Refuse a file that is given twice: its evidence would count twice."""
+    seen = set()
+    for path in paths:
+        if isinstance(path, (str, os.PathLike)) and os.path.exists(path):
+            about = os.stat(path)
+            if (about.st_dev, about.st_ino) in seen:
+                raise InputError(f"{path} is given more than once; each file is a trial, give it once")
+            seen.add((about.st_dev, about.st_ino))
+
+
+def read_table(path: Any, rules: Rules, names: Sequence[str] | None = None) -> Table:
+    """Read one file as a table; the arguments are those of `enmesh.read`."""
+    source = open_source(path)
+    name, suffix = source.name, source.suffix
+    with source.file:
+        if suffix not in READERS:
+            kinds = f"use {', '.join(READERS)}, or these with .gz, .xz, .bz2 or .zip"
+            raise InputError(f"{name}: cannot read {suffix}; {kinds}")
+        for word, suffixes in ONLY.items():
+            if word in rules.given and suffix not in suffixes:
+                kinds = ", ".join(one[1:] for one in suffixes)
+                raise InputError(f"{name}: {word} has no effect on {suffix[1:]}; that is for {kinds} files")
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", module=LIBRARIES)
+                table = READERS[suffix](source, rules)
+        except InputError as error:
+            place = str(error).startswith(("line ", "row "))
+            raise InputError(f"{name}{', ' if place else ': '}{error}") from None
+        except MemoryError:
+            raise InputError(f"{name} does not fit into memory") from None
+        except Exception as error:  # whatever a damaged file provokes in its reader
+            reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
+            reason = reason if len(reason) <= 160 else f"{reason[:157]}..."
+            raise InputError(f"{name} cannot be read as {suffix[1:]}: {reason}") from None
+    if names is not None:
+        if len(names) != table.frame.shape[1]:
+            raise InputError(f"{name} has {table.frame.shape[1]} columns but {len(names)} names are given")
+        table.frame.columns = [str(one) for one in names]
+    return table
 
 
 def _refuse_table_rules(rules: Rules) -> None:
@@ -62,7 +109,7 @@ def _tables(values: Any, transpose: bool | None) -> list[Table]:
     if hasattr(values, "dims") and (hasattr(values, "coords") or hasattr(values, "data_vars")):
         return _labelled_tables(values)
     if hasattr(values, "get_data") and hasattr(values, "ch_names"):
-        return mne_tables(values)
+        return arrays.mne_tables(values)
     if getattr(getattr(values, "dtype", None), "names", None):
         values = {name: values[name] for name in values.dtype.names}
     if _has_columns(values) or isinstance(values, Mapping) or hasattr(values, "to_frame"):
@@ -192,10 +239,8 @@ def _array_values(values: Any, rules: Rules) -> Values:
             trial.dtype == np.uint64 and trial.size and trial.max() >> np.uint64(63) for trial in trials
         )
         whole = "f" not in kinds and not large
-        arrays = tuple(np.array(trial, np.int64 if whole else np.float64) for trial in trials)
-        return Values(
-            names=tuple(names), trials=arrays, kinds=(INTEGER if whole else FLOAT,) * len(names), labels={}
-        )
+        plain = tuple(np.array(trial, np.int64 if whole else np.float64) for trial in trials)
+        return Values(tuple(names), plain, (INTEGER if whole else FLOAT,) * len(names), {})
     import pandas as pd
 
     tables = [Table(frame=pd.DataFrame(trial, columns=names)) for trial in trials]
@@ -225,7 +270,7 @@ def _array_trials(values: Any, transpose: bool | None) -> list[np.ndarray]:
             raise InputError(
                 "the rows differ in length; give (time, node) values or a list of such trials"
             ) from None
-        array = turned(array, transpose)
+        array = arrays.turned(array, transpose)
         trials = [array] if array.ndim == 2 else list(array) if array.ndim == 3 else []
     if not trials:
         raise InputError(f"values have shape {np.shape(values)}; {SHAPES}")

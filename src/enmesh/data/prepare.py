@@ -1,12 +1,87 @@
-"""Preparing one trial, ``(time, node)`` of floats: differences, trend, season, scale. NaN is missing and stays so."""
+"""What is done to values before anything is computed: they are checked, and prepared trial by trial.
 
+A trial is ``(time, node)`` of floats; NaN is missing and stays so.
+"""
+
+import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from enmesh.data.array_tables import MOST_NODES
 from enmesh.data.columns import FLOAT, Values
+from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.errors import InputError
+
+# A transition needs a past and a next value, and a constant cannot be told from so few.
+MIN_LENGTH = 3
+# Beyond these the squares of values overflow, or those of their differences vanish.
+LARGEST, SMALLEST = 1e150, 1e-150
+
+
+def validate(values: Values, missing: str, duplicates: str) -> None:
+    """Refuse values that nothing can be computed from, with the column named."""
+    names, trials = values.names, values.trials
+    pooled = trials[0] if len(trials) == 1 else np.concatenate(trials)
+    if len(names) >= MOST_NODES * len(pooled) > 0:
+        raise InputError(
+            f"{len(pooled)} samples of {len(names)} nodes are too few to tell the nodes apart; pass "
+            "transpose=True if rows are nodes, or choose columns"
+        )
+    short = min(map(len, trials))
+    if short < MIN_LENGTH:
+        turn = "; pass transpose=True if rows are nodes" if len(names) > short else ""
+        raise InputError(f"a trial has {short} samples; at least {MIN_LENGTH} are needed{turn}")
+
+    def refuse(columns: np.ndarray, before: str, after: str) -> None:
+        """Refuse the columns that are marked, each with its count where there is one."""
+        if columns.any():
+            counts = [f" ({count})" if columns.dtype != bool else "" for count in columns]
+            found = [f"{name}{count}" for name, count, bad in zip(names, counts, columns) if bad]
+            raise InputError(f"{before} {listed(found)}; {after}")
+
+    if pooled.dtype.kind == "f":
+        refuse(np.isinf(pooled).sum(0), "infinite values in column", "replace or cut them")
+        nans = np.isnan(pooled)
+        if missing == "raise":
+            advice = "fill or cut them, or pass missing='drop'"
+            refuse(nans.sum(0), "missing (NaN) values in column", advice)
+        refuse(nans.all(0), "no value at all in column", "leave it out")
+    low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
+    refuse(low == high, "constant column:", "it carries no information, leave it out")
+    for name, least, most in zip(names, low, high) if pooled.dtype.kind == "f" else ():
+        size = max(abs(least), abs(most))
+        if size > LARGEST:
+            raise InputError(
+                f"values up to {size:.3g} in column {visible(name)} are too large to compute with "
+                f"(over {LARGEST:g}); divide the column by a power of ten"
+            )
+        if most - least < SMALLEST:
+            raise InputError(
+                f"values in column {visible(name)} differ by no more than {most - least:.3g}, too little to "
+                "compute with; multiply the column by a power of ten"
+            )
+    seen: dict[bytes, str] = {}
+    for name, column in zip(names, pooled.T) if duplicates == "raise" else ():
+        first = seen.setdefault(hashlib.sha256(np.ascontiguousarray(column).data).digest(), name)
+        if first != name:
+            raise InputError(f"columns {visible(first)} and {visible(name)} are identical; leave one out")
+
+
+def check_names(names: Sequence[Any], n_nodes: int) -> tuple[str, ...]:
+    """Return one name for every node, or say what is wrong with those given."""
+    chosen = tuple(str(name) for name in names)
+    if len(chosen) != n_nodes:
+        raise InputError(f"{len(chosen)} names for {n_nodes} columns; give one name per column")
+    twice = sorted({name for name in chosen if chosen.count(name) > 1})
+    if twice:
+        raise InputError(f"duplicate name: {listed(twice)}; names must differ")
+    for number, name in enumerate(chosen, 1):
+        if not can_be_seen(name):
+            raise InputError(f"the name of column {number} cannot be seen ({name!a}); give it another")
+    return chosen
 
 
 def interpolated(values: Values, longest: int) -> tuple[Values, int]:
@@ -28,11 +103,6 @@ def interpolated(values: Values, longest: int) -> tuple[Values, int]:
     return replace(values, trials=tuple(trials)), count
 
 
-def differenced(values: np.ndarray) -> np.ndarray:
-    """``x[t + 1] - x[t]``: one sample fewer."""
-    return np.diff(values, axis=0)
-
-
 def detrended(values: np.ndarray) -> np.ndarray:
     """Subtract the straight line that fits best (least squares) over the samples that are there."""
     time = np.arange(len(values), dtype=np.float64)[:, None]
@@ -47,8 +117,13 @@ def detrended(values: np.ndarray) -> np.ndarray:
     return values - mean - slope * (time - time_mean)
 
 
-def deseasoned(values: np.ndarray, period: int) -> np.ndarray:
+def deseasoned(values: np.ndarray, period: Any) -> np.ndarray:
     """Subtract from each sample the mean of its phase: of all samples a whole number of periods away."""
+    if isinstance(period, bool) or not isinstance(period, (int, np.integer)) or period < 2:
+        raise InputError(f"period={period!r} is not possible; give a whole number of samples, at least 2")
+    if len(values) < 2 * period:
+        needs = f"it needs two periods, {2 * period}"
+        raise InputError(f"period={period} is too long for a trial of {len(values)} samples; {needs}")
     result = np.array(values, dtype=np.float64)
     for phase in range(period):
         part = result[phase::period]
@@ -62,38 +137,3 @@ def standardised(values: np.ndarray) -> np.ndarray:
     centred = values - np.nanmean(values, axis=0)
     scale = np.nanstd(centred, axis=0, ddof=1)
     return centred / np.where(scale > 0, scale, 1)
-
-
-def checked_period(period: object, shortest: int) -> int:
-    """Return a period as a whole number of samples, or say why it cannot be one."""
-    if isinstance(period, bool) or not isinstance(period, (int, np.integer)) or period < 2:
-        raise InputError(f"period={period!r} is not possible; give a whole number of samples, at least 2")
-    if shortest < 2 * period:
-        raise InputError(
-            f"period={period} is too long for a trial of {shortest} samples; it needs two periods, {2 * period}"
-        )
-    return int(period)
-
-
-def refuse_nothing_left(before: np.ndarray, after: np.ndarray, names: list[str], what: str) -> None:
-    """Refuse columns of which rounding errors alone are left."""
-    scale = np.nanmax(np.abs(before), axis=0)
-    left = np.nanmax(after, axis=0) - np.nanmin(after, axis=0)
-    gone = [name for name, size, rest in zip(names, scale, left) if not rest > 1e-12 * size]
-    if gone:
-        raise InputError(f"nothing is left of column {', '.join(gone)} when it is {what}; leave it out")
-
-
-def rows_to_mask(rows: Any, length: int) -> np.ndarray:
-    """Return which of so many samples are meant by positions, a slice, or True for each."""
-    chosen = np.zeros(length, bool)
-    picked = rows if isinstance(rows, slice) else np.asarray(rows)
-    if isinstance(picked, np.ndarray) and not picked.size:
-        picked = picked.astype(np.int64)
-    try:
-        chosen[picked] = True
-    except IndexError as error:
-        raise InputError(f"cannot mask these rows of {length}: {error}") from None
-    if not chosen.any():
-        raise InputError("no row is masked; name at least one, or use the series as it is")
-    return chosen

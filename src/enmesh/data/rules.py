@@ -1,7 +1,6 @@
 """How a recording is to be taken: the words that `enmesh.read`, `enmesh.Series` and the command line share."""
 
-import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -75,20 +74,21 @@ def rules_of(words: Mapping[str, Any], *, counters: bool = False) -> Rules:
     """Return the rules that the words of a call say; None is a word that was not said."""
     unknown = sorted(words.keys() - Reading.__annotations__.keys())
     if unknown:
-        raise TypeError(
-            f"unexpected keyword argument {unknown[0]!r}; the words are {', '.join(Reading.__annotations__)}"
-        )
+        known = ", ".join(Reading.__annotations__)
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}; the words are {known}")
     given = {name: value for name, value in words.items() if value is not None}
     for one, other in (("trial", "trials"), ("sheet", "variable")):
         if one in given and given.setdefault(other, given[one]) != given[one]:
             raise InputError(f"{one}= and {other}= are one and the same; give one of them")
-    checked: dict[str, Any] = {
-        name: CHECKS[name](value) if name in CHECKS else value
-        for name, value in given.items()
-        if name not in ("trial", "sheet")
-    }
+    checked = {name: CHECKS[name](value) if name in CHECKS else value for name, value in given.items()}
     checked |= _missing(given.get("missing", "raise")) | _time(given.get("time")) | _marks(given)
+    for alias in ("trial", "sheet"):
+        checked.pop(alias, None)
     return Rules(**checked, counters=counters, given=frozenset(given))
+
+
+def _refused(word: str, value: object, advice: str) -> InputError:
+    return InputError(f"{word}={value!r} is not possible; {advice}")
 
 
 def _time(time: Any) -> dict[str, Any]:
@@ -107,9 +107,8 @@ def _missing(missing: Any) -> dict[str, Any]:
     if word == "interpolate" and length.strip().isdigit() and int(length):
         return {"missing": word, "longest": int(length)}
     if word == "interpolate":
-        raise InputError(
-            f"missing={missing!r} does not say how long a gap may be; give missing='interpolate:5' for up to 5 samples"
-        )
+        told = "does not say how long a gap may be; give missing='interpolate:5' for up to 5 samples"
+        raise InputError(f"missing={missing!r} {told}")
     if missing not in ("raise", "drop"):
         raise InputError(f"missing={missing!r} is not an option; use 'raise', 'drop' or 'interpolate:5'")
     return {"missing": word}
@@ -118,9 +117,9 @@ def _missing(missing: Any) -> dict[str, Any]:
 def _marks(given: Mapping[str, Any]) -> dict[str, Any]:
     decimal, thousands = given.get("decimal"), given.get("thousands")
     if decimal not in (None, ".", ","):
-        raise InputError(f"decimal={decimal!r} is not possible; use '.' or ','")
+        raise _refused("decimal", decimal, "use '.' or ','")
     if thousands not in (None, ".", ",", " ", "'", "_"):
-        raise InputError(f"thousands={thousands!r} is not possible; use '.', ',', ' ', \"'\" or '_'")
+        raise _refused("thousands", thousands, "use '.', ',', ' ', \"'\" or '_'")
     if decimal is not None and decimal == thousands:
         raise InputError(f"decimal and thousands are both {decimal!r}; they must differ")
     if decimal is None and thousands is not None:
@@ -128,16 +127,10 @@ def _marks(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"decimal": decimal, "thousands": thousands}
 
 
-def _trials(trials: Any) -> tuple[str, ...] | bool | None:
-    if isinstance(trials, bool):
-        return trials
-    return tuple(map(str, [trials] if isinstance(trials, (str, int)) else trials))
-
-
 def _names(what: str, given: Any) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) else tuple(given)
     if not all(isinstance(name, str) for name in names):
-        raise InputError(f"{what}={given!r} is not possible; give names of columns")
+        raise _refused(what, given, "give names of columns")
     return names
 
 
@@ -147,25 +140,23 @@ def _rows(rows: Any) -> slice:
         return rows
     ends = [end.strip() for end in str(rows).split(":")]
     if len(ends) != 2 or not all(end == "" or (end.isdigit() and int(end)) for end in ends):
-        raise InputError(f"rows={rows!r} is not possible; give FROM:TO, counted from 1, such as '101:500'")
+        raise _refused("rows", rows, "give FROM:TO, counted from 1, such as '101:500'")
     return slice(int(ends[0] or 1) - 1, int(ends[1]) if ends[1] else None)
 
 
 def _encoding(encoding: Any) -> str:
     try:
-        codecs.lookup(encoding)
         "".encode(encoding)
     except (LookupError, TypeError):
-        raise InputError(
-            f"encoding={encoding!r} is not known; use utf-8, utf-16, latin-1, cp1252 or the like"
-        ) from None
+        advice = "is not known; use utf-8, utf-16, latin-1, cp1252 or the like"
+        raise InputError(f"encoding={encoding!r} {advice}") from None
     return str(encoding)
 
 
 def _pivot(pivot: Any) -> tuple[str, ...]:
     names = tuple(str(name).strip() for name in (pivot.split(",") if isinstance(pivot, str) else pivot))
     if len(names) != 3:
-        raise InputError(f"pivot={pivot!r} is not possible; name three columns: time, variable and value")
+        raise _refused("pivot", pivot, "name three columns: time, variable and value")
     return names
 
 
@@ -175,17 +166,16 @@ def _sfreq(sfreq: Any) -> float:
     except (TypeError, ValueError):
         number = 0.0
     if not 0 < number < np.inf:
-        raise InputError(
-            f"sfreq={sfreq!r} is not a sampling frequency; give samples per unit of time, such as 250"
-        )
+        told = "is not a sampling frequency; give samples per unit of time, such as 250"
+        raise InputError(f"sfreq={sfreq!r} {told}")
     return number
 
 
-CHECKS = {
-    "columns": lambda columns: _names("columns", columns),
-    "trials": _trials,
+CHECKS: dict[str, Callable[[Any], Any]] = {
+    "columns": lambda names: _names("columns", names),
+    "states": lambda names: _names("states", names),
+    "trials": lambda names: names if isinstance(names, bool) else tuple(map(str, np.atleast_1d(names))),
     "rows": _rows,
-    "states": lambda states: _names("states", states),
     "na": lambda na: tuple(map(str, np.atleast_1d(np.asarray(na, object)))),
     "skip": lambda skip: whole("skip", skip),
     "encoding": _encoding,

@@ -4,20 +4,19 @@ Everything downstream trusts a `Series`; whatever is wrong with the data is said
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from enmesh.data import prepare
 from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
-from enmesh.data.objects import Found, found_in
+from enmesh.data.objects import values_of
+from enmesh.data.prepare import check_names, deseasoned, detrended, interpolated, standardised, validate
 from enmesh.data.rules import Reading, Rules, rules_of, step_of
 from enmesh.data.sources import is_source
 from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
-from enmesh.data.validity import check_names, validate
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,23 +43,18 @@ class Series:
         masked is missing. Files are for `read`.
     names
         One name per node; by default the DataFrame's columns or ``x0, x1, ...``.
-    dt
-        Sampling step, in the user's unit of time; by default that of the times of the rows, or 1.
+    dt, sfreq
+        Sampling step in the user's unit of time, or samples per unit; by default that of the times of the rows, or 1.
     missing
-        ``"raise"`` refuses NaN and gaps in time; ``"drop"`` keeps them and every window that touches one is left
-        out; ``"interpolate:5"`` fills gaps of up to 5 samples of measurements by straight lines, and the rest is as
-        with ``"drop"``.
+        ``"raise"`` refuses NaN and gaps in time; ``"drop"`` keeps them and every window that touches one is left out;
+        ``"interpolate:5"`` fills gaps of up to 5 samples of measurements by straight lines and drops the others.
     duplicates
         ``"raise"`` refuses two identical columns; ``"allow"`` keeps them (synchronised simulations).
-    truth
-        The graph that generated the data, ``{target: parents}``, where it is known.
-    truth_lags
-        The lags at which its links act, ``{(source, target): lags}``, where they are known.
+    truth, truth_lags
+        The graph that generated the data, ``{target: parents}``, and the lags at which its links act,
+        ``{(source, target): lags}``, where they are known.
     transpose
-        True takes rows for nodes and columns for times; False says that they are not, where an array has more
-        columns than rows.
-    sfreq
-        Samples per unit of time, in place of ``dt``.
+        True takes rows for nodes; False says that they are not, where an array has more columns than rows.
     time, columns, trials, rows, states, pivot, date_format, decimal, thousands, na
         For what has columns, as in `read`.
 
@@ -93,11 +87,7 @@ class Series:
     truth_lags: dict[tuple[str, str], tuple[int, ...]] | None = None
 
     def __init__(
-        self,
-        values: Any,
-        names: Sequence[str] | None = None,
-        dt: float | None = None,
-        **words: Unpack[Words],
+        self, values: Any, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Words]
     ):
         duplicates = words.pop("duplicates", None) or "raise"
         truth, lags = words.pop("truth", None), words.pop("truth_lags", None)
@@ -106,63 +96,53 @@ class Series:
             if rules.given - {"missing"}:
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
             self.prepared, self.file = values.prepared, values.file
-            found = Found(values=values._held(), dt=values.dt, time=values.time)
+            found = values._held()
         elif is_source(values):
             raise InputError(f"{values} is a name, not values; files are read by enmesh.read")
         else:
-            found = found_in(values, rules, step_of(dt, rules))
+            found = values_of(values, rules, step_of(dt, rules))
         self._take(found, names, dt, rules, duplicates)
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         self.truth_lags = None if lags is None else dict(lags)
 
     @classmethod
     def of(
-        cls,
-        data: Any,
-        names: Sequence[str] | None = None,
-        dt: float | None = None,
-        **words: Unpack[Words],
+        cls, data: Any, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Words]
     ) -> "Series":
         """Return whatever holds a recording as a series: a series, an array, a table, a path or an open file.
 
         >>> Series.of([[0.1, 1.0], [0.4, 0.5], [0.3, 0.2], [0.8, 0.9]]).names
         ('x0', 'x1')
         """
+        if isinstance(data, cls) and not words and names is None and dt is None:
+            return data
         if not is_source(data):
-            plain = not words and names is None and dt is None
-            return data if isinstance(data, cls) and plain else cls(data, names, dt, **words)
+            return cls(data, names, dt, **words)
         rules, made = rules_of(words), object.__new__(cls)
-        found = found_in(data, rules, step_of(dt, rules), names)
+        found = values_of(data, rules, step_of(dt, rules), names)
         try:
             made._take(found, None, dt, rules, "raise")
         except InputError as error:
             raise InputError(f"{found.file}: {error}") from None
         files = data if isinstance(data, (list, tuple)) else [data]
-        made.file = ", ".join(
-            str(one) for one in files if isinstance(one, (str, os.PathLike)) and str(one) != "-"
-        )
+        made.file = ", ".join(str(one) for one in files if not hasattr(one, "read") and str(one) != "-")
         return made
 
-    def _take(self, found: Found, names: Any, dt: Any, rules: Rules, duplicates: str) -> None:
-        """Take what was found, short gaps filled if that is asked for."""
-        values = found.values.renamed(
-            check_names(found.values.names if names is None else names, len(found.values.kinds))
-        )
+    def _take(self, values: Values, names: Any, dt: Any, rules: Rules, duplicates: str) -> None:
+        """Take values under other names, with another step, with short gaps filled, where that is asked for."""
+        values = values.renamed(check_names(values.names if names is None else names, len(values.kinds)))
         if rules.longest:
-            values, count = prepare.interpolated(values, rules.longest)
-            if count:
-                note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
-                self.prepared = (*self.prepared, note)
-        self.time = found.time
-        step = step_of(dt, rules, found.dt)
-        self._fill(
-            values, 1.0 if step is None else step, "drop" if rules.longest else rules.missing, duplicates
-        )
+            values, count = interpolated(values, rules.longest)
+            note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
+            self.prepared = (*self.prepared, note) if count else self.prepared
+        values = replace(values, dt=step_of(dt, rules, values.dt))
+        self._fill(values, "drop" if rules.longest else rules.missing, duplicates)
 
-    def _fill(self, values: Values, dt: Any, missing: str, duplicates: str) -> None:
+    def _fill(self, values: Values, missing: str, duplicates: str) -> None:
+        dt = 1.0 if values.dt is None else values.dt
         if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
-        self._names, self.dt = values.names, float(dt)
+        self._names, self.dt, self.time = values.names, float(dt), values.time
         self.trials, self.kinds, self.labels = values.trials, values.kinds, values.labels
         absent = tuple(np.isnan(trial) for trial in self.trials)
         self.missing = absent if any(mask.any() for mask in absent) else None
@@ -171,7 +151,7 @@ class Series:
         validate(values, missing, duplicates)
 
     def _held(self) -> Values:
-        return Values(names=self.names, trials=self.trials, kinds=self.kinds, labels=self.labels)
+        return Values(self.names, self.trials, self.kinds, self.labels, self.dt, self.time)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -257,20 +237,19 @@ class Series:
         nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes)
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
-            named = listed(self.names[i] for i in found)
-            raise InputError(f"a node is named twice in {named}; name each once")
+            raise InputError(
+                f"a node is named twice in {listed(self.names[i] for i in found)}; name each once"
+            )
         return found
 
     def select(self, nodes: Sequence[str]) -> "Series":
         """Return the series of the given nodes alone."""
         keep = list(self.indices(nodes))
         chosen = [self.names[i] for i in keep]
-        truth = self.truth and {
-            t: tuple(p for p in ps if p in chosen) for t, ps in self.truth.items() if t in chosen
-        }
-        kinds = tuple(self.kinds[i] for i in keep)
-        trials = [trial[:, keep] for trial in self.trials]
-        return self._derive(trials, kinds, names=tuple(chosen), truth=truth)
+        known = self.truth or {}
+        truth = {t: tuple(p for p in known[t] if p in chosen) for t in known if t in chosen}
+        kinds, trials = tuple(self.kinds[i] for i in keep), [trial[:, keep] for trial in self.trials]
+        return self._derive(trials, kinds, tuple(chosen), truth)
 
     def with_trials(self, trials: Sequence[np.ndarray]) -> "Series":
         """Return a series of other samples ``(time, node)`` of the same nodes, such as parts of the trials."""
@@ -338,76 +317,73 @@ class Series:
         As in all preparing, measurements (float) are changed and states are not: integer nodes only if they are
         named in ``nodes``, text never. Nodes that are not changed keep their values at t + 1.
         """
-        changed = self._prepared(prepare.differenced, nodes, "differenced", shorter=1)
+        changed = self._prepared(lambda trial: np.diff(trial, axis=0), nodes, "differenced", shorter=1)
         changed.time = None if self.time is None else self.time.later(self.dt)
         return changed
 
     def detrend(self, nodes: Sequence[str] | None = None) -> "Series":
         """Return the series without the straight line that fits each node best in each trial."""
-        return self._prepared(prepare.detrended, nodes, "detrended")
+        return self._prepared(detrended, nodes, "detrended")
 
     def deseason(self, period: int, nodes: Sequence[str] | None = None) -> "Series":
         """Return the series without its season: each sample less the mean of its phase in the trial.
 
         ``period`` is the length of a season in samples.
         """
-        length = prepare.checked_period(period, min(self.lengths))
-        what = f"freed from a season of {length} samples"
-        return self._prepared(lambda values: prepare.deseasoned(values, length), nodes, what)
+        what = f"freed from a season of {period} samples"
+        return self._prepared(lambda trial: deseasoned(trial, period), nodes, what)
 
     def standardise(self, nodes: Sequence[str] | None = None) -> "Series":
         """Return the series with mean 0 and standard deviation 1 of each node in each trial."""
-        return self._prepared(prepare.standardised, nodes, "standardised")
+        return self._prepared(standardised, nodes, "standardised")
 
     def mask(self, rows: Any) -> "Series":
         """Return the series in which the given samples are missing; every window that touches one is left out.
 
         ``rows`` are positions among the samples of all trials, a slice of them, or True for each sample to mask.
         """
-        length = sum(self.lengths)
-        chosen = prepare.rows_to_mask(rows, length)
-        values = self.values.astype(np.float64)
+        values, length = self.values.astype(np.float64), len(self)
+        picked = rows if isinstance(rows, slice) or np.size(rows) else np.empty(0, int)
+        try:
+            chosen = np.arange(length)[picked if isinstance(picked, slice) else np.asarray(picked)]
+        except IndexError as error:
+            raise InputError(f"cannot mask these rows of {length}: {error}") from None
+        if not chosen.size:
+            raise InputError("no row is masked; name at least one, or use the series as it is")
         values[chosen] = np.nan
-        note = f"{int(chosen.sum())} of {length} samples masked"
+        note = f"{len(np.unique(chosen))} of {length} samples masked"
         return self._derive(self._split(values), self.kinds, note=note)
 
     def _prepared(
-        self,
-        change: Callable[[np.ndarray], np.ndarray],
-        nodes: Sequence[str] | None,
-        what: str,
-        shorter: int = 0,
+        self, change: Callable[[np.ndarray], np.ndarray], nodes: Any, what: str, shorter: int = 0
     ) -> "Series":
         picked = self._to_change(nodes, what, keep=(TEXT, INTEGER))
-        changed = []
-        for trial in self.trials:
-            values = trial.astype(np.float64)[shorter:]
+        changed = [trial.astype(np.float64)[shorter:] for trial in self.trials]
+        for trial, values in zip(self.trials, changed):
             values[:, picked] = change(trial[:, picked].astype(np.float64))
-            changed.append(values)
-        names = [self.names[i] for i in picked]
-        after = np.concatenate(changed)[:, picked]
-        prepare.refuse_nothing_left(self.values[:, picked], after, names, what)
+        before, after = self.values[:, picked], np.concatenate(changed)[:, picked]
+        left = np.nanmax(after, 0) - np.nanmin(after, 0) > 1e-12 * np.nanmax(np.abs(before), 0)
+        if not left.all():  # but rounding errors
+            gone = ", ".join(self.names[i] for i, some in zip(picked, left) if not some)
+            raise InputError(f"nothing is left of column {gone} when it is {what}; leave it out")
         kinds = tuple(FLOAT if i in picked else kind for i, kind in enumerate(self.kinds))
         return self._derive(changed, kinds, note=self._noted(what, picked))
 
     def _to_change(self, nodes: Sequence[str] | None, what: str, keep: tuple[str, ...]) -> list[int]:
         """Return the positions of the nodes to change: the named ones, or all but the kinds to keep."""
-        if nodes is not None:
-            picked = list(self.indices(nodes))
-            words = [self.names[i] for i in picked if self.kinds[i] == TEXT]
-            if words:
-                raise InputError(f"{listed(words)} is text and cannot be {what}; leave it out")
-            return picked
         picked = [i for i, kind in enumerate(self.kinds) if kind not in keep]
+        picked = picked if nodes is None else list(self.indices(nodes))
+        words = [self.names[i] for i in picked if self.kinds[i] == TEXT]
+        if words:
+            raise InputError(f"{listed(words)} is text and cannot be {what}; leave it out")
         if not picked:
             held = "text" if keep == (TEXT,) else "whole numbers or text"
             raise InputError(f"every node is {held}, which stands for states; name the nodes to be {what}")
         return picked
 
     def _noted(self, what: str, picked: list[int]) -> str:
-        if len(picked) == self.n_nodes:
-            return what
-        return f"{what} ({', '.join(self.names[i] for i in picked)})"
+        names = ", ".join(self.names[i] for i in picked)
+        return what if len(picked) == self.n_nodes else f"{what} ({names})"
 
     def _split(self, pooled: np.ndarray) -> list[np.ndarray]:
         return np.split(pooled, np.cumsum(self.lengths)[:-1])
@@ -456,20 +432,18 @@ class Series:
         self,
         trials: Sequence[np.ndarray],
         kinds: tuple[str, ...],
-        *,
-        names: tuple[str, ...] | None = None,
+        names: Any = None,
         truth: Any = None,
-        note: str | None = None,
+        note: str = "",
     ) -> "Series":
         """Return a series of other values that keeps what is known of this one."""
-        made = object.__new__(Series)
-        made.time, made.file = self.time, self.file
-        made.prepared = self.prepared if note is None else (*self.prepared, note)
-        names = self.names if names is None else names
+        made, names = object.__new__(Series), self.names if names is None else names
+        made.file, made.prepared = self.file, (*self.prepared, note) if note else self.prepared
         whole = FLOAT not in kinds and not any(np.isnan(trial).any() for trial in trials)
         arrays = tuple(np.array(trial, np.int64 if whole else np.float64) for trial in trials)
         labels = {name: self.labels[name] for name, kind in zip(names, kinds) if kind == TEXT}
-        made._fill(Values(names=names, trials=arrays, kinds=kinds, labels=labels), self.dt, "drop", "allow")
+        values = replace(self._held(), names=names, trials=arrays, kinds=kinds, labels=labels)
+        made._fill(values, "drop", "allow")
         made.truth = truth or self.truth
         lags = self.truth_lags
         made.truth_lags = lags and {link: lags[link] for link in lags if set(link) <= set(names)}

@@ -29,36 +29,29 @@ Lines = list[tuple[int, str]]
 
 def read_text(source: Source, rules: Rules) -> Table:
     """Read delimited text; the delimiter, the header, a row of units and decimal marks are recognised."""
-    file = source.name
     comments, lines = _lines(source, rules)
     delimiter = _delimiter(source.suffix, lines)
     if delimiter is None:
         lines = [(number, "\t".join(WORDS.findall(line))) for number, line in lines]
     mark = delimiter or "\t"
-    first = list(islice(_rows(file, lines, mark), FEW + 2))
-    numbers, near = (
-        [lines[at][0] for at, _ in first],
-        [[cell.strip() for cell in cells] for _, cells in first],
-    )
-    _refuse_preamble(file, numbers, near)
-    names, above, notes = _heading(file, "line", numbers, near, rules)
+    first = list(islice(_rows(lines, mark), FEW + 2))
+    numbers, near = [lines[at][0] for at, _ in first], [[cell.strip() for cell in row] for _, row in first]
+    _refuse_preamble(numbers, near)
+    names, above, notes = _heading("line", numbers, near, rules)
     if names is None and rules.header is None and comments and not rules.transpose:
         names = _names_in_comment(comments[-1][1], len(near[0]), delimiter)
     elif names is not None and len(near[above]) == len(names) + 1:
         names = ["", *names]  # as R writes row names
     width = len(near[0]) if names is None else len(names)
-    body = lines[first[above][0] :]
-    for at, cells in _rows(file, body, mark):
-        if len(cells) != width:
-            place = f"{file}, line {body[at][0]}, column {min(len(cells), width) + 1}"
-            raise InputError(f"{place}: {_cells(len(cells))}, not {width}")
-    try:
-        marks = _marks(file, body, mark, rules)
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
-    frame = _parsed(file, body, mark, width, marks[0])
-    lines_of = [body[at][0] for at, _ in _rows(file, body, mark)]
-    table = Table(file=file, frame=frame, numbers=lines_of, unit="line", marks=marks, notes=notes)
+    body, numbers = lines[first[above][0] :], []
+    for at, row in _rows(body, mark):
+        numbers.append(body[at][0])
+        if len(row) != width:
+            place = f"line {numbers[-1]}, column {min(len(row), width) + 1}"
+            raise InputError(f"{place}: {_cells(len(row))}, not {width}")
+    marks = _marks(body, mark, rules)
+    frame = _parsed(body, mark, width, marks[0])
+    table = Table(file=source.name, frame=frame, numbers=numbers, unit="line", marks=marks, notes=notes)
     return _named(table, names, rules)
 
 
@@ -70,12 +63,10 @@ def _lines(source: Source, rules: Rules) -> tuple[Lines, Lines]:
         text = data.decode(rules.encoding or sniffed).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        meant = f"text in {rules.encoding or 'UTF-8'}"
-        raise InputError(
-            f"{source.name}, line {line}: not {meant}; say what it is, as encoding='latin-1', or save it as UTF-8"
-        ) from None
+        advice = "say what it is, as encoding='latin-1', or save it as UTF-8"
+        raise InputError(f"line {line}: not text in {rules.encoding or 'UTF-8'}; {advice}") from None
     if "\0" in text:
-        raise InputError(f"{source.name} holds binary data, not text")
+        raise InputError("holds binary data, not text")
     numbered = list(enumerate(re.split("\r\n|\n|\r", text), 1))[rules.skip :]
     if numbered and re.fullmatch(r'"?sep=."?', numbered[0][1].strip()):
         del numbered[0]  # as Excel writes it
@@ -83,7 +74,7 @@ def _lines(source: Source, rules: Rules) -> tuple[Lines, Lines]:
     start = next((i for i, (_, line) in enumerate(lines) if line.lstrip()[0] not in "#%"), len(lines))
     if start == len(lines):
         skipped = f" after the {rules.skip} lines that are skipped" if rules.skip else ""
-        raise InputError(f"{source.name} is empty{skipped}")
+        raise InputError(f"is empty{skipped}")
     return lines[:start], lines[start:]
 
 
@@ -109,7 +100,7 @@ def _spaced(near: list[str]) -> bool:
     return len(near) > 1 and len(counts) == 1 and counts != {1} and all(map(_is_number, near[-1].split()))
 
 
-def _rows(file: str, lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each row, and the line it begins with; a quoted cell may spread over lines."""
     reader = csv.reader((f"{line}\n" for _, line in lines), delimiter=delimiter, skipinitialspace=True)
     at = 0
@@ -117,24 +108,24 @@ def _rows(file: str, lines: Lines, delimiter: str) -> Iterator[tuple[int, list[s
         if reader.line_num == len(lines):
             left = "\n".join(line for _, line in lines[at:])
             if left.count('"') % 2 and re.search(OPENED, left):
-                raise InputError(f"{file}, line {lines[at][0]}: a quote is opened and never closed")
+                raise InputError(f"line {lines[at][0]}: a quote is opened and never closed")
         yield at, cells
         at = reader.line_num
 
 
-def _marks(file: str, body: Lines, delimiter: str, rules: Rules) -> tuple[str, str | None]:
+def _marks(body: Lines, delimiter: str, rules: Rules) -> tuple[str, str | None]:
     """Return the decimal and the thousands mark: as said, or as the numbers tell."""
     if rules.decimal is not None:
         return rules.decimal, rules.thousands
     commas, quotes = (any(mark in line for _, line in body) for mark in ',"')
     if commas and (delimiter != "," or quotes):
-        return marks_of(cell for _, cells in _rows(file, body, delimiter) for cell in cells)
+        return marks_of(cell for _, cells in _rows(body, delimiter) for cell in cells)
     if delimiter == ";":
-        refuse_dotted(zip(*(cells for _, cells in _rows(file, body, delimiter))))
+        refuse_dotted(zip(*(cells for _, cells in _rows(body, delimiter))))
     return ".", rules.thousands
 
 
-def _parsed(file: str, body: Lines, delimiter: str, width: int, decimal: str) -> Any:
+def _parsed(body: Lines, delimiter: str, width: int, decimal: str) -> Any:
     import pandas as pd
 
     # From version 3 on pandas keeps every digit by default.
@@ -151,7 +142,7 @@ def _parsed(file: str, body: Lines, delimiter: str, width: int, decimal: str) ->
         **exact,
     )
     for column in frame.columns[(frame.dtypes == "float64") & frame.isna().any()]:
-        cells = (cells[column].strip() for _, cells in _rows(file, body, delimiter))
+        cells = (cells[column].strip() for _, cells in _rows(body, delimiter))
         known = [cell for cell in cells if cell.lower() not in MISSING]
         if known and all(cell.lstrip("+-").isdecimal() and len(cell) < 16 for cell in known):
             frame[column] = frame[column].astype("Int64")  # 2 is whole, 2.0 is not
@@ -162,45 +153,44 @@ def read_excel(source: Source, rules: Rules) -> Table:
     """Read one sheet: the first, or the one that is named."""
     import pandas as pd
 
-    file = source.name
     try:
         import openpyxl  # noqa: F401
     except ImportError:
-        raise InputError(f"{file}: reading xlsx needs openpyxl; pip install 'enmesh[excel]'") from None
+        raise InputError("reading xlsx needs openpyxl; pip install 'enmesh[excel]'") from None
     with pd.ExcelFile(source.file, engine="openpyxl") as book:
         sheets = [str(sheet) for sheet in book.sheet_names]
         sheet = 0 if rules.variable is None else rules.variable
         if sheet not in (*sheets, *range(len(sheets))):
-            raise InputError(f"{file}: there is no sheet {sheet}; it has {listed(sheets)}")
+            raise InputError(f"there is no sheet {sheet}; it has {listed(sheets)}")
         raw = pd.read_excel(book, sheet_name=sheet, header=None, dtype=object)
     raw = raw.iloc[rules.skip :].dropna(how="all").dropna(how="all", axis=1)
     if not raw.size:
-        raise InputError(f"{file} is empty")
+        raise InputError("is empty")
     rows = (raw.index + 1).tolist()
     near = [["" if pd.isna(cell) else str(cell).strip() for cell in cells] for cells in raw[:FEW].to_numpy()]
     merged = len(near) > 1 and "" in near[0][1:] and any(near[0])
     if rules.header is None and merged and all(cell and not _is_number(cell) for cell in near[1][1:]):
-        raise InputError(
-            f"{file}, row {rows[0]}: cells are merged or empty above a row of names; pass skip={rules.skip + 1} to "
-            "leave that row out"
-        )
-    names, above, notes = _heading(file, "row", rows, near, rules)
+        advice = f"pass skip={rules.skip + 1} to leave that row out"
+        raise InputError(f"row {rows[0]}: cells are merged or empty above a row of names; {advice}")
+    names, above, notes = _heading("row", rows, near, rules)
     frame = raw.iloc[above:].reset_index(drop=True).infer_objects()
     marks = None if rules.decimal is None else (rules.decimal, rules.thousands)
-    return _named(Table(file=file, frame=frame, numbers=rows[above:], marks=marks, notes=notes), names, rules)
+    return _named(
+        Table(file=source.name, frame=frame, numbers=rows[above:], marks=marks, notes=notes), names, rules
+    )
 
 
 def _heading(
-    file: str, unit: str, numbers: Sequence[int], near: Sequence[list[str]], rules: Rules
+    unit: str, numbers: Sequence[int], near: Sequence[list[str]], rules: Rules
 ) -> tuple[list[str] | None, int, tuple[str, ...]]:
     """Return the names above a table, the number of rows above it, and what was taken for granted."""
-    names = _names_of(file, numbers[0], near, rules)
+    names = _names_of(numbers[0], near, rules)
     above, notes = int(names is not None), tuple[str, ...]()
     if names is not None and _has_units(near, rules):
         above = 2
         notes = () if rules.units else (f"{unit} {numbers[1]} ({listed(near[1])}) holds units",)
     if above >= len(near):
-        raise InputError(f"{file} has names but no rows of numbers")
+        raise InputError("has names but no rows of numbers")
     return names, above, notes
 
 
@@ -215,7 +205,7 @@ def _named(table: Table, names: list[str] | None, rules: Rules) -> Table:
     if len(frame.columns) > 1 and frame.columns[0] in UNNAMED and _is_index(frame.iloc[:, 0]):
         frame = frame.iloc[:, 1:].set_axis(frame.iloc[:, 0].to_numpy(), axis=0)
     if "" in frame.columns:
-        raise table.error(f"column {list(frame.columns).index('') + 1} has no name; give it one")
+        raise InputError(f"column {list(frame.columns).index('') + 1} has no name; give it one")
     return replace(table, frame=frame)
 
 
@@ -238,7 +228,7 @@ def transposed(table: Table) -> Table:
     return replace(table, frame=turned, numbers=None, unit="column")
 
 
-def _names_of(file: str, number: int, near: Sequence[list[str]], rules: Rules) -> list[str] | None:
+def _names_of(number: int, near: Sequence[list[str]], rules: Rules) -> list[str] | None:
     """Return the first line if it holds names. Text beside numbers is refused, unless it says time."""
     cells = near[0]
     if rules.header is not None or rules.transpose:
@@ -246,14 +236,14 @@ def _names_of(file: str, number: int, near: Sequence[list[str]], rules: Rules) -
     numbers = [cell for cell in cells if _is_number(cell)]
     text = [cell for cell in cells if cell not in numbers and cell.lower() not in MISSING]
     if not text:
-        return cells if _are_names(file, number, near) else None
+        return cells if _are_names(number, near) else None
     below = near[1] if len(near) > 1 else []
     if all(map(_is_time, text)) and all(_is_time(one) == _is_time(other) for one, other in zip(cells, below)):
         return None
     counted = not numbers or (_counts(numbers) and not _is_number(cells[0]))
     if not counted and not all(TIME_NAME.fullmatch(cell) or cell.lower() in TRIAL_NAMES for cell in text):
         raise InputError(
-            f"{file}, line {number}, column {cells.index(text[0]) + 1}: {shown(text[0])} is not a number; "
+            f"line {number}, column {cells.index(text[0]) + 1}: {shown(text[0])} is not a number; "
             "if this line holds names, say so with header=True"
         )
     return cells
@@ -263,7 +253,7 @@ def _is_time(cell: str) -> bool:
     return bool(re.fullmatch(f"{DATE_TEXT}|{CLOCK}", cell))
 
 
-def _are_names(file: str, number: int, near: Sequence[list[str]]) -> bool:
+def _are_names(number: int, near: Sequence[list[str]]) -> bool:
     """Say whether a first line of numbers alone holds names, as 0,1,2 above measurements; refuse to guess."""
     cells, below = near[0], near[1:]
     if not below or not _counts(cells[1:] if cells[0] == "" else cells):
@@ -274,7 +264,7 @@ def _are_names(file: str, number: int, near: Sequence[list[str]]) -> bool:
     if cells[0] == "" or all(fractions):
         return True
     raise InputError(
-        f"{file}, line {number}: {listed(cells)} may be names or the first row of numbers; say so with header=True "
+        f"line {number}: {listed(cells)} may be names or the first row of numbers; say so with header=True "
         "or header=False"
     )
 
@@ -298,17 +288,16 @@ def _has_units(near: Sequence[list[str]], rules: Rules) -> bool:
     return bool(below) and any(changes)
 
 
-def _refuse_preamble(file: str, numbers: Sequence[int], near: Sequence[list[str]]) -> None:
+def _refuse_preamble(numbers: Sequence[int], near: Sequence[list[str]]) -> None:
     """Refuse lines above the table that are no part of it, and say how many they are."""
     counts = [len(cells) for cells in near]
     usual = counts[-1]
     first = next(i for i in range(len(counts)) if set(counts[i:]) == {usual})
     as_in_r = first == 1 and counts[0] == usual - 1
     if first and not as_in_r and len(counts) - first > 1 and usual not in counts[:first]:
-        raise InputError(
-            f"{file}: line {numbers[0]} has {_cells(counts[0])} and those from line {numbers[first]} on have {usual}; "
-            f"pass skip={numbers[first] - 1} to leave out what stands above the table"
-        )
+        usual_from = f"those from line {numbers[first]} on have {usual}"
+        advice = f"pass skip={numbers[first] - 1} to leave out what stands above the table"
+        raise InputError(f"line {numbers[0]} has {_cells(counts[0])} and {usual_from}; {advice}")
 
 
 def _cells(count: int) -> str:

@@ -132,7 +132,7 @@ def _seconds(column: np.ndarray) -> np.ndarray:
 
 
 def _from_file(path: Any, node: str | None, time: str | None, trial: str | None) -> list[Trial]:
-    from enmesh.data.formats import read_table
+    from enmesh.data.objects import read_table
     from enmesh.data.rules import rules_of
 
     if str(path).endswith((".npz", ".npy")):

@@ -1,20 +1,12 @@
-"""Which columns tell the time: by their names, by what they hold, or as parts of the calendar. They are no nodes."""
+"""Which columns tell the time, and which the trials: by their names, by what they hold, or as parts of the calendar."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from enmesh.data.dates import (
-    all_numbers,
-    date_and_clock,
-    kind_of,
-    looks_like_clock,
-    looks_like_dates,
-    looks_like_labels_in_time,
-    read_stamps,
-    seconds_since,
-)
+from enmesh.data import dates
+from enmesh.data.dates import kind_of, looks_like_clock, looks_like_dates, read_stamps
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
 from enmesh.data.times import (
@@ -27,7 +19,6 @@ from enmesh.data.times import (
     restarts,
     steps_of,
 )
-from enmesh.data.trials import in_blocks, tells_trials
 
 # Lowest and highest value of each part of the calendar, by the name of its column without case, spaces and marks.
 YEAR, OF_YEAR, OF_WEEK = (1000, 3000), (1, 366), (0, 7)
@@ -44,9 +35,12 @@ MANY = 20
 MOSTLY = 0.5
 # Seconds since 1970 (of 1973 to 2065), and thousandths, millionths and billionths of them.
 UNIX = [(1e8 * 10**power, 3e9 * 10**power) for power in (0, 3, 6, 9)]
+PEOPLE = ("subject", "subj", "participant", "patient", "animal")
 Groups = Sequence[np.ndarray]
-Found = tuple[Stamps | None, tuple[Any, ...]]
+Times = tuple[Stamps | None, tuple[Any, ...]]
 """The times of the rows, and the columns they come from."""
+Trials = tuple[tuple[Any, ...], list[np.ndarray]]
+"""Columns of trials, and the rows of each trial."""
 
 
 def known_column(table: Table, name: object, what: str) -> Any:
@@ -57,7 +51,7 @@ def known_column(table: Table, name: object, what: str) -> Any:
     raise table.error(f"there is no {what} column {visible(name)}; it has {listed(table.frame.columns)}")
 
 
-def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups, notes: list[str]) -> Found:
+def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups, notes: list[str]) -> Times:
     """Return the times of the rows: as named, found by name or dates, of the index or calendar, or of any clock."""
     if rules.time is False:
         return None, ()
@@ -70,7 +64,9 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
     elif rules.time != frame.index.name:
         found = (known_column(table, rules.time, "time"),)
     if found:
-        column = date_and_clock(frame[found[0]], frame[found[1]]) if len(found) == 2 else frame[found[0]]
+        column = (
+            dates.date_and_clock(frame[found[0]], frame[found[1]]) if len(found) == 2 else frame[found[0]]
+        )
         return read_stamps(table, str(found[0]), column, groups, strict, rules.date_format), found
     index = _index(table, strict)
     parts = [] if rules.counters or rules.time else counting_columns(frame, groups, free)
@@ -107,9 +103,9 @@ def _time_columns(table: Table, free: Sequence[Any], groups: Groups) -> tuple[An
         if TIME_NAME.fullmatch(str(name)) and (len(str(name)) > 1 or _runs(frame[name], groups))
     ]
     if len(found) == 2:
-        dates = sorted(found, key=lambda name: not looks_like_dates(frame[name]))
-        if looks_like_dates(frame[dates[0]]) and looks_like_clock(frame[dates[1]]):
-            return tuple(dates)
+        day, clock = sorted(found, key=lambda name: not looks_like_dates(frame[name]))
+        if looks_like_dates(frame[day]) and looks_like_clock(frame[clock]):
+            return day, clock
     if len(found) > 1:
         raise table.error(f"{listed(found)} all look like times; name one as time, and the nodes as columns")
     dated = found or [name for name in free if looks_like_dates(frame[name])]
@@ -131,7 +127,7 @@ def _time_columns(table: Table, free: Sequence[Any], groups: Groups) -> tuple[An
 def _numbers(column: Any) -> np.ndarray | None:
     """Return finite numbers, or text that is such numbers, as float64; None for anything else."""
     kind = kind_of(column)
-    if kind not in "iuf" and not (kind == "O" and all_numbers(column)):
+    if kind not in "iuf" and not (kind == "O" and dates.all_numbers(column)):
         return None
     values = column.to_numpy(dtype=float, na_value=np.nan)
     return values if np.isfinite(values).all() else None
@@ -185,7 +181,7 @@ def _index(table: Table, strict: bool) -> Any:
         return None if kind != "f" and _counts_from_0(index) else column
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
-    looks = (looks_like_dates, looks_like_clock, looks_like_labels_in_time, all_numbers)
+    looks = (looks_like_dates, looks_like_clock, dates.looks_like_labels_in_time, dates.all_numbers)
     if kind == "m" or any(look(column) for look in looks):
         return column
     numbers = column.astype(str).str.extract(r"(\d{1,15})")[0].astype(float)
@@ -255,7 +251,7 @@ def _refuse_falling(table: Table, groups: Groups, names: Sequence[Any]) -> None:
                 raise table.error(text, 0, name)
 
 
-def _calendar(table: Table, groups: Groups, names: Sequence[Any], others: Sequence[Any]) -> Found:
+def _calendar(table: Table, groups: Groups, names: Sequence[Any], others: Sequence[Any]) -> Times:
     """Return the times that the columns year, month, day, hour, minute and second tell together, and the columns.
 
     They may do so together with a column of trials. Rows that fall from year to year are refused even where the columns
@@ -294,6 +290,94 @@ def _joined(table: Table, parts: Sequence[Any], of_year: bool) -> Stamps:
         return Stamps(name=name, values=12 * numbers[0] + numbers[1] - 1, unit="month")
     keys = ("year", "month", "day", "hour", "minute", "second")
     columns = {"year": numbers[0], "month": 1.0, "day": 1.0} if of_year else dict(zip(keys, numbers))
-    dates = pd.to_datetime(pd.DataFrame(columns), errors="coerce")
-    dates = dates + pd.to_timedelta(numbers[1] - 1, unit="D") if of_year else dates
-    return Stamps(name=name, values=seconds_since(dates), unit="s", dates=dates)
+    days = pd.to_datetime(pd.DataFrame(columns), errors="coerce")
+    days = days + pd.to_timedelta(numbers[1] - 1, unit="D") if of_year else days
+    return Stamps(name=name, values=dates.seconds_since(days), unit="s", dates=days)
+
+
+def trials_by(table: Table, columns: Sequence[Any]) -> Trials:
+    """Return the rows of each trial that columns tell, in order of appearance; without columns those of the table."""
+    which = np.zeros(len(table.frame), int) if table.trials is None else table.trials
+    if columns:
+        labels = table.frame[list(columns)].reset_index(drop=True)
+        which = labels.groupby(list(columns), sort=False, dropna=False, observed=True).ngroup().to_numpy()
+    counts = np.unique(which, return_counts=True)[1]
+    return tuple(columns), np.split(np.argsort(which, kind="stable"), np.cumsum(counts)[:-1])
+
+
+def found_trials(
+    table: Table, rules: Rules, stamps: Stamps | None, taken: Sequence[Any], notes: list[str]
+) -> Trials:
+    """Look for trials where none are named.
+
+    Their column is called trial, or has a likely name and comes in blocks, or the time restarts where it changes. A
+    clock that restarts by itself means trials too.
+    """
+    frame, sort = table.frame, "sort" in rules.modes
+    free = [name for name in frame.columns if name not in taken and str(name) not in (rules.columns or ())]
+    likely = [name for name in free if str(name).lower() in TRIAL_NAMES and str(name) not in rules.states]
+    called = [name for name in likely if str(name).lower() == "trial"]
+    if stamps is None or _is_ordered(stamps.values, sort):
+        people = [name for name in likely if stamps is None and _is_people(frame[name])]
+        found = called or [name for name in likely if in_blocks(frame[name]) or name in people][:1]
+        if found and not called:
+            notes.append(f"each {visible(found[0])} is taken for a trial (trials=False: one recording)")
+        return trials_by(table, found)
+    found = _telling(table, stamps, sort, free, likely)
+    if found and found != called:
+        notes.append(f"the time restarts where {listed(found)} changes: each is taken for a trial")
+    again = None if found or called or sort else restarts(stamps.values)
+    if again is None or np.ptp(stamps.values[[0, *again]]) > 0:
+        return trials_by(table, found or called)
+    notes.append(
+        f"the time begins again {len(again)} times: each stretch is taken for a trial (trials=False: refuse)"
+    )
+    return (), np.split(np.arange(len(frame)), again)
+
+
+def _telling(table: Table, stamps: Stamps, sort: bool, free: list[Any], likely: list[Any]) -> list[Any]:
+    """Return the column within whose labels the times are in order, or several that do so together."""
+    able = [name for name in free if tells_trials(table, name, stamps, sort)]
+    found = [name for name in able if name in likely] or able
+    if not found and len(likely) > 1:
+        return likely if _orders(table, likely, stamps, sort) else []
+    if len({table.frame[name].factorize()[0].tobytes() for name in found}) > 1:
+        raise table.error(
+            f"the time restarts, and {listed(found)} may each tell the trials; name one as trials="
+        )
+    return found[:1]
+
+
+def _is_ordered(values: np.ndarray, sort: bool) -> bool:
+    """Say whether times rise throughout, or fall; with ``sort``, whether none comes twice."""
+    known = values[np.isfinite(values)]
+    return one_way(np.diff(np.sort(known) if sort else known))
+
+
+def _orders(table: Table, names: list[Any], stamps: Stamps, sort: bool) -> bool:
+    return all(_is_ordered(stamps.values[rows], sort) for rows in trials_by(table, names)[1])
+
+
+def _are_labels(column: Any) -> bool:
+    return kind_of(column) in "biuOUS" and len(column) > 0 and not column.isna().any()
+
+
+def in_blocks(column: Any) -> bool:
+    """Say whether each of at least two labels stands in one block of at least three rows."""
+    if not _are_labels(column):
+        return False
+    changes = int((column != column.shift()).sum())
+    return 1 < changes == column.nunique() and column.value_counts().min() >= 3
+
+
+def _is_people(column: Any) -> bool:
+    """Say whether a column tells who is recorded, in any order of rows."""
+    named = str(column.name).lower().removesuffix("_id") in PEOPLE
+    return named and _are_labels(column) and 1 < column.nunique() <= len(column) / 3
+
+
+def tells_trials(table: Table, name: Any, stamps: Stamps, sort: bool) -> bool:
+    """Say whether the times are in order within each label of a column that is no measurement."""
+    column = table.frame[name]
+    few = _are_labels(column) and 1 < column.nunique() <= len(column) / 3
+    return few and _orders(table, [name], stamps, sort)
