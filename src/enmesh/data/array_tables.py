@@ -150,17 +150,13 @@ def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[st
     import pandas as pd
 
     if values.dtype.kind not in "biuf" or values.ndim not in (2, 3) or not values.size:
-        raise InputError(
-            f"holds an array of {values.dtype} with shape {values.shape}; "
-            "numbers as (time, node) or (trial, time, node) are needed"
-        )
+        needed = "numbers as (time, node) or (trial, time, node) are needed"
+        raise InputError(f"holds an array of {values.dtype} with shape {values.shape}; {needed}")
     values = turned(values, rules.transpose)
     *several, length, width = values.shape
     native = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
-    named = [words for name in NAMES if (words := _words(beside, name, width))]
-    frame = pd.DataFrame(
-        native.reshape(-1, width), columns=named[0] if named else default_names(width), copy=False
-    )
+    named = [words for name in NAMES if (words := _words(beside, name, width))] or [default_names(width)]
+    frame = pd.DataFrame(native.reshape(-1, width), columns=named[0], copy=False)
     if kinds := _words(beside, "kinds", width):
         frame = _with_kinds(frame, kinds, beside)
     steps = [_number(beside, "dt"), *(1 / rate for name in RATES if (rate := _number(beside, name)))]
@@ -205,11 +201,9 @@ def turned(array: np.ndarray, transpose: bool | None) -> np.ndarray:
         return np.swapaxes(array, -1, -2)
     *several, length, width = array.shape
     if transpose is None and length < width and (several or width < MOST_NODES * length):
-        trials = f"{several[0]} trials of " if several else ""
-        raise InputError(
-            f"shape {array.shape} would be {trials}{length} samples of {width} nodes; pass transpose=True if the last "
-            "axis is time, transpose=False if it is not"
-        )
+        held = f"{f'{several[0]} trials of ' if several else ''}{length} samples of {width} nodes"
+        advice = "pass transpose=True if the last axis is time, transpose=False if it is not"
+        raise InputError(f"shape {array.shape} would be {held}; {advice}")
     return array
 
 

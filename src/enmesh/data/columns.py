@@ -67,15 +67,20 @@ def assembled(recordings: Sequence[Recording], dt: float | None, own: bool) -> V
     names = list(first.frame.columns)
     for other in recordings[1:]:
         if sorted(other.frame.columns) != sorted(names):
-            raise InputError(
-                f"{other.file} has the columns {listed(other.frame.columns)} but {first.file} has {listed(names)}; "
-                "trials need the same columns"
-            )
+            both = f"{other.file} has the columns {listed(other.frame.columns)} but {first.file} has {listed(names)}"
+            raise InputError(f"{both}; trials need the same columns")
         steps = (first.dt or 0.0, other.dt or 0.0) if dt is None else (0.0, 0.0)
         if all(steps) and abs(steps[1] - steps[0]) > JITTER * steps[0]:
             raise InputError(f"{other.file} has a time step of {other.dt:g} but {first.file} of {first.dt:g}")
     frames = [first.frame, *(other.frame[names] for other in recordings[1:])]
-    kinds = tuple(_kind(name, {KINDS.get(one[name].dtype.kind, TEXT) for one in frames}) for name in names)
+    kinds: list[str] = []
+    for name in names:
+        held = {KINDS.get(one[name].dtype.kind, TEXT) for one in frames}
+        if TEXT in held and len(held) > 1:
+            raise InputError(
+                f"column {visible(name)} is text in one trial and numbers in another; make it one"
+            )
+        kinds.append(held.pop() if len(held) == 1 else FLOAT)
     frame = pd.concat(frames, ignore_index=True) if len(frames) > 1 else first.frame
     labels: dict[str, tuple[str, ...]] = {}
     if set(kinds) == {FLOAT}:
@@ -87,15 +92,7 @@ def assembled(recordings: Sequence[Recording], dt: float | None, own: bool) -> V
     lengths = [length for one in recordings for length in one.lengths]
     trials = tuple(np.split(values, np.cumsum(lengths)[:-1]))
     file = first.file + (f" and {len(recordings) - 1} more" if len(recordings) > 1 else "")
-    return Values(tuple(names), trials, kinds, labels, first.dt, first.time, file)
-
-
-def _kind(name: str, kinds: set[str]) -> str:
-    if TEXT in kinds and len(kinds) > 1:
-        raise InputError(
-            f"column {visible(name)} is text in one trial and numbers in another; make it one or the other"
-        )
-    return kinds.pop() if len(kinds) == 1 else FLOAT
+    return Values(tuple(names), trials, tuple(kinds), labels, first.dt, first.time, file)
 
 
 def _coded(name: str, column: Any, kind: str, labels: dict[str, tuple[str, ...]]) -> np.ndarray:
@@ -167,9 +164,7 @@ def _from_objects(table: Table, name: str, column: Any) -> Any:
     """Return Python objects or text as numbers if all of them are, else as words."""
     import pandas as pd
 
-    cells = pd.Series(
-        [c.decode("utf-8", "replace") if isinstance(c, bytes) else c for c in column], dtype=object
-    )
+    cells = pd.Series([_decoded(cell) for cell in column], dtype=object)
     if any(isinstance(cell, (complex, np.complexfloating)) for cell in cells):
         raise table.error(COMPLEX.format(name=visible(name)))
     is_text = pd.Series([isinstance(cell, str) for cell in cells], dtype=bool)
@@ -215,20 +210,16 @@ def _refuse_unlike_states(table: Table, name: str, cells: Any) -> None:
         told = "is not a number; say how numbers are written with decimal= and thousands="
         raise table.error(f"{shown(cell)} {told}", row, name)
     if cells.nunique() > max(2, len(cells) / 2):
-        raise table.error(
-            f"{shown(cell)} is not a number, and text is taken for states only where it repeats "
-            f"({cells.nunique()} different in {len(cells)} rows); leave the column out",
-            row,
-            name,
-        )
+        told = f"{shown(cell)} is not a number, and text is taken for states only where it repeats"
+        count = f"({cells.nunique()} different in {len(cells)} rows)"
+        raise table.error(f"{told} {count}; leave the column out", row, name)
+
+
+def _decoded(cell: Any) -> Any:
+    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
 
 
 def _words(column: Any) -> np.ndarray:
-    cells = [None if absent else _word(cell) for cell, absent in zip(column, column.isna())]
+    exact = [f"{cell:.17g}" if isinstance(cell, (float, np.floating)) else _decoded(cell) for cell in column]
+    cells = [None if absent else str(cell).strip() for cell, absent in zip(exact, column.isna())]
     return np.array(cells, dtype=object)
-
-
-def _word(cell: object) -> str:
-    if isinstance(cell, (float, np.floating)):
-        return f"{cell:.17g}"
-    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell).strip()

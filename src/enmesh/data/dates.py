@@ -3,13 +3,12 @@
 import datetime
 import re
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.table import Table, shown
-from enmesh.data.times import DAY, EVEN, GAP, Stamps
+from enmesh.data.times import DAY, EVEN, GAP, Groups, Stamps
 from enmesh.errors import InputError
 
 MONTH = 27 * DAY
@@ -44,19 +43,14 @@ BY_FORMAT = "say how it is written with date_format='%d.%m.%y' (as in strptime)"
 
 
 def read_stamps(
-    table: Table,
-    name: str,
-    column: Any,
-    groups: Sequence[np.ndarray],
-    strict: bool = True,
-    date_format: str | None = None,
+    table: Table, name: str, column: Any, groups: Groups, strict: bool = True, date_format: str | None = None
 ) -> Stamps:
     """Return the times of a column: numbers as they are, months and years counted, dates as seconds from the earliest.
 
     ``strict`` refuses a cell that is no time; without it the cell is NaN.
     """
-    unit, dates, text = _unit(name), None, _compact(column)
-    kind = kind_of(column)
+    named, dates, text, kind = UNIT.fullmatch(name), None, _compact(column), kind_of(column)
+    unit = (named[1] or named[2] or "") if named else ""
     if date_format is not None:
         dates = _formatted(table, name, column, date_format)
     elif kind in "iuf" and text is None:
@@ -157,7 +151,7 @@ def seconds_since(dates: Any) -> np.ndarray:
     return np.asarray((dates - dates.min()).dt.total_seconds().to_numpy(dtype=float))
 
 
-def _past_midnight(seconds: np.ndarray, groups: Sequence[np.ndarray]) -> np.ndarray:
+def _past_midnight(seconds: np.ndarray, groups: Groups) -> np.ndarray:
     """Return times of the day that go on past midnight: one that follows 23:59 by the usual step is on the next day."""
     moved = seconds.copy()
     for rows in groups:
@@ -183,15 +177,12 @@ def _seconds_of_day(column: Any) -> np.ndarray:
     return passed.dt.total_seconds().to_numpy(dtype=float)
 
 
-def date_and_clock(date: Any, clock: Any) -> Any:
-    """Return a column of dates and one of times of the day as one column of text."""
+def date_and_clock(date: Any, clock: Any = None) -> Any:
+    """Return a column of dates and one of times of the day, if there is one, as one column of text."""
+    if clock is None:
+        return date
     days = date.dt.strftime("%Y-%m-%d") if kind_of(date) == "M" else date.astype(str)
     return days.str.strip() + " " + clock.astype(str).str.strip()
-
-
-def _unit(name: str) -> str:
-    found = UNIT.fullmatch(str(name))
-    return (found[1] or found[2] or "") if found else ""
 
 
 def _compact(column: Any) -> Any:
@@ -214,7 +205,7 @@ def _compact(column: Any) -> Any:
     return text if several and years.notna().all() and years.between(1700, 2200).all() else None
 
 
-def _dates(table: Table, name: str, column: Any, groups: Sequence[np.ndarray]) -> Any:
+def _dates(table: Table, name: str, column: Any, groups: Groups) -> Any:
     """Return pandas timestamps; NaT for what is no date."""
     import pandas as pd
 
@@ -253,7 +244,7 @@ def _parsed(text: Any) -> Any:
     return iso.where(iso.notna() | ~written.astype(bool), other)
 
 
-def _day_or_month_first(table: Table, name: str, text: Any, groups: Sequence[np.ndarray]) -> Any:
+def _day_or_month_first(table: Table, name: str, text: Any, groups: Groups) -> Any:
     """Read 31/01/2020 or 01/31/2020: the order in which all dates exist, or else the one that makes even steps."""
     parts = text.astype(object).str.extract(f"^{DAY_OR_MONTH_FIRST}$")
     first, second = parts[0].str.zfill(2), parts[1].str.zfill(2)

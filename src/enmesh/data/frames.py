@@ -1,6 +1,5 @@
 """One set of rules picks time, trials and nodes from the table of any format and from any DataFrame."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from enmesh.data.roles import (
 )
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
-from enmesh.data.times import Grid, on_grid
+from enmesh.data.times import Grid, Groups, on_grid
 from enmesh.errors import hazard
 
 
@@ -71,18 +70,14 @@ def _arranged(table: Table, rules: Rules) -> Table:
     frame = table.frame
     if isinstance(frame.index, pd.MultiIndex):
         if None in frame.index.names:
-            raise table.error(
-                "the index has levels without a name; name them (trial, time) or use reset_index()"
-            )
+            raise table.error("the index has levels without a name; name them, as (trial, time)")
         frame = frame.reset_index()
     if not len(frame):
         raise table.error("there are no rows of numbers")
     if not frame.columns.is_unique:
-        names = list(frame.columns)
-        name = next(name for name in names if names.count(name) > 1)
-        first = names.index(name)
-        both = f"columns {first + 1} and {names.index(name, first + 1) + 1} are both called {visible(name)}"
-        raise table.error(f"{both}; names must differ")
+        name = frame.columns[frame.columns.duplicated()][0]
+        first, second = np.flatnonzero(frame.columns == name)[:2] + 1
+        raise table.error(f"columns {first} and {second} are both called {visible(name)}; names must differ")
     table = _pivoted(replace(table, frame=frame), rules)
     if rules.decimal is not None:
         table = replace(table, marks=(rules.decimal, rules.thousands))
@@ -119,9 +114,7 @@ def _named_trials(table: Table, rules: Rules) -> list[Any]:
     return [known_column(table, name, "trial") for name in named]
 
 
-def _nodes(
-    table: Table, rules: Rules, taken: set[Any], groups: Sequence[np.ndarray], notes: list[str]
-) -> list[Any]:
+def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: list[str]) -> list[Any]:
     """Return the nodes: as named, or all columns but those that only count, repeat the calendar or label trials."""
     frame = table.frame
     if rules.columns is not None:
@@ -148,7 +141,7 @@ def _nodes(
     return nodes
 
 
-def _labels(column: Any, groups: Sequence[np.ndarray]) -> bool:
+def _labels(column: Any, groups: Groups) -> bool:
     values = column.to_numpy()
     same = kind_of(column) != "f" and len(groups) > 1
     return same and all((values[rows] == values[rows[0]]).all() for rows in groups)

@@ -65,15 +65,18 @@ def marks_of(cells: Iterable[str]) -> tuple[str, str | None]:
             decimal.add(last)
     if decimal & thousands or len(decimal) > 1 or len(thousands) > 1:
         raise InputError(
-            "decimal points and decimal commas are mixed; say which is which with decimal= and thousands="
+            "decimal points and decimal commas are mixed; say which with decimal= and thousands="
         )
     if not decimal and not thousands and "," in either:
-        raise InputError(
-            f"'{either[',']}' has two readings, {either[','].replace(',', '')} and {either[','].replace(',', '.')}; "
-            "say which with decimal=',' or thousands=','"
-        )
+        raise _two_readings(either[","], ",")
     mark = next(iter(decimal or {OTHER[one] for one in thousands} or {"."}))
     return mark, OTHER[mark] if thousands or OTHER[mark] in either else None
+
+
+def _two_readings(number: str, mark: str) -> InputError:
+    readings = sorted({number.replace(mark, ""), number.replace(mark, ".")}, key=len, reverse=mark == ".")
+    told = f"'{number}' has two readings, {' and '.join(readings)}"
+    return InputError(f"{told}; say which with decimal='{mark}' or thousands='{mark}'")
 
 
 def refuse_dotted(columns: Iterable[Sequence[str]]) -> None:
@@ -88,10 +91,7 @@ def refuse_dotted(columns: Iterable[Sequence[str]]) -> None:
         if dotted and plain and all(cell.isdigit() and len(cell) < 4 for cell in plain):
             doubtful = dotted[0]
     if doubtful:
-        raise InputError(
-            f"'{doubtful}' has two readings, {doubtful} and {doubtful.replace('.', '')}; say which with decimal='.' or "
-            "thousands='.'"
-        )
+        raise _two_readings(doubtful, ".")
 
 
 def as_numbers(cells: Any, decimal: str = ".", thousands: str | None = None) -> Any:

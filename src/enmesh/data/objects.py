@@ -106,7 +106,7 @@ def _refuse_table_rules(rules: Rules) -> None:
 
 def _tables(values: Any, transpose: bool | None) -> list[Table]:
     """Return one table, or one for each trial, of what has named columns; none for plain arrays."""
-    if hasattr(values, "dims") and (hasattr(values, "coords") or hasattr(values, "data_vars")):
+    if hasattr(values, "dims") and hasattr(values, "coords"):
         return _labelled_tables(values)
     if hasattr(values, "get_data") and hasattr(values, "ch_names"):
         return arrays.mne_tables(values)
@@ -132,9 +132,8 @@ def _table(values: Any, file: str, transpose: bool | None) -> Table:
         try:
             frame = pd.DataFrame(dict(values))
         except (ValueError, TypeError) as error:
-            raise InputError(
-                f"the columns do not fit together ({error}); give lists of equal length"
-            ) from None
+            fault = f"the columns do not fit together ({error})"
+            raise InputError(f"{fault}; give lists of equal length") from None
     elif isinstance(values, (pd.DataFrame, pd.Series)):
         frame = values if isinstance(values, pd.DataFrame) else values.to_frame()
     else:
@@ -154,9 +153,8 @@ def _from_any(values: Any) -> Any:
     try:
         frame: Any = nw.from_native(values, allow_series=True)
     except TypeError:
-        raise InputError(
-            f"a {type(values).__name__} is no table that is known; give a DataFrame, an array or a mapping of columns"
-        ) from None
+        advice = "give a DataFrame, an array or a mapping of columns"
+        raise InputError(f"a {type(values).__name__} is no table that is known; {advice}") from None
     frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     frame = frame.to_frame() if isinstance(frame, nw.Series) else frame
     columns = {}
@@ -174,59 +172,42 @@ def _from_any(values: Any) -> Any:
 
 def _labelled_tables(values: Any) -> list[Table]:
     """Return a table for each trial of a DataArray or Dataset of xarray; dimensions are known by name."""
-    import pandas as pd
-
     dims = [str(dim) for dim in values.dims]
     times = [dim for dim in dims if dim.lower() in TIME_DIMS]
     if len(times) != 1:
         raise InputError(f"the dimensions are {', '.join(dims)}; call one, and only one, of them time")
-    trial = next((dim for dim in dims if dim.lower() in TRIAL_DIMS and dim != times[0]), None)
-    wanted = [times[0]] if trial is None else [trial, times[0]]
-    columns = _variables(values, wanted) if hasattr(values, "data_vars") else _nodes(values, dims, wanted)
-    index = None
-    if times[0] in values.coords:
-        index = pd.Index(list(np.asarray(values.coords[times[0]].values)), name="time")
-    tables = []
-    for number in range(len(next(iter(columns.values()))) if trial else 1):
-        frame = pd.DataFrame({name: column[number] if trial else column for name, column in columns.items()})
-        frame = frame if index is None else frame.set_axis(index, axis=0)
-        tables.append(Table(file=f"{trial} {number + 1}" if trial else "", frame=frame))
+    trials = [dim for dim in dims if dim.lower() in TRIAL_DIMS and dim not in times][:1]
+    wanted = [*trials, *times]
+    if not hasattr(values, "data_vars"):
+        values = _as_dataset(values, [dim for dim in dims if dim not in wanted], times + trials)
+    for name, variable in values.data_vars.items():
+        if sorted(map(str, variable.dims)) != sorted(wanted):
+            held = f"the dimensions {', '.join(map(str, variable.dims))}, not {', '.join(wanted)}"
+            advice = f"give that variable alone, as dataset[{str(name)!r}], or drop it"
+            raise InputError(f"the variable {name} has {held}; {advice}")
+    if not values.data_vars:
+        raise InputError("the dataset has no variable; give at least one node")
+    frame = values.to_dataframe(dim_order=wanted)[list(values.data_vars)].reset_index(drop=True)
+    length, tables = values.sizes[times[0]], []
+    for start in range(0, len(frame), length):
+        part = frame[start : start + length]
+        if times[0] in values.coords:
+            part = part.set_axis(values.get_index(times[0]).rename("time"), axis=0)
+        tables.append(Table(file=f"{trials[0]} {start // length + 1}" if trials else "", frame=part))
     return tables
 
 
-def _variables(values: Any, wanted: list[str]) -> dict[str, np.ndarray]:
-    """Return the variables of a Dataset, each a node, with the wanted dimensions in their order."""
-    columns = {}
-    for name, variable in values.data_vars.items():
-        dims = [str(dim) for dim in variable.dims]
-        if sorted(dims) != sorted(wanted):
-            raise InputError(
-                f"the variable {name} has the dimensions {', '.join(dims)}, not {', '.join(wanted)}; give that "
-                f"variable alone, as dataset[{str(name)!r}], or drop it"
-            )
-        columns[str(name)] = np.asarray(variable.values).transpose([dims.index(dim) for dim in wanted])
-    if not columns:
-        raise InputError("the dataset has no variable; give at least one node")
-    return columns
-
-
-def _nodes(values: Any, dims: list[str], wanted: list[str]) -> dict[str, np.ndarray]:
-    """Return the columns of a DataArray along the dimension that is neither time nor trial, if there is one."""
-    rest = [dim for dim in dims if dim not in wanted]
+def _as_dataset(values: Any, rest: list[str], others: list[str]) -> Any:
+    """Return a DataArray as variables along the dimension that is neither time nor trial, if there is one."""
     if len(rest) > 1:
-        raise InputError(
-            f"the dimensions are {', '.join(dims)}; besides {' and '.join(wanted[::-1])} there may be "
-            f"one, the nodes, not {', '.join(rest)}: select or stack them"
-        )
-    array = np.asarray(values.values).transpose([dims.index(dim) for dim in (*rest, *wanted)])
+        told = f"besides {' and '.join(others)} there may be one, the nodes, not {', '.join(rest)}"
+        raise InputError(f"the dimensions are {', '.join(values.dims)}; {told}: select or stack them")
     if not rest:
-        return {str(getattr(values, "name", None) or "x0"): array}
-    known = rest[0] in values.coords
-    names = map(str, np.asarray(values.coords[rest[0]].values)) if known else default_names(len(array))
-    columns = dict(zip(names, array))
-    if len(columns) < len(array):
+        return values.to_dataset(name=str(values.name or "x0"))
+    if not values.get_index(rest[0]).is_unique:
         raise InputError("two nodes have the same name in the coordinates; names must differ")
-    return columns
+    nodes = values.to_dataset(dim=rest[0])
+    return nodes if rest[0] in values.coords else nodes.rename({i: f"x{i}" for i in nodes.data_vars})
 
 
 def _array_values(values: Any, rules: Rules) -> Values:
@@ -235,10 +216,8 @@ def _array_values(values: Any, rules: Rules) -> Values:
     if "c" in kinds:
         raise InputError("the values are complex; take their real part, absolute value or angle")
     if kinds <= set("biuf") and not rules.na:
-        large = any(
-            trial.dtype == np.uint64 and trial.size and trial.max() >> np.uint64(63) for trial in trials
-        )
-        whole = "f" not in kinds and not large
+        large = [trial for trial in trials if trial.dtype == np.uint64 and trial.size]
+        whole = "f" not in kinds and all(trial.max() <= np.iinfo(np.int64).max for trial in large)
         plain = tuple(np.array(trial, np.int64 if whole else np.float64) for trial in trials)
         return Values(tuple(names), plain, (INTEGER if whole else FLOAT,) * len(names), {})
     import pandas as pd
@@ -267,9 +246,8 @@ def _array_trials(values: Any, transpose: bool | None) -> list[np.ndarray]:
         try:
             array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
         except ValueError:
-            raise InputError(
-                "the rows differ in length; give (time, node) values or a list of such trials"
-            ) from None
+            advice = "give (time, node) values or a list of such trials"
+            raise InputError(f"the rows differ in length; {advice}") from None
         array = arrays.turned(array, transpose)
         trials = [array] if array.ndim == 2 else list(array) if array.ndim == 3 else []
     if not trials:

@@ -60,7 +60,5 @@ def read(
     Series(2 nodes: a, b; 1 trial of 3 samples; dt=0.1)
     """
     if not is_source(path):
-        raise InputError(
-            "no file is named; give at least one" if path in ((), []) else f"{path!r} is no file"
-        )
+        raise InputError(f"no file is named by {path!r}; give at least one")
     return Series.of(path, names, dt, **words)

@@ -13,6 +13,7 @@ from enmesh.data.times import (
     LIKELY_NAME,
     TIME_NAME,
     TRIAL_NAMES,
+    Groups,
     Stamps,
     even_share,
     one_way,
@@ -36,7 +37,6 @@ MOSTLY = 0.5
 # Seconds since 1970 (of 1973 to 2065), and thousandths, millionths and billionths of them.
 UNIX = [(1e8 * 10**power, 3e9 * 10**power) for power in (0, 3, 6, 9)]
 PEOPLE = ("subject", "subj", "participant", "patient", "animal")
-Groups = Sequence[np.ndarray]
 Times = tuple[Stamps | None, tuple[Any, ...]]
 """The times of the rows, and the columns they come from."""
 Trials = tuple[tuple[Any, ...], list[np.ndarray]]
@@ -64,9 +64,7 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
     elif rules.time != frame.index.name:
         found = (known_column(table, rules.time, "time"),)
     if found:
-        column = (
-            dates.date_and_clock(frame[found[0]], frame[found[1]]) if len(found) == 2 else frame[found[0]]
-        )
+        column = dates.date_and_clock(*(frame[name] for name in found))
         return read_stamps(table, str(found[0]), column, groups, strict, rules.date_format), found
     index = _index(table, strict)
     parts = [] if rules.counters or rules.time else counting_columns(frame, groups, free)
@@ -161,10 +159,11 @@ def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups) -
         if mostly or (again is not None and 8 * len(again) <= len(values)):
             way = "rises" if np.median(steps) > 0 else "falls"
             also = "" if again is None else f", and begins again {len(again)} times"
-            raise table.error(
-                f"{visible(name)} {way} from row to row, mostly by {abs(np.median(steps)):g}{also}: if it is the "
-                f"time, pass time={str(name)!r}; if it is a node, name the nodes with columns="
+            told = f"{visible(name)} {way} from row to row, mostly by {abs(np.median(steps)):g}{also}"
+            advice = (
+                f"if it is the time, pass time={str(name)!r}; if it is a node, name the nodes with columns="
             )
+            raise table.error(f"{told}: {advice}")
     return None
 
 
@@ -269,10 +268,8 @@ def _calendar(table: Table, groups: Groups, names: Sequence[Any], others: Sequen
     stamps = _joined(table, parts, of_year is not None)
     values = stamps.values
     unique = all(len(np.unique(values[rows])) == len(rows) for rows in groups)
-    told = len(groups) == 1 and (
-        restarts(values) is not None or any(tells_trials(table, name, stamps, True) for name in others)
-    )
-    if unique or told:
+    again = restarts(values) is not None or any(tells_trials(table, name, stamps, True) for name in others)
+    if unique or (len(groups) == 1 and again):
         return stamps, tuple(parts)
     steps = steps_of(values, groups)
     if len(steps) and (steps <= 0).all() and (steps < 0).any():
@@ -305,9 +302,7 @@ def trials_by(table: Table, columns: Sequence[Any]) -> Trials:
     return tuple(columns), np.split(np.argsort(which, kind="stable"), np.cumsum(counts)[:-1])
 
 
-def found_trials(
-    table: Table, rules: Rules, stamps: Stamps | None, taken: Sequence[Any], notes: list[str]
-) -> Trials:
+def found_trials(table: Table, rules: Rules, stamps: Any, taken: Sequence[Any], notes: list[str]) -> Trials:
     """Look for trials where none are named.
 
     Their column is called trial, or has a likely name and comes in blocks, or the time restarts where it changes. A
@@ -318,7 +313,8 @@ def found_trials(
     likely = [name for name in free if str(name).lower() in TRIAL_NAMES and str(name) not in rules.states]
     called = [name for name in likely if str(name).lower() == "trial"]
     if stamps is None or _is_ordered(stamps.values, sort):
-        people = [name for name in likely if stamps is None and _is_people(frame[name])]
+        named = [name for name in likely if str(name).lower().removesuffix("_id") in PEOPLE]
+        people = [name for name in named if stamps is None and _few_labels(frame[name])]
         found = called or [name for name in likely if in_blocks(frame[name]) or name in people][:1]
         if found and not called:
             notes.append(f"each {visible(found[0])} is taken for a trial (trials=False: one recording)")
@@ -329,9 +325,8 @@ def found_trials(
     again = None if found or called or sort else restarts(stamps.values)
     if again is None or np.ptp(stamps.values[[0, *again]]) > 0:
         return trials_by(table, found or called)
-    notes.append(
-        f"the time begins again {len(again)} times: each stretch is taken for a trial (trials=False: refuse)"
-    )
+    told = "each stretch is taken for a trial (trials=False: refuse)"
+    notes.append(f"the time begins again {len(again)} times: {told}")
     return (), np.split(np.arange(len(frame)), again)
 
 
@@ -342,9 +337,7 @@ def _telling(table: Table, stamps: Stamps, sort: bool, free: list[Any], likely: 
     if not found and len(likely) > 1:
         return likely if _orders(table, likely, stamps, sort) else []
     if len({table.frame[name].factorize()[0].tobytes() for name in found}) > 1:
-        raise table.error(
-            f"the time restarts, and {listed(found)} may each tell the trials; name one as trials="
-        )
+        raise table.error(f"the time restarts, and {listed(found)} may tell the trials; name one as trials=")
     return found[:1]
 
 
@@ -370,14 +363,10 @@ def in_blocks(column: Any) -> bool:
     return 1 < changes == column.nunique() and column.value_counts().min() >= 3
 
 
-def _is_people(column: Any) -> bool:
-    """Say whether a column tells who is recorded, in any order of rows."""
-    named = str(column.name).lower().removesuffix("_id") in PEOPLE
-    return named and _are_labels(column) and 1 < column.nunique() <= len(column) / 3
+def _few_labels(column: Any) -> bool:
+    return _are_labels(column) and 1 < column.nunique() <= len(column) / 3
 
 
 def tells_trials(table: Table, name: Any, stamps: Stamps, sort: bool) -> bool:
     """Say whether the times are in order within each label of a column that is no measurement."""
-    column = table.frame[name]
-    few = _are_labels(column) and 1 < column.nunique() <= len(column) / 3
-    return few and _orders(table, [name], stamps, sort)
+    return _few_labels(table.frame[name]) and _orders(table, [name], stamps, sort)

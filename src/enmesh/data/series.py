@@ -237,9 +237,7 @@ class Series:
         nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes)
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
-            raise InputError(
-                f"a node is named twice in {listed(self.names[i] for i in found)}; name each once"
-            )
+            raise InputError(f"a node is named twice in {listed(nodes)}; name each once")
         return found
 
     def select(self, nodes: Sequence[str]) -> "Series":
@@ -354,9 +352,7 @@ class Series:
         note = f"{len(np.unique(chosen))} of {length} samples masked"
         return self._derive(self._split(values), self.kinds, note=note)
 
-    def _prepared(
-        self, change: Callable[[np.ndarray], np.ndarray], nodes: Any, what: str, shorter: int = 0
-    ) -> "Series":
+    def _prepared(self, change: Callable, nodes: Any, what: str, shorter: int = 0) -> "Series":
         picked = self._to_change(nodes, what, keep=(TEXT, INTEGER))
         changed = [trial.astype(np.float64)[shorter:] for trial in self.trials]
         for trial, values in zip(self.trials, changed):

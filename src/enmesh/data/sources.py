@@ -68,9 +68,7 @@ def open_source(path: Any) -> Source:
         return _held(visible(named) or "the open file", suffix if suffix in KNOWN_BY_NAME else "", path.read)
     if str(path) in STANDARD_INPUT:
         if sys.stdin is None or sys.stdin.isatty():
-            raise InputError(
-                "standard input is a terminal; send a recording through a pipe, as in cat data.csv |"
-            )
+            raise InputError("standard input is a terminal; send a recording through a pipe: cat data.csv |")
         return _held("standard input", "", getattr(sys.stdin, "buffer", sys.stdin).read)
     if str(path).startswith(("http://", "https://", "ftp://", "s3://")):
         raise InputError(f"{visible(path)} is an address, not a file; download it first")
@@ -197,7 +195,5 @@ def _refuse_bomb(name: str, file: BinaryIO) -> None:
 def _refuse_ratio(name: str, size: int, packed: int) -> None:
     ratio = size // max(packed, 1)
     if size > MOST_BYTES or (size > LARGE and ratio > MOST_RATIO):
-        raise InputError(
-            f"{name} unpacks to more than {size >> 20} MiB, {ratio} times its size; if that is right, unpack it and "
-            "read the file"
-        )
+        told = f"{name} unpacks to more than {size >> 20} MiB, {ratio} times its size"
+        raise InputError(f"{told}; if that is right, unpack it and read the file")

@@ -175,9 +175,8 @@ def read_excel(source: Source, rules: Rules) -> Table:
     names, above, notes = _heading("row", rows, near, rules)
     frame = raw.iloc[above:].reset_index(drop=True).infer_objects()
     marks = None if rules.decimal is None else (rules.decimal, rules.thousands)
-    return _named(
-        Table(file=source.name, frame=frame, numbers=rows[above:], marks=marks, notes=notes), names, rules
-    )
+    table = Table(file=source.name, frame=frame, numbers=rows[above:], marks=marks, notes=notes)
+    return _named(table, names, rules)
 
 
 def _heading(
@@ -242,10 +241,9 @@ def _names_of(number: int, near: Sequence[list[str]], rules: Rules) -> list[str]
         return None
     counted = not numbers or (_counts(numbers) and not _is_number(cells[0]))
     if not counted and not all(TIME_NAME.fullmatch(cell) or cell.lower() in TRIAL_NAMES for cell in text):
-        raise InputError(
-            f"line {number}, column {cells.index(text[0]) + 1}: {shown(text[0])} is not a number; "
-            "if this line holds names, say so with header=True"
-        )
+        at = f"line {number}, column {cells.index(text[0]) + 1}"
+        advice = "if this line holds names, say so with header=True"
+        raise InputError(f"{at}: {shown(text[0])} is not a number; {advice}")
     return cells
 
 
@@ -258,15 +256,11 @@ def _are_names(number: int, near: Sequence[list[str]]) -> bool:
     cells, below = near[0], near[1:]
     if not below or not _counts(cells[1:] if cells[0] == "" else cells):
         return False
-    fractions = (
-        any(not bare(cell).lstrip("+-").isdigit() for cell in column if cell) for column in zip(*below)
-    )
-    if cells[0] == "" or all(fractions):
+    columns = [[bare(cell).lstrip("+-") for cell in column if cell] for column in zip(*below)]
+    if cells[0] == "" or not any(all(cell.isdigit() for cell in column) for column in columns):
         return True
-    raise InputError(
-        f"line {number}: {listed(cells)} may be names or the first row of numbers; say so with header=True "
-        "or header=False"
-    )
+    advice = "say so with header=True or header=False"
+    raise InputError(f"line {number}: {listed(cells)} may be names or the first row of numbers; {advice}")
 
 
 def _counts(cells: Sequence[str]) -> bool:

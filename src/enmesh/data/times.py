@@ -38,6 +38,8 @@ LIKELY_NAME = re.compile(
 TRIAL_NAMES = {"trial", "trials", "subject", "subj", "participant", "patient", "animal", "session", "run"}
 TRIAL_NAMES |= {"block", "epoch", "country", "region", "site", "station"}
 TRIAL_NAMES |= {"subject_id", "participant_id", "patient_id"}
+Groups = Sequence[np.ndarray]
+"""The rows of each trial."""
 EVEN = "pass time='ignore' to take the rows as equally spaced"
 
 
@@ -102,7 +104,7 @@ class Grid:
     time: Time | None = None
 
 
-def steps_of(values: np.ndarray, groups: Sequence[np.ndarray]) -> np.ndarray:
+def steps_of(values: np.ndarray, groups: Groups) -> np.ndarray:
     """Return the steps from row to row within each group of rows, one group after the other."""
     return np.concatenate([np.diff(values[rows]) for rows in groups])
 
@@ -136,9 +138,7 @@ def restarts(values: np.ndarray) -> np.ndarray | None:
     return np.flatnonzero(back) + 1
 
 
-def on_grid(
-    table: Table, stamps: Stamps, groups: Sequence[np.ndarray], modes: frozenset[str], missing: str
-) -> Grid:
+def on_grid(table: Table, stamps: Stamps, groups: Groups, modes: frozenset[str], missing: str) -> Grid:
     """Order the rows of each trial as asked, and find the step of the times and the places of gaps."""
     rows = list(groups)
     if "sort" in modes:
@@ -161,9 +161,7 @@ def on_grid(
     return Grid(groups=rows, places=places, step=usual, time=time)
 
 
-def _refuse_newest_first(
-    table: Table, stamps: Stamps, rows: np.ndarray, steps: np.ndarray, modes: frozenset[str]
-) -> None:
+def _refuse_newest_first(table: Table, stamps: Stamps, rows: Any, steps: Any, modes: frozenset[str]) -> None:
     """Refuse times that fall: taken as they stand, every cause would follow its effect."""
     known = steps[np.isfinite(steps)]
     if not len(known) or (known >= 0).any():
