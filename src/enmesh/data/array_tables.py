@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from enmesh.data.columns import INTEGER, TEXT
 from enmesh.data.rules import Rules
 from enmesh.data.sources import LARGE, MOST_BYTES, MOST_RATIO, Source
 from enmesh.data.table import Table, default_names, listed
 from enmesh.data.text_tables import transposed
+from enmesh.data.values import INTEGER, TEXT, turned
 from enmesh.errors import InputError
 
 # Bytes from which an array is mapped: whoever changes the file meanwhile changes the recording.
 MAPPED = 2**28
-# More nodes than this many times the samples: no estimate can tell them apart.
-MOST_NODES = 10
 PICKLED = "holds pickled Python objects, which are never loaded; save plain arrays of numbers"
 NAMES = ("names", "labels", "label", "channels", "chanlocs", "ch_names")
 RATES = ("fs", "fsample", "srate", "sfreq", "samplingrate", "sampling_rate")
@@ -147,8 +146,6 @@ def _chosen_table(file: str, arrays: Mapping[str, np.ndarray], rules: Rules) -> 
 
 def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[str, np.ndarray]) -> Table:
     """Return an array as a table; ``beside`` it may stand names, dt, kinds and labels, as `write_series` puts them."""
-    import pandas as pd
-
     if values.dtype.kind not in "biuf" or values.ndim not in (2, 3) or not values.size:
         needed = "numbers as (time, node) or (trial, time, node) are needed"
         raise InputError(f"holds an array of {values.dtype} with shape {values.shape}; {needed}")
@@ -181,8 +178,6 @@ def _words(beside: Mapping[str, np.ndarray], name: str, width: int) -> list[str]
 
 def _with_kinds(frame: Any, kinds: list[str], beside: Mapping[str, np.ndarray]) -> Any:
     """Return columns as they were before they became numbers."""
-    import pandas as pd
-
     words = json.loads(str(beside["labels"])) if "labels" in beside else {}
     columns = {}
     for name, kind in zip(frame.columns, kinds):
@@ -191,20 +186,6 @@ def _with_kinds(frame: Any, kinds: list[str], beside: Mapping[str, np.ndarray]) 
             codes = frame[name].fillna(-1).astype(np.int64)
             columns[name] = pd.Series(pd.Categorical.from_codes(codes, categories=words[name]))
     return pd.DataFrame(columns)
-
-
-def turned(array: np.ndarray, transpose: bool | None) -> np.ndarray:
-    """Return an array with times before nodes; refuse one that may be either way, unless that is said."""
-    if array.ndim not in (2, 3):
-        return array
-    if transpose:
-        return np.swapaxes(array, -1, -2)
-    *several, length, width = array.shape
-    if transpose is None and length < width and (several or width < MOST_NODES * length):
-        held = f"{f'{several[0]} trials of ' if several else ''}{length} samples of {width} nodes"
-        advice = "pass transpose=True if the last axis is time, transpose=False if it is not"
-        raise InputError(f"shape {array.shape} would be {held}; {advice}")
-    return array
 
 
 def read_edf(source: Source, rules: Rules) -> Table:
@@ -248,8 +229,6 @@ def mne_tables(held: Any, file: str = "") -> list[Table]:
 
 
 def _channels(file: str, values: np.ndarray, names: list[str], rate: float) -> Table:
-    import pandas as pd
-
     return Table(file=file, frame=pd.DataFrame(values, columns=names, copy=False), dt=1 / rate)
 
 

@@ -6,43 +6,23 @@ that are words or None.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from enmesh.data.numbers import MISSING, as_numbers, bare, marks_of
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, shown, visible
 from enmesh.data.times import JITTER, Time
+from enmesh.data.values import FLOAT, INTEGER, TEXT, Values
 from enmesh.errors import InputError
 
-FLOAT, INTEGER, TEXT = "float", "integer", "text"
 KINDS = {"f": FLOAT, "i": INTEGER}
 # Bytes from which an array that nobody else holds is taken without a copy.
 LARGE = 2**28
 COMPLEX = "column {name} holds complex numbers; take their real part, absolute value or angle"
-
-
-@dataclass(frozen=True)
-class Values:
-    """Trials as arrays ``(time, node)``, the name and kind of every column, and the words behind the codes of text.
-
-    The sampling step, the time axis and the file are there where they are known.
-    """
-
-    names: tuple[str, ...]
-    trials: tuple[np.ndarray, ...]
-    kinds: tuple[str, ...]
-    labels: dict[str, tuple[str, ...]]
-    dt: float | None = None
-    time: Time | None = None
-    file: str = ""
-
-    def renamed(self, names: tuple[str, ...]) -> "Values":
-        """Return the same values under other names."""
-        new = dict(zip(self.names, names))
-        return replace(self, names=names, labels={new[name]: words for name, words in self.labels.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +41,6 @@ def assembled(recordings: Sequence[Recording], dt: float | None, own: bool) -> V
 
     Columns are matched by name, in the order of the first. ``own`` says that nobody else holds the values.
     """
-    import pandas as pd
-
     first = recordings[0]
     names = list(first.frame.columns)
     for other in recordings[1:]:
@@ -97,8 +75,6 @@ def assembled(recordings: Sequence[Recording], dt: float | None, own: bool) -> V
 
 def _coded(name: str, column: Any, kind: str, labels: dict[str, tuple[str, ...]]) -> np.ndarray:
     """Return a column as numbers, NaN for missing ones; words as their positions among the labels."""
-    import pandas as pd
-
     if kind == TEXT:
         codes, words = pd.factorize(column.to_numpy(object), sort=True)
         labels[name] = tuple(words.tolist())
@@ -110,8 +86,6 @@ def _coded(name: str, column: Any, kind: str, labels: dict[str, tuple[str, ...]]
 
 def chosen(table: Table, nodes: Sequence[Any], rules: Rules) -> Any:
     """Return the columns of the nodes with their kinds; what is named in ``rules.states`` is taken for words."""
-    import pandas as pd
-
     frame, names = table.frame, [str(name) for name in nodes]
     frame = frame if list(frame.columns) == list(nodes) else frame[list(nodes)]
     if (frame.dtypes == np.float64).all() and not rules.na and not {*rules.states} & {*names}:
@@ -122,8 +96,6 @@ def chosen(table: Table, nodes: Sequence[Any], rules: Rules) -> Any:
 
 def _column(table: Table, name: str, column: Any, rules: Rules) -> Any:
     """Return a column as an array of its kind; refuse what is neither numbers nor words that repeat."""
-    import pandas as pd
-
     column = _without(column, rules.na) if rules.na else column
     kind = getattr(column.dtype, "kind", "O")
     if name in rules.states or isinstance(column.dtype, pd.CategoricalDtype):
@@ -162,8 +134,6 @@ def as_number(word: str) -> float:
 
 def _from_objects(table: Table, name: str, column: Any) -> Any:
     """Return Python objects or text as numbers if all of them are, else as words."""
-    import pandas as pd
-
     cells = pd.Series([_decoded(cell) for cell in column], dtype=object)
     if any(isinstance(cell, (complex, np.complexfloating)) for cell in cells):
         raise table.error(COMPLEX.format(name=visible(name)))

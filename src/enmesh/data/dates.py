@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from enmesh.data.table import Table, shown
 from enmesh.data.times import DAY, EVEN, GAP, Groups, Stamps
@@ -81,16 +82,12 @@ def kind_of(column: Any) -> str:
 
 def all_numbers(column: Any) -> bool:
     """Say whether text is numbers: 0.1, 0.2, ..."""
-    import pandas as pd
-
     words = len(column) > 0 and column.map(lambda cell: isinstance(cell, str)).all()
     return bool(words and pd.to_numeric(column, errors="coerce").notna().all())
 
 
 def _formatted(table: Table, name: str, column: Any, date_format: str) -> Any:
     """Return the timestamps of a column that is written in a format of strptime."""
-    import pandas as pd
-
     text = column.astype(str).str.strip().str.replace(r"\.0$", "", regex=True)
     try:
         with warnings.catch_warnings():
@@ -107,8 +104,6 @@ def _formatted(table: Table, name: str, column: Any, date_format: str) -> Any:
 
 def _part_of_year(column: Any) -> tuple[np.ndarray, str] | None:
     """Return months since year 0, or seconds for weeks, of 1990M01, Dec-99, 01/1990, 1990Q1 or 1990W01."""
-    import pandas as pd
-
     text = column.astype(str).str.strip().str.lower()
     if not len(text) or (text.str.len() > LONGEST).any():
         return None
@@ -166,8 +161,6 @@ def _past_midnight(seconds: np.ndarray, groups: Groups) -> np.ndarray:
 
 
 def _seconds_of_day(column: Any) -> np.ndarray:
-    import pandas as pd
-
     clock = column.astype(str).str.strip().str.replace(",", ".")
     if clock.str.contains("m", case=False).any():
         full = "2000-01-01 " + clock.str.replace(r"\.(?=[mM]|$)", "", regex=True)
@@ -187,8 +180,6 @@ def date_and_clock(date: Any, clock: Any = None) -> Any:
 
 def _compact(column: Any) -> Any:
     """Return numbers such as 20200131, 199001 or 1990.01 as text if every one of them is a date; None if not."""
-    import pandas as pd
-
     kind = kind_of(column)
     if not len(column) or column.isna().any():
         return None
@@ -207,8 +198,6 @@ def _compact(column: Any) -> Any:
 
 def _dates(table: Table, name: str, column: Any, groups: Groups) -> Any:
     """Return pandas timestamps; NaT for what is no date."""
-    import pandas as pd
-
     if isinstance(column.dtype, pd.PeriodDtype):
         return column.dt.to_timestamp()
     if kind_of(column) == "M":
@@ -233,8 +222,6 @@ def _without_zone(column: Any) -> Any:
 
 
 def _parsed(text: Any) -> Any:
-    import pandas as pd
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a format that is not the same in all rows is read row by row
         iso = pd.to_datetime(text, errors="coerce", utc=True, format="ISO8601")
@@ -267,8 +254,6 @@ def _day_or_month_first(table: Table, name: str, text: Any, groups: Groups) -> A
 
 def looks_like_dates(column: Any) -> bool:
     """Say whether a column holds dates, or text most of which is written like dates."""
-    import pandas as pd
-
     kind = kind_of(column)
     if kind == "M" or isinstance(column.dtype, pd.PeriodDtype):
         return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.data.text_tables import guarded
+from enmesh.data.table import guarded
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from enmesh.data.columns import Recording, chosen
 from enmesh.data.dates import kind_of
@@ -65,8 +66,6 @@ def _in_order(frame: Any, grid: Grid) -> tuple[Any, list[int]]:
 
 def _arranged(table: Table, rules: Rules) -> Table:
     """Return the table with named levels of its index as columns, pivoted and cut as asked."""
-    import pandas as pd
-
     frame = table.frame
     if isinstance(frame.index, pd.MultiIndex):
         if None in frame.index.names:

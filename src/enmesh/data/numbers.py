@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from enmesh.errors import InputError
 
@@ -96,8 +97,6 @@ def refuse_dotted(columns: Iterable[Sequence[str]]) -> None:
 
 def as_numbers(cells: Any, decimal: str = ".", thousands: str | None = None) -> Any:
     """Return a pandas column of text as float64; NaN for what is no number."""
-    import pandas as pd
-
     between = None if thousands is None else re.compile(rf"(?<=\d){re.escape(thousands)}(?=\d{{3}}(?!\d))")
 
     def plain(cell: Any) -> Any:

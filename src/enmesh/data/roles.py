@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from enmesh.data import dates
 from enmesh.data.dates import kind_of, looks_like_clock, looks_like_dates, read_stamps
@@ -169,8 +170,6 @@ def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups) -
 
 def _index(table: Table, strict: bool) -> Any:
     """Return the index as a column if it says when the rows were recorded; None for numbers 0, 1, 2, ... and labels."""
-    import pandas as pd
-
     index = table.frame.index
     column = pd.Series(index, name="index" if index.name is None else index.name)
     kind = kind_of(column)
@@ -278,8 +277,6 @@ def _calendar(table: Table, groups: Groups, names: Sequence[Any], others: Sequen
 
 
 def _joined(table: Table, parts: Sequence[Any], of_year: bool) -> Stamps:
-    import pandas as pd
-
     name, numbers = str(parts[-1]), [table.frame[part].to_numpy(dtype=float) for part in parts]
     if len(numbers) == 1:
         return Stamps(name=name, values=numbers[0], unit="year")

@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values
 from enmesh.data.objects import values_of
-from enmesh.data.prepare import check_names, deseasoned, detrended, interpolated, standardised, validate
 from enmesh.data.rules import Reading, Rules, rules_of, step_of
 from enmesh.data.sources import is_source
 from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
+from enmesh.data.values import (
+    FLOAT,
+    INTEGER,
+    TEXT,
+    Values,
+    check_names,
+    deseasoned,
+    detrended,
+    interpolated,
+    standardised,
+    validate,
+)
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,6 +9,9 @@ import numpy as np
 
 from enmesh.errors import InputError
 
+# A spreadsheet takes a cell that begins with one of these for a formula; it is written with a quote in front.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
@@ -78,3 +81,13 @@ def _is_seen(mark: str) -> bool:
 def default_names(width: int) -> list[str]:
     """Return ``x0, x1, ...``."""
     return [f"x{i}" for i in range(width)]
+
+
+def guarded(name: str) -> str:
+    """Return a name that no spreadsheet takes for a formula."""
+    return f"'{name}" if name.startswith(FORMULA) else name
+
+
+def unguarded(name: str) -> str:
+    """Return a name without the quote that keeps a spreadsheet from taking it for a formula."""
+    return name[1:] if name.startswith("'") and name[1:].startswith(FORMULA) else name

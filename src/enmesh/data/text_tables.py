@@ -8,16 +8,16 @@ from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Any
 
+import pandas as pd
+
 from enmesh.data.dates import CLOCK, DATE_TEXT, looks_like_dates
 from enmesh.data.numbers import MISSING, bare, marks_of, refuse_dotted
 from enmesh.data.rules import Rules
 from enmesh.data.sources import Source
-from enmesh.data.table import Table, default_names, listed, shown
+from enmesh.data.table import Table, default_names, listed, shown, unguarded
 from enmesh.data.times import TIME_NAME, TRIAL_NAMES
 from enmesh.errors import InputError
 
-# A spreadsheet takes a cell that begins with one of these for a formula; it is written with a quote in front.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # What pandas calls a column without a name, when somebody wrote an index with it.
 UNNAMED = ("", "Unnamed: 0")
 # Lines from which the delimiter, the header and units are told.
@@ -126,8 +126,6 @@ def _marks(body: Lines, delimiter: str, rules: Rules) -> tuple[str, str | None]:
 
 
 def _parsed(body: Lines, delimiter: str, width: int, decimal: str) -> Any:
-    import pandas as pd
-
     # From version 3 on pandas keeps every digit by default.
     exact: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
     frame = pd.read_csv(
@@ -151,8 +149,6 @@ def _parsed(body: Lines, delimiter: str, width: int, decimal: str) -> Any:
 
 def read_excel(source: Source, rules: Rules) -> Table:
     """Read one sheet: the first, or the one that is named."""
-    import pandas as pd
-
     try:
         import openpyxl  # noqa: F401
     except ImportError:
@@ -196,7 +192,7 @@ def _heading(
 def _named(table: Table, names: list[str] | None, rules: Rules) -> Table:
     """Give the columns their names; make an index of a first column without one, or turn the table round."""
     frame = table.frame
-    frame.columns = default_names(frame.shape[1]) if names is None else [_unguarded(name) for name in names]
+    frame.columns = default_names(frame.shape[1]) if names is None else [unguarded(name) for name in names]
     if rules.transpose:
         return transposed(table)
     if frame.columns[-1] == "" and frame.iloc[:, -1].isna().all():
@@ -319,13 +315,3 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _unguarded(name: str) -> str:
-    """Return a name without the quote that keeps a spreadsheet from taking it for a formula."""
-    return name[1:] if name.startswith("'") and name[1:].startswith(FORMULA) else name
-
-
-def guarded(name: str) -> str:
-    """Return a name that no spreadsheet takes for a formula."""
-    return f"'{name}" if name.startswith(FORMULA) else name

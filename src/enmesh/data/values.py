@@ -1,24 +1,58 @@
-"""What is done to values before anything is computed: they are checked, and prepared trial by trial.
-
-A trial is ``(time, node)`` of floats; NaN is missing and stays so.
-"""
+"""Values: the samples of all trials, how they are checked, and how a trial is prepared; NaN is missing and stays so."""
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from enmesh.data.array_tables import MOST_NODES
-from enmesh.data.columns import FLOAT, Values
 from enmesh.data.table import can_be_seen, listed, visible
+from enmesh.data.times import Time
 from enmesh.errors import InputError
 
+FLOAT, INTEGER, TEXT = "float", "integer", "text"
+# More nodes than this many times the samples: no estimate can tell them apart.
+MOST_NODES = 10
 # A transition needs a past and a next value, and a constant cannot be told from so few.
 MIN_LENGTH = 3
 # Beyond these the squares of values overflow, or those of their differences vanish.
 LARGEST, SMALLEST = 1e150, 1e-150
+
+
+@dataclass(frozen=True)
+class Values:
+    """Trials as arrays ``(time, node)``, the name and kind of every column, and the words behind the codes of text.
+
+    The sampling step, the time axis and the file are there where they are known.
+    """
+
+    names: tuple[str, ...]
+    trials: tuple[np.ndarray, ...]
+    kinds: tuple[str, ...]
+    labels: dict[str, tuple[str, ...]]
+    dt: float | None = None
+    time: Time | None = None
+    file: str = ""
+
+    def renamed(self, names: tuple[str, ...]) -> "Values":
+        """Return the same values under other names."""
+        new = dict(zip(self.names, names))
+        return replace(self, names=names, labels={new[name]: words for name, words in self.labels.items()})
+
+
+def turned(array: np.ndarray, transpose: bool | None) -> np.ndarray:
+    """Return an array with times before nodes; refuse one that may be either way, unless that is said."""
+    if array.ndim not in (2, 3):
+        return array
+    if transpose:
+        return np.swapaxes(array, -1, -2)
+    *several, length, width = array.shape
+    if transpose is None and length < width and (several or width < MOST_NODES * length):
+        held = f"{f'{several[0]} trials of ' if several else ''}{length} samples of {width} nodes"
+        advice = "pass transpose=True if the last axis is time, transpose=False if it is not"
+        raise InputError(f"shape {array.shape} would be {held}; {advice}")
+    return array
 
 
 def validate(values: Values, missing: str, duplicates: str) -> None:
