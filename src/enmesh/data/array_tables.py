@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,24 +86,21 @@ def read_mat(source: Source, rules: Rules) -> Table:
     if first[:4] == b"\x89HDF" or first[124:126] in (b"\x00\x02", b"\x02\x00"):
         return _chosen_table(source.name, _hdf5(source), rules)
     found = loadmat(source.file, struct_as_record=False, verify_compressed_data_integrity=False)
-    arrays: dict[str, np.ndarray] = {}
-    for name, value in found.items():
-        if not name.startswith("__"):
-            _flatten(name, value, arrays)
-    return _chosen_table(source.name, arrays, rules)
+    parts = [_flat(name, value) for name, value in found.items() if not name.startswith("__")]
+    return _chosen_table(source.name, dict(pair for part in parts for pair in part), rules)
 
 
-def _flatten(name: str, value: Any, into: dict[str, np.ndarray], depth: int = 0) -> None:
-    """Put arrays into a mapping by name, those in structures by ``structure.field``; cells of words become words."""
+def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield arrays by name, those in structures by ``structure.field``; cells of words become words."""
     if isinstance(value, np.ndarray) and value.size == 1 and value.dtype == object:
         value = value.flat[0]
     if hasattr(value, "_fieldnames") and depth < 6:
         for field in value._fieldnames:
-            _flatten(f"{name}.{field}", getattr(value, field), into, depth + 1)
+            yield from _flat(f"{name}.{field}", getattr(value, field), depth + 1)
     elif isinstance(value, np.ndarray):
         cells = [np.ravel(cell) for cell in value.ravel()] if value.dtype == object else []
         words = bool(cells) and all(len(cell) == 1 and cell.dtype.kind == "U" for cell in cells)
-        into[name] = np.array([cell[0] for cell in cells]) if words else value
+        yield name, np.array([cell[0] for cell in cells]) if words else value
 
 
 def _hdf5(source: Source) -> dict[str, np.ndarray]:
@@ -136,11 +133,8 @@ def _chosen_table(file: str, arrays: Mapping[str, np.ndarray], rules: Rules) -> 
     if not found:
         raise InputError("holds no array of numbers (time, node) or (trial, time, node)")
     family = found[0].rpartition(".")[0]
-    beside = {
-        name.rpartition(".")[2].lower(): array
-        for name, array in arrays.items()
-        if name.rpartition(".")[0] == family
-    }
+    split = {name.rpartition("."): array for name, array in arrays.items()}
+    beside = {own.lower(): array for (structure, _, own), array in split.items() if structure == family}
     return _array_table(file, arrays[found[0]], rules, beside)
 
 
@@ -201,7 +195,8 @@ def read_edf(source: Source, rules: Rules) -> Table:
         told = ", ".join(f"{name} ({rate:g} Hz)" for name, rate in rates.items())
         raise InputError(f"the signals are sampled differently: {told}; choose with columns=")
     values = np.column_stack([one.data for one in signals])
-    return _channels(source.name, values, [one.label for one in signals], signals[0].sampling_frequency)
+    frame = pd.DataFrame(values, columns=[one.label for one in signals])
+    return Table(file=source.name, frame=frame, dt=1 / signals[0].sampling_frequency)
 
 
 def read_mne(source: Source, rules: Rules) -> Table:
@@ -224,12 +219,8 @@ def mne_tables(held: Any, file: str = "") -> list[Table]:
     names = held.copy().pick(picks, verbose="ERROR").ch_names if picks == "data" else list(held.ch_names)
     epochs = values if values.ndim == 3 else values[None]
     files = [f"epoch {number}" if len(epochs) > 1 else file for number in range(1, len(epochs) + 1)]
-    rate = float(held.info["sfreq"])
-    return [_channels(name, epoch.T, names, rate) for name, epoch in zip(files, epochs)]
-
-
-def _channels(file: str, values: np.ndarray, names: list[str], rate: float) -> Table:
-    return Table(file=file, frame=pd.DataFrame(values, columns=names, copy=False), dt=1 / rate)
+    frames, dt = [pd.DataFrame(epoch.T, columns=names) for epoch in epochs], 1 / float(held.info["sfreq"])
+    return [Table(file=name, frame=frame, dt=dt) for name, frame in zip(files, frames)]
 
 
 def _library(module: str, kind: str, extra: str, also: str = "") -> Any:

@@ -97,7 +97,7 @@ def chosen(table: Table, nodes: Sequence[Any], rules: Rules) -> Any:
 def _column(table: Table, name: str, column: Any, rules: Rules) -> Any:
     """Return a column as an array of its kind; refuse what is neither numbers nor words that repeat."""
     column = _without(column, rules.na) if rules.na else column
-    kind = getattr(column.dtype, "kind", "O")
+    kind = column.dtype.kind
     if name in rules.states or isinstance(column.dtype, pd.CategoricalDtype):
         return _words(column)
     if kind == "f":
@@ -115,7 +115,7 @@ def _column(table: Table, name: str, column: Any, rules: Rules) -> Any:
 
 def _without(column: Any, words: tuple[str, ...]) -> Any:
     """Return a column in which some words, or the numbers they say, are missing; whole numbers stay whole."""
-    kind = getattr(column.dtype, "kind", "O")
+    kind = column.dtype.kind
     if kind not in "iuf":
         return column.mask(column.astype(str).str.strip().isin(words))
     absent = column.isin([number for word in words if not np.isnan(number := as_number(word))])

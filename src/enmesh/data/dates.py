@@ -50,7 +50,7 @@ def read_stamps(
 
     ``strict`` refuses a cell that is no time; without it the cell is NaN.
     """
-    named, dates, text, kind = UNIT.fullmatch(name), None, _compact(column), kind_of(column)
+    named, dates, text, kind = UNIT.fullmatch(name), None, _compact(column), column.dtype.kind
     unit = (named[1] or named[2] or "") if named else ""
     if date_format is not None:
         dates = _formatted(table, name, column, date_format)
@@ -73,11 +73,6 @@ def read_stamps(
         advice = f"correct it (as 2020-01-31) or leave the row out, or {BY_FORMAT}, or {EVEN}"
         raise table.error(f"{shown(column.iloc[bad[0]])} is not a time or date; {advice}", bad[0], name)
     return Stamps(name=name, values=values, unit=unit, dates=dates)
-
-
-def kind_of(column: Any) -> str:
-    """Return what a pandas column holds, by the letter of NumPy; O for text and objects of all sorts."""
-    return str(getattr(column.dtype, "kind", "O"))
 
 
 def all_numbers(column: Any) -> bool:
@@ -174,13 +169,13 @@ def date_and_clock(date: Any, clock: Any = None) -> Any:
     """Return a column of dates and one of times of the day, if there is one, as one column of text."""
     if clock is None:
         return date
-    days = date.dt.strftime("%Y-%m-%d") if kind_of(date) == "M" else date.astype(str)
+    days = date.dt.strftime("%Y-%m-%d") if date.dtype.kind == "M" else date.astype(str)
     return days.str.strip() + " " + clock.astype(str).str.strip()
 
 
 def _compact(column: Any) -> Any:
     """Return numbers such as 20200131, 199001 or 1990.01 as text if every one of them is a date; None if not."""
-    kind = kind_of(column)
+    kind = column.dtype.kind
     if not len(column) or column.isna().any():
         return None
     if kind == "f" and 1700 < column.min() <= column.max() < 2200:
@@ -200,7 +195,7 @@ def _dates(table: Table, name: str, column: Any, groups: Groups) -> Any:
     """Return pandas timestamps; NaT for what is no date."""
     if isinstance(column.dtype, pd.PeriodDtype):
         return column.dt.to_timestamp()
-    if kind_of(column) == "M":
+    if column.dtype.kind == "M":
         return _without_zone(column)
     text = column.astype(str).where(~column.isna())
     text = text.where(text.str.len() <= LONGEST)
@@ -254,7 +249,7 @@ def _day_or_month_first(table: Table, name: str, text: Any, groups: Groups) -> A
 
 def looks_like_dates(column: Any) -> bool:
     """Say whether a column holds dates, or text most of which is written like dates."""
-    kind = kind_of(column)
+    kind = column.dtype.kind
     if kind == "M" or isinstance(column.dtype, pd.PeriodDtype):
         return True
     if kind in "biufcm" or isinstance(column.dtype, pd.CategoricalDtype):
@@ -264,7 +259,7 @@ def looks_like_dates(column: Any) -> bool:
 
 def looks_like_clock(column: Any) -> bool:
     """Say whether a column holds times of the day."""
-    return kind_of(column) not in "biufcmM" and _share(column, CLOCK, datetime.time) > 0.5
+    return column.dtype.kind not in "biufcmM" and _share(column, CLOCK, datetime.time) > 0.5
 
 
 def looks_like_labels_in_time(column: Any) -> bool:

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from enmesh.data.columns import Recording, chosen
-from enmesh.data.dates import kind_of
 from enmesh.data.roles import (
     counting_columns,
     found_times,
@@ -60,7 +59,7 @@ def _in_order(frame: Any, grid: Grid) -> tuple[Any, list[int]]:
     lengths = [int(places[-1]) + 1 for places in grid.places]
     starts = np.cumsum([0, *lengths[:-1]])
     at = np.concatenate([start + places for start, places in zip(starts, grid.places)])
-    whole = {name: "Int64" for name in frame.columns if kind_of(frame[name]) == "i"}
+    whole = {name: "Int64" for name in frame.columns if frame[name].dtype.kind == "i"}
     return frame.astype(whole).set_axis(at, axis=0).reindex(range(sum(lengths))), lengths
 
 
@@ -142,5 +141,5 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
 
 def _labels(column: Any, groups: Groups) -> bool:
     values = column.to_numpy()
-    same = kind_of(column) != "f" and len(groups) > 1
+    same = column.dtype.kind != "f" and len(groups) > 1
     return same and all((values[rows] == values[rows[0]]).all() for rows in groups)

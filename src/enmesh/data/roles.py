@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from enmesh.data import dates
-from enmesh.data.dates import kind_of, looks_like_clock, looks_like_dates, read_stamps
+from enmesh.data.dates import looks_like_clock, looks_like_dates, read_stamps
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
 from enmesh.data.times import (
@@ -70,7 +70,7 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
     index = _index(table, strict)
     parts = [] if rules.counters or rules.time else counting_columns(frame, groups, free)
     others = [name for name in free if name not in parts]
-    numbered = index is not None and kind_of(index) in "iu" and _counts_from_0(np.sort(index))
+    numbered = index is not None and index.dtype.kind in "iu" and _counts_from_0(np.sort(index))
     calendar, taken = _calendar(table, groups, parts, others)
     if calendar is not None and (index is None or numbered):
         return calendar, taken
@@ -125,7 +125,7 @@ def _time_columns(table: Table, free: Sequence[Any], groups: Groups) -> tuple[An
 
 def _numbers(column: Any) -> np.ndarray | None:
     """Return finite numbers, or text that is such numbers, as float64; None for anything else."""
-    kind = kind_of(column)
+    kind = column.dtype.kind
     if kind not in "iuf" and not (kind == "O" and dates.all_numbers(column)):
         return None
     values = column.to_numpy(dtype=float, na_value=np.nan)
@@ -172,7 +172,7 @@ def _index(table: Table, strict: bool) -> Any:
     """Return the index as a column if it says when the rows were recorded; None for numbers 0, 1, 2, ... and labels."""
     index = table.frame.index
     column = pd.Series(index, name="index" if index.name is None else index.name)
-    kind = kind_of(column)
+    kind = column.dtype.kind
     if isinstance(index, pd.RangeIndex) and index.step == 1:
         return None
     if kind in "iuf":
@@ -199,7 +199,7 @@ def plain_name(name: object) -> str:
 
 
 def _whole_values(column: Any) -> np.ndarray | None:
-    values = _numbers(column) if kind_of(column) in "iuf" and len(column) else None
+    values = _numbers(column) if column.dtype.kind in "iuf" and len(column) else None
     return values if values is not None and (values == np.rint(values)).all() else None
 
 
@@ -349,7 +349,7 @@ def _orders(table: Table, names: list[Any], stamps: Stamps, sort: bool) -> bool:
 
 
 def _are_labels(column: Any) -> bool:
-    return kind_of(column) in "biuOUS" and len(column) > 0 and not column.isna().any()
+    return column.dtype.kind in "biuOUS" and len(column) > 0 and not column.isna().any()
 
 
 def in_blocks(column: Any) -> bool:

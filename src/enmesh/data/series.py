@@ -10,23 +10,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from enmesh.data import values as prepare
 from enmesh.data.objects import values_of
 from enmesh.data.rules import Reading, Rules, rules_of, step_of
 from enmesh.data.sources import is_source
 from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
-from enmesh.data.values import (
-    FLOAT,
-    INTEGER,
-    TEXT,
-    Values,
-    check_names,
-    deseasoned,
-    detrended,
-    interpolated,
-    standardised,
-    validate,
-)
+from enmesh.data.values import FLOAT, INTEGER, TEXT, Values, check_names, validate
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
@@ -142,7 +132,7 @@ class Series:
         """Take values under other names, with another step, with short gaps filled, where that is asked for."""
         values = values.renamed(check_names(values.names if names is None else names, len(values.kinds)))
         if rules.longest:
-            values, count = interpolated(values, rules.longest)
+            values, count = prepare.interpolated(values, rules.longest)
             note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
             self.prepared = (*self.prepared, note) if count else self.prepared
         values = replace(values, dt=step_of(dt, rules, values.dt))
@@ -331,7 +321,7 @@ class Series:
 
     def detrend(self, nodes: Sequence[str] | None = None) -> "Series":
         """Return the series without the straight line that fits each node best in each trial."""
-        return self._prepared(detrended, nodes, "detrended")
+        return self._prepared(prepare.detrended, nodes, "detrended")
 
     def deseason(self, period: int, nodes: Sequence[str] | None = None) -> "Series":
         """Return the series without its season: each sample less the mean of its phase in the trial.
@@ -339,11 +329,11 @@ class Series:
         ``period`` is the length of a season in samples.
         """
         what = f"freed from a season of {period} samples"
-        return self._prepared(lambda trial: deseasoned(trial, period), nodes, what)
+        return self._prepared(lambda trial: prepare.deseasoned(trial, period), nodes, what)
 
     def standardise(self, nodes: Sequence[str] | None = None) -> "Series":
         """Return the series with mean 0 and standard deviation 1 of each node in each trial."""
-        return self._prepared(standardised, nodes, "standardised")
+        return self._prepared(prepare.standardised, nodes, "standardised")
 
     def mask(self, rows: Any) -> "Series":
         """Return the series in which the given samples are missing; every window that touches one is left out.

@@ -62,49 +62,42 @@ def is_source(data: Any) -> bool:
 
 def open_source(path: Any) -> Source:
     """Open a file, standard input (``-``), a pipe or what is open already; what is compressed is unpacked in memory."""
-    if hasattr(path, "read"):
-        named = str(getattr(path, "name", ""))
-        suffix = Path(named).suffix.lower()
-        return _held(visible(named) or "the open file", suffix if suffix in KNOWN_BY_NAME else "", path.read)
-    if str(path) in STANDARD_INPUT:
-        if sys.stdin is None or sys.stdin.isatty():
-            raise InputError("standard input is a terminal; send a recording through a pipe: cat data.csv |")
-        return _held("standard input", "", getattr(sys.stdin, "buffer", sys.stdin).read)
-    if str(path).startswith(("http://", "https://", "ftp://", "s3://")):
-        raise InputError(f"{visible(path)} is an address, not a file; download it first")
-    path = Path(path).expanduser()
-    name, suffix = visible(path), path.suffix.lower()
+    named = str(getattr(path, "name", "")) if hasattr(path, "read") else str(path)
+    name = "standard input" if named in STANDARD_INPUT else visible(named) or "the open file"
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISFIFO(mode):
-            return _held(name, suffix, lambda: _drained(name, path))
-        if stat.S_ISDIR(mode):
-            raise InputError(f"{name} is a folder; name the files in it")
-        if not stat.S_ISREG(mode):
-            raise InputError(f"{name} is a device, not a file; name a file")
-        if not path.stat().st_size:
+        source = _opened(path, name, Path(named).suffix.lower())
+        if not source.file.seek(0, os.SEEK_END):
             raise InputError(f"{name} is empty")
-        return _unpacked(Source(name=name, suffix=suffix, file=path.open("rb"), path=path))
-    except FileNotFoundError:
-        raise InputError(f"there is no file {name}") from None
+        source.file.seek(0)
+        return _unpacked(source)
     except InputError:
         raise
+    except FileNotFoundError:
+        raise InputError(f"there is no file {name}") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _held(name: str, suffix: str, read: Any) -> Source:
-    """Take all that can be read, of a format that the suffix or the first bytes tell."""
-    try:
-        data = read()
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name} cannot be read: {error}") from None
-    data = data.encode() if isinstance(data, str) else bytes(data)
-    if not data:
-        raise InputError(f"{name} is empty")
-    return _unpacked(Source(name=name, suffix=suffix, file=io.BytesIO(data)))
+def _opened(path: Any, name: str, suffix: str) -> Source:
+    """Open what is named; without a suffix the first bytes tell the format."""
+    if hasattr(path, "read") or name == "standard input":
+        suffix = suffix if suffix in KNOWN_BY_NAME else ""
+        if not hasattr(path, "read") and (sys.stdin is None or sys.stdin.isatty()):
+            raise InputError("standard input is a terminal; send a recording through a pipe: cat data.csv |")
+        data = (path if hasattr(path, "read") else getattr(sys.stdin, "buffer", sys.stdin)).read()
+        data = data.encode() if isinstance(data, str) else bytes(data)
+        return Source(name=name, suffix=suffix, file=io.BytesIO(data))
+    if name.startswith(("http://", "https://", "ftp://", "s3://")):
+        raise InputError(f"{name} is an address, not a file; download it first")
+    path = Path(path).expanduser()
+    mode = path.stat().st_mode
+    if stat.S_ISFIFO(mode):
+        return Source(name=name, suffix=suffix, file=io.BytesIO(_drained(name, path)))
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{name} is a folder; name the files in it")
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{name} is a device, not a file; name a file")
+    return Source(name=name, suffix=suffix, file=path.open("rb"), path=path)
 
 
 def _drained(name: str, path: Path) -> bytes:
