@@ -30,6 +30,8 @@ READERS: dict[str, Callable[[Any, Rules], Table]] = {
 # Words that only some formats can follow.
 ONLY = {"variable": (".npz", ".mat", ".xlsx"), "sheet": (".xlsx",), "encoding": TEXT}
 ONLY |= dict.fromkeys(("header", "skip", "units"), (*TEXT, ".xlsx"))
+# A reader says what is wrong without the name of the file, which may be the subject of the sentence.
+VERBS = ("is", "has", "holds", "says", "cannot")
 LIBRARIES = r"(pandas|numpy|openpyxl|pyarrow|zipfile|scipy|mne|edfio|h5py)\b"
 
 
@@ -62,8 +64,9 @@ def read_table(path: Any, rules: Rules, names: Sequence[str] | None = None) -> T
                 warnings.filterwarnings("ignore", module=LIBRARIES)
                 table = READERS[suffix](source, rules)
         except InputError as error:
-            place = str(error).startswith(("line ", "row "))
-            raise InputError(f"{name}{', ' if place else ': '}{error}") from None
+            first = str(error).split()[0]
+            between = ", " if first in ("line", "row") else " " if first in VERBS else ": "
+            raise InputError(f"{name}{between}{error}") from None
         except MemoryError:
             raise InputError(f"{name} does not fit into memory") from None
         except Exception as error:  # whatever a damaged file provokes in its reader

@@ -1,6 +1,7 @@
 """Values: the samples of all trials, how they are checked, and how a trial is prepared; NaN is missing and stays so."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -60,10 +61,8 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
     names, trials = values.names, values.trials
     pooled = trials[0] if len(trials) == 1 else np.concatenate(trials)
     if len(names) >= MOST_NODES * len(pooled) > 0:
-        raise InputError(
-            f"{len(pooled)} samples of {len(names)} nodes are too few to tell the nodes apart; pass "
-            "transpose=True if rows are nodes, or choose columns"
-        )
+        told = f"{len(pooled)} samples of {len(names)} nodes are too few to tell the nodes apart"
+        raise InputError(f"{told}; pass transpose=True if rows are nodes, or choose columns")
     short = min(map(len, trials))
     if short < MIN_LENGTH:
         turn = "; pass transpose=True if rows are nodes" if len(names) > short else ""
@@ -88,15 +87,11 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
     for name, least, most in zip(names, low, high) if pooled.dtype.kind == "f" else ():
         size = max(abs(least), abs(most))
         if size > LARGEST:
-            raise InputError(
-                f"values up to {size:.3g} in column {visible(name)} are too large to compute with "
-                f"(over {LARGEST:g}); divide the column by a power of ten"
-            )
+            told = f"values up to {size:.3g} in column {visible(name)} are too large to compute with"
+            raise InputError(f"{told} (over {LARGEST:g}); divide the column by a power of ten")
         if most - least < SMALLEST:
-            raise InputError(
-                f"values in column {visible(name)} differ by no more than {most - least:.3g}, too little to "
-                "compute with; multiply the column by a power of ten"
-            )
+            told = f"values in column {visible(name)} differ by no more than {most - least:.3g}"
+            raise InputError(f"{told}, too little to compute with; multiply the column by a power of ten")
     seen: dict[bytes, str] = {}
     for name, column in zip(names, pooled.T) if duplicates == "raise" else ():
         first = seen.setdefault(hashlib.sha256(np.ascontiguousarray(column).data).digest(), name)
@@ -109,7 +104,7 @@ def check_names(names: Sequence[Any], n_nodes: int) -> tuple[str, ...]:
     chosen = tuple(str(name) for name in names)
     if len(chosen) != n_nodes:
         raise InputError(f"{len(chosen)} names for {n_nodes} columns; give one name per column")
-    twice = sorted({name for name in chosen if chosen.count(name) > 1})
+    twice = sorted(name for name, count in Counter(chosen).items() if count > 1)
     if twice:
         raise InputError(f"duplicate name: {listed(twice)}; names must differ")
     for number, name in enumerate(chosen, 1):
