@@ -12,8 +12,9 @@ from enmesh.errors import InputError
 def read(
     path: Any, *, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Reading]
 ) -> Series:
-    """Read a recording: csv, tsv, txt, parquet, npy, npz, mat, xlsx, edf or what MNE reads, by the file's suffix.
+    """Read a recording: csv, tsv, txt, parquet, npy, npz, mat, xlsx, edf or what MNE reads.
 
+    The format is told by the file's suffix, or by its first bytes where it has none.
     Each may be compressed (gz, xz, or alone in a zip). ``-`` is standard input. What is not said is recognised where
     it is certain, and refused with the word that helps where there are two readings.
 
