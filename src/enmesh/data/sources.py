@@ -67,6 +67,7 @@ def open_source(path: Any) -> Source:
     try:
         source = _opened(path, name, Path(named).suffix.lower())
         if not source.file.seek(0, os.SEEK_END):
+            source.file.close()
             raise InputError(f"{name} is empty")
         source.file.seek(0)
         return _unpacked(source)

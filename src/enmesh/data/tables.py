@@ -1,6 +1,7 @@
 """Files, and objects that have columns (DataFrames, xarray, mappings), as tables."""
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -64,8 +65,8 @@ def read_table(path: Any, rules: Rules, names: Sequence[str] | None = None) -> T
                 warnings.filterwarnings("ignore", module=LIBRARIES)
                 table = READERS[suffix](source, rules)
         except InputError as error:
-            first = str(error).split()[0]
-            between = ", " if first in ("line", "row") else " " if first in VERBS else ": "
+            place = re.match(r"(line|row) \d+[,:]", str(error))
+            between = ", " if place else " " if str(error).split()[0] in VERBS else ": "
             raise InputError(f"{name}{between}{error}") from None
         except MemoryError:
             raise InputError(f"{name} does not fit into memory") from None
