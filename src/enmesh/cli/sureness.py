@@ -9,7 +9,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.data.table import listed, visible
+from enmesh.data.table import guarded, listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import LEVEL
 
@@ -152,7 +152,6 @@ def _show(found: "Comparison", files: list[Path]) -> None:
 def _write(found: "Comparison", data: dict[str, Any], out: Path) -> list[Path]:
     """Write the table, the data and the pictures into a folder."""
     from enmesh.data.export import write_whole
-    from enmesh.data.text_tables import guarded
     from enmesh.inference.results import results_folder
 
     folder, links = results_folder(out), found.links

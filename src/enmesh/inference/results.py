@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.export import write_whole
-from enmesh.data.table import listed, visible
-from enmesh.data.text_tables import guarded
+from enmesh.data.table import guarded, listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import Network
 
