@@ -95,11 +95,12 @@ def arrange(
     import networkx as nx
 
     labels, words = short(names), words or {}
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(range(len(labels)))
-    graph.add_edges_from(sorted(edges), room=np.zeros(2))
-    graph.add_edges_from((*edge, {"room": tag_room(text)}) for edge, text in words.items())
-    parts = [list(graph)] if circle else components(graph)
+    graph = graph_of(len(labels), edges)
+    nx.set_edge_attributes(graph, {edge: tag_room(words.get(edge, "")) for edge in graph.edges}, "room")
+    components = sorted(
+        map(sorted, nx.weakly_connected_components(graph)), key=lambda part: (-len(part), part)
+    )
+    parts = [list(graph)] if circle else components
     found: list[tuple[float, Layout]] = []
     for spread in SPREADS:
         drawing = _packed(labels, graph, parts, tall, circle, spread)
@@ -112,12 +113,14 @@ def arrange(
     return min(found, key=lambda one: one[0])[1]
 
 
-def components(graph: "nx.DiGraph[int]") -> list[list[int]]:
-    """Return the weakly connected components, largest first."""
+def graph_of(count: int, edges: Iterable[Edge]) -> "nx.DiGraph[int]":
+    """Return the graph of ``count`` nodes with these edges."""
     import networkx as nx
 
-    parts = (sorted(part) for part in nx.weakly_connected_components(graph))
-    return sorted(parts, key=lambda part: (-len(part), part))
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(count))
+    graph.add_edges_from(sorted(edges))
+    return graph
 
 
 def _near(

@@ -4,7 +4,9 @@
 Stated here as protocols, so that drawing imports neither inference nor data.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,13 +29,22 @@ class Candidate(Protocol):
     @property
     def q_value(self) -> float: ...
     @property
-    def lag(self) -> int: ...
+    def lag(self) -> float: ...
+    @property
+    def lags(self) -> tuple[float, ...]: ...
     @property
     def selected(self) -> bool: ...
     @property
     def null(self) -> tuple[float, ...]: ...
     @property
     def effect(self) -> float: ...
+
+
+UNTESTED: Candidate = SimpleNamespace(
+    source="", target="", te=math.nan, p_value=math.nan, q_value=math.nan, lag=math.nan, lags=(1,), selected=True,
+    null=(), effect=math.nan,
+)  # fmt: skip
+"""What is known of an edge that was not tested."""
 
 
 class Network(Protocol):

@@ -29,8 +29,8 @@ def tag_size(text: str) -> tuple[float, float]:
 
 
 def tag_room(text: str) -> np.ndarray:
-    """Return how far apart two boxes stand, across or up, if the arrow between them has these words."""
-    return np.array(tag_size(text)) + HEAD + 2 * SEEN
+    """Return how far apart two boxes stand, across or up, if the arrow between them has these words; 0 without any."""
+    return np.array(tag_size(text)) + HEAD + 2 * SEEN if text else np.zeros(2)
 
 
 def tag_places(

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enmesh.draw.arrows import arrow, lags_of
+from enmesh.draw.arrows import Links, Scale, arrow, lags_of, scale_of
 from enmesh.draw.labels import short, width
-from enmesh.draw.scales import Links, Scale, strongest_of
 from enmesh.draw.shapes import chain, passes
+from enmesh.draw.style import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,43 +25,38 @@ BENDS = (0.0, 0.05, -0.05, 0.09, -0.09, 0.14, -0.14, 0.2, -0.2, 0.28, -0.28)
 
 def timegraph_size(names: Sequence[str], links: Links, linked: Sequence[int]) -> tuple[float, float]:
     """Return the figure size in inches."""
-    names_room = 0.092 * max(width(label) for label in short(names, 40))
+    room = 0.092 * max(width(label) for label in short(names, 40))
     pitch, inch = _pitch(len(linked))
-    across = inch * _step(links, len(linked)) * len(_lags(links))
-    return max(4.6 + 0.8 * names_room, 1.6 + names_room + across), 1.9 + inch * pitch * len(linked)
+    across = -inch * min(_times(links, len(linked)).values())
+    return max(4.6 + 0.8 * room, 1.6 + room + across), 1.9 + inch * pitch * len(linked)
 
 
-def timelines(ax: "Axes", names: Sequence[str], links: Links, linked: Sequence[int], scale: Scale) -> float:
-    """Draw the dots and the arrows, which end at the last time; return the points of a unit."""
-    ink, lags, step = scale.ink, _lags(links), _step(links, len(linked))
-    times: dict[float, float] = {lag: -step * at for at, lag in enumerate([0, *lags])}
+def draw_timegraph(
+    ax: "Axes", names: Sequence[str], links: Links, linked: Sequence[int], theme: Theme, colour: str
+) -> Scale:
+    """Draw the dots and the arrows, which end at the last time; return the scale of the arrows."""
+    times = _times(links, len(linked))
     pitch, inch = _pitch(len(linked))
+    scale = scale_of(links, theme, colour, points=72 * inch)
     heights = {node: -pitch * at for at, node in enumerate(linked)}
-    low, high = min(heights.values()) - 0.6, 0.6
-    points, strongest = 72 * inch, strongest_of(links)
-    for height in heights.values():
-        ax.plot([min(times.values()), 0], [height, height], color=ink.empty, lw=0.8, zorder=1)
+    low, high, first = min(heights.values()) - 0.6, 0.6, min(times.values())
+    ax.hlines(list(heights.values()), first, 0, color=theme.empty, lw=0.8, zorder=1)
     dots = np.array([(time, height) for height in heights.values() for time in times.values()])
     for (i, j), link in sorted(links.items()):
         for lag in lags_of(link):
             path = _path(np.array([times[lag], heights[i]]), np.array([0.0, heights[j]]), dots)
-            arrow(ax, path, link, scale, points, strongest=strongest, gid=f"link-{i}-{j}-lag-{lag}")
+            arrow(ax, path, link, scale, gid=f"link-{i}-{j}-lag-{lag}")
             low, high = min(low, path[:, 1].min()), max(high, path[:, 1].max())
-    ax.plot(*dots.T, "o", ms=2 * DOT * points, mfc=ink.box, mec=ink.border, mew=0.9, zorder=3)
+    ax.plot(*dots.T, "o", ms=2 * DOT * scale.points, mfc=theme.box, mec=theme.border, mew=0.9, zorder=3)
     ax.set_xticks(list(times.values()), [f"t − {lag}" if lag else "t" for lag in times], fontsize=8)
-    labels = short(names, 40)
-    ax.set_yticks(
-        list(heights.values()),
-        [labels[node] for node in heights],
-        fontsize=9 if len(linked) <= MANY else 7,
-        parse_math=False,
-    )
-    ax.set(xlim=(min(times.values()) - 1.2, 1.6), ylim=(low - 0.6, high + 0.6))
+    labels, size = short(names, 40), 9 if len(linked) <= MANY else 7
+    ax.set_yticks(list(heights.values()), [labels[node] for node in heights], fontsize=size, parse_math=False)
+    ax.set(xlim=(first - 1.2, 1.6), ylim=(low - 0.6, high + 0.6))
     ax.set_aspect("equal", anchor="NW")
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    return points
+    return scale
 
 
 def _pitch(rows: int) -> tuple[float, float]:
@@ -69,14 +64,11 @@ def _pitch(rows: int) -> tuple[float, float]:
     return (ROW, INCH) if rows <= MANY else (CLOSE, SMALL)
 
 
-def _lags(links: Links) -> list[float]:
-    """Return the lags in use, smallest first: each has a column."""
-    return sorted({lag for link in links.values() for lag in lags_of(link)}) or [1.0]
-
-
-def _step(links: Links, rows: int) -> float:
-    """Return the room between two times: with many nodes arrows are steep and need more."""
-    return max(STEP, min(PER_ROW * rows, WIDEST / len(_lags(links))))
+def _times(links: Links, rows: int) -> dict[float, float]:
+    """Return where now and each lag in use stand; with many nodes arrows are steep and need more room."""
+    lags = sorted({lag for link in links.values() for lag in lags_of(link)}) or [1]
+    step = max(STEP, min(PER_ROW * rows, WIDEST / len(lags)))
+    return {lag: -step * at for at, lag in enumerate([0, *lags])}
 
 
 def _path(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
@@ -84,33 +76,29 @@ def _path(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
 
     An arrow never leaves the time between its ends, so that none seems to begin before its source.
     """
-    ends = (np.abs(dots - start).max(1) < 1e-9) | (np.abs(dots - end).max(1) < 1e-9)
     along = end - start
     reach = 2.0 + 0.5 * max(BENDS) * float(np.hypot(*along))
-    low, high = np.minimum(start, end) - reach, np.maximum(start, end) + reach
-    others = dots[~ends & (dots >= low).all(1) & (dots <= high).all(1)]
+    near = (dots >= np.minimum(start, end) - reach) & (dots <= np.maximum(start, end) + reach)
+    others = dots[near.all(1) & (dots != start).any(1) & (dots != end).any(1)]
     size = np.array([2 * DOT + 0.2] * 2)
     middle, aside = (start + end) / 2, np.array([along[1], -along[0]])
     for bend in BENDS:
-        path = _arc(start, end, middle + bend * aside)
+        over = middle + bend * aside
+        first, last = (
+            at + (DOT + 0.06) * (over - at) / np.hypot(*(over - at)) for at in (start, end)
+        )  # at the rims
+        path = np.array([first, (first + 2 * over) / 3, (last + 2 * over) / 3, last])
         if start[0] <= path[:, 0].min() and not any(passes(path, dot, size, 0.0) for dot in others):
             return path
-    return _between_rows(
-        start, end, np.unique(dots[:, 0]), float(np.diff(np.unique(dots[:, 1])).min(initial=ROW))
-    )
+    return _between_rows(start, end, dots)
 
 
-def _arc(start: np.ndarray, end: np.ndarray, over: np.ndarray) -> np.ndarray:
-    """Return the curve from rim to rim of two dots that is drawn towards a third point."""
-    first, last = (at + (DOT + 0.06) * (over - at) / np.hypot(*(over - at)) for at in (start, end))
-    return np.array([first, (first + 2 * over) / 3, (last + 2 * over) / 3, last])
-
-
-def _between_rows(start: np.ndarray, end: np.ndarray, times: np.ndarray, pitch: float) -> np.ndarray:
+def _between_rows(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
     """Return the way that crosses each time half way between two rows, where no dot is, and bends between times.
 
     Arrows that cross at one place are set apart a little, by the rows that they join.
     """
+    times, pitch = np.unique(dots[:, 0]), float(np.diff(np.unique(dots[:, 1])).min(initial=ROW))
     rim = np.array([DOT + 0.06, 0.0])
     rows = np.round(np.array([start[1], end[1]]) / pitch).astype(int)
     apart = 0.07 * pitch * (int(3 * rows[0] + rows[1]) % 5 - 2)

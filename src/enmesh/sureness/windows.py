@@ -55,8 +55,8 @@ class Windows:
         from enmesh.draw.curves import windows
 
         parts = self._parts()
-        times, links, te = (parts[name] for name in ("times", "links", "te"))
-        return windows(times, links, te, q_value=parts["q_value"], unit=parts["unit"], path=path, **how)
+        shown = {name: parts[name] for name in ("times", "links", "te", "q_value", "unit")}
+        return windows(**shown, path=path, **how)
 
     def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
         """Write the page of the network with a section of links over time, and return its path."""
