@@ -90,11 +90,11 @@ class LagProfile:
         return curves.lag_profile(self.lags, self.te, **(drawn | {"title": title, "path": path} | options))
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import lag_profile_html
+        from enmesh.draw.report.notebook import face, figure
 
         given = f" given {', '.join(self.given)}" if self.given else ""
         said = f"{self.source} → {self.target}{given}: strongest at lag {self.best}, p = {self.p_value:.3g}"
-        return lag_profile_html(said, self.lags, self.te, self.high, self.best)
+        return face(said, figure(self.plot))
 
     def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"

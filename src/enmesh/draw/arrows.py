@@ -13,7 +13,7 @@ import numpy as np
 
 from enmesh.draw.labels import key
 from enmesh.draw.layout import Layout
-from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, headed, sampled
+from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, edges_of, headed, sampled
 from enmesh.draw.style import USUAL_SHARE, Theme, caption, colour_bar, fitted
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import SIZE, tag_size
@@ -21,6 +21,7 @@ from enmesh.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
 
 TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
 KEY_SIZE = 7  # points of the key under the drawing
@@ -40,8 +41,8 @@ Links = Mapping[Edge, Candidate]
 def links_of(network: Network) -> dict[Edge, Candidate]:
     """Return ``{(i, j): its test}`` for the edges; `UNTESTED` where an edge was not tested."""
     tested = {(c.source, c.target): c for c in network.candidates}
-    edges = np.argwhere(network.adjacency).tolist()
-    return {(i, j): tested.get((network.names[i], network.names[j]), UNTESTED) for i, j in edges}
+    names = network.names
+    return {(i, j): tested.get((names[i], names[j]), UNTESTED) for i, j in edges_of(network.adjacency)}
 
 
 def shares_of(network: Network) -> dict[Edge, float]:
@@ -101,8 +102,7 @@ class Scale:
 
     links: Links
     name: str
-    norm: Any
-    colours: Any
+    colours: "ScalarMappable"
     theme: Theme
     thick: float
     points: float
@@ -120,7 +120,7 @@ class Scale:
     def colour(self, link: Candidate) -> Any:
         """Return the colour of an arrow; a faint one where its value is not known."""
         value = getattr(link, self.name)
-        return self.colours(self.norm(value)) if math.isfinite(value) else self.theme.faint
+        return self.colours.to_rgba(value) if math.isfinite(value) else self.theme.faint
 
     def draw_key(self, ax: "Axes", more: str) -> None:
         """Say above and below the picture how to read it; ``more`` is said too."""
@@ -146,8 +146,7 @@ class Scale:
             bbox_to_anchor=(float(ax.axison), 0), ncols=3, frameon=False, fontsize=8, handlelength=1.6,
             labelcolor=self.theme.text, columnspacing=1.2, borderaxespad=0, borderpad=0.2,
         )  # fmt: skip
-        shown = mpl.cm.ScalarMappable(self.norm, self.colours)
-        bar = colour_bar(ax, shown, COLOURS[self.name][0], self.theme, below=True)
+        bar = colour_bar(ax, self.colours, COLOURS[self.name][0], self.theme, below=True)
         bar.locator = mpl.ticker.MaxNLocator(5, integer=self.name == "lag")
         bar.update_ticks()
 
@@ -163,8 +162,8 @@ def scale_of(links: Links, theme: Theme, wanted: str, *, thick: float = THICK, p
     values = [abs(getattr(link, wanted)) for link in links.values()]
     top = max(filter(math.isfinite, values), default=0.0) or 1.0
     low, high = {"effect": (-top, top), "te": (0.0, top), "lag": (1.0, max(top, 2.0))}[wanted]
-    norm = mpl.colors.Normalize(low, high, clip=True)
-    return Scale(links, wanted, norm, theme.colours(COLOURS[wanted][1]), theme, thick, points)
+    norm, colours = mpl.colors.Normalize(low, high, clip=True), theme.colours(COLOURS[wanted][1])
+    return Scale(links, wanted, mpl.cm.ScalarMappable(norm, colours), theme, thick, points)
 
 
 def thickest(count: int, circle: bool) -> float:

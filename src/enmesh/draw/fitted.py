@@ -43,9 +43,6 @@ class FittedText(Text):
         (x0, _), (x1, _) = self.get_transform().transform([(0.0, 0.0), (1.0, 0.0)])
         per_unit = abs(x1 - x0)
         self.set_fontsize(max(per_unit * self.unit * 72 / self.figure.dpi, 0.5))
-        turn = self.get_rotation()
-        self.set_rotation(0)
-        wide = self.get_window_extent(renderer).width
-        self.set_rotation(turn)
+        wide, _, _ = renderer.get_text_width_height_descent(self.get_text(), self.get_fontproperties(), False)
         self.set_fontsize(self.get_fontsize() * min(1.0, self.room * per_unit / max(wide, 1e-9)))
         super().draw(renderer)

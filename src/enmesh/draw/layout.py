@@ -15,7 +15,7 @@ import numpy as np
 from enmesh.draw.circle import on_circle, ring
 from enmesh.draw.labels import box, short, wrap
 from enmesh.draw.layered import in_layers
-from enmesh.draw.shapes import Edge, Placed, corners, passes, sampled
+from enmesh.draw.shapes import Edge, Placed, corners, passes
 from enmesh.draw.tags import tag_places, tag_room, tag_size
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
-    """A drawing in units of the height of a node with one line, y upward.
+class Layout(Placed):
+    """A whole drawing: boxes, arrows, and what is written.
 
     Attributes
     ----------
@@ -42,12 +42,6 @@ class Layout:
         One label per node, no two alike.
     lines
         Each label as the lines that stand in its box.
-    centres, sizes
-        ``(M, 2)`` centres, and widths and heights, of the boxes.
-    turns
-        ``(M,)`` angles by which the boxes are turned, in radians, counter-clockwise.
-    paths
-        Per edge ``(i, j)`` the points ``(1 + 3 k, 2)`` of its ``k`` cubic Bézier curves, from border to border.
     words
         Per edge what is written at its arrow.
     tags
@@ -56,23 +50,17 @@ class Layout:
 
     labels: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
-    centres: np.ndarray
-    sizes: np.ndarray
-    turns: np.ndarray
-    paths: Mapping[Edge, np.ndarray]
     words: Mapping[Edge, str]
     tags: Mapping[Edge, tuple[float, float]]
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
         """Left, right, bottom and top of everything drawn, arrows and their words included."""
-        curves = [sampled(path) for path in self.paths.values()]
-        boxes = corners(self.centres, self.sizes, self.turns).reshape(-1, 2)
         halves = {edge: np.array(tag_size(text)) / 2 for edge, text in self.words.items()}
         words = [self.tags[edge] + side * half for edge, half in halves.items() for side in (-1, 1)]
-        points = np.concatenate([boxes, *curves, np.reshape(words, (-1, 2))])
-        (left, bottom), (right, top) = points.min(0), points.max(0)
-        return float(left), float(right), float(bottom), float(top)
+        points = np.concatenate([self.points, np.reshape(words, (-1, 2))])
+        (left, bottom), (right, top) = points.min(0).tolist(), points.max(0).tolist()
+        return left, right, bottom, top
 
 
 def arrange(
@@ -97,10 +85,8 @@ def arrange(
     labels, words = short(names), words or {}
     graph = graph_of(len(labels), edges)
     nx.set_edge_attributes(graph, {edge: tag_room(words.get(edge, "")) for edge in graph.edges}, "room")
-    components = sorted(
-        map(sorted, nx.weakly_connected_components(graph)), key=lambda part: (-len(part), part)
-    )
-    parts = [list(graph)] if circle else components
+    parts = [list(graph)] if circle else [sorted(part) for part in nx.weakly_connected_components(graph)]
+    parts.sort(key=lambda part: (-len(part), part))
     found: list[tuple[float, Layout]] = []
     for spread in SPREADS:
         drawing = _packed(labels, graph, parts, tall, circle, spread)
@@ -144,7 +130,7 @@ def _near(
     return found if along <= LONGEST * spread or along <= 3 * across or len(part) <= RING else None
 
 
-def crossed(placed: Placed | Layout, part: Sequence[int]) -> list[tuple[Edge, int]]:
+def crossed(placed: Placed, part: Sequence[int]) -> list[tuple[Edge, int]]:
     """Return ``(edge, node)`` for each arrow that passes through the box of a third node."""
     return [
         ((i, j), node)
@@ -163,34 +149,26 @@ def _packed(
     spread: float,
 ) -> Layout:
     """Return all components in one drawing: those of like height side by side in rows, largest first."""
-    lines, narrow = [wrap(label) for label in labels], short(labels, ON_CIRCLE)
+    lines, shown, narrow = [wrap(label) for label in labels], list(labels), short(labels, ON_CIRCLE)
     placed = []
     for part in parts:
         inside, sizes = graph.subgraph(part), np.array([box(lines[node]) for node in part])
         found = None if circle else _near(inside, part, sizes, tall, spread)
         if found is None:  # names on one line each, turned
-            labels = tuple(narrow[node] if node in part else label for node, label in enumerate(labels))
             for node in part:
-                lines[node] = (labels[node],)
+                shown[node], lines[node] = narrow[node], (narrow[node],)
             found = on_circle(inside, part, np.array([box(lines[node]) for node in part]), spread)
         placed.append(found)
-    count = len(labels)
-    centres, sizes, turns = np.zeros((count, 2)), np.zeros((count, 2)), np.zeros(count)
+    centres, sizes, turns = np.zeros((len(labels), 2)), np.zeros((len(labels), 2)), np.zeros(len(labels))
     paths: dict[Edge, np.ndarray] = {}
     for part, found, corner in zip(parts, placed, _rows(placed, tall)):
-        shift = corner - found.low
+        shift = corner - found.points.min(0)
         centres[part], sizes[part], turns[part] = found.centres + shift, found.sizes, found.turns
         paths |= {edge: path + shift for edge, path in found.paths.items()}
     return Layout(
-        labels=labels,
-        lines=tuple(lines),
-        centres=centres,
-        sizes=sizes,
-        turns=turns,
-        paths=paths,
-        words={},
-        tags={},
-    )
+        centres=centres, sizes=sizes, turns=turns, paths=paths, labels=tuple(shown), lines=tuple(lines),
+        words={}, tags={},
+    )  # fmt: skip
 
 
 def _rows(placed: list[Placed], tall: bool) -> list[np.ndarray]:
@@ -198,7 +176,7 @@ def _rows(placed: list[Placed], tall: bool) -> list[np.ndarray]:
 
     Single nodes come last, in lines as long as the drawing is wide.
     """
-    boxes = [found.high - found.low for found in placed]
+    boxes = [np.ptp(found.points, axis=0) for found in placed]
     alone = [len(found.centres) == 1 for found in placed]
     linked = [size for size, lone in zip(boxes, alone) if not lone] or boxes[:1]
     area = sum((w + COLUMN_GAP) * (h + ROW_GAP) for w, h in linked)

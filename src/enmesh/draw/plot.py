@@ -13,29 +13,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from enmesh.draw.arrows import (
-    common_lags,
-    draw_network,
-    lag_tags,
-    lag_unit,
-    links_of,
-    shares_of,
-    size_of,
-)
+from enmesh.draw.arrows import common_lags, draw_network, lag_tags, lag_unit, links_of, shares_of, size_of
 from enmesh.draw.circle import blocks
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange, graph_of
-from enmesh.draw.style import (
-    Theme,
-    Where,
-    caption,
-    coloured,
-    draw_matrix,
-    matrix_size,
-    panels,
-    panels_size,
-    picture,
-)
+from enmesh.draw.shapes import edges_of
+from enmesh.draw.style import Theme, Where, caption, coloured, draw_matrix, matrix_size, panels, picture
 from enmesh.draw.subject import LEVEL, Candidate, Network
 from enmesh.draw.timegraph import draw_timegraph, timegraph_size
 from enmesh.errors import InputError
@@ -61,24 +44,10 @@ def draw(
     theme: str = "auto",
     colour: str = "auto",
 ) -> "Axes":
-    """Draw a network, save the picture if a path is given, and return the axes.
+    """Draw a network, save the picture if a path is given, and return the axes; arguments as of `Network.plot`.
 
-    Parameters
-    ----------
-    network
-        What to draw.
-    path
-        Where to save it; ``.png``, ``.svg`` or ``.pdf``.
-    kind
-        ``"graph"``, ``"matrix"``, ``"timegraph"``, ``"circle"``, ``"embedding"``, ``"nulls"``, ``"lags"`` or
-        ``"intervals"``: the function of that name.
-    ax
-        Matplotlib axes to draw into; by default a new figure of a fitting size.
-    theme
-        ``"light"``, ``"dark"`` or ``"grey"`` (for print); ``"auto"`` takes dark colours where the figure, or
-        Matplotlib's style, is dark.
-    colour
-        Of arrows: ``"effect"``, ``"te"`` or ``"lag"``; ``"auto"`` takes the effect where it is known.
+    ``theme="auto"`` takes dark colours where the figure, or Matplotlib's style, is dark; ``colour="auto"`` the effect
+    where it is known.
     """
     if kind not in KINDS:
         raise InputError(f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
@@ -173,33 +142,32 @@ def embedding(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
     if not network.criteria:
         raise InputError("the embedding was given, not chosen from the data; there is no criterion to draw")
 
-    def paint(ax: "Axes", theme: Theme) -> None:
-        for panel, (name, table) in zip(panels(ax, len(network.criteria), theme), network.criteria.items()):
-            values, (dim, delay) = np.array(table["values"], float), table["best"]
-            low, high = np.nanmin(values), np.nanmax(values)
-            span = max(
-                high - low, DECISIVE * np.nanmax(np.abs(values))
-            )  # where all are nearly alike all look alike
-            colours, ends = theme.colours("heat"), (high - span, high)
-            if is_error(table):  # the best cell is the strongest
-                colours, ends = colours.reversed(), (low, low + span)
-            panel.imshow(values, cmap=colours, aspect="auto", origin="lower", vmin=ends[0], vmax=ends[1])
-            row, column = table["dims"].index(dim), table["delays"].index(delay)
-            panel.plot(column, row, "o", mfc=theme.mark, mec=theme.paper, mew=1.2, ms=7)
-            panel.set_xticks(range(len(table["delays"])), table["delays"])
-            panel.set_yticks(range(len(table["dims"])), table["dims"])
-            panel.tick_params(labelsize=7, length=0)
-            panel.spines[:].set_visible(False)
-            title = f"{short([name], 24)[0]}: {dim}, {delay}"
-            panel.set_title(title, fontsize=8, color=theme.text, parse_math=False)
-        method = next(iter(network.criteria.values())).get("method", "criterion")
-        text = (
-            f"{method}: dimension (up) and delay (right), darker is better. Dot: the choice, the smallest "
-            "dimension that is as good as the best; it need not lie on the darkest cell"
-        )
-        caption(ax, text, theme)
+    def paint(ax: "Axes", item: tuple[str, Mapping[str, Any]], theme: Theme) -> None:
+        name, table = item
+        values, (dim, delay) = np.array(table["values"], float), table["best"]
+        low, high = np.nanmin(values), np.nanmax(values)
+        span = max(
+            high - low, DECISIVE * np.nanmax(np.abs(values))
+        )  # where all are nearly alike all look alike
+        colours, ends = theme.colours("heat"), (high - span, high)
+        if is_error(table):  # the best cell is the strongest
+            colours, ends = colours.reversed(), (low, low + span)
+        ax.imshow(values, cmap=colours, aspect="auto", origin="lower", vmin=ends[0], vmax=ends[1])
+        row, column = table["dims"].index(dim), table["delays"].index(delay)
+        ax.plot(column, row, "o", mfc=theme.mark, mec=theme.paper, mew=1.2, ms=7)
+        ax.set_xticks(range(len(table["delays"])), table["delays"])
+        ax.set_yticks(range(len(table["dims"])), table["dims"])
+        ax.tick_params(labelsize=7, length=0)
+        ax.spines[:].set_visible(False)
+        title = f"{short([name], 24)[0]}: {dim}, {delay}"
+        ax.set_title(title, fontsize=8, color=theme.text, parse_math=False)
 
-    return picture(paint, panels_size(len(network.criteria)), **where)
+    method = next(iter(network.criteria.values())).get("method", "criterion")
+    text = (
+        f"{method}: dimension (up) and delay (right), darker is better. Dot: the choice, the smallest "
+        "dimension that is as good as the best; it need not lie on the darkest cell"
+    )
+    return panels(paint, list(network.criteria.items()), text, **where)
 
 
 def is_error(table: Mapping[str, Any]) -> bool:
@@ -225,19 +193,18 @@ def nulls(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
     links = sorted((c for c in able if c.selected), key=lambda c: (-c.te, c.source, c.target))[:MOST_PANELS]
     shown = links or sorted(able, key=lambda c: (c.p_value, -c.te, c.source, c.target))[:12]
 
-    def paint(ax: "Axes", theme: Theme) -> None:
-        for panel, tested in zip(panels(ax, len(shown), theme), shown):
-            draw_null(panel, tested, theme)
-            source, target = short((tested.source, tested.target), 18)
-            title = f"{source} → {target}\nq = {tested.q_value:.2g}"
-            panel.set_title(title, fontsize=7, color=theme.text, parse_math=False)
-            panel.tick_params(labelsize=6, length=2)
-            panel.locator_params(axis="x", nbins=3)
-            panel.margins(x=0.12)
-            panel.spines[["left", "right", "top"]].set_visible(False)
-        caption(ax, "bars: surrogates without the link; line: measured (transfer entropy in nats)", theme)
+    def paint(ax: "Axes", tested: Candidate, theme: Theme) -> None:
+        draw_null(ax, tested, theme)
+        source, target = short((tested.source, tested.target), 18)
+        title = f"{source} → {target}\nq = {tested.q_value:.2g}"
+        ax.set_title(title, fontsize=7, color=theme.text, parse_math=False)
+        ax.tick_params(labelsize=6, length=2)
+        ax.locator_params(axis="x", nbins=3)
+        ax.margins(x=0.12)
+        ax.spines[["left", "right", "top"]].set_visible(False)
 
-    return picture(paint, panels_size(len(shown)), **where)
+    text = "bars: surrogates without the link; line: measured (transfer entropy in nats)"
+    return panels(paint, shown, text, **where)
 
 
 def draw_null(ax: "Axes", tested: Candidate, theme: Theme) -> None:
@@ -253,8 +220,8 @@ def block_order(network: Network) -> tuple[list[int], list[int]]:
 
     Blocks come in the order of their first node, and nodes within a block in the order of the series.
     """
-    edges = [(i, j) for i, j in np.argwhere(network.adjacency).tolist()]
-    groups = sorted(sorted(group) for group in blocks(graph_of(len(network.names), edges)))
+    graph = graph_of(len(network.names), edges_of(network.adjacency))
+    groups = sorted(sorted(group) for group in blocks(graph))
     begins = np.cumsum([len(group) for group in groups])[:-1].tolist()
     return [node for group in groups for node in group], begins
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -249,27 +249,22 @@ def matrix_size(names: Sequence[str]) -> tuple[float, float]:
     return cells + label + 1.6, cells + label + 0.9
 
 
-def panels(ax: "Axes", count: int, theme: Theme) -> list["Axes"]:
-    """Return ``count`` small axes in a grid inside ``ax``, whose own frame is hidden."""
-    columns, rows = _grid(count)
-    ax.set_axis_off()
-    found = []
-    for at in range(count):
-        row, column = divmod(at, columns)
-        box = ((column + 0.08) / columns, 1 - (row + 0.82) / rows, 0.84 / columns, 0.66 / rows)
-        found.append(coloured(ax.inset_axes(box), theme))
-    return found
+def panels(
+    paint: "Callable[[Axes, Any, Theme], None]", items: Sequence[Any], text: str, **where: Unpack[Where]
+) -> "Axes":
+    """Make a picture of small panels in a grid, one for each item."""
+    columns = min(len(items), max(3, math.ceil(math.sqrt(1.6 * len(items)))))
+    rows = math.ceil(len(items) / columns)
 
+    def paint_all(ax: "Axes", theme: Theme) -> None:
+        ax.set_axis_off()
+        for at, item in enumerate(items):
+            row, column = divmod(at, columns)
+            box = ((column + 0.08) / columns, 1 - (row + 0.82) / rows, 0.84 / columns, 0.66 / rows)
+            paint(coloured(ax.inset_axes(box), theme), item, theme)
+        caption(ax, text, theme)
 
-def panels_size(count: int) -> tuple[float, float]:
-    """Return the figure size (inches) of `panels`."""
-    columns, rows = _grid(count)
-    return max(5.0, 1.9 * columns), 0.8 + 1.6 * rows
-
-
-def _grid(count: int) -> tuple[int, int]:
-    columns = min(count, max(3, math.ceil(math.sqrt(1.6 * count))))
-    return columns, math.ceil(count / columns)
+    return picture(paint_all, (max(5.0, 1.9 * columns), 0.8 + 1.6 * rows), **where)
 
 
 def checked(path: Any) -> Any:
@@ -284,16 +279,15 @@ def checked(path: Any) -> Any:
     return path
 
 
-def save(figure: "Figure", path: Any, **options: Any) -> None:
+def save(figure: "Figure", path: Any) -> None:
     """Save without the date and with fixed ids: the same network gives the same bytes."""
     import matplotlib as mpl
 
     from enmesh.draw.fitted import families
 
-    undated = SUFFIXES[getattr(path, "suffix", f".{options.get('format', 'png')}").lower()]
-    options = {"dpi": 160, "metadata": undated, "facecolor": figure.get_facecolor(), **options}
+    undated = SUFFIXES[getattr(path, "suffix", ".png").lower()]
     try:
         with mpl.rc_context({"svg.hashsalt": "enmesh", "svg.fonttype": "none", "font.family": families()}):
-            figure.savefig(path, **options)
+            figure.savefig(path, dpi=160, metadata=undated, facecolor=figure.get_facecolor())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None

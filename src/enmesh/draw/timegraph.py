@@ -7,7 +7,7 @@ import numpy as np
 
 from enmesh.draw.arrows import Links, Scale, arrow, lags_of, scale_of
 from enmesh.draw.labels import short, width
-from enmesh.draw.shapes import chain, passes
+from enmesh.draw.shapes import arc, chain, passes
 from enmesh.draw.style import Theme
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _path(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
         first, last = (
             at + (DOT + 0.06) * (over - at) / np.hypot(*(over - at)) for at in (start, end)
         )  # at the rims
-        path = np.array([first, (first + 2 * over) / 3, (last + 2 * over) / 3, last])
+        path = arc(first, over, last)
         if start[0] <= path[:, 0].min() and not any(passes(path, dot, size, 0.0) for dot in others):
             return path
     return _between_rows(start, end, dots)

@@ -81,7 +81,7 @@ class Explanation:
         return explanation(self, path=path, theme=theme).figure
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import explanation_html
+        from enmesh.draw.report.notebook import explanation_html
 
         return explanation_html(self)
 

@@ -106,7 +106,7 @@ class Comparison:
         return list(self.difference.columns), parts
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import comparison_html
+        from enmesh.draw.report.notebook import comparison_html
 
         names, parts = self._parts()
         return comparison_html(names, **parts)

@@ -73,7 +73,7 @@ class Group:
         return parts | {"subjects": self.subjects, "own": self.own}
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import group_html
+        from enmesh.draw.report.notebook import group_html
 
         return group_html(self.network.names, **self._parts())
 

@@ -76,7 +76,7 @@ class Stability:
         return stability(list(self.frequency.columns), self.frequency, selected=selected, path=path, **how)
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import stability_html
+        from enmesh.draw.report.notebook import stability_html
 
         return stability_html(list(self.frequency.columns), self.frequency.to_numpy(float), self.networks)
 

@@ -59,7 +59,7 @@ class Interval:
     how: str
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import interval_html
+        from enmesh.draw.report.notebook import interval_html
 
         said = f"{self.value:.4g} nats, between {self.low:.4g} and {self.high:.4g} ({self.level:.0%}; {self.how})"
         return interval_html(said, self.low, self.value, self.high)

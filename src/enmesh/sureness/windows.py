@@ -67,7 +67,7 @@ class Windows:
         return save(page(self.network, section, title=title, notes=notes, script=asset("windows.js")), path)
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import windows_html
+        from enmesh.draw.report.notebook import windows_html
 
         return windows_html(**self._parts())
 

@@ -8,20 +8,31 @@ from typing import Any
 import numpy as np
 
 from enmesh.draw.arrows import PALEST, lag_tags, lags_of, links_of, shares_of, thickest
-from enmesh.draw.envelope import extremes
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order, is_error
-from enmesh.draw.report.raster import without_series
 from enmesh.draw.report.words import recording
-from enmesh.draw.shapes import THIN, Edge
-from enmesh.draw.subject import LEVEL, Candidate, Network
+from enmesh.draw.shapes import THIN, Edge, extremes
+from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import tag_size
 
 MOST_BINS = 24
 MOST_POINTS = 720  # of a preview
 OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
 DIGITS = 5  # of places and shapes
+EVIDENCE = (
+    "given",
+    "low",
+    "high",
+    "scatter",
+    "curve",
+    "lags",
+    "lag_te",
+    "chance",
+    "times",
+    "local",
+    "sentence",
+)
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 
 
@@ -33,15 +44,22 @@ def contents(network: Network) -> dict[str, Any]:
     The histogram ``[low, high, counts]`` stands for the surrogate values, so that the page stays small with
     thousands of pairs and a thousand surrogates each.
     """
-    edges = {(i, j) for i, j in np.argwhere(network.adjacency).tolist()}
-    drawn = picture_contents(network) | {
+    place = {name: i for i, name in enumerate(network.names)}
+    tests = {(place[c.source], place[c.target]): c for c in network.candidates}
+    edges, shares, recorded = links_of(network), shares_of(network), "shown" not in network.provenance
+    return picture_contents(network) | {
         "order": block_order(network)[0],
-        "links": _links(network, edges),
-        "preview": [_rounded(extremes(network.preview.get(name, ()), MOST_POINTS)) for name in network.names],
-        "span": _span(network),
+        "links": [
+            _link(pair, tests.get(pair, UNTESTED), pair in edges, shares)
+            for pair in sorted(edges.keys() | tests.keys())
+        ],
+        "preview": [
+            _rounded(extremes(network.preview.get(name, ()) if recorded else (), MOST_POINTS))
+            for name in network.names
+        ],
+        "span": _span(network) if recorded else None,
         "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
     }
-    return drawn | without_series(network)
 
 
 def picture_contents(network: Network) -> dict[str, Any]:
@@ -77,8 +95,7 @@ def embed(data: Any) -> str:
 
 def histogram(values: Iterable[float]) -> list[Any] | None:
     """Return ``[low, high, counts]`` of surrogate values; None without any."""
-    known = np.array(tuple(values), float)
-    finite = known[np.isfinite(known)]
+    finite = np.array([value for value in values if math.isfinite(value)])
     if not len(finite):
         return None
     counts, borders = np.histogram(finite, bins=min(MOST_BINS, math.ceil(math.sqrt(len(finite))) + 1))
@@ -102,46 +119,24 @@ def _layout(drawing: Layout) -> dict[str, Any]:
     }
 
 
-def _links(network: Network, edges: set[Edge]) -> list[list[Any]]:
-    place = {name: i for i, name in enumerate(network.names)}
-    tests = {(place[c.source], place[c.target]): c for c in network.candidates}
-    shares = shares_of(network)
-    return [_link(pair, tests.get(pair), pair in edges, shares) for pair in sorted(edges | tests.keys())]
-
-
 def _link(
-    pair: Edge, test: Candidate | None, selected: bool, shares: Mapping[Edge, float], thin: bool = False
+    pair: Edge, test: Candidate, selected: bool, shares: Mapping[Edge, float], thin: bool = False
 ) -> list[Any]:
     """Return one row of ``links``; ``thin`` leaves out the histogram."""
-    stable = [_round(shares.get(pair, math.nan))] if shares else []
-    if test is None:
-        return [*pair, None, None, None, [], int(selected), None, None, None, *stable]
     numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
+    lags = [] if test is UNTESTED else list(lags_of(test))
     bars = None if thin else histogram(test.null)
-    more = [_round(getattr(test, "effect", math.nan)), int(test.lag)]
-    return [*pair, *numbers, list(lags_of(test)), int(selected), bars, *more, *stable]
+    stable = [_round(shares.get(pair, math.nan))] if shares else []
+    return [*pair, *numbers, lags, int(selected), bars, _round(test.effect), _round(test.lag), *stable]
 
 
 def _evidence(network: Network) -> dict[str, Any]:
     """Return what stands behind each link, by the positions of its ends; numbers that ``links`` has are left out."""
     place = {name: i for i, name in enumerate(network.names)}
-    kept = (
-        "given",
-        "low",
-        "high",
-        "scatter",
-        "curve",
-        "lags",
-        "lag_te",
-        "chance",
-        "times",
-        "local",
-        "sentence",
-    )
     found = {}
     for about in network.evidence.values():
-        row = {key: about.get(key) for key in kept}
-        row["null"] = histogram(about["null"]) if about.get("by_formula") else None
+        bars = histogram(about["null"]) if about.get("by_formula") else None
+        row = {key: about.get(key) for key in EVIDENCE} | {"null": bars}
         found[f"{place[about['source']]} {place[about['target']]}"] = row
     return found
 

@@ -4,15 +4,13 @@ What is said of an estimator, score, surrogate, search or embedding method is sa
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from enmesh.draw.report.words import LEVEL, sure_links
+from enmesh.draw.report.words import sure_links
+from enmesh.draw.subject import LEVEL, Network
 from enmesh.errors import InputError
 from enmesh.methods import Method
 from enmesh.options import known_options, restore
-
-if TYPE_CHECKING:
-    from enmesh.draw.subject import Network
 
 CLIFF = (
     "Cliff, O. M., Prokopenko, M. and Fitch, R. (2016). Inferring Coupling of Distributed Dynamical Systems "
@@ -29,108 +27,89 @@ SHAH = (
 )
 
 
-def paragraph(network: "Network") -> str:
+def paragraph(network: Network) -> str:
     """Return the methods of this run as one paragraph."""
-    sentences = (_data, _estimate, _embedding, _score, _search, _tests, _stability, _result)
+    sentences = (_data, _embedding, _search, _tests, _stability, _result)
     return " ".join(filter(None, (sentence(network) for sentence in sentences)))
 
 
-def references(network: "Network") -> tuple[str, ...]:
+def references(network: Network) -> tuple[str, ...]:
     """Return the works that the paragraph cites, the method's own first."""
-    used = [_method(part) for part in _described(network.options)]
-    cited = [work for method in used if method is not None for work in method.references]
-    cited += [work for cls in _criterion_classes(network) for work in cls.references]
+    used = [*filter(None, map(_method, _described(network.options))), *_criteria(network)]
+    cited = [work for method in used for work in method.references]
     last = [BENJAMINI] * bool(network.candidates) + [SHAH] * bool(_stability(network))
     return tuple(dict.fromkeys([CLIFF, SCHREIBER, *cited, *last]))
 
 
-def _data(network: "Network") -> str:
+def _data(network: Network) -> str:
     known = network.provenance
     what = "events" if "events" in known else "samples"
-    samples, trials = known.get(what), known.get("trials", 1)
-    size = f" ({samples} {what}{f' in {trials} trials' if trials and trials != 1 else ''})" if samples else ""
+    trials = f" in {known['trials']} trials" if known.get("trials", 1) not in (None, 1) else ""
+    size = f" ({known[what]} {what}{trials})" if known.get(what) else ""
     version = f" {known['enmesh']}" if "enmesh" in known else ""
-    prepared = known.get("prepared")
-    first = f" The recording was prepared before: {', '.join(map(str, prepared))}." if prepared else ""
+    prepared = ", ".join(map(str, known.get("prepared") or ()))
+    first = f" The recording was prepared before: {prepared}." if prepared else ""
+    how = _sentence(_score(network).get("estimator"))
+    estimated = f" Transfer entropy was estimated with {how}, in nats." if how else ""
     return (
         f"Directed coupling among {len(network.names)} nodes{size} was inferred by transfer entropy "
-        f"(Schreiber 2000) following Cliff, Prokopenko and Fitch (2016), with enmesh{version}.{first}"
+        f"(Schreiber 2000) following Cliff, Prokopenko and Fitch (2016), with enmesh{version}.{first}{estimated}"
     )
 
 
-def _estimate(network: "Network") -> str:
-    said = _sentence(_score_options(network).get("estimator"))
-    return f"Transfer entropy was estimated with {said}, in nats." if said else ""
-
-
-def _embedding(network: "Network") -> str:
-    groups = _score_options(network).get("groups") or ()
-    searched = max(((score.get("embedding") or {}).get("searched") or 0 for _, score in groups), default=0)
-    if searched:
+def _embedding(network: Network) -> str:
+    given = _score(network).get("embedding") or {}
+    groups = [
+        (score.get("embedding") or {}).get("searched") or 0
+        for _, score in _score(network).get("groups") or ()
+    ]
+    if any(groups):
         return (
-            f"Lagged variables of own pasts and sources up to lag {searched} were selected from the data for each "
+            f"Lagged variables of own pasts and sources up to lag {max(groups)} were selected from the data for each "
             "target (forward selection); tests count the choices."
         )
-    given = _score_options(network).get("embedding") or {}
-    if not given:
-        return ""
-    if _type(given) == "Lags":
-        return _lags(given)
+    if given.get("type") == "Lags" and given.get("searched"):
+        return (
+            f"The lags of own pasts and sources were chosen from the data, up to lag {given['searched']}; surrogates "
+            "made the same choice."
+        )
+    if given.get("type") == "Lags":
+        return "Sources and own pasts were taken at given lags."
     dims, delays, lags = (_span(given.get(part, 1)) for part in ("dim", "delay", "lag"))
-    chosen = [cls().sentence() for cls in _criterion_classes(network)]
+    chosen = [method.sentence() for method in _criteria(network)]
     how = f", chosen per node by {' and '.join(chosen)}" if chosen else ""
     lag = f" and source lag {lags}" if lags != "1" else ""
-    return f"Each node's past was embedded with dimension {dims}, delay {delays}{lag}{how}."
+    return f"Each node's past was embedded with dimension {dims}, delay {delays}{lag}{how}." if given else ""
 
 
-def _lags(given: Mapping[str, Any]) -> str:
-    searched = given.get("searched")
-    if not searched:
-        return "Sources and own pasts were taken at given lags."
-    return (
-        f"The lags of own pasts and sources were chosen from the data, up to lag {searched}; surrogates made the same "
-        "choice."
-    )
-
-
-def _score(network: "Network") -> str:
-    said = _sentence(_score_options(network))
-    return f"Each node was scored by {said}." if said else ""
-
-
-def _search(network: "Network") -> str:
-    options = network.options
+def _search(network: Network) -> str:
+    options, score = network.options, _sentence(_score(network))
+    scored = f"Each node was scored by {score}. " if score else ""
     how = _sentence(options.get("search"))
     if not how:
-        return ""
-    allowed = (
-        "directed acyclic network" if options.get("acyclic", True) else "directed network, cycles allowed,"
-    )
+        return scored.rstrip()
+    cycles = "acyclic network" if options.get("acyclic", True) else "network, cycles allowed,"
     most = f" with at most {options['max_parents']} parents per node" if options.get("max_parents") else ""
     proof = "and is proven optimal" if network.optimal else "and is not proven optimal"
     seed = f" Random numbers were seeded with {options['seed']}." if options.get("seed") is not None else ""
-    return f"The best {allowed}{most} was found by {how} {proof}.{seed}"
+    return f"{scored}The best directed {cycles}{most} was found by {how} {proof}.{seed}"
 
 
-def _tests(network: "Network") -> str:
+def _tests(network: Network) -> str:
     if not network.candidates:
         return ""
     surrogates = max(len(c.null) for c in network.candidates)
     how = f"against {surrogates} surrogates" if surrogates else "against its analytic null distribution"
     possible, tested = len(network.names) * (len(network.names) - 1), len(network.candidates)
-    which = (
-        f"Each of the {possible} possible links"
-        if tested == possible
-        else f"Each of {tested} candidate links"
-    )
-    rest = "" if tested == possible else f", counting all {possible} possible links"
+    which = f"{tested} candidate" if tested < possible else f"the {possible} possible"
+    rest = f", counting all {possible} possible links" if tested < possible else ""
     return (
-        f"{which} was then tested {how}, given the other parents of its target, and the p-values were turned "
-        f"into q-values (Benjamini and Hochberg 1995){rest}."
+        f"Each of {which} links was then tested {how}, given the other parents of its target, and the p-values were "
+        f"turned into q-values (Benjamini and Hochberg 1995){rest}."
     )
 
 
-def _stability(network: "Network") -> str:
+def _stability(network: Network) -> str:
     count = network.options.get("bootstrap")
     if not network.stability or not count:
         return ""
@@ -140,13 +119,12 @@ def _stability(network: "Network") -> str:
     )
 
 
-def _result(network: "Network") -> str:
-    found = sum(len(parents) for parents in network.parents.values())
+def _result(network: Network) -> str:
     sure = f"; {sure_links(network)} with q up to {LEVEL}" if network.candidates else ""
-    return f"The network has {found} {'link' if found == 1 else 'links'}{sure}."
+    return f"The network has {len(network)} {'link' if len(network) == 1 else 'links'}{sure}."
 
 
-def _score_options(network: "Network") -> Mapping[str, Any]:
+def _score(network: Network) -> Mapping[str, Any]:
     return network.options.get("score") or {}
 
 
@@ -170,21 +148,18 @@ def _method(described: Any) -> Method | None:
 
 def _sentence(described: Any) -> str:
     method = _method(described)
-    return method.sentence() if method is not None else _type(described)
+    return method.sentence() if method is not None else (described or {}).get("type", "")
 
 
-def _type(options: Any) -> str:
-    return options.get("type", "") if isinstance(options, Mapping) else ""
-
-
-def _criterion_classes(network: "Network") -> list[type[Any]]:
-    used = {table["method"] for table in network.criteria.values() if table.get("method")}
-    return [cls for cls in known_options() if cls.__name__ in used and issubclass(cls, Method)]
+def _criteria(network: Network) -> list[Method]:
+    """Return the methods that chose dimensions and delays."""
+    used = {table.get("method") for table in network.criteria.values()}
+    return [cls() for cls in known_options() if cls.__name__ in used and issubclass(cls, Method)]
 
 
 def _span(value: Any) -> str:
     """Return one number, or the range of one per node."""
     if isinstance(value, int):
         return str(value)
-    numbers = [number for _, number in value] if not isinstance(value, Mapping) else list(value.values())
+    numbers = list(dict(value).values())
     return str(numbers[0]) if len(set(numbers)) == 1 else f"{min(numbers)} to {max(numbers)}"

@@ -1,23 +1,43 @@
-"""What a notebook shows of a Network and of a Series: the interactive picture, small tables; names are escaped."""
+"""What a notebook shows of results: an interactive network, small pictures and tables, in its own colours."""
 
 import math
 from collections.abc import Sequence
-from html import escape
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from enmesh.draw.arrows import lags_of, shares_of
-from enmesh.draw.envelope import extremes
+from enmesh.draw.arrows import lags_of, links_of, shares_of
+from enmesh.draw.curves import interval
 from enmesh.draw.report import inline
-from enmesh.draw.report.sections import text
+from enmesh.draw.report.more import comparison_body, group_body, shares_map, table, windows_body
+from enmesh.draw.report.svg import Markup, figure, heat_map, text
 from enmesh.draw.report.words import headline, standing
-from enmesh.draw.subject import Candidate, Network, Series
+from enmesh.draw.shapes import edges_of, extremes
+from enmesh.draw.subject import LEVEL, Network, Series
 
+# Colours that stand on light and dark ground alike: a notebook does not say which it has.
+STYLE = (
+    "--heat:#3b76c4;--paper:transparent;--raised:transparent;--ink:currentColor;--soft:#7b818c;--line:#88888855;"
+    "--mark:#d0591c;--null:#9fb0c9;--grew:#3f7fd0;--fell:#d0701f;--s1:#5b8cc7;--pill:#88888822;--pill-line:#888888aa"
+)
+SHEET = (
+    "<style>.enmesh svg text{font:12px sans-serif;fill:currentColor}.enmesh .map rect{stroke:#88888855;"
+    "stroke-width:.6}.enmesh .self{fill:#88888833}.enmesh .small text{font-size:.54px;text-anchor:middle}"
+    ".enmesh .small rect{fill:var(--pill);stroke:var(--pill-line);stroke-width:.035}.enmesh .way{fill:none;"
+    "stroke:currentColor}.enmesh .tip{fill:currentColor}.enmesh .sides{display:flex;flex-wrap:wrap;gap:1rem}"
+    ".enmesh figure{margin:0}.enmesh .scroll{overflow-x:auto}.enmesh svg{max-width:100%}"
+    ".enmesh .number{text-align:right;font-variant-numeric:tabular-nums}"
+    ".enmesh [type=range],.enmesh .slider{display:none}</style>"
+)
 MOST_ROWS = 12
 POINTS = 320
 LOWEST, TALLEST = 440, 700  # pixels of the frame
-NUMBER = ' style="text-align:right;font-variant-numeric:tabular-nums"'
+
+
+def face(title: str, *parts: str) -> str:
+    """Return a result for a notebook: a sentence in bold, then its parts."""
+    return f'<div class="enmesh" style="{STYLE}">{SHEET}<p><b>{text(title)}</b></p>{"".join(parts)}</div>'
 
 
 def network_html(network: Network) -> str:
@@ -26,67 +46,98 @@ def network_html(network: Network) -> str:
     The picture stands in a frame of its own, which loads nothing; where a notebook does not show frames, the table
     remains.
     """
-    tested = {(c.source, c.target): c for c in network.candidates}
-    links = [(s, t, tested.get((s, t))) for t in network.names for s in network.parents[t]]
-    links.sort(key=lambda link: (-link[2].te if link[2] else math.inf, link[0], link[1]))
-    shares, place = shares_of(network), {name: i for i, name in enumerate(network.names)}
+    names, shares, links = network.names, shares_of(network), links_of(network)
+    ranked = sorted(
+        links, key=lambda edge: (-np.nan_to_num(links[edge].te, nan=-np.inf), [names[i] for i in edge])
+    )
+    rows = []
+    for i, j in ranked[:MOST_ROWS]:
+        test, stable = links[i, j], [shares.get((i, j), math.nan)] * bool(shares)
+        numbers = [float(value) for value in (test.te, test.p_value, test.q_value)]
+        rows.append([names[i], names[j], *numbers, ", ".join(map(str, lags_of(test))), *stable])
     head = ("source", "target", "TE (nats)", "p", "q", "lag", *["stability"] * bool(shares))
-    rows = [[_cell(source), _cell(target), *_numbers(test)] for source, target, test in links[:MOST_ROWS]]
-    for row, (source, target, _) in zip(rows, links):
-        row += [_number(shares.get((place[source], place[target]), math.nan))] * bool(shares)
-    table = _table(head, rows, len(links), "links") if rows else ""
-    said = f"<p><b>{text(headline(network))}</b> {text(standing(network))}</p>"
-    return f"<div>{said}{_frame(network)}{table}</div>"
+    height = min(LOWEST + 6 * len(names), TALLEST)
+    frame = (
+        '<iframe title="network" sandbox="allow-scripts allow-downloads" loading="lazy" '
+        f'style="width:100%;height:{height}px;border:0" srcdoc="{text(inline(network))}"></iframe>'
+    )
+    return face(
+        headline(network), f"<p>{text(standing(network))}</p>", frame, _table(head, rows, len(links), "links")
+    )
 
 
 def series_html(series: Series) -> str:
     """Return one line per node: name, range and a picture of its first trial."""
     first, pooled = series.trials[0], series.values
+    head = ("node", "lowest", "highest", f"first trial, time 0 to {(len(first) - 1) * series.dt:g}")
     rows = [
-        [
-            _cell(name),
-            _number(np.nanmin(pooled[:, i])),
-            _number(np.nanmax(pooled[:, i])),
-            f"<td>{_spark(first[:, i])}</td>",
-        ]
+        [name, float(np.nanmin(pooled[:, i])), float(np.nanmax(pooled[:, i])), Markup(_spark(first[:, i]))]
         for i, name in enumerate(series.names[:MOST_ROWS])
     ]
     trials = f"{len(series.trials)} trial{'s' * (len(series.trials) > 1)}"
-    said = f"{series.n_nodes} nodes, {trials}, {sum(series.lengths)} samples, dt = {series.dt:g}"
-    until = (len(first) - 1) * series.dt
-    table = _table(
-        ("node", "lowest", "highest", f"first trial, time 0 to {until:g}"), rows, series.n_nodes, "nodes"
+    size = f"{series.n_nodes} nodes, {trials}, {sum(series.lengths)} samples, dt = {series.dt:g}"
+    return face(f"Series: {size}", _table(head, rows, series.n_nodes, "nodes"))
+
+
+def te_matrix_html(names: Sequence[str], te: np.ndarray, p_value: np.ndarray, q_value: np.ndarray) -> str:
+    """Return the heat map of a matrix of transfer entropies and its strongest pairs."""
+    top = float(np.nanmax(te, initial=0.0)) or 1.0
+    pairs = sorted(edges_of(np.isfinite(te)), key=lambda pair: (-te[pair], pair))
+    arrows = {(i, j): f"{names[i]} → {names[j]}" for i, j in pairs}
+    picture = heat_map(
+        names, te, q_value, lambda i, j: f"{arrows[i, j]}: {te[i, j]:.4g} nats, q {q_value[i, j]:.3g}",
+        "Transfer entropy, row drives column", top=top,
+    )  # fmt: skip
+    rows = [
+        [arrows[pair], *(float(part[pair]) for part in (te, p_value, q_value))] for pair in pairs[:MOST_ROWS]
+    ]
+    title = (
+        f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats; dot: q ≤ {LEVEL:g}"
     )
-    return f"<div><p><b>Series</b> {text(said)}</p>{table}</div>"
+    return face(title, picture, table(("link", "TE (nats)", "p", "q"), rows))
 
 
-def _frame(network: Network) -> str:
-    height = min(LOWEST + 6 * len(network.names), TALLEST)
-    style = f"width:100%;height:{height}px;border:0"
-    kept = 'sandbox="allow-scripts allow-downloads" loading="lazy"'
-    return f'<iframe title="network" {kept} style="{style}" srcdoc="{escape(inline(network))}"></iframe>'
+def stability_html(names: Sequence[str], share: np.ndarray, networks: int) -> str:
+    """Return how often each link was found again, as a heat map."""
+    title = f"Stability: share of cuts into halves in which both show the link, row drives column ({networks} networks)"
+    return face(title, shares_map(names, share, np.full(share.shape, np.nan), "cuts"))
 
 
-def _table(head: Sequence[str], rows: list[list[str]], total: int, what: str) -> str:
-    titles = "".join(f"<th>{text(title)}</th>" for title in head)
-    body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
+def group_html(names: Sequence[str], **parts: Any) -> str:
+    """Return the subjects of a group."""
+    return face(f"Group of {parts['subjects']} subjects", group_body(names, **parts)[1])
+
+
+def windows_html(**parts: Any) -> str:
+    """Return the links over time."""
+    return face(f"Links in {len(parts['times'])} windows", windows_body(**parts)[1])
+
+
+def comparison_html(names: Sequence[str], **parts: Any) -> str:
+    """Return what grew and what fell."""
+    body = comparison_body(names, **parts)
+    return face(f"{body['headline']} {body['said']}", body["sides"], body["picture"], body["table"])
+
+
+def interval_html(title: str, low: float, value: float, high: float) -> str:
+    """Return a value between its limits."""
+    return face(title, figure(partial(interval, low, value, high)))
+
+
+def explanation_html(about: Any) -> str:
+    """Return a link with its numbers, shape, lags, chance and local values."""
+    numbers = [
+        ("transfer entropy (nats)", f"{about.te:.4g} ({about.low:.3g} to {about.high:.3g})"),
+        ("p-value, q-value", f"{about.p_value:.3g}, {about.q_value:.3g}"),
+        ("lag", f"{about.lag}"),
+        ("effect (standard deviations)", f"{about.effect:+.3g}"),
+    ]
+    return face(f"{about.source} → {about.target}", table(("", ""), numbers), figure(about.plot))
+
+
+def _table(head: Sequence[str], rows: list[list[Any]], total: int, what: str) -> str:
     more = f"<p>and {total - MOST_ROWS} more {what}</p>" if total > MOST_ROWS else ""
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def _cell(name: Any) -> str:
-    return f'<td style="text-align:left">{text(name)}</td>'
-
-
-def _numbers(test: Candidate | None) -> list[str]:
-    if test is None:
-        return [_number(math.nan)] * 3 + [_number(1)]
-    lags = ", ".join(map(str, lags_of(test)))
-    return [*map(_number, (test.te, test.p_value, test.q_value)), f"<td{NUMBER}>{text(lags)}</td>"]
-
-
-def _number(value: float) -> str:
-    return f"<td{NUMBER}>{'–' if math.isnan(value) else f'{value:.3g}'}</td>"
+    return table(head, rows) + more if rows else ""
 
 
 def _spark(values: np.ndarray) -> str:

@@ -60,13 +60,13 @@ def recording(network: Network) -> str:
     return PurePath(str(known).replace("\\", "/")).name if known else ""
 
 
-def fewer_digits(said: str) -> str:
+def fewer_digits(text: str) -> str:
     """Return a text with long fractions cut to four digits.
 
     >>> fewer_digits("alpha 0.992424, 17 of 0.05")
     'alpha 0.9924, 17 of 0.05'
     """
-    return re.sub(r"\d+\.\d{5,}(?!\d*e)", lambda found: f"{float(found[0]):.4g}", str(said))
+    return re.sub(r"\d+\.\d{5,}(?!\d*e)", lambda found: f"{float(found[0]):.4g}", str(text))
 
 
 def past(network: Network) -> str:
@@ -77,7 +77,7 @@ def past(network: Network) -> str:
         )
     if any({"dims", "delays"} <= set(table) for table in network.criteria.values()):
         return GRID
-    lags = sorted({lag for c in network.candidates for lag in getattr(c, "lags", None) or (c.lag,)})
+    lags = sorted({lag for c in network.candidates for lag in c.lags})
     if network.criteria:
         return f"Lags were chosen from the data, pair by pair; those in use: {', '.join(map(str, lags))} samples."
     chosen = [str(value) for what, value, _ in network.choices if what in ("lags", "embedding")]
@@ -89,7 +89,7 @@ def past(network: Network) -> str:
 
 def headline(network: Network) -> str:
     """Return the finding in one sentence: links with q up to 0.05, and how many more the score kept."""
-    found, possible = _counts(network)
+    found, possible = len(network), len(network.names) * (len(network.names) - 1)
     if not possible:
         return "One node: no link is possible."
     tested = any(math.isfinite(c.q_value) for c in network.candidates)
@@ -105,14 +105,30 @@ def headline(network: Network) -> str:
 
 def standing(network: Network) -> str:
     """Return how good the network is among all that were allowed, and how many of its links are sure."""
-    return " ".join(filter(None, [_proof(network), _sureness(network), _acyclicity(network)]))
+    sentences = ["The best network found; a better one may exist."]
+    if network.optimal:
+        sentences = ["Proven optimal: no allowed network has a higher score."]
+    elif math.isfinite(network.bound):
+        above = network.bound - network.score
+        sentences = [f"The best network found; no allowed one can score more than {above:.3g} higher."]
+    found, sure = len(network), sure_links(network)
+    if found and network.candidates and sure == found:
+        sentences.append(f"{'Every' if found > 1 else 'The'} link has q ≤ {LEVEL}.")
+    elif found and network.candidates:
+        has = "has" if sure == 1 else "have"
+        sentences.append(f"{sure} of the {found} {has} q ≤ {LEVEL}; doubtful links are dashed.")
+    if network.removed:
+        listed = ", ".join(f"{source} → {target}" for source, target in network.removed[:6])
+        more = f" and {len(network.removed) - 6} more" if len(network.removed) > 6 else ""
+        sentences.append(f"Left out to avoid cycles: {listed}{more}.")
+    return " ".join(sentences)
 
 
 def meanings(network: Network) -> tuple[str, ...]:
     """Return what an arrow and its numbers mean."""
-    said = OF_EVENTS if "events" in network.provenance else MEANS[:2]
-    signed = any(math.isfinite(getattr(c, "effect", math.nan)) for c in network.candidates)
-    return (*said, *MEANS[2:], *[EFFECT] * signed, *[STABLE] * bool(network.stability))
+    first = OF_EVENTS if "events" in network.provenance else MEANS[:2]
+    signed = any(math.isfinite(c.effect) for c in network.candidates)
+    return (*first, *MEANS[2:], *[EFFECT] * signed, *[STABLE] * bool(network.stability))
 
 
 def notes(network: Network) -> tuple[str, ...]:
@@ -125,35 +141,3 @@ def notes(network: Network) -> tuple[str, ...]:
 def sure_links(network: Network) -> int:
     """Return the number of links with a q-value up to `LEVEL`."""
     return sum(c.selected and c.q_value <= LEVEL for c in network.candidates)
-
-
-def _counts(network: Network) -> tuple[int, int]:
-    size = len(network.names)
-    return sum(len(parents) for parents in network.parents.values()), size * (size - 1)
-
-
-def _proof(network: Network) -> str:
-    if network.optimal:
-        return "Proven optimal: no allowed network has a higher score."
-    if math.isfinite(network.bound):
-        above = network.bound - network.score
-        return f"The best network found; no allowed one can score more than {above:.3g} higher."
-    return "The best network found; a better one may exist."
-
-
-def _sureness(network: Network) -> str:
-    found, _ = _counts(network)
-    if not found or not network.candidates:
-        return ""
-    sure = sure_links(network)
-    if sure == found:
-        return f"Every link has q ≤ {LEVEL}." if found > 1 else f"The link has q ≤ {LEVEL}."
-    return f"{sure} of the {found} {'has' if sure == 1 else 'have'} q ≤ {LEVEL}; doubtful links are dashed."
-
-
-def _acyclicity(network: Network) -> str:
-    if not network.removed:
-        return ""
-    listed = ", ".join(f"{source} → {target}" for source, target in network.removed[:6])
-    more = f" and {len(network.removed) - 6} more" if len(network.removed) > 6 else ""
-    return f"Left out to avoid cycles: {listed}{more}."
