@@ -7,10 +7,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+from matplotlib.path import Path
+from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Affine2D
 
+from enmesh.draw.fitted import FittedText
 from enmesh.draw.labels import key
 from enmesh.draw.layout import Layout
 from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, edges_of, headed, sampled
@@ -18,10 +27,6 @@ from enmesh.draw.style import USUAL_SHARE, Theme, caption, colour_bar, fitted
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import SIZE, tag_size
 from enmesh.errors import InputError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.cm import ScalarMappable
 
 TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
 KEY_SIZE = 7  # points of the key under the drawing
@@ -102,7 +107,7 @@ class Scale:
 
     links: Links
     name: str
-    colours: "ScalarMappable"
+    colours: ScalarMappable
     theme: Theme
     thick: float
     points: float
@@ -122,11 +127,8 @@ class Scale:
         value = getattr(link, self.name)
         return self.colours.to_rgba(value) if math.isfinite(value) else self.theme.faint
 
-    def draw_key(self, ax: "Axes", more: str) -> None:
+    def draw_key(self, ax: Axes, more: str) -> None:
         """Say above and below the picture how to read it; ``more`` is said too."""
-        import matplotlib as mpl
-        import matplotlib.ticker
-
         if not self.links:
             caption(ax, "no link found", self.theme)
             return
@@ -142,19 +144,17 @@ class Scale:
             "upper right" if ax.axison else "upper left"
         )  # beside names
         ax.legend(
-            [mpl.lines.Line2D([], [], color=faint, lw=width) for width in widths], words, loc=corner,
+            [Line2D([], [], color=faint, lw=width) for width in widths], words, loc=corner,
             bbox_to_anchor=(float(ax.axison), 0), ncols=3, frameon=False, fontsize=8, handlelength=1.6,
             labelcolor=self.theme.text, columnspacing=1.2, borderaxespad=0, borderpad=0.2,
         )  # fmt: skip
         bar = colour_bar(ax, self.colours, COLOURS[self.name][0], self.theme, below=True)
-        bar.locator = mpl.ticker.MaxNLocator(5, integer=self.name == "lag")
+        bar.locator = MaxNLocator(5, integer=self.name == "lag")
         bar.update_ticks()
 
 
 def scale_of(links: Links, theme: Theme, wanted: str, *, thick: float = THICK, points: float) -> Scale:
     """Return the scale for these links; ``"auto"`` is the effect where it is known for any, else the strength."""
-    import matplotlib as mpl
-
     if wanted not in ("auto", *COLOURS):
         raise InputError(f"colour={wanted!r} is not known; choose one of auto, {', '.join(COLOURS)}")
     if wanted == "auto":
@@ -162,8 +162,8 @@ def scale_of(links: Links, theme: Theme, wanted: str, *, thick: float = THICK, p
     values = [abs(getattr(link, wanted)) for link in links.values()]
     top = max(filter(math.isfinite, values), default=0.0) or 1.0
     low, high = {"effect": (-top, top), "te": (0.0, top), "lag": (1.0, max(top, 2.0))}[wanted]
-    norm, colours = mpl.colors.Normalize(low, high, clip=True), theme.colours(COLOURS[wanted][1])
-    return Scale(links, wanted, mpl.cm.ScalarMappable(norm, colours), theme, thick, points)
+    norm, colours = Normalize(low, high, clip=True), theme.colours(COLOURS[wanted][1])
+    return Scale(links, wanted, ScalarMappable(norm, colours), theme, thick, points)
 
 
 def thickest(count: int, circle: bool) -> float:
@@ -180,7 +180,7 @@ def size_of(drawing: Layout, names: Sequence[str] = ()) -> tuple[float, float]:
     return width, INCH * max(top - bottom + 1.2, LEAST[1]) + 1.45 + under
 
 
-def draw_network(ax: "Axes", drawing: Layout, network: Network, theme: Theme, colour: str) -> Scale:
+def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colour: str) -> Scale:
     """Draw boxes, arrows, lags, and the key of names that were shortened; return the scale of the arrows.
 
     An arrow whose stability is known is the paler the smaller it is.
@@ -210,7 +210,7 @@ def draw_network(ax: "Axes", drawing: Layout, network: Network, theme: Theme, co
     return scale
 
 
-def _boxes(ax: "Axes", drawing: Layout, theme: Theme) -> None:
+def _boxes(ax: Axes, drawing: Layout, theme: Theme) -> None:
     """Draw the nodes and the words at the arrows."""
     style: dict[str, Any] = {"fc": theme.box, "ec": theme.border, "lw": 0.8, "zorder": 3}
     for at, ((x, y), size, turn) in enumerate(zip(drawing.centres, drawing.sizes, drawing.turns)):
@@ -229,33 +229,23 @@ def _boxes(ax: "Axes", drawing: Layout, theme: Theme) -> None:
         _words(ax, drawing.words[edge], x, y, 0.0, unit=SIZE, room=size[0], color=theme.text, zorder=6)
 
 
-def _box(
-    ax: "Axes", x: float, y: float, size: np.ndarray, turn: float, *, radius: float, **style: Any
-) -> None:
-    from matplotlib.patches import FancyBboxPatch
-    from matplotlib.transforms import Affine2D
-
+def _box(ax: Axes, x: float, y: float, size: np.ndarray, turn: float, *, radius: float, **style: Any) -> None:
     place, shape = Affine2D().rotate_around(x, y, turn) + ax.transData, f"round,pad=0,rounding_size={radius}"
     (left, bottom), (width, height) = (x, y) - size / 2, size
     ax.add_artist(FancyBboxPatch((left, bottom), width, height, boxstyle=shape, transform=place, **style))
 
 
-def _words(ax: "Axes", words: str, x: float, y: float, turn: float, **style: Any) -> None:
+def _words(ax: Axes, words: str, x: float, y: float, turn: float, **style: Any) -> None:
     """Write a line in units of the drawing, which keeps to its room however axes are resized."""
-    from enmesh.draw.fitted import FittedText
-
     text = FittedText(x, y, words, rotation=math.degrees(turn), **style)
     text.set_transform(ax.transData)
     ax.add_artist(text)
 
 
 def arrow(
-    ax: "Axes", path: np.ndarray, link: Candidate, scale: Scale, *, gid: str = "", alpha: float = 1.0
+    ax: Axes, path: np.ndarray, link: Candidate, scale: Scale, *, gid: str = "", alpha: float = 1.0
 ) -> None:
     """Draw one arrow: a shaft, dashed when in doubt, and a head, never dashed, hollow for a negative effect."""
-    from matplotlib.patches import PathPatch, Polygon
-    from matplotlib.path import Path
-
     width, colour = scale.width(link), scale.colour(link)
     shaft, head = headed(sampled(path), width)
     style = "-" if link.q_value <= LEVEL else (0, (3, 1.4))

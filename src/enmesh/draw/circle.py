@@ -5,14 +5,11 @@ side. Labels point outward, so that an arrow, which stays inside the circle, mee
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
 
 from enmesh.draw.shapes import APART, CORNER, Edge, Placed, arc, inset
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 ROOM = 1.3  # along the circle, per node
 BLOCK_GAP = 0.9  # between blocks
@@ -25,8 +22,6 @@ PORT = 0.3  # wished distance of two arrows' ends at one node
 
 def blocks(graph: "nx.DiGraph[int]") -> list[list[int]]:
     """Return the nodes in blocks, linked blocks and linked nodes near each other; lone nodes come last."""
-    import networkx as nx
-
     inside: nx.Graph[int] = nx.Graph()  # built in order, so that ties fall the same way every time
     inside.add_nodes_from(sorted({node for edge in graph.edges for node in edge}))
     inside.add_edges_from(sorted((min(edge), max(edge)) for edge in graph.edges))

@@ -5,18 +5,17 @@ axes.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from enmesh.draw.labels import flat, short
 from enmesh.draw.plot import draw_intervals, draw_lags, draw_null
 from enmesh.draw.style import Theme, Where, caption, coloured, draw_matrix, matrix_size, picture
 from enmesh.draw.subject import LEVEL
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 WRITTEN = 12  # nodes up to which a matrix has its numbers in the cells
 MOST_TICKS = 12  # along time
@@ -32,14 +31,14 @@ def lag_profile(
     p_value: float | None = None,
     title: str = "",
     **where: Unpack[Where],
-) -> "Axes":
+) -> Axes:
     """Draw transfer entropy over the source's lag.
 
     ``low`` and ``high`` are limits, per lag, of what chance gives: a band. ``best`` is the lag that was chosen,
     ``p_value`` its p-value where surrogates made the same choice, and ``title`` what is drawn, such as ``"a → b"``.
     """
 
-    def paint(ax: "Axes", theme: Theme) -> None:
+    def paint(ax: Axes, theme: Theme) -> None:
         ax.fill_between(lags, low, high, color=theme.null, lw=0, alpha=0.7, label="chance", zorder=1)
         ax.axhline(0, color=theme.faint, lw=0.8, zorder=1)
         ax.plot(lags, te, "o-", color=theme.ramp[1], ms=4, lw=1.5, label="measured", zorder=3)
@@ -63,7 +62,7 @@ def stability(
     selected: ArrayLike | None = None,
     of: str = "cuts whose two halves have it",
     **where: Unpack[Where],
-) -> "Axes":
+) -> Axes:
     """Draw in how many cuts, or subjects, each link was found, row drives column; ``selected`` links are framed.
 
     ``frequency`` is ``(M, M)`` with shares from 0 to 1, ``selected`` ``(M, M)`` of truth values; ``of`` says of what
@@ -71,7 +70,7 @@ def stability(
     """
     shares, few = np.asarray(frequency, float), len(names) <= WRITTEN
 
-    def paint(ax: "Axes", theme: Theme) -> None:
+    def paint(ax: Axes, theme: Theme) -> None:
         draw_matrix(
             ax, shares, "heat", (0.0, 1.0), theme, rows=names, label=f"share of {of}",
             framed=() if selected is None else np.asarray(selected),
@@ -90,7 +89,7 @@ def comparison(
     *,
     labels: tuple[str, str] = ("first", "second"),
     **where: Unpack[Where],
-) -> "Axes":
+) -> Axes:
     """Draw what grew and what fell: differences of transfer entropy (second less first), row drives column.
 
     Cells with ``q_value`` up to 0.05 carry a triangle, up where the link grew and down where it fell, so that
@@ -99,9 +98,7 @@ def comparison(
     change = np.asarray(difference, float)
     sure, most = np.asarray(q_value) <= LEVEL, float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
 
-    def paint(ax: "Axes", theme: Theme) -> None:
-        from matplotlib.patches import Rectangle
-
+    def paint(ax: Axes, theme: Theme) -> None:
         label = "change of transfer entropy (nats)"
         draw_matrix(ax, change, "change", (-most, most), theme, rows=names, label=label)
         for i, j in np.argwhere(change < 0) if theme.hatch else ():
@@ -127,7 +124,7 @@ def windows(
     *,
     unit: str = "samples",
     **where: Unpack[Where],
-) -> "Axes":
+) -> Axes:
     """Draw transfer entropy over windows of time: a row per link, a column per window.
 
     ``times`` are the middles of the windows, in ``unit``; ``te`` and ``q_value`` are ``(window, link)``, and cells with
@@ -135,7 +132,7 @@ def windows(
     """
     top = float(np.nanmax(te, initial=0.0)) or 1.0
 
-    def paint(ax: "Axes", theme: Theme) -> None:
+    def paint(ax: Axes, theme: Theme) -> None:
         label = "transfer entropy (nats)"
         draw_matrix(ax, te.T, "heat", (0.0, top), theme, rows=links, columns=[], label=label)
         ax.set_aspect("auto")
@@ -150,10 +147,10 @@ def windows(
     return picture(paint, size, **where)
 
 
-def explanation(about: Any, **where: Unpack[Where]) -> "Axes":
+def explanation(about: Any, **where: Unpack[Where]) -> Axes:
     """Draw an `Explanation`: scatter, lags, chance and local values in four panels."""
 
-    def paint(ax: "Axes", theme: Theme) -> None:
+    def paint(ax: Axes, theme: Theme) -> None:
         ax.set_axis_off()
         caption(ax, about.sentence, theme)
         places = [(x, y, 0.4, 0.36) for y in (0.56, 0.05) for x in (0.07, 0.58)]
@@ -186,10 +183,10 @@ def explanation(about: Any, **where: Unpack[Where]) -> "Axes":
     return picture(paint, (9.0, 6.4), **where)
 
 
-def interval(low: float, value: float, high: float, **where: Unpack[Where]) -> "Axes":
+def interval(low: float, value: float, high: float, **where: Unpack[Where]) -> Axes:
     """Draw a transfer entropy between its limits."""
 
-    def paint(ax: "Axes", theme: Theme) -> None:
+    def paint(ax: Axes, theme: Theme) -> None:
         draw_intervals(ax, [(low, value, high)], [False], theme)
         ax.set_yticks([])
 
@@ -198,10 +195,10 @@ def interval(low: float, value: float, high: float, **where: Unpack[Where]) -> "
 
 def raster(
     names: Sequence[str], times: Sequence[ArrayLike], start: float, stop: float, **where: Unpack[Where]
-) -> "Axes":
+) -> Axes:
     """Draw a mark for every event, a row per node."""
 
-    def paint(ax: "Axes", theme: Theme) -> None:
+    def paint(ax: Axes, theme: Theme) -> None:
         ax.eventplot([np.asarray(t) for t in times], colors=theme.ramp[-1], linelengths=0.7, linewidths=0.9)
         ax.set_yticks(range(len(names)), short(names, 24), fontsize=8)
         ax.set(xlim=(start, stop), ylim=(len(names) - 0.4, -0.6), xlabel="time")

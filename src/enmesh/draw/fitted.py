@@ -3,6 +3,8 @@
 from functools import cache
 from typing import Any
 
+import matplotlib as mpl
+from matplotlib.font_manager import fontManager
 from matplotlib.text import Text
 
 # Fonts with letters that the usual one lacks, as systems have them; those that are installed are asked in this order.
@@ -19,9 +21,6 @@ FURTHER = (
 @cache
 def families() -> list[str]:
     """Return the fonts to ask for a letter, in order; all of them are installed."""
-    import matplotlib as mpl
-    from matplotlib.font_manager import fontManager
-
     there = {font.name for font in fontManager.ttflist}
     usual = [name for name in mpl.rcParams["font.sans-serif"] if name in there][:1]
     return list(dict.fromkeys([*(usual or ["DejaVu Sans"]), *(name for name in FURTHER if name in there)]))

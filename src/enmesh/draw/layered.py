@@ -8,14 +8,12 @@ arrow ever runs behind a node that it does not join. A lane is a negative number
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from enmesh.draw.shapes import APART, CORNER, Edge, Placed, chain, inset
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 ROOM_RIGHT, ROOM_DOWN = (3.0, 10.0), (1.8, 6.0)  # least and most room between two layers
 NODE_GAP, LANE_GAP = 0.8, 0.3  # between two nodes of a layer; between lanes, or a lane and a node
@@ -63,8 +61,6 @@ def _ranks(graph: "nx.DiGraph[int]", nodes: Sequence[int]) -> dict[int, int]:
 
     Few arrows are turned round so that there is no cycle.
     """
-    import networkx as nx
-
     rest = graph.copy()
     first: list[int] = []
     last: list[int] = []
@@ -151,8 +147,6 @@ class _Layers:
 
         With the needed offsets taken out, the heights nearest to the wished ones are a decreasing regression.
         """
-        from scipy.optimize import isotonic_regression
-
         near: dict[int, list[int]] = defaultdict(list)
         for a, b in (pair for pairs in self.links for pair in pairs):
             near[a].append(b)

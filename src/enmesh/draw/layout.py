@@ -8,8 +8,8 @@ as a ring, and a network of many nodes or links on a circle, ordered by blocks, 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
 
 from enmesh.draw.circle import on_circle, ring
@@ -17,9 +17,6 @@ from enmesh.draw.labels import box, short, wrap
 from enmesh.draw.layered import in_layers
 from enmesh.draw.shapes import Edge, Placed, corners, passes
 from enmesh.draw.tags import tag_places, tag_room, tag_size
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 MANY = 60  # more nodes than this in one component go on a circle
 ON_CIRCLE = 24  # characters of a label on a circle
@@ -80,8 +77,6 @@ def arrange(
     >>> bool((np.diff(drawing.centres[:, 0]) > 0).all())
     True
     """
-    import networkx as nx
-
     labels, words = short(names), words or {}
     graph = graph_of(len(labels), edges)
     nx.set_edge_attributes(graph, {edge: tag_room(words.get(edge, "")) for edge in graph.edges}, "room")
@@ -101,8 +96,6 @@ def arrange(
 
 def graph_of(count: int, edges: Iterable[Edge]) -> "nx.DiGraph[int]":
     """Return the graph of ``count`` nodes with these edges."""
-    import networkx as nx
-
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(count))
     graph.add_edges_from(sorted(edges))
@@ -113,8 +106,6 @@ def _near(
     graph: "nx.DiGraph[int]", part: list[int], sizes: np.ndarray, tall: bool, spread: float
 ) -> Placed | None:
     """Return a component as a ring or in layers; None where neither suits it."""
-    import networkx as nx
-
     if len(part) == 1:
         return Placed(centres=np.zeros((1, 2)), sizes=sizes, turns=np.zeros(1), paths={})
     if len(part) <= RING and not nx.is_directed_acyclic_graph(graph):

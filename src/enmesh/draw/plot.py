@@ -9,9 +9,10 @@ pale.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from enmesh.draw.arrows import common_lags, draw_network, lag_tags, lag_unit, links_of, shares_of, size_of
 from enmesh.draw.circle import blocks
@@ -22,10 +23,6 @@ from enmesh.draw.style import Theme, Where, caption, coloured, draw_matrix, matr
 from enmesh.draw.subject import LEVEL, Candidate, Network
 from enmesh.draw.timegraph import draw_timegraph, timegraph_size
 from enmesh.errors import InputError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 MOST_PANELS = 48
 MOST_PAIRS_DRAWN = 24  # nodes up to which every pair has a panel
@@ -40,10 +37,10 @@ def draw(
     path: str | Path | None = None,
     *,
     kind: str = "graph",
-    ax: "Axes | None" = None,
+    ax: Axes | None = None,
     theme: str = "auto",
     colour: str = "auto",
-) -> "Axes":
+) -> Axes:
     """Draw a network, save the picture if a path is given, and return the axes; arguments as of `Network.plot`.
 
     ``theme="auto"`` takes dark colours where the figure, or Matplotlib's style, is dark; ``colour="auto"`` the effect
@@ -54,18 +51,18 @@ def draw(
     return KINDS[kind](network, colour, path=path, ax=ax, theme=theme)
 
 
-def graph(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
+def graph(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     """Draw who drives whom: width = transfer entropy, colour = effect, strength or lag, dashed = q above 0.05."""
     return _graph(network, _layout(network), colour, where)
 
 
-def circle(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
+def circle(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     """Draw all nodes around one circle, ordered by blocks, and the arrows inside it."""
     return _graph(network, _layout(network, circle=True), colour, where)
 
 
-def _graph(network: Network, drawing: Layout, colour: str, where: Where) -> "Axes":
-    def paint(ax: "Axes", theme: Theme) -> None:
+def _graph(network: Network, drawing: Layout, colour: str, where: Where) -> Axes:
+    def paint(ax: Axes, theme: Theme) -> None:
         links = links_of(network)
         scale = draw_network(ax, drawing, network, theme, colour)
         same = common_lags(links)
@@ -94,12 +91,12 @@ def _shrunk(drawing: Layout) -> float:
     return min(1.0, SHEET[0] / width, SHEET[1] / height)
 
 
-def timegraph(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
+def timegraph(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     """Draw a line per linked node and a column per lag in use: an arrow from (source, t - lag) to (target, t)."""
     links, names = links_of(network), network.names
     linked = sorted({node for edge in links for node in edge}) or list(range(len(names)))
 
-    def paint(ax: "Axes", theme: Theme) -> None:
+    def paint(ax: Axes, theme: Theme) -> None:
         scale = draw_timegraph(ax, names, links, linked, theme, colour)
         alone = len(names) - len(linked)
         scale.draw_key(ax, f"not drawn: {alone} without a link" if alone else "")
@@ -107,7 +104,7 @@ def timegraph(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
     return picture(paint, timegraph_size(names, links, linked), **where)
 
 
-def matrix(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
+def matrix(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     """Draw the transfer entropy of every tested pair, row drives column, by blocks; links are framed."""
     order, borders = block_order(network)
     names = [network.names[node] for node in order]
@@ -117,7 +114,7 @@ def matrix(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
         te[place[tested.source], place[tested.target]] = tested.te
     top = max(float(np.nanmax(te, initial=0.0)), 0.0) or 1.0
 
-    def paint(ax: "Axes", theme: Theme) -> None:
+    def paint(ax: Axes, theme: Theme) -> None:
         draw_matrix(
             ax, te, "heat", (0.0, top), theme, rows=names, label="transfer entropy (nats)",
             framed=network.adjacency[np.ix_(order, order)], written=_written if len(names) <= WRITTEN else None,
@@ -137,12 +134,12 @@ def _written(value: float) -> str:
     return f"{value:z.3f}".replace("-", "−")
 
 
-def embedding(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
+def embedding(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     """Draw, per node, the criterion by which dimension and delay were chosen, and the choice."""
     if not network.criteria:
         raise InputError("the embedding was given, not chosen from the data; there is no criterion to draw")
 
-    def paint(ax: "Axes", item: tuple[str, Mapping[str, Any]], theme: Theme) -> None:
+    def paint(ax: Axes, item: tuple[str, Mapping[str, Any]], theme: Theme) -> None:
         name, table = item
         values, (dim, delay) = np.array(table["values"], float), table["best"]
         low, high = np.nanmin(values), np.nanmax(values)
@@ -182,7 +179,7 @@ def is_error(table: Mapping[str, Any]) -> bool:
     return bool(2 * chosen <= np.nanmin(values) + np.nanmax(values))
 
 
-def nulls(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
+def nulls(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     """Draw, per link, the surrogate values (bars) and the measured transfer entropy (line).
 
     Without any link, the tested pairs with the smallest p-values are shown.
@@ -193,7 +190,7 @@ def nulls(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
     links = sorted((c for c in able if c.selected), key=lambda c: (-c.te, c.source, c.target))[:MOST_PANELS]
     shown = links or sorted(able, key=lambda c: (c.p_value, -c.te, c.source, c.target))[:12]
 
-    def paint(ax: "Axes", tested: Candidate, theme: Theme) -> None:
+    def paint(ax: Axes, tested: Candidate, theme: Theme) -> None:
         draw_null(ax, tested, theme)
         source, target = short((tested.source, tested.target), 18)
         title = f"{source} → {target}\nq = {tested.q_value:.2g}"
@@ -207,7 +204,7 @@ def nulls(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
     return panels(paint, shown, text, **where)
 
 
-def draw_null(ax: "Axes", tested: Candidate, theme: Theme) -> None:
+def draw_null(ax: Axes, tested: Candidate, theme: Theme) -> None:
     """Draw what chance gives, and the measured value."""
     if len(tested.null):
         ax.hist(tested.null, bins="sqrt", color=theme.null)
@@ -226,7 +223,7 @@ def block_order(network: Network) -> tuple[list[int], list[int]]:
     return [node for group in groups for node in group], begins
 
 
-def lags(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
+def lags(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     """Draw transfer entropy at every lag for every pair, row drives column, over chance; links are framed."""
     count = len(network.names)
     if count > MOST_PAIRS_DRAWN:
@@ -237,7 +234,7 @@ def lags(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
     found, te, chance = network.lag_grid()
     top = float(np.nanmax(te, initial=0.0)) * 1.05 or 1.0
 
-    def paint(ax: "Axes", theme: Theme) -> None:
+    def paint(ax: Axes, theme: Theme) -> None:
         ax.set_axis_off()
         names, side = short(network.names, 16), 1 / count
         written: dict[str, Any] = {"fontsize": max(4.0, 9 - count / 4), "parse_math": False}
@@ -265,7 +262,7 @@ def lags(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
     return picture(paint, (across + 1.2, 0.8 * across + 0.9), **where)
 
 
-def draw_lags(ax: "Axes", lags: Any, te: np.ndarray, chance: Any, theme: Theme) -> None:
+def draw_lags(ax: Axes, lags: Any, te: np.ndarray, chance: Any, theme: Theme) -> None:
     """Draw transfer entropy at each lag over the band of chance."""
     ax.axhspan(0, chance, color=theme.null, alpha=0.5, lw=0)
     ax.vlines(lags, 0, te, color=theme.ramp[1], lw=1.6)
@@ -273,7 +270,7 @@ def draw_lags(ax: "Axes", lags: Any, te: np.ndarray, chance: Any, theme: Theme) 
     ax.set_xlim(0.3, max(lags) + 0.7)
 
 
-def intervals(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
+def intervals(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     """Draw the transfer entropy of every link with its 95 % limits, strongest first; hollow: q above 0.05."""
     known = [row for row in network.with_evidence().evidence.values() if row.get("low") is not None]
     if not known:
@@ -283,7 +280,7 @@ def intervals(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
     found = sorted(known, key=lambda row: -(row["te"] or 0.0))
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)
 
-    def paint(ax: "Axes", theme: Theme) -> None:
+    def paint(ax: Axes, theme: Theme) -> None:
         limits = [(row["low"], row["te"], row["high"]) for row in found]
         draw_intervals(ax, limits, [(row["q_value"] or 0.0) > LEVEL for row in found], theme)
         ax.set_yticks(range(len(names)), list(names), fontsize=8, parse_math=False)
@@ -296,7 +293,7 @@ def intervals(network: Network, colour: str, **where: Unpack[Where]) -> "Axes":
 
 
 def draw_intervals(
-    ax: "Axes", limits: Sequence[tuple[float, float, float]], hollow: Sequence[bool], theme: Theme
+    ax: Axes, limits: Sequence[tuple[float, float, float]], hollow: Sequence[bool], theme: Theme
 ) -> None:
     """Draw rows of transfer entropies between their limits, ``(low, value, high)``, over an axis from 0."""
     colour = theme.ramp[1]
@@ -309,7 +306,7 @@ def draw_intervals(
     ax.tick_params(axis="y", length=0)
 
 
-KINDS: "dict[str, Callable[..., Axes]]" = {
+KINDS: dict[str, Callable[..., Axes]] = {
     "graph": graph, "matrix": matrix, "timegraph": timegraph, "circle": circle, "embedding": embedding,
     "lags": lags, "intervals": intervals, "nulls": nulls,
 }  # fmt: skip

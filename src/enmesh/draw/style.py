@@ -9,19 +9,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import Colormap, LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
+from enmesh.draw.fitted import families
 from enmesh.draw.labels import short
 from enmesh.errors import InputError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colorbar import Colorbar
-    from matplotlib.colors import Colormap
-    from matplotlib.figure import Figure
 
 SUFFIXES = {
     ".png": {},
@@ -37,7 +38,7 @@ class Where(TypedDict, total=False):
     """Where a picture goes: a file (``.png``, ``.svg``, ``.pdf``), Matplotlib axes; and the name of its theme."""
 
     path: str | Path | None
-    ax: "Axes | None"
+    ax: Axes | None
     theme: str
 
 
@@ -65,10 +66,8 @@ class Theme:
     positive: str
     hatch: str = ""
 
-    def colours(self, name: str) -> "Colormap":
+    def colours(self, name: str) -> Colormap:
         """Return the scale ``"heat"``, ``"strength"``, ``"ramp"``, ``"effect"`` (arrows) or ``"change"`` (cells)."""
-        import matplotlib as mpl
-
         # Without colours, heads tell the sign of an effect.
         ends = (self.text, self.text) if self.hatch else (self.negative, self.positive)
         signed = {
@@ -76,7 +75,7 @@ class Theme:
             "change": (self.negative, self.heat[0], self.positive),
         }
         stops = signed[name] if name in signed else getattr(self, name)
-        return mpl.colors.LinearSegmentedColormap.from_list(name, list(stops))
+        return LinearSegmentedColormap.from_list(name, list(stops))
 
 
 THEMES = {
@@ -104,10 +103,8 @@ THEMES = {
 }  # fmt: skip
 
 
-def theme_of(name: str, ax: "Axes | None") -> Theme:
+def theme_of(name: str, ax: Axes | None) -> Theme:
     """Return the colours of a theme; ``"auto"`` is dark where the figure, or Matplotlib's style, is dark."""
-    import matplotlib as mpl
-
     if name == "auto":
         ground = ax.figure.get_facecolor() if ax is not None else mpl.rcParams["figure.facecolor"]
         red, green, blue, alpha = mpl.colors.to_rgba(ground)
@@ -119,22 +116,17 @@ def theme_of(name: str, ax: "Axes | None") -> Theme:
 
 
 def picture(
-    paint: "Callable[[Axes, Theme], None]",
+    paint: Callable[[Axes, Theme], None],
     size: tuple[float, float],
     *,
     path: str | Path | None = None,
-    ax: "Axes | None" = None,
+    ax: Axes | None = None,
     theme: str = "auto",
-) -> "Axes":
+) -> Axes:
     """Make a picture: paint it into ``ax`` or a new figure of a size (inches), save it if a path is given.
 
     Returns the axes. A figure that is only saved needs no display and touches no global state.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    from enmesh.draw.fitted import families
-
     colours = theme_of(theme, ax)
     where = None if path is None else checked(path)
     if ax is None:
@@ -153,7 +145,7 @@ def picture(
     return ax
 
 
-def coloured(ax: "Axes", theme: Theme) -> "Axes":
+def coloured(ax: Axes, theme: Theme) -> Axes:
     """Give axes the colours of a theme and return them."""
     ax.set_facecolor("none")
     ax.tick_params(colors=theme.text)
@@ -163,7 +155,7 @@ def coloured(ax: "Axes", theme: Theme) -> "Axes":
     return ax
 
 
-def caption(ax: "Axes", text: str, theme: Theme) -> None:
+def caption(ax: Axes, text: str, theme: Theme) -> None:
     """Write how to read the picture above it, on lines that fit its width; names are not read as formulas."""
     names = max((len(label.get_text()) for label in ax.get_yticklabels()), default=0) if ax.axison else 0
     room = ax.bbox.width / ax.figure.dpi / USUAL_SHARE - 0.07 * names - 0.3 * ax.axison
@@ -178,14 +170,14 @@ def fitted(lines: Sequence[str], room: float, size: float) -> list[str]:
 
 
 def colour_bar(
-    ax: "Axes",
-    shown: "ScalarMappable",
+    ax: Axes,
+    shown: ScalarMappable,
     label: str,
     theme: Theme,
     *,
     extend: str = "neither",
     below: bool = False,
-) -> "Colorbar":
+) -> Colorbar:
     """Draw a named colour scale beside or below the axes, of a size that does not grow with the picture."""
     tall, wide = ax.bbox.height / ax.figure.dpi, ax.bbox.width / ax.figure.dpi
     side = {"location": "bottom", "anchor": (0.0, 1.0)} if below else {"panchor": False}
@@ -200,7 +192,7 @@ def colour_bar(
 
 
 def draw_matrix(
-    ax: "Axes",
+    ax: Axes,
     values: np.ndarray,
     colours: str,
     limits: tuple[float, float],
@@ -217,8 +209,6 @@ def draw_matrix(
 
     Without names of ``columns`` the rows drive the columns. ``written`` gives the number in a cell.
     """
-    from matplotlib.patches import Rectangle
-
     ax.set_facecolor(theme.empty)
     image = ax.imshow(values, cmap=theme.colours(colours), vmin=limits[0], vmax=limits[1])
     for i, j in np.argwhere(framed):
@@ -250,13 +240,13 @@ def matrix_size(names: Sequence[str]) -> tuple[float, float]:
 
 
 def panels(
-    paint: "Callable[[Axes, Any, Theme], None]", items: Sequence[Any], text: str, **where: Unpack[Where]
-) -> "Axes":
+    paint: Callable[[Axes, Any, Theme], None], items: Sequence[Any], text: str, **where: Unpack[Where]
+) -> Axes:
     """Make a picture of small panels in a grid, one for each item."""
     columns = min(len(items), max(3, math.ceil(math.sqrt(1.6 * len(items)))))
     rows = math.ceil(len(items) / columns)
 
-    def paint_all(ax: "Axes", theme: Theme) -> None:
+    def paint_all(ax: Axes, theme: Theme) -> None:
         ax.set_axis_off()
         for at, item in enumerate(items):
             row, column = divmod(at, columns)
@@ -279,12 +269,8 @@ def checked(path: Any) -> Any:
     return path
 
 
-def save(figure: "Figure", path: Any) -> None:
+def save(figure: Figure, path: Any) -> None:
     """Save without the date and with fixed ids: the same network gives the same bytes."""
-    import matplotlib as mpl
-
-    from enmesh.draw.fitted import families
-
     undated = SUFFIXES[getattr(path, "suffix", ".png").lower()]
     try:
         with mpl.rc_context({"svg.hashsalt": "enmesh", "svg.fonttype": "none", "font.family": families()}):

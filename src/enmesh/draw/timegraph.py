@@ -1,18 +1,14 @@
 """The time-series graph: a line per node, a column per time, an arrow from (source, t - lag) to (target, t)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from enmesh.draw.arrows import Links, Scale, arrow, lags_of, scale_of
 from enmesh.draw.labels import short, width
 from enmesh.draw.shapes import arc, chain, passes
 from enmesh.draw.style import Theme
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 STEP, ROW = 5.0, 2.2  # least room between two times, and between two nodes, in units of the other drawings
 PER_ROW, WIDEST = 0.7, 60.0  # more room between times for more nodes, up to a picture so wide
@@ -32,7 +28,7 @@ def timegraph_size(names: Sequence[str], links: Links, linked: Sequence[int]) ->
 
 
 def draw_timegraph(
-    ax: "Axes", names: Sequence[str], links: Links, linked: Sequence[int], theme: Theme, colour: str
+    ax: Axes, names: Sequence[str], links: Links, linked: Sequence[int], theme: Theme, colour: str
 ) -> Scale:
     """Draw the dots and the arrows, which end at the last time; return the scale of the arrows."""
     times = _times(links, len(linked))

@@ -91,8 +91,8 @@ class Comparison:
 
     def report(self, path: str | Path, *, title: str = "") -> Path:
         """Write a self-contained HTML page of what grew and what fell, and return its path."""
-        from enmesh.draw.report import save
         from enmesh.draw.report.more import comparison_page
+        from enmesh.draw.report.page import save
 
         names, parts = self._parts()
         return save(comparison_page(names, exchanged=self.exchanged, title=title, **parts), path)

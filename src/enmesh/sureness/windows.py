@@ -60,8 +60,8 @@ class Windows:
 
     def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
         """Write the page of the network with a section of links over time, and return its path."""
-        from enmesh.draw.report import asset, page, save
         from enmesh.draw.report.more import windows_section
+        from enmesh.draw.report.page import asset, page, save
 
         section = windows_section(**self._parts())
         return save(page(self.network, section, title=title, notes=notes, script=asset("windows.js")), path)

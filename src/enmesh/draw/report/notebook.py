@@ -9,8 +9,8 @@ import numpy as np
 
 from enmesh.draw.arrows import lags_of, links_of, shares_of
 from enmesh.draw.curves import interval
-from enmesh.draw.report import inline
 from enmesh.draw.report.more import comparison_body, group_body, shares_map, table, windows_body
+from enmesh.draw.report.page import inline
 from enmesh.draw.report.svg import Markup, figure, heat_map, text
 from enmesh.draw.report.words import headline, standing
 from enmesh.draw.shapes import edges_of, extremes
