@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
@@ -19,11 +20,10 @@ from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Affine2D
 
-from enmesh.draw.fitted import FittedText
 from enmesh.draw.labels import key
 from enmesh.draw.layout import Layout
 from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, edges_of, headed, sampled
-from enmesh.draw.style import USUAL_SHARE, Theme, caption, colour_bar, fitted
+from enmesh.draw.style import USUAL_SHARE, FittedText, Theme, caption, colour_bar, fitted
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import SIZE, tag_size
 from enmesh.errors import InputError
@@ -74,14 +74,9 @@ def lag_text(lags: Sequence[float]) -> str:
     >>> lag_text((3,)), lag_text((1, 2, 3, 4, 9)), lag_text((1, 3, 5, 7, 9))
     ('3', '1–4, 9', '1, 3, …, 9')
     """
-    runs: list[list[float]] = []
-    for lag in sorted(lags):
-        if runs and lag == runs[-1][-1] + 1:
-            runs[-1].append(lag)
-        else:
-            runs.append([lag])
     parts: list[str] = []
-    for run in runs:
+    for _, group in groupby(enumerate(sorted(lags)), lambda numbered: numbered[1] - numbered[0]):
+        run = [lag for _, lag in group]  # one after the other
         parts += [f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run)
     return ", ".join(parts if len(parts) <= MOST_PARTS else [*parts[:2], "…", parts[-1]])
 

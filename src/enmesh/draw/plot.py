@@ -8,6 +8,7 @@ pale.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -51,17 +52,13 @@ def draw(
     return KINDS[kind](network, colour, path=path, ax=ax, theme=theme)
 
 
-def graph(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
-    """Draw who drives whom: width = transfer entropy, colour = effect, strength or lag, dashed = q above 0.05."""
-    return _graph(network, _layout(network), colour, where)
+def graph(network: Network, colour: str, *, circle: bool = False, **where: Unpack[Where]) -> Axes:
+    """Draw who drives whom: width = transfer entropy, colour = effect, strength or lag, dashed = q above 0.05.
 
+    On a ``circle``, all nodes stand around it, ordered by blocks, and the arrows are inside.
+    """
+    drawing = _layout(network, circle)
 
-def circle(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
-    """Draw all nodes around one circle, ordered by blocks, and the arrows inside it."""
-    return _graph(network, _layout(network, circle=True), colour, where)
-
-
-def _graph(network: Network, drawing: Layout, colour: str, where: Where) -> Axes:
     def paint(ax: Axes, theme: Theme) -> None:
         links = links_of(network)
         scale = draw_network(ax, drawing, network, theme, colour)
@@ -118,7 +115,6 @@ def matrix(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
         draw_matrix(
             ax, te, "heat", (0.0, top), theme, rows=names, label="transfer entropy (nats)",
             framed=network.adjacency[np.ix_(order, order)], written=_written if len(names) <= WRITTEN else None,
-            extend="min" if np.nanmin(te, initial=0.0) < 0 else "neither",
         )  # fmt: skip
         for border in borders:
             ax.axhline(border - 0.5, color=theme.faint, lw=0.8, zorder=2)
@@ -307,6 +303,6 @@ def draw_intervals(
 
 
 KINDS: dict[str, Callable[..., Axes]] = {
-    "graph": graph, "matrix": matrix, "timegraph": timegraph, "circle": circle, "embedding": embedding,
-    "lags": lags, "intervals": intervals, "nulls": nulls,
+    "graph": graph, "matrix": matrix, "timegraph": timegraph, "circle": partial(graph, circle=True),
+    "embedding": embedding, "lags": lags, "intervals": intervals, "nulls": nulls,
 }  # fmt: skip

@@ -4,9 +4,11 @@ Ramps go from far off the paper to near it in lightness too, or the other way, s
 without colour and with any kind of colour vision; doubt is shown by dashes, a negative effect by a hollow head as well.
 """
 
+import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, TypedDict, Unpack
@@ -18,9 +20,10 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap, LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
-from enmesh.draw.fitted import families
 from enmesh.draw.labels import short
 from enmesh.errors import InputError
 
@@ -32,6 +35,16 @@ SUFFIXES = {
 USUAL_SHARE = 0.775  # of a figure's width that its axes have before the figure is laid out
 INCH_PER_POINT = 0.0073  # of a letter, for each point of its size
 LONGEST_BAR = 2.6  # inches of a colour scale, however tall the picture
+
+# Fonts with letters that the usual one lacks, as systems have them; those that are installed are asked in this order.
+FURTHER = (
+    "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Source Han Sans",
+    "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "MS Gothic", "Malgun Gothic", "Apple SD Gothic Neo",
+    "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "IPAGothic", "IPAexGothic", "Droid Sans Fallback",
+    "Noto Sans Arabic", "Noto Naskh Arabic", "Geeza Pro", "Noto Sans Hebrew", "Arial Hebrew", "Arial",
+    "Arial Unicode MS", "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Symbola", "Segoe UI Emoji",
+    "Segoe UI Symbol", "Apple Symbols", "Noto Sans Symbols", "FreeSans", "FreeSerif", "Unifont",
+)  # fmt: skip
 
 
 class Where(TypedDict, total=False):
@@ -130,14 +143,8 @@ def picture(
     colours = theme_of(theme, ax)
     where = None if path is None else checked(path)
     if ax is None:
-        if where is None:
-            import matplotlib.pyplot as plt
-
-            figure = plt.figure(figsize=size, layout="constrained")
-        else:
-            figure = Figure(figsize=size, layout="constrained")
-        figure.set_facecolor(colours.paper)
-        ax = figure.subplots()
+        made: Any = Figure if where is not None else importlib.import_module("matplotlib.pyplot").figure
+        ax = made(figsize=size, layout="constrained", facecolor=colours.paper).subplots()
     with mpl.rc_context({"font.family": families()}):  # names in any script
         paint(coloured(ax, colours), colours)
     if where is not None:
@@ -201,7 +208,6 @@ def draw_matrix(
     rows: Sequence[str],
     columns: Sequence[str] | None = None,
     label: str,
-    extend: str = "neither",
     framed: "np.ndarray | tuple[()]" = (),
     written: Callable[[float], str] | None = None,
 ) -> None:
@@ -225,7 +231,9 @@ def draw_matrix(
         ax.set(xlabel="target", ylabel="source")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    colour_bar(ax, image, label, theme, extend=extend)
+    colour_bar(
+        ax, image, label, theme, extend="min" if np.nanmin(values, initial=0.0) < limits[0] else "neither"
+    )
 
 
 def _tick_size(count: int) -> float:
@@ -277,3 +285,32 @@ def save(figure: Figure, path: Any) -> None:
             figure.savefig(path, dpi=160, metadata=undated, facecolor=figure.get_facecolor())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+@cache
+def families() -> list[str]:
+    """Return the fonts to ask for a letter, in order; all of them are installed."""
+    there = {font.name for font in fontManager.ttflist}
+    usual = [name for name in mpl.rcParams["font.sans-serif"] if name in there][:1]
+    return list(dict.fromkeys([*(usual or ["DejaVu Sans"]), *(name for name in FURTHER if name in there)]))
+
+
+class FittedText(Text):
+    """A line of text ``unit`` high in data units, smaller where it would be wider than ``room``."""
+
+    def __init__(self, x: float, y: float, text: str, *, unit: float, room: float, **style: Any):
+        super().__init__(
+            x, y, text, ha="center", va="center_baseline", rotation_mode="anchor", parse_math=False, **style
+        )
+        self.set_fontfamily(families())
+        self.unit, self.room = unit, room
+        self.set_in_layout(False)
+
+    def draw(self, renderer: Any) -> None:
+        """Set the size that fits now, and draw."""
+        (x0, _), (x1, _) = self.get_transform().transform([(0.0, 0.0), (1.0, 0.0)])
+        per_unit = abs(x1 - x0)
+        self.set_fontsize(max(per_unit * self.unit * 72 / self.figure.dpi, 0.5))
+        wide, _, _ = renderer.get_text_width_height_descent(self.get_text(), self.get_fontproperties(), False)
+        self.set_fontsize(self.get_fontsize() * min(1.0, self.room * per_unit / max(wide, 1e-9)))
+        super().draw(renderer)

@@ -20,7 +20,7 @@ MOST_BINS = 24
 MOST_POINTS = 720  # of a preview
 OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
 DIGITS = 5  # of places and shapes
-EVIDENCE = (
+EVIDENCE = [
     "given",
     "low",
     "high",
@@ -32,7 +32,7 @@ EVIDENCE = (
     "times",
     "local",
     "sentence",
-)
+]
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 
 

@@ -9,27 +9,13 @@ import numpy as np
 
 from enmesh.draw.arrows import lags_of, links_of, shares_of
 from enmesh.draw.curves import interval
-from enmesh.draw.report.more import comparison_body, group_body, shares_map, table, windows_body
+from enmesh.draw.report.more import asset, comparison_body, group_body, shares_map, table, windows_body
 from enmesh.draw.report.page import inline
 from enmesh.draw.report.svg import Markup, figure, heat_map, text
 from enmesh.draw.report.words import headline, standing
 from enmesh.draw.shapes import edges_of, extremes
 from enmesh.draw.subject import LEVEL, Network, Series
 
-# Colours that stand on light and dark ground alike: a notebook does not say which it has.
-STYLE = (
-    "--heat:#3b76c4;--paper:transparent;--raised:transparent;--ink:currentColor;--soft:#7b818c;--line:#88888855;"
-    "--mark:#d0591c;--null:#9fb0c9;--grew:#3f7fd0;--fell:#d0701f;--s1:#5b8cc7;--pill:#88888822;--pill-line:#888888aa"
-)
-SHEET = (
-    "<style>.enmesh svg text{font:12px sans-serif;fill:currentColor}.enmesh .map rect{stroke:#88888855;"
-    "stroke-width:.6}.enmesh .self{fill:#88888833}.enmesh .small text{font-size:.54px;text-anchor:middle}"
-    ".enmesh .small rect{fill:var(--pill);stroke:var(--pill-line);stroke-width:.035}.enmesh .way{fill:none;"
-    "stroke:currentColor}.enmesh .tip{fill:currentColor}.enmesh .sides{display:flex;flex-wrap:wrap;gap:1rem}"
-    ".enmesh figure{margin:0}.enmesh .scroll{overflow-x:auto}.enmesh svg{max-width:100%}"
-    ".enmesh .number{text-align:right;font-variant-numeric:tabular-nums}"
-    ".enmesh [type=range],.enmesh .slider{display:none}</style>"
-)
 MOST_ROWS = 12
 POINTS = 320
 LOWEST, TALLEST = 440, 700  # pixels of the frame
@@ -37,7 +23,8 @@ LOWEST, TALLEST = 440, 700  # pixels of the frame
 
 def face(title: str, *parts: str) -> str:
     """Return a result for a notebook: a sentence in bold, then its parts."""
-    return f'<div class="enmesh" style="{STYLE}">{SHEET}<p><b>{text(title)}</b></p>{"".join(parts)}</div>'
+    style = f"<style>{asset('notebook.css')}</style>"
+    return f'<div class="enmesh">{style}<p><b>{text(title)}</b></p>{"".join(parts)}</div>'
 
 
 def network_html(network: Network) -> str:

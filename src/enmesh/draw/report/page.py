@@ -9,15 +9,17 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from enmesh.draw.arrows import lag_unit
+from enmesh.draw.curves import raster
 from enmesh.draw.report.contents import contents, embed, picture_contents
 from enmesh.draw.report.methods import paragraph, references
 from enmesh.draw.report.more import asset, table
-from enmesh.draw.report.svg import PLAIN, raster, side_by_side, text
+from enmesh.draw.report.svg import PLAIN, figure, side_by_side, text
 from enmesh.draw.report.words import (
     fewer_digits,
     headline,
@@ -168,11 +170,12 @@ def _events(network: Network) -> str:
     if not known.get("shown") or "events" not in known:
         return ""
     (start, stop), names = map(float, known["shown"]), network.names[:MOST_ROWS]
+    times = [network.preview.get(name, ()) for name in names]
     more = f" The first {MOST_ROWS} nodes." if len(network.names) > MOST_ROWS else ""
     return (
         '<section id="raster"><h2>Events</h2><p class="quiet">Each mark is an event, over time: the beginning of the '
         f"recording, {start:.4g} to {stop:.4g} of {known.get('duration', stop):.4g} units.{more}</p>"
-        f"{raster(names, [network.preview.get(name, ()) for name in names], start, stop)}</section>"
+        f'<div class="scroll">{figure(partial(raster, names, times, start, stop))}</div></section>'
     )
 
 

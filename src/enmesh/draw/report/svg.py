@@ -1,4 +1,4 @@
-"""Pictures that stand in a page as SVG: networks, matrices of cells, rows of events, and what Matplotlib draws."""
+"""Pictures that stand in a page as SVG: networks, matrices of cells, and what Matplotlib draws."""
 
 import math
 import re
@@ -19,7 +19,6 @@ from enmesh.draw.subject import LEVEL
 UNIT = 20  # pixels
 MOST_SIDES = 24  # networks beside each other
 LETTER = 7.44  # pixels of a letter along a matrix, wide
-WIDTH, ROW, LEFT = 760, 22, 130  # pixels of a raster
 
 
 class Markup(str):
@@ -123,34 +122,13 @@ def heat_map(
     return f'<div class="scroll">{drawn}</div>'
 
 
-def raster(names: Sequence[str], times: Sequence[Sequence[float]], start: float, stop: float) -> str:
-    """Return events as marks over time, a row per node."""
-
-    def x(time: float) -> str:
-        return f"{LEFT + (WIDTH - LEFT - 20) * (time - start) / (stop - start or 1):.1f}"
-
-    parts = []
-    for i, (name, found) in enumerate(zip(short(names, 16), times)):
-        marks = "".join(f"M{x(time)} {ROW * i + 4}V{ROW * (i + 1) - 4}" for time in found)
-        label = (
-            f'x="{LEFT - 10}" y="{ROW * (i + 1) - 6}" text-anchor="end" font-size="12" fill="currentColor"'
-        )
-        parts.append(f'<text {label}>{text(name)}</text><path class="spark" d="{marks}"/>')
-    height = ROW * len(names)
-    parts += [
-        f'<text class="tick" x="{x(time)}" y="{height + 18}" text-anchor="middle">{time:.3g}</text>'
-        for time in np.linspace(start, stop, 5)
-    ]
-    size = f'viewBox="0 0 {WIDTH} {height + 26}" width="{WIDTH}"'
-    label = f"Raster of {len(names)} nodes"
-    return f'<div class="scroll"><svg {size} role="img" aria-label="{label}">{"".join(parts)}</svg></div>'
-
-
 def figure(plot: Callable[..., Any]) -> str:
     """Return what ``plot(path=..., theme=...)`` draws as SVG without ground, its words in the colour of the page."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "picture.svg"
         plot(path=path, theme="light")
         drawn = path.read_text(encoding="utf-8")
-    drawn = re.sub(r"<(style|metadata).*?</\1>", "", drawn[drawn.index("<svg") :], flags=re.S)
+    drawn = re.sub(
+        r'<(style|metadata).*?</\1>|xmlns:xlink="[^"]*"', "", drawn[drawn.index("<svg") :], flags=re.S
+    )
     return drawn.replace(THEMES["light"].paper, "none").replace(THEMES["light"].text, "currentColor")
