@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from enmesh.draw import curves
 from enmesh.draw.style import THEMES
 from enmesh.errors import InputError
+from enmesh.lag_profile import LagProfile
 from tests.test_plot import is_cut
 
 NAMES = ["a", "b", "c"]
@@ -23,6 +24,12 @@ def _no_warning():
         yield
 
 
+def profile(lags, te, best, source, target):
+    limits = {"low": np.full(len(lags), -0.1), "high": np.full(len(lags), 0.1), "threshold": 0.1}
+    tested = {"best": best, "p_value": 0.005, "null": np.zeros(199)}
+    return LagProfile(source, target, (), tuple(lags), np.array(te), **limits, **tested)
+
+
 def ax():
     return Figure().subplots()
 
@@ -35,9 +42,7 @@ def marks(drawn, marker):
 
 def test_lag_profile_draws_values_band_and_best():
     lags, te = [1, 2, 3, 4], [0.0, 0.1, 0.4, 0.2]
-    drawn = curves.lag_profile(
-        lags, te, low=[-0.1] * 4, high=[0.1] * 4, best=3, p_value=0.005, title="a$ → b", ax=ax()
-    )
+    drawn = curves.lag_profile(profile(lags, te, 3, "a$", "b"), ax=ax())
     measured = next(line for line in drawn.lines if line.get_label() == "measured")
     assert measured.get_ydata().tolist() == te
     (best,) = (line for line in drawn.lines if line.get_marker() == "D")
@@ -63,7 +68,7 @@ def test_no_words_leave_the_picture(names, tmp_path):
     wide = " → ".join(names[:2])
     path = tmp_path / "picture.svg"
     for drawn in (
-        curves.lag_profile([1, 2], [0.1, 0.2], low=0, high=0.1, best=2, p_value=0.01, title=wide, path=path),
+        curves.lag_profile(profile([1, 2], [0.1, 0.2], 2, *names[:2]), path=path),
         curves.stability(names, square, selected=square, path=path),
         curves.comparison(names, square, square, path=path, theme="grey"),
         curves.windows([1, 2, 3], [wide], np.full((3, 1), 0.1), np.full((3, 1), 0.1), path=path),

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from enmesh.draw import plot, timegraph
+from enmesh.draw import plot
 from enmesh.draw.arrows import lag_tags, links_of
 from enmesh.draw.labels import key, short, width, wrap
 from enmesh.draw.layout import arrange, crossed
+from enmesh.draw.plot import DOT, ROW
 from enmesh.draw.shapes import corners, passes, sampled
 from enmesh.draw.style import THEMES
 from enmesh.draw.tags import tag_size
-from enmesh.draw.timegraph import DOT, ROW
 from enmesh.errors import InputError
 from enmesh.inference.network import Candidate
 from tests import networks
@@ -243,7 +243,7 @@ def test_timegraph_arrows_pass_no_third_dot_and_keep_to_their_time(rows, lags):
     for _ in range(60):
         i, j = rng.choice(rows, 2, replace=False)
         start, end = np.array([times[rng.integers(lags)], heights[i]]), np.array([0.0, heights[j]])
-        path = timegraph._path(start, end, dots)
+        path = plot._path(start, end, dots)
         ends = [np.abs(dots - end_).max(1) < 1e-9 for end_ in (start, end)]
         others = dots[~ends[0] & ~ends[1]]
         assert not any(passes(path, dot, np.full(2, 2 * DOT), 0.0) for dot in others)

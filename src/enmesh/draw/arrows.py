@@ -81,19 +81,12 @@ def lag_text(lags: Sequence[float]) -> str:
     return ", ".join(parts if len(parts) <= MOST_PARTS else [*parts[:2], "…", parts[-1]])
 
 
-def common_lags(links: Links) -> str:
-    """Return the several lags that all links share, as they do with one embedding for all; else nothing."""
-    found = {lags_of(link) for link in links.values()}
-    same = found.pop() if len(found) == 1 and len(links) > 1 else ()
-    return lag_text(same) if len(same) > 1 else ""
-
-
 def lag_tags(links: Links) -> dict[Edge, str]:
-    """Return the lags to write on the arrows; nothing when every lag is one sample or `common_lags` says all."""
+    """Return the lags to write on the arrows; nothing when every lag is one sample or several are those of all."""
     lags = {edge: lags_of(link) for edge, link in links.items()}
-    if set(lags.values()) <= {(1,)} or common_lags(links):
-        return {}
-    return {edge: lag_text(found) for edge, found in lags.items()}
+    found = set(lags.values())
+    shared = len(found) == 1 and len(links) > 1 and len(min(found)) > 1  # by one embedding for all
+    return {} if found <= {(1,)} or shared else {edge: lag_text(each) for edge, each in lags.items()}
 
 
 @dataclass(frozen=True)

@@ -21,36 +21,27 @@ WRITTEN = 12  # nodes up to which a matrix has its numbers in the cells
 MOST_TICKS = 12  # along time
 
 
-def lag_profile(
-    lags: Sequence[int],
-    te: np.ndarray,
-    *,
-    low: ArrayLike,
-    high: ArrayLike,
-    best: int,
-    p_value: float | None = None,
-    title: str = "",
-    **where: Unpack[Where],
-) -> Axes:
-    """Draw transfer entropy over the source's lag.
-
-    ``low`` and ``high`` are limits, per lag, of what chance gives: a band. ``best`` is the lag that was chosen,
-    ``p_value`` its p-value where surrogates made the same choice, and ``title`` what is drawn, such as ``"a → b"``.
-    """
+def lag_profile(profile: Any, **where: Unpack[Where]) -> Axes:
+    """Draw a `LagProfile`: transfer entropy over the source's lag, and a band of what chance gives."""
+    lags, best = profile.lags, profile.best
 
     def paint(ax: Axes, theme: Theme) -> None:
-        ax.fill_between(lags, low, high, color=theme.null, lw=0, alpha=0.7, label="chance", zorder=1)
+        band: dict[str, Any] = {"color": theme.null, "lw": 0, "alpha": 0.7, "label": "chance", "zorder": 1}
+        ax.fill_between(lags, profile.low, profile.high, **band)
         ax.axhline(0, color=theme.faint, lw=0.8, zorder=1)
-        ax.plot(lags, te, "o-", color=theme.ramp[1], ms=4, lw=1.5, label="measured", zorder=3)
-        at = te[list(lags).index(best)]
+        ax.plot(lags, profile.te, "o-", color=theme.ramp[1], ms=4, lw=1.5, label="measured", zorder=3)
+        at = profile.te[list(lags).index(best)]
         ax.plot([best], [at], "D", color=theme.mark, ms=8, label=f"best lag: {best}", zorder=4)
         ax.set(xlabel="lag (samples)", ylabel="transfer entropy (nats)")
         ax.locator_params(axis="x", integer=True)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=8, labelcolor=theme.text)
-        chosen = f"(the best of {len(lags)} lags, chosen so in surrogates)"
-        p = "" if p_value is None else f"p = {p_value:.2g} {chosen}"
-        caption(ax, "\n".join(filter(None, [flat(title), p])), theme)
+        given = f" given {', '.join(profile.given)}" if profile.given else ""
+        how = f"chi-square, times {len(lags)} lags"
+        if len(profile.null):
+            how = f"the best of {len(lags)} lags, chosen so in surrogates"
+        link = flat(f"{profile.source} → {profile.target}{given}")
+        caption(ax, f"{link}\np = {profile.p_value:.2g} ({how})", theme)
 
     return picture(paint, (6.4, 3.8), **where)
 

@@ -20,19 +20,9 @@ MOST_BINS = 24
 MOST_POINTS = 720  # of a preview
 OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
 DIGITS = 5  # of places and shapes
-EVIDENCE = [
-    "given",
-    "low",
-    "high",
-    "scatter",
-    "curve",
-    "lags",
-    "lag_te",
-    "chance",
-    "times",
-    "local",
-    "sentence",
-]
+EVIDENCE = (
+    "given", "low", "high", "scatter", "curve", "lags", "lag_te", "chance", "times", "local", "sentence",
+)  # fmt: skip
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 
 

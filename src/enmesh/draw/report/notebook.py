@@ -9,9 +9,19 @@ import numpy as np
 
 from enmesh.draw.arrows import lags_of, links_of, shares_of
 from enmesh.draw.curves import interval
-from enmesh.draw.report.more import asset, comparison_body, group_body, shares_map, table, windows_body
+from enmesh.draw.report.more import (
+    Markup,
+    asset,
+    comparison_body,
+    figure,
+    group_section,
+    heat_map,
+    shares_map,
+    table,
+    text,
+    windows_section,
+)  # fmt: skip
 from enmesh.draw.report.page import inline
-from enmesh.draw.report.svg import Markup, figure, heat_map, text
 from enmesh.draw.report.words import headline, standing
 from enmesh.draw.shapes import edges_of, extremes
 from enmesh.draw.subject import LEVEL, Network, Series
@@ -92,12 +102,12 @@ def stability_html(names: Sequence[str], share: np.ndarray, networks: int) -> st
 
 def group_html(names: Sequence[str], **parts: Any) -> str:
     """Return the subjects of a group."""
-    return face(f"Group of {parts['subjects']} subjects", group_body(names, **parts)[1])
+    return face(f"Group of {parts['subjects']} subjects", group_section(names, **parts))
 
 
 def windows_html(**parts: Any) -> str:
     """Return the links over time."""
-    return face(f"Links in {len(parts['times'])} windows", windows_body(**parts)[1])
+    return face(f"Links in {len(parts['times'])} windows", windows_section(**parts))
 
 
 def comparison_html(names: Sequence[str], **parts: Any) -> str:

@@ -16,20 +16,10 @@ from typing import Any
 
 from enmesh.draw.arrows import lag_unit
 from enmesh.draw.curves import raster
+from enmesh.draw.report import words
 from enmesh.draw.report.contents import contents, embed, picture_contents
 from enmesh.draw.report.methods import paragraph, references
-from enmesh.draw.report.more import asset, table
-from enmesh.draw.report.svg import PLAIN, figure, side_by_side, text
-from enmesh.draw.report.words import (
-    fewer_digits,
-    headline,
-    meanings,
-    notes,
-    past,
-    recording,
-    standing,
-    sure_links,
-)
+from enmesh.draw.report.more import PLAIN, asset, figure, side_by_side, table, text
 from enmesh.draw.subject import LEVEL, Network
 from enmesh.errors import InputError
 
@@ -69,20 +59,23 @@ def page(network: Network, more: str = "", *, title: str = "", notes: str = "", 
         warnings=_warnings(network),
         network=_network_section(network),
         more=_events(network) + more,
-        meaning=_meaning(network),
+        means=_items(words.meanings(network)),
+        means_not=_items(words.notes(network)),
         recordings=_recordings(network),
-        past=text(past(network)),
+        past=text(words.past(network)),
         choices=_choices(network),
-        methods=_methods(network),
+        paragraph=text(paragraph(network)),
+        works=_items(references(network)),
         provenance=_provenance(network),
+        options=text(json.dumps(network.options, indent=2, ensure_ascii=False, default=str)),
     )
-    name = title or recording(network)
+    name = title or words.recording(network)
     return Template(asset("page.html")).substitute(
-        title=text(": ".join(filter(None, [name, headline(network)]))),
-        contents="".join(f'<a href="#{anchor}">{words}</a>' for anchor, words in SECTION.findall(body)),
+        title=text(": ".join(filter(None, [name, words.headline(network)]))),
+        contents="".join(f'<a href="#{anchor}">{heading}</a>' for anchor, heading in SECTION.findall(body)),
         recording=_recorded(network, title),
-        headline=text(headline(network)),
-        standing=text(standing(network)),
+        headline=text(words.headline(network)),
+        standing=text(words.standing(network)),
         facts=_facts(network),
         body=body,
         style=asset("page.css"),
@@ -112,7 +105,7 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
         [f"{names[i]} → {names[j]}", *(own.get((i, j), math.nan) for own in te.values())] for i, j in edges
     ]
     frames = "".join(
-        f'<details class="whole"><summary>{text(name)}: {text(headline(network))}</summary>'
+        f'<details class="whole"><summary>{text(name)}: {text(words.headline(network))}</summary>'
         f'<iframe title="{text(name)}" loading="lazy" sandbox="allow-scripts allow-downloads allow-modals" '
         f'srcdoc="{text(page(network, title=name))}"></iframe></details>'
         for name, network in shown.items()
@@ -131,7 +124,7 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
 def inline(network: Network) -> str:
     """Return the interactive network alone as HTML, for a frame in a notebook."""
     return Template(asset("inline.html")).substitute(
-        title=text(headline(network)),
+        title=text(words.headline(network)),
         network=_network_section(network),
         style=asset("page.css"),
         script="\n".join(asset(name) for name in PICTURE),
@@ -146,7 +139,7 @@ def _network_section(network: Network) -> str:
 def _recorded(network: Network, title: str = "") -> str:
     """Return the line over the headline: a title of one's own, the recording and the date; the first is bold."""
     known = network.provenance
-    parts = [text(part) for part in (title, recording(network)) if part]
+    parts = [text(part) for part in (title, words.recording(network)) if part]
     parts = [f"<b>{part}</b>" for part in parts[:1]] + parts[1:]
     parts += [text(known[key]) for key in ("date", "time") if known.get(key)][:1]
     return f'<p class="recording">{" · ".join(parts)}</p>' if parts else ""
@@ -187,7 +180,7 @@ def _facts(network: Network) -> str:
     rows = [
         ("nodes", len(network.names)),
         *((key, f"{count:,}") for key, count in counts.items() if isinstance(count, int) and count > 1),
-        *[(f"links with q ≤ {LEVEL}", sure_links(network))] * bool(network.candidates),
+        *[(f"links with q ≤ {LEVEL}", words.sure_links(network))] * bool(network.candidates),
         *[("score, estimator", " · ".join(kinds))] * bool(kinds),
         *[("families scored", f"{network.evaluated:,}")] * bool(network.evaluated),
     ]
@@ -214,42 +207,31 @@ def _warnings(network: Network) -> str:
     if not network.warnings:
         return ""
     title = "Read this first" if len(network.warnings) > 1 else "One caution"
-    items = _list(message.replace("->", "→") for message in network.warnings)
-    return f'<section id="warnings" class="note"><h2>{title}</h2>{items}</section>'
-
-
-def _meaning(network: Network) -> str:
-    """Return what an arrow means and what it does not."""
-    yes, no = _list(meanings(network)), _list(notes(network))
-    return f"<div><h3>An arrow means</h3>{yes}</div><div><h3>It does not mean</h3>{no}</div>"
+    items = _items(message.replace("->", "→") for message in network.warnings)
+    return f'<section id="warnings" class="note"><h2>{title}</h2><ul>{items}</ul></section>'
 
 
 def _choices(network: Network) -> str:
     """Return what was chosen for the user, and why."""
     if not network.choices:
         return "<p>Every option was given; nothing was chosen automatically.</p>"
-    rows = [(what, fewer_digits(value), fewer_digits(why)) for what, value, why in network.choices]
+    rows = [
+        (what, words.fewer_digits(value), words.fewer_digits(why)) for what, value, why in network.choices
+    ]
     return table(("Choice", "Value", "Reason"), rows)
 
 
-def _methods(network: Network) -> str:
-    """Return the paragraph for a paper, and its references."""
-    cited = "".join(f"<li>{text(work)}</li>" for work in references(network))
-    return f'<p id="paragraph">{text(paragraph(network))}</p><ol class="works">{cited}</ol>'
-
-
 def _provenance(network: Network) -> str:
-    """Return where the result comes from, and all options as they were."""
-    known = {key: network.provenance[key] for key in KNOWN if key in network.provenance} | network.provenance
-    flat = {key: ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v for key, v in known.items()}
-    rows = _terms((KNOWN.get(key, key), value) for key, value in flat.items())
-    options = text(json.dumps(network.options, indent=2, ensure_ascii=False, default=str))
-    return f"<dl class=rows>{rows}</dl><details><summary>All options</summary><pre>{options}</pre></details>"
+    """Return where the result comes from."""
+    first = {key: network.provenance[key] for key in KNOWN if key in network.provenance}
+    known = {**first, **network.provenance}.items()
+    flat = {key: ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v for key, v in known}
+    return _terms((KNOWN.get(key, key), value) for key, value in flat.items())
 
 
 def _terms(rows: Iterable[tuple[str, Any]]) -> str:
     return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in rows)
 
 
-def _list(items: Iterable[str]) -> str:
-    return "<ul>" + "".join(f"<li>{text(item)}</li>" for item in items) + "</ul>"
+def _items(items: Iterable[str]) -> str:
+    return "".join(f"<li>{text(item)}</li>" for item in items)
