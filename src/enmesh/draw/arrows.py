@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -128,13 +128,11 @@ class Scale:
         words = [f"{share * self.strongest:.2g}" for share in shares]
         negative = any(link.effect < 0 for link in self.links.values())
         words[-1] += " nats" + " (hollow head: negative effect)" * negative
-        corner: Literal["upper right", "upper left"] = (
-            "upper right" if ax.axison else "upper left"
-        )  # beside names
         ax.legend(
-            [Line2D([], [], color=faint, lw=width) for width in widths], words, loc=corner,
-            bbox_to_anchor=(float(ax.axison), 0), ncols=3, frameon=False, fontsize=8, handlelength=1.6,
-            labelcolor=self.theme.text, columnspacing=1.2, borderaxespad=0, borderpad=0.2,
+            [Line2D([], [], color=faint, lw=width) for width in widths], words,
+            loc="upper right" if ax.axison else "upper left", bbox_to_anchor=(float(ax.axison), 0), ncols=3,
+            frameon=False, fontsize=8, handlelength=1.6, labelcolor=self.theme.text, columnspacing=1.2,
+            borderaxespad=0, borderpad=0.2,
         )  # fmt: skip
         bar = colour_bar(ax, self.colours, COLOURS[self.name][0], self.theme, below=True)
         bar.locator = MaxNLocator(5, integer=self.name == "lag")
@@ -180,11 +178,9 @@ def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colo
     ax.set_axis_off()
     links, shares = links_of(network), shares_of(network)
     units = np.array([right - left + 2 * aside, top - bottom + 2 * above])
-    points = max(
-        float((ax.bbox.size / units).min()) * 72 / ax.figure.dpi, 1.0
-    )  # before the figure's layout is done
+    points = float((ax.bbox.size / units).min()) * 72 / ax.figure.dpi  # before the figure's layout is done
     thick = thickest(len(links), bool(drawing.turns.any()))
-    scale = scale_of(links, theme, colour, thick=thick, points=points)
+    scale = scale_of(links, theme, colour, thick=thick, points=max(points, 1.0))
     for (i, j), link in sorted(links.items()):
         alpha = PALEST + (1 - PALEST) * shares.get((i, j), 1.0)
         arrow(ax, drawing.paths[i, j], link, scale, gid=f"link-{i}-{j}", alpha=alpha)
@@ -200,34 +196,30 @@ def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colo
 
 def _boxes(ax: Axes, drawing: Layout, theme: Theme) -> None:
     """Draw the nodes and the words at the arrows."""
+    written: dict[str, Any] = {"color": theme.text, "transform": ax.transData}
     style: dict[str, Any] = {"fc": theme.box, "ec": theme.border, "lw": 0.8, "zorder": 3}
     for at, ((x, y), size, turn) in enumerate(zip(drawing.centres, drawing.sizes, drawing.turns)):
         _box(ax, x, y, size, turn, radius=CORNER, gid=f"node-{at}", **style)
         lines = drawing.lines[at]
         upright = bool(turn) and len(lines) == 1 and len(lines[0]) <= 2  # turned, b would read as q
-        room = size.min() - 0.2 if upright else size[0] - 0.5
+        room, angle = (size.min() - 0.2, 0.0) if upright else (size[0] - 0.5, math.degrees(turn))
         for k, words in enumerate(lines):
             up = PITCH * ((len(lines) - 1) / 2 - k)
-            place = x - up * math.sin(turn), y + up * math.cos(turn), 0.0 if upright else turn
-            _words(ax, words, *place, unit=TEXT, room=room, color=theme.text, zorder=4)
+            place = x - up * math.sin(turn), y + up * math.cos(turn)
+            ax.add_artist(
+                FittedText(*place, words, unit=TEXT, room=room, rotation=angle, zorder=4, **written)
+            )
     style = {"fc": theme.paper, "ec": "none", "alpha": 0.9, "zorder": 5}
     for edge, (x, y) in drawing.tags.items():
         size = np.array(tag_size(drawing.words[edge]))
         _box(ax, x, y, size, 0.0, radius=size[1] / 3, gid="lag", **style)
-        _words(ax, drawing.words[edge], x, y, 0.0, unit=SIZE, room=size[0], color=theme.text, zorder=6)
+        ax.add_artist(FittedText(x, y, drawing.words[edge], unit=SIZE, room=size[0], zorder=6, **written))
 
 
 def _box(ax: Axes, x: float, y: float, size: np.ndarray, turn: float, *, radius: float, **style: Any) -> None:
     place, shape = Affine2D().rotate_around(x, y, turn) + ax.transData, f"round,pad=0,rounding_size={radius}"
     (left, bottom), (width, height) = (x, y) - size / 2, size
     ax.add_artist(FancyBboxPatch((left, bottom), width, height, boxstyle=shape, transform=place, **style))
-
-
-def _words(ax: Axes, words: str, x: float, y: float, turn: float, **style: Any) -> None:
-    """Write a line in units of the drawing, which keeps to its room however axes are resized."""
-    text = FittedText(x, y, words, rotation=math.degrees(turn), **style)
-    text.set_transform(ax.transData)
-    ax.add_artist(text)
 
 
 def arrow(

@@ -92,10 +92,9 @@ def comparison(
     def paint(ax: Axes, theme: Theme) -> None:
         label = "change of transfer entropy (nats)"
         draw_matrix(ax, change, "change", (-most, most), theme, rows=names, label=label)
+        lines: dict[str, Any] = {"fill": False, "hatch": theme.hatch, "ec": theme.faint, "lw": 0}
         for i, j in np.argwhere(change < 0) if theme.hatch else ():
-            ax.add_patch(
-                Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, hatch=theme.hatch, ec=theme.faint, lw=0)
-            )
+            ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **lines))
         side = float(np.clip(120 / len(names), 3, 9))
         for marker, mask in (("^", sure & (change > 0)), ("v", sure & (change < 0))):
             rows, columns = np.nonzero(mask)

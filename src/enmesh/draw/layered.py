@@ -41,9 +41,8 @@ def in_layers(
         return None
     made.untangle()
     # A node of many arrows is as broad as their heads need. Within layers, sizes are (along, across).
-    most = [
-        max(Counter(stops[end] for stops in made.ways.values())[node] for end in (0, -1)) for node in nodes
-    ]
+    sides = [Counter(stops[end] for stops in made.ways.values()) for end in (0, -1)]
+    most = [max(side[node] for side in sides) for node in nodes]
     sizes, side = sizes.copy(), 0 if tall else 1
     sizes[:, side] = np.maximum(sizes[:, side], CORNER + LEAST_PORT * (np.array(most) - 1))
     made.size |= zip(nodes, sizes[:, ::-1] if tall else sizes)
@@ -154,9 +153,8 @@ class _Layers:
         offsets = []  # how far below the first each stop of a layer lies at least
         for layer in self.layers:
             gaps = [NODE_GAP if min(a, b) >= 0 else LANE_GAP for a, b in zip(layer, layer[1:])]
-            steps = [
-                gap + (self.size[a][1] + self.size[b][1]) / 2 for gap, a, b in zip(gaps, layer, layer[1:])
-            ]
+            broad = [self.size[stop][1] / 2 for stop in layer]
+            steps = [gap + a + b for gap, a, b in zip(gaps, broad, broad[1:])]
             offsets.append(np.concatenate([[0.0], np.cumsum(steps)]))
             self.height |= zip(layer, (offsets[-1][-1] / 2 - offsets[-1]).tolist())
         for sweep in range(SWEEPS):

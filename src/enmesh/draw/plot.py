@@ -127,10 +127,8 @@ def timegraph(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
                 low, high = min(low, path[:, 1].min()), max(high, path[:, 1].max())
         ax.plot(*dots.T, "o", ms=2 * DOT * scale.points, mfc=theme.box, mec=theme.border, mew=0.9, zorder=3)
         ax.set_xticks(list(times.values()), [f"t − {lag}" if lag else "t" for lag in times], fontsize=8)
-        labels, size = short(names, 40), 9 if len(linked) <= MANY else 7
-        ax.set_yticks(
-            list(heights.values()), [labels[node] for node in heights], fontsize=size, parse_math=False
-        )
+        labels, size = [short(names, 40)[node] for node in linked], 9 if len(linked) <= MANY else 7
+        ax.set_yticks(list(heights.values()), labels, fontsize=size, parse_math=False)
         ax.set(xlim=(first - 1.2, 1.6), ylim=(low - 0.6, high + 0.6))
         ax.set_aspect("equal", anchor="NW")
         ax.xaxis.tick_top()
@@ -225,9 +223,7 @@ def embedding(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
         name, table = item
         values, (dim, delay) = np.array(table["values"], float), table["best"]
         low, high = np.nanmin(values), np.nanmax(values)
-        span = max(
-            high - low, DECISIVE * np.nanmax(np.abs(values))
-        )  # where all are nearly alike all look alike
+        span = max(high - low, DECISIVE * np.nanmax(np.abs(values)))  # nearly alike, all look alike
         colours, ends = theme.colours("heat"), (high - span, high)
         if is_error(table):  # the best cell is the strongest
             colours, ends = colours.reversed(), (low, low + span)
@@ -356,9 +352,7 @@ def intervals(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     """Draw the transfer entropy of every link with its 95 % limits, strongest first; hollow: q above 0.05."""
     known = [row for row in network.with_evidence().evidence.values() if row.get("low") is not None]
     if not known:
-        raise InputError(
-            "no limits to draw: there is no link, or its data are neither in memory nor in the file"
-        )
+        raise InputError("no limits to draw: there is no link, or its data are not in memory nor in the file")
     found = sorted(known, key=lambda row: -(row["te"] or 0.0))
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)
 

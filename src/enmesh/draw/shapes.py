@@ -57,10 +57,8 @@ def sampled(path: np.ndarray, samples: int = SAMPLES) -> np.ndarray:
     """Return points along a chain of cubic Bézier curves, ``(k (samples - 1) + 1, 2)``."""
     t = np.linspace(0, 1, samples)[1:, None]
     weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
-    parts = [
-        sum(weight * path[at + k] for k, weight in enumerate(weights)) for at in range(0, len(path) - 1, 3)
-    ]
-    return np.concatenate([path[:1], *parts])
+    pieces = [path[at : at + 4] for at in range(0, len(path) - 1, 3)]
+    return np.concatenate([path[:1], *(np.hstack(weights) @ piece for piece in pieces)])
 
 
 def walked(points: np.ndarray) -> np.ndarray:
@@ -68,18 +66,19 @@ def walked(points: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
 
 
+def along_line(points: np.ndarray, at: np.ndarray | list[float]) -> np.ndarray:
+    """Return the points at these lengths of a broken line."""
+    return np.column_stack([np.interp(at, walked(points), axis) for axis in points.T])
+
+
 def headed(way: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the points of an arrow's shaft, so wide, and of the head at its end; a short arrow has a short head."""
     far, half = walked(way), 0.13 + 0.95 * width
     length = min(0.3 + 1.9 * width, 0.6 * far[-1])
 
-    def at(distance: float) -> np.ndarray:
-        return np.array([np.interp(distance, far, way[:, axis]) for axis in (0, 1)])
-
-    tip, base = way[-1], at(far[-1] - length)
+    tip, (base, inner) = way[-1], along_line(way, [far[-1] - length, far[-1] - 0.72 * length])
     along = (tip - base) / max(float(np.hypot(*(tip - base))), 1e-9)
     aside = np.array([-along[1], along[0]])
-    inner = at(far[-1] - 0.72 * length)
     shaft = np.vstack([way[far < far[-1] - 0.72 * length], inner])
     return shaft, np.array([tip, base + half * aside, inner, base - half * aside])
 

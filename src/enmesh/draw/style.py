@@ -231,9 +231,8 @@ def draw_matrix(
         ax.set(xlabel="target", ylabel="source")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    colour_bar(
-        ax, image, label, theme, extend="min" if np.nanmin(values, initial=0.0) < limits[0] else "neither"
-    )
+    below = np.nanmin(values, initial=0.0) < limits[0]
+    colour_bar(ax, image, label, theme, extend="min" if below else "neither")
 
 
 def _tick_size(count: int) -> float:
@@ -299,9 +298,8 @@ class FittedText(Text):
     """A line of text ``unit`` high in data units, smaller where it would be wider than ``room``."""
 
     def __init__(self, x: float, y: float, text: str, *, unit: float, room: float, **style: Any):
-        super().__init__(
-            x, y, text, ha="center", va="center_baseline", rotation_mode="anchor", parse_math=False, **style
-        )
+        style |= {"ha": "center", "va": "center_baseline", "rotation_mode": "anchor", "parse_math": False}
+        super().__init__(x, y, text, **style)
         self.set_fontfamily(families())
         self.unit, self.room = unit, room
         self.set_in_layout(False)

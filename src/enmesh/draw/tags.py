@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from enmesh.draw.shapes import HEAD, THICK, Edge, headed, sampled, walked
+from enmesh.draw.shapes import HEAD, THICK, Edge, along_line, headed, sampled, walked
 
 SIZE = 0.5  # of the text
 HEIGHT, PAD = 0.5, 0.24  # of the words, and their room to the left and right together
@@ -49,9 +49,7 @@ def tag_places(
     low, high = (np.array([bound(shape, axis=0) for shape in taken]) for bound in (np.min, np.max))
     first, lost = len(low), 0.0
     spots: dict[Edge, tuple[float, float]] = {}
-    for edge in sorted(
-        texts, key=lambda edge: (len(shafts.of[edge]), edge)
-    ):  # the shortest has the least choice
+    for edge in sorted(texts, key=lambda edge: (len(shafts.of[edge]), edge)):  # the shortest choose first
         half = np.array(tag_size(texts[edge])) / 2
         places = _places(shafts.of[edge], half, wished)
         hidden = _shared(places, half, low, high) + _hidden(shafts.of[edge], places, half)
@@ -67,7 +65,7 @@ def _spaced(points: np.ndarray) -> np.ndarray:
     """Return points along a broken line, about a `STEP` apart."""
     far = walked(points)
     at = np.linspace(0, far[-1], max(2, round(far[-1] / STEP) + 1))
-    return np.column_stack([np.interp(at, far, axis) for axis in points.T])
+    return along_line(points, at)
 
 
 def _places(shaft: np.ndarray, half: np.ndarray, wished: float) -> np.ndarray:
@@ -75,9 +73,7 @@ def _places(shaft: np.ndarray, half: np.ndarray, wished: float) -> np.ndarray:
     far = walked(shaft)
     along = np.linspace(0, 1, PLACES + 2)[1:-1]
     along = far[-1] * along[np.argsort(np.abs(along - wished), kind="stable")]
-    before, on, after = (
-        np.column_stack([np.interp(along + step, far, axis) for axis in shaft.T]) for step in (-STEP, 0, STEP)
-    )
+    before, on, after = (along_line(shaft, along + step) for step in (-STEP, 0, STEP))
     aside = np.abs(after - before)[:, ::-1] + 1e-9
     aside /= np.hypot(*aside.T)[:, None]
     # Moved so far left or right, up or down, words touch the shaft no more.
@@ -140,7 +136,6 @@ class _Shafts:
         covered = np.zeros(len(self.points), bool)
         for corners in zip(low, high):
             covered[self.inside(*corners)] = True
-        hidden, whole = (
-            np.bincount(whose, minlength=len(self.of)) for whose in (self.whose[covered], self.whose)
-        )
+        hidden = np.bincount(self.whose[covered], minlength=len(self.of))
+        whole = np.bincount(self.whose, minlength=len(self.of))
         return STEP * float(np.clip(hidden - MOST_HIDDEN * whole, 0, None).sum())

@@ -106,10 +106,12 @@ class Comparison:
         return list(self.difference.columns), parts
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.notebook import comparison_html
+        from enmesh.draw.report.more import comparison_body
+        from enmesh.draw.report.notebook import face
 
         names, parts = self._parts()
-        return comparison_html(names, **parts)
+        body = comparison_body(names, **parts)
+        return face(f"{body['headline']} {body['said']}", body["sides"], body["picture"], body["table"])
 
     def __repr__(self) -> str:
         changed = self.links[self.links.q_value <= LEVEL]

@@ -73,9 +73,10 @@ class Group:
         return parts | {"subjects": self.subjects, "own": self.own}
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.notebook import group_html
+        from enmesh.draw.report.more import group_section
+        from enmesh.draw.report.notebook import face
 
-        return group_html(self.network.names, **self._parts())
+        return face(f"Group of {self.subjects} subjects", group_section(self.network.names, **self._parts()))
 
     def __repr__(self) -> str:
         return f"Group({self.network!r}, {self.subjects} subjects)"

@@ -67,9 +67,10 @@ class Windows:
         return save(page(self.network, section, title=title, notes=notes, script=asset("windows.js")), path)
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.notebook import windows_html
+        from enmesh.draw.report.more import windows_section
+        from enmesh.draw.report.notebook import face
 
-        return windows_html(**self._parts())
+        return face(f"Links in {len(self.starts)} windows", windows_section(**self._parts()))
 
     def _parts(self) -> dict[str, Any]:
         """Return what is drawn: middles of windows, links, (window, link) values and q-values, the unit of time."""

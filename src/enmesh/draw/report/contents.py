@@ -95,6 +95,7 @@ def histogram(values: Iterable[float]) -> list[Any] | None:
 def _layout(drawing: Layout) -> dict[str, Any]:
     """Return boxes, paths and places of lags, with y downward as in SVG."""
     down = np.array([1.0, -1.0])
+    paths = sorted(drawing.paths.items())
     return {
         "x": _rounded(drawing.centres[:, 0]),
         "y": _rounded(-drawing.centres[:, 1]),
@@ -102,9 +103,7 @@ def _layout(drawing: Layout) -> dict[str, Any]:
         "height": _rounded(drawing.sizes[:, 1]),
         "turn": _rounded(-np.degrees(drawing.turns)),
         "lines": [list(lines) for lines in drawing.lines],
-        "paths": [
-            [i, j, _rounded((path * down).ravel(), 4)] for (i, j), path in sorted(drawing.paths.items())
-        ],
+        "paths": [[i, j, _rounded((path * down).ravel(), 4)] for (i, j), path in paths],
         "tags": [[i, j, *_rounded((x, -y), 4)] for (i, j), (x, y) in sorted(drawing.tags.items())],
     }
 

@@ -141,9 +141,7 @@ def figure(plot: Callable[..., Any]) -> str:
         path = Path(folder) / "picture.svg"
         plot(path=path, theme="light")
         drawn = path.read_text(encoding="utf-8")
-    drawn = re.sub(
-        r'<(style|metadata).*?</\1>|xmlns:xlink="[^"]*"', "", drawn[drawn.index("<svg") :], flags=re.S
-    )
+    drawn = re.sub(r'(?s)<(style|metadata).*?</\1>|xmlns:xlink="[^"]*"', "", drawn[drawn.index("<svg") :])
     return drawn.replace(THEMES["light"].paper, "none").replace(THEMES["light"].text, "currentColor")
 
 

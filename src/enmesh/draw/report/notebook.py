@@ -2,24 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from enmesh.draw.arrows import lags_of, links_of, shares_of
-from enmesh.draw.curves import interval
 from enmesh.draw.report.more import (
     Markup,
     asset,
-    comparison_body,
     figure,
-    group_section,
     heat_map,
-    shares_map,
     table,
     text,
-    windows_section,
 )  # fmt: skip
 from enmesh.draw.report.page import inline
 from enmesh.draw.report.words import headline, standing
@@ -44,9 +38,8 @@ def network_html(network: Network) -> str:
     remains.
     """
     names, shares, links = network.names, shares_of(network), links_of(network)
-    ranked = sorted(
-        links, key=lambda edge: (-np.nan_to_num(links[edge].te, nan=-np.inf), [names[i] for i in edge])
-    )
+    strong = {edge: np.nan_to_num(link.te, nan=-np.inf) for edge, link in links.items()}
+    ranked = sorted(links, key=lambda edge: (-strong[edge], [names[i] for i in edge]))
     rows = []
     for i, j in ranked[:MOST_ROWS]:
         test, stable = links[i, j], [shares.get((i, j), math.nan)] * bool(shares)
@@ -58,9 +51,8 @@ def network_html(network: Network) -> str:
         '<iframe title="network" sandbox="allow-scripts allow-downloads" loading="lazy" '
         f'style="width:100%;height:{height}px;border:0" srcdoc="{text(inline(network))}"></iframe>'
     )
-    return face(
-        headline(network), f"<p>{text(standing(network))}</p>", frame, _table(head, rows, len(links), "links")
-    )
+    listed = _table(head, rows, len(links), "links")
+    return face(headline(network), f"<p>{text(standing(network))}</p>", frame, listed)
 
 
 def series_html(series: Series) -> str:
@@ -85,40 +77,12 @@ def te_matrix_html(names: Sequence[str], te: np.ndarray, p_value: np.ndarray, q_
         names, te, q_value, lambda i, j: f"{arrows[i, j]}: {te[i, j]:.4g} nats, q {q_value[i, j]:.3g}",
         "Transfer entropy, row drives column", top=top,
     )  # fmt: skip
-    rows = [
-        [arrows[pair], *(float(part[pair]) for part in (te, p_value, q_value))] for pair in pairs[:MOST_ROWS]
-    ]
+    parts = (te, p_value, q_value)
+    rows = [[arrows[pair], *(float(part[pair]) for part in parts)] for pair in pairs[:MOST_ROWS]]
     title = (
-        f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats; dot: q ≤ {LEVEL:g}"
+        f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats; dot: q ≤ {LEVEL}"
     )
     return face(title, picture, table(("link", "TE (nats)", "p", "q"), rows))
-
-
-def stability_html(names: Sequence[str], share: np.ndarray, networks: int) -> str:
-    """Return how often each link was found again, as a heat map."""
-    title = f"Stability: share of cuts into halves in which both show the link, row drives column ({networks} networks)"
-    return face(title, shares_map(names, share, np.full(share.shape, np.nan), "cuts"))
-
-
-def group_html(names: Sequence[str], **parts: Any) -> str:
-    """Return the subjects of a group."""
-    return face(f"Group of {parts['subjects']} subjects", group_section(names, **parts))
-
-
-def windows_html(**parts: Any) -> str:
-    """Return the links over time."""
-    return face(f"Links in {len(parts['times'])} windows", windows_section(**parts))
-
-
-def comparison_html(names: Sequence[str], **parts: Any) -> str:
-    """Return what grew and what fell."""
-    body = comparison_body(names, **parts)
-    return face(f"{body['headline']} {body['said']}", body["sides"], body["picture"], body["table"])
-
-
-def interval_html(title: str, low: float, value: float, high: float) -> str:
-    """Return a value between its limits."""
-    return face(title, figure(partial(interval, low, value, high)))
 
 
 def explanation_html(about: Any) -> str:

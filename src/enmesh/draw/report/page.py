@@ -8,6 +8,7 @@ about 60 kB for five nodes. A content security policy forbids it to fetch anythi
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -98,12 +99,10 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
         name: {edge: (0.0 if math.isnan(value) else value / top, PLAIN) for edge, value in own.items()}
         for name, own in te.items()
     }
-    edges = sorted(
-        set().union(*te.values()), key=lambda edge: (-sum(edge in own for own in te.values()), edge)
-    )
-    rows = [
-        [f"{names[i]} → {names[j]}", *(own.get((i, j), math.nan) for own in te.values())] for i, j in edges
-    ]
+    often = Counter(edge for own in te.values() for edge in own)
+    edges = sorted(often, key=lambda edge: (-often[edge], edge))
+    values = {edge: [own.get(edge, math.nan) for own in te.values()] for edge in edges}
+    rows = [[f"{names[i]} → {names[j]}", *values[i, j]] for i, j in edges]
     frames = "".join(
         f'<details class="whole"><summary>{text(name)}: {text(words.headline(network))}</summary>'
         f'<iframe title="{text(name)}" loading="lazy" sandbox="allow-scripts allow-downloads allow-modals" '
@@ -215,9 +214,7 @@ def _choices(network: Network) -> str:
     """Return what was chosen for the user, and why."""
     if not network.choices:
         return "<p>Every option was given; nothing was chosen automatically.</p>"
-    rows = [
-        (what, words.fewer_digits(value), words.fewer_digits(why)) for what, value, why in network.choices
-    ]
+    rows = [(what, *map(words.fewer_digits, reason)) for what, *reason in network.choices]
     return table(("Choice", "Value", "Reason"), rows)
 
 

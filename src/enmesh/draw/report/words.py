@@ -38,9 +38,7 @@ MEANS_NOT = (
     "Noise in the measurement makes true links weaker and can draw arrows against the true direction; more "
     "data does not remove them.",
 )
-NO_FEEDBACK = (
-    "Feedback is not shown: only networks without cycles were allowed, so a loop loses one of its links."
-)
+NO_FEEDBACK = "Feedback is not shown: only networks without cycles were allowed, so a loop loses a link."
 NEGATIVE = (
     "A negative value is no error. True transfer entropy is never below 0, but its estimate can be, by "
     "chance, where nothing is transferred."
@@ -72,9 +70,7 @@ def fewer_digits(text: str) -> str:
 def past(network: Network) -> str:
     """Return how the past of each node was chosen, in a sentence or two."""
     if "events" in network.provenance:
-        return (
-            "Histories of events, in continuous time, take the place of an embedding; see the methods below."
-        )
+        return "Histories of events, in continuous time, take the place of an embedding; see the methods."
     if any({"dims", "delays"} <= set(table) for table in network.criteria.values()):
         return GRID
     lags = sorted({lag for c in network.candidates for lag in c.lags})
