@@ -11,10 +11,9 @@ import pytest
 
 import enmesh as em
 from enmesh import InputError, Series
-from enmesh.draw.report.contents import contents, embed, histogram
 from enmesh.draw.report.methods import paragraph, references
 from enmesh.draw.report.more import comparison_page, group_section, windows_section
-from enmesh.draw.report.page import page
+from enmesh.draw.report.page import contents, embed, histogram, page
 from enmesh.draw.report.words import headline, notes, past, recording, standing
 from tests import networks
 

@@ -6,7 +6,6 @@ The width of an arrow is its transfer entropy, its colour the signed linear effe
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -97,13 +96,9 @@ class Scale:
     name: str
     colours: ScalarMappable
     theme: Theme
+    strongest: float  # transfer entropy of the thickest arrow
     thick: float
     points: float
-
-    @cached_property
-    def strongest(self) -> float:
-        """The transfer entropy of the thickest arrow."""
-        return max((link.te for link in self.links.values() if link.te > 0), default=1.0)
 
     def width(self, link: Candidate) -> float:
         """Return how wide an arrow is, in units of the drawing."""
@@ -149,7 +144,8 @@ def scale_of(links: Links, theme: Theme, wanted: str, *, thick: float = THICK, p
     top = max(filter(math.isfinite, values), default=0.0) or 1.0
     low, high = {"effect": (-top, top), "te": (0.0, top), "lag": (1.0, max(top, 2.0))}[wanted]
     norm, colours = Normalize(low, high, clip=True), theme.colours(COLOURS[wanted][1])
-    return Scale(links, wanted, ScalarMappable(norm, colours), theme, thick, points)
+    strongest = max((link.te for link in links.values() if link.te > 0), default=1.0)
+    return Scale(links, wanted, ScalarMappable(norm, colours), theme, strongest, thick, points)
 
 
 def thickest(count: int, circle: bool) -> float:

@@ -31,24 +31,12 @@ SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the
 
 @dataclass(frozen=True, kw_only=True)
 class Layout(Placed):
-    """A whole drawing: boxes, arrows, and what is written.
+    """A whole drawing: boxes, arrows, and what is written."""
 
-    Attributes
-    ----------
-    labels
-        One label per node, no two alike.
-    lines
-        Each label as the lines that stand in its box.
-    words
-        Per edge what is written at its arrow.
-    tags
-        Per edge with words, where their middle is.
-    """
-
-    labels: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
-    words: Mapping[Edge, str]
-    tags: Mapping[Edge, tuple[float, float]]
+    labels: tuple[str, ...]  # one per node, no two alike
+    lines: tuple[tuple[str, ...], ...]  # each label as the lines that stand in its box
+    words: Mapping[Edge, str]  # per edge what is written at its arrow
+    tags: Mapping[Edge, tuple[float, float]]  # per edge with words, where their middle is
 
     @property
     def extent(self) -> tuple[float, float, float, float]:

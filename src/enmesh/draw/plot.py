@@ -198,7 +198,8 @@ def matrix(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     def paint(ax: Axes, theme: Theme) -> None:
         draw_matrix(
             ax, te, "heat", (0.0, top), theme, rows=names, label="transfer entropy (nats)",
-            framed=network.adjacency[np.ix_(order, order)], written=_written if len(names) <= WRITTEN else None,
+            framed=network.adjacency[np.ix_(order, order)],
+            written=(lambda te: f"{te:z.3f}".replace("-", "−")) if len(names) <= WRITTEN else None,
         )  # fmt: skip
         for border in borders:
             ax.axhline(border - 0.5, color=theme.faint, lw=0.8, zorder=2)
@@ -207,11 +208,6 @@ def matrix(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
         caption(ax, f"row drives column; framed: in the network{by_blocks}", theme)
 
     return picture(paint, matrix_size(names), **where)
-
-
-def _written(value: float) -> str:
-    """Return a number for a cell: three digits, and no minus before a zero."""
-    return f"{value:z.3f}".replace("-", "−")
 
 
 def embedding(network: Network, colour: str, **where: Unpack[Where]) -> Axes:

@@ -16,22 +16,12 @@ Edge = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Boxes and arrows, in units of the height of a node with one line, y upward.
+    """Boxes and arrows, in units of the height of a node with one line, y upward."""
 
-    Attributes
-    ----------
-    centres, sizes
-        ``(M, 2)`` centres, and widths and heights, of the boxes.
-    turns
-        ``(M,)`` angles by which the boxes are turned, in radians, counter-clockwise.
-    paths
-        Per edge ``(i, j)`` the points ``(1 + 3 k, 2)`` of its ``k`` cubic Bézier curves, from border to border.
-    """
-
-    centres: np.ndarray
-    sizes: np.ndarray
-    turns: np.ndarray
-    paths: Mapping[Edge, np.ndarray]
+    centres: np.ndarray  # (M, 2) of the boxes
+    sizes: np.ndarray  # (M, 2) widths and heights
+    turns: np.ndarray  # (M,) angles by which the boxes are turned, in radians, counter-clockwise
+    paths: Mapping[Edge, np.ndarray]  # (1 + 3 k, 2) points of k cubic Bézier curves, from border to border
 
     @property
     def points(self) -> np.ndarray:

@@ -141,14 +141,21 @@ def picture(
     Returns the axes. A figure that is only saved needs no display and touches no global state.
     """
     colours = theme_of(theme, ax)
-    where = None if path is None else checked(path)
+    if path is not None and not hasattr(path, "write"):  # an open file is taken as it is (png)
+        path = Path(path)
+        if path.suffix.lower() not in SUFFIXES:
+            raise InputError(
+                f"cannot tell the format of {path.name!r}; end the name in {', '.join(SUFFIXES)}"
+            )
+        if not path.parent.is_dir():
+            raise InputError(f"there is no folder {path.parent} to save {path.name} in; make it first")
     if ax is None:
-        made: Any = Figure if where is not None else importlib.import_module("matplotlib.pyplot").figure
+        made: Any = Figure if path is not None else importlib.import_module("matplotlib.pyplot").figure
         ax = made(figsize=size, layout="constrained", facecolor=colours.paper).subplots()
     with mpl.rc_context({"font.family": families()}):  # names in any script
         paint(coloured(ax, colours), colours)
-    if where is not None:
-        save(ax.figure.figure, where)  # of a subfigure, the figure that it is part of
+    if path is not None:
+        save(ax.figure.figure, path)  # of a subfigure, the figure that it is part of
     return ax
 
 
@@ -262,18 +269,6 @@ def panels(
         caption(ax, text, theme)
 
     return picture(paint_all, (max(5.0, 1.9 * columns), 0.8 + 1.6 * rows), **where)
-
-
-def checked(path: Any) -> Any:
-    """Return the path of a picture, or say why nothing can be saved there; an open file is taken as it is (png)."""
-    if hasattr(path, "write"):
-        return path
-    path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"cannot tell the format of {path.name!r}; end the name in {', '.join(SUFFIXES)}")
-    if not path.parent.is_dir():
-        raise InputError(f"there is no folder {path.parent} to save {path.name} in; make it first")
-    return path
 
 
 def save(figure: Figure, path: Any) -> None:

@@ -43,11 +43,6 @@ def text(value: Any) -> str:
     return value if isinstance(value, Markup) else escape(str(value))
 
 
-def mixed(share: float, colour: str) -> str:
-    """Return a colour of the page, mixed by the browser so that it follows light and dark."""
-    return f"color-mix(in oklab, var(--{colour}) {100 * share:.0f}%, var(--paper))"
-
-
 Look = tuple[float, str]  # width of an arrow from 0 to 1, and colour
 PLAIN = "var(--s1)"
 
@@ -123,12 +118,17 @@ def heat_map(
         if not math.isfinite(value):
             parts.append(f'<rect class="self" {box}/>')
             continue
-        sign, mark = ("grew", "▲") if value > 0 else ("fell", "▼")
-        fill = mixed(abs(value) / top, sign) if signed else mixed(0.05 + 0.95 * max(value, 0) / top, "heat")
+        name, mark = ("grew", "▲") if value > 0 else ("fell", "▼")
+        share = abs(value) / top
+        if not signed:
+            name, mark, share = "heat", "•", 0.05 + 0.95 * max(value, 0) / top
+        fill = (
+            f"color-mix(in oklab, var(--{name}) {100 * share:.0f}%, var(--paper))"  # follows light and dark
+        )
         parts.append(f'<rect {box} style="fill:{fill}"><title>{text(told(i, j))}</title></rect>')
         if q_value[i, j] <= LEVEL:
             middle = f'x="{x + wide / 2:.1f}" y="{y + tall / 2 + 4:.1f}" text-anchor="middle"'
-            parts.append(f'<text class="sign" {middle}>{mark if signed else "•"}</text>')
+            parts.append(f'<text class="sign" {middle}>{mark}</text>')
     width, height = left + len(across) * wide + 4, above + len(down) * tall + 4
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     drawn = f'<svg class="map" {size} role="img" aria-label="{text(label)}">{"".join(parts)}</svg>'
