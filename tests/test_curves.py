@@ -71,7 +71,7 @@ def test_no_words_leave_the_picture(names, tmp_path):
         curves.lag_profile(profile([1, 2], [0.1, 0.2], 2, *names[:2]), path=path),
         curves.stability(names, square, selected=square, path=path),
         curves.comparison(names, square, square, path=path, theme="grey"),
-        curves.windows([1, 2, 3], [wide], np.full((3, 1), 0.1), np.full((3, 1), 0.1), path=path),
+        curves.windows([1, 2, 3], [wide], np.full((3, 1), 0.1), np.full((3, 1), 0.1), "samples", path=path),
     ):
         assert not is_cut(drawn.figure)
 
@@ -96,7 +96,7 @@ def test_windows_have_a_row_per_link():
     te = np.arange(8.0).reshape(4, 2) / 10
     q = np.full((4, 2), 0.5)
     q[3, 1] = 0.001
-    drawn = curves.windows([50, 150, 250, 350], ["a → b", "b → c"], te, q_value=q, ax=ax())
+    drawn = curves.windows([50, 150, 250, 350], ["a → b", "b → c"], te, q, "samples", ax=ax())
     assert np.array_equal(drawn.images[0].get_array(), te.T)
     assert [tick.get_text() for tick in drawn.get_yticklabels()] == ["a → b", "b → c"]
     assert [tick.get_text() for tick in drawn.get_xticklabels()] == ["50", "150", "250", "350"]

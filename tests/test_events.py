@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import enmesh as em
-from enmesh.draw.report.methods import paragraph, references
 from enmesh.draw.report.page import page
+from enmesh.draw.report.words import paragraph, references
 from enmesh.events.transfers import EventSurrogates, EventTransfers, with_histories
 from enmesh.neighbours import cross
 from tests import naive

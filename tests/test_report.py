@@ -11,10 +11,9 @@ import pytest
 
 import enmesh as em
 from enmesh import InputError, Series
-from enmesh.draw.report.methods import paragraph, references
 from enmesh.draw.report.more import comparison_page, group_section, windows_section
 from enmesh.draw.report.page import contents, embed, histogram, page
-from enmesh.draw.report.words import headline, notes, past, recording, standing
+from enmesh.draw.report.words import headline, notes, paragraph, past, recording, references, standing
 from tests import networks
 
 MAKERS = ["three", "five", "thirty", "ring", "odd", "empty"]

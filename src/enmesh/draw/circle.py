@@ -5,11 +5,14 @@ side. Labels point outward, so that an arrow, which stays inside the circle, mee
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import networkx as nx
 import numpy as np
 
 from enmesh.draw.shapes import APART, CORNER, Edge, Placed, arc, inset
+
+Graph: TypeAlias = "nx.DiGraph[int]"
 
 ROOM = 1.3  # along the circle, per node
 BLOCK_GAP = 0.9  # between blocks
@@ -20,7 +23,7 @@ SWEEPS = 12
 PORT = 0.3  # wished distance of two arrows' ends at one node
 
 
-def blocks(graph: "nx.DiGraph[int]") -> list[list[int]]:
+def blocks(graph: Graph) -> list[list[int]]:
     """Return the nodes in blocks, linked blocks and linked nodes near each other; lone nodes come last."""
     inside: nx.Graph[int] = nx.Graph()  # built in order, so that ties fall the same way every time
     inside.add_nodes_from(sorted({node for edge in graph.edges for node in edge}))
@@ -31,9 +34,7 @@ def blocks(graph: "nx.DiGraph[int]") -> list[list[int]]:
     return _near_each_other(groups, inside) + ([lone] if lone else [])
 
 
-def on_circle(
-    graph: "nx.DiGraph[int]", nodes: Sequence[int], sizes: np.ndarray, spread: float = 1.0
-) -> Placed:
+def on_circle(graph: Graph, nodes: Sequence[int], sizes: np.ndarray, spread: float) -> Placed:
     """Return the nodes around a circle, by blocks, labels outward; ``spread`` times the least radius."""
     groups = blocks(graph)
     gap = BLOCK_GAP if len(groups) > 1 else 0.0
@@ -56,9 +57,7 @@ def on_circle(
     )
 
 
-def ring(
-    graph: "nx.DiGraph[int]", nodes: Sequence[int], sizes: np.ndarray, tall: bool, spread: float = 1.0
-) -> Placed:
+def ring(graph: Graph, nodes: Sequence[int], sizes: np.ndarray, tall: bool, spread: float) -> Placed:
     """Return a few nodes on an ellipse, labels upright, arrows straight or, for feedback, in two arcs."""
     first = np.pi if len(nodes) == 2 and not tall else np.pi / 2  # two nodes stand side by side
     angle = first - 2 * np.pi * np.arange(len(nodes)) / len(nodes)
@@ -126,7 +125,7 @@ def _length(groups: list[list[int]], graph: "nx.Graph[int]") -> int:
 
 
 def _chords(
-    graph: "nx.DiGraph[int]", angle: dict[int, float], radius: float, breadth: dict[int, float]
+    graph: Graph, angle: dict[int, float], radius: float, breadth: dict[int, float]
 ) -> dict[Edge, np.ndarray]:
     """Return the arrows: curves inside the circle, the deeper the farther they go."""
     ports = _ports(graph, angle)
@@ -144,7 +143,7 @@ def _chords(
     return paths
 
 
-def _ports(graph: "nx.DiGraph[int]", angle: dict[int, float]) -> dict[tuple[int, int, int], float]:
+def _ports(graph: Graph, angle: dict[int, float]) -> dict[tuple[int, int, int], float]:
     """Return ``{(i, j, end): offset}``: where on its node an arrow ends, in the order of the other ends."""
     ports = {}
     for node in graph:

@@ -1,11 +1,11 @@
 """Pictures of what lies around a network: lag profile, stability, comparison, windows, one link, limits, events.
 
-Each takes plain numbers, so that any result can be drawn, and where the picture goes (`style.Where`); it returns the
+Each takes plain numbers, so that any result can be drawn, and where the picture goes (`style.picture`); it returns the
 axes.
 """
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike
 
 from enmesh.draw.labels import flat, short
 from enmesh.draw.plot import draw_intervals, draw_lags, draw_null
-from enmesh.draw.style import Theme, Where, caption, coloured, draw_matrix, matrix_size, picture
+from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, picture
 from enmesh.draw.subject import LEVEL
 
 WRITTEN = 12  # nodes up to which a matrix has its numbers in the cells
 MOST_TICKS = 12  # along time
+HALVES, SIDES = "cuts whose two halves have it", ("first", "second")
 
 
-def lag_profile(profile: Any, **where: Unpack[Where]) -> Axes:
+def lag_profile(profile: Any, **where: Any) -> Axes:
     """Draw a `LagProfile`: transfer entropy over the source's lag, and a band of what chance gives."""
     lags, best = profile.lags, profile.best
 
@@ -47,12 +48,7 @@ def lag_profile(profile: Any, **where: Unpack[Where]) -> Axes:
 
 
 def stability(
-    names: Sequence[str],
-    frequency: ArrayLike,
-    *,
-    selected: ArrayLike | None = None,
-    of: str = "cuts whose two halves have it",
-    **where: Unpack[Where],
+    names: Sequence[str], frequency: ArrayLike, *, selected: Any = None, of: str = HALVES, **where: Any
 ) -> Axes:
     """Draw in how many cuts, or subjects, each link was found, row drives column; ``selected`` links are framed.
 
@@ -74,12 +70,7 @@ def stability(
 
 
 def comparison(
-    names: Sequence[str],
-    difference: ArrayLike,
-    q_value: ArrayLike,
-    *,
-    labels: tuple[str, str] = ("first", "second"),
-    **where: Unpack[Where],
+    names: Sequence[str], difference: ArrayLike, q_value: ArrayLike, *, labels: Any = SIDES, **where: Any
 ) -> Axes:
     """Draw what grew and what fell: differences of transfer entropy (second less first), row drives column.
 
@@ -107,13 +98,7 @@ def comparison(
 
 
 def windows(
-    times: Sequence[float],
-    links: Sequence[str],
-    te: np.ndarray,
-    q_value: np.ndarray,
-    *,
-    unit: str = "samples",
-    **where: Unpack[Where],
+    times: Sequence[float], links: Sequence[str], te: np.ndarray, q_value: np.ndarray, unit: str, **where: Any
 ) -> Axes:
     """Draw transfer entropy over windows of time: a row per link, a column per window.
 
@@ -137,7 +122,7 @@ def windows(
     return picture(paint, size, **where)
 
 
-def explanation(about: Any, **where: Unpack[Where]) -> Axes:
+def explanation(about: Any, **where: Any) -> Axes:
     """Draw an `Explanation`: scatter, lags, chance and local values in four panels."""
 
     def paint(ax: Axes, theme: Theme) -> None:
@@ -173,19 +158,17 @@ def explanation(about: Any, **where: Unpack[Where]) -> Axes:
     return picture(paint, (9.0, 6.4), **where)
 
 
-def interval(low: float, value: float, high: float, **where: Unpack[Where]) -> Axes:
+def interval(low: float, value: float, high: float, **where: Any) -> Axes:
     """Draw a transfer entropy between its limits."""
 
     def paint(ax: Axes, theme: Theme) -> None:
-        draw_intervals(ax, [(low, value, high)], [False], theme)
+        draw_intervals(ax, [(low, value, high, False)], theme)
         ax.set_yticks([])
 
     return picture(paint, (4.6, 0.9), **where)
 
 
-def raster(
-    names: Sequence[str], times: Sequence[ArrayLike], start: float, stop: float, **where: Unpack[Where]
-) -> Axes:
+def raster(names: Sequence[str], times: Sequence[ArrayLike], start: float, stop: float, **where: Any) -> Axes:
     """Draw a mark for every event, a row per node."""
 
     def paint(ax: Axes, theme: Theme) -> None:

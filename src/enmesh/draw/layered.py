@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from enmesh.draw.circle import Graph
 from enmesh.draw.shapes import APART, CORNER, Edge, Placed, chain, inset
 
 ROOM_RIGHT, ROOM_DOWN = (3.0, 10.0), (1.8, 6.0)  # least and most room between two layers
@@ -24,7 +25,7 @@ PORT, LEAST_PORT = 0.42, 0.3  # wished and least distance of two arrows' ends at
 
 
 def in_layers(
-    graph: "nx.DiGraph[int]",
+    graph: Graph,
     nodes: Sequence[int],
     sizes: np.ndarray,
     tall: bool,
@@ -55,7 +56,7 @@ def in_layers(
     return Placed(centres=np.array(centres) @ turn, sizes=sizes, turns=np.zeros(len(nodes)), paths=paths)
 
 
-def _ranks(graph: "nx.DiGraph[int]", nodes: Sequence[int]) -> dict[int, int]:
+def _ranks(graph: Graph, nodes: Sequence[int]) -> dict[int, int]:
     """Return each node's layer: the longest way to it, then moved to where its arrows are short in sum.
 
     Few arrows are turned round so that there is no cycle.
@@ -93,7 +94,7 @@ def _ranks(graph: "nx.DiGraph[int]", nodes: Sequence[int]) -> dict[int, int]:
 class _Layers:
     """Nodes and lanes in layers, and the stops of each arrow from left to right."""
 
-    def __init__(self, graph: "nx.DiGraph[int]", nodes: Sequence[int]):
+    def __init__(self, graph: Graph, nodes: Sequence[int]):
         self.rank = _ranks(graph, nodes)
         self.ways: dict[Edge, list[int]] = {}
         lanes = count(-1, -1)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import networkx as nx
 import numpy as np
 
-from enmesh.draw.circle import on_circle, ring
+from enmesh.draw.circle import Graph, on_circle, ring
 from enmesh.draw.labels import box, short, wrap
 from enmesh.draw.layered import in_layers
-from enmesh.draw.shapes import Edge, Placed, corners, passes
-from enmesh.draw.tags import tag_places, tag_room, tag_size
+from enmesh.draw.shapes import HEAD, Edge, Placed, corners, passes
+from enmesh.draw.tags import SEEN, tag_places, tag_size
 
 MANY = 60  # more nodes than this in one component go on a circle
 ON_CIRCLE = 24  # characters of a label on a circle
@@ -67,7 +67,9 @@ def arrange(
     """
     labels, words = short(names), words or {}
     graph = graph_of(len(labels), edges)
-    nx.set_edge_attributes(graph, {edge: tag_room(words.get(edge, "")) for edge in graph.edges}, "room")
+    for i, j, known in graph.edges(data=True):  # how far apart two boxes stand if words are between them
+        text = words.get((i, j))
+        known["room"] = np.array(tag_size(text)) + HEAD + 2 * SEEN if text else np.zeros(2)
     parts = [list(graph)] if circle else [sorted(part) for part in nx.weakly_connected_components(graph)]
     parts.sort(key=lambda part: (-len(part), part))
     found: list[tuple[float, Layout]] = []
@@ -82,7 +84,7 @@ def arrange(
     return min(found, key=lambda one: one[0])[1]
 
 
-def graph_of(count: int, edges: Iterable[Edge]) -> "nx.DiGraph[int]":
+def graph_of(count: int, edges: Iterable[Edge]) -> Graph:
     """Return the graph of ``count`` nodes with these edges."""
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(count))
@@ -90,9 +92,7 @@ def graph_of(count: int, edges: Iterable[Edge]) -> "nx.DiGraph[int]":
     return graph
 
 
-def _near(
-    graph: "nx.DiGraph[int]", part: list[int], sizes: np.ndarray, tall: bool, spread: float
-) -> Placed | None:
+def _near(graph: Graph, part: list[int], sizes: np.ndarray, tall: bool, spread: float) -> Placed | None:
     """Return a component as a ring or in layers; None where neither suits it."""
     if len(part) == 1:
         return Placed(centres=np.zeros((1, 2)), sizes=sizes, turns=np.zeros(1), paths={})
@@ -120,12 +120,7 @@ def crossed(placed: Placed, part: Sequence[int]) -> list[tuple[Edge, int]]:
 
 
 def _packed(
-    labels: tuple[str, ...],
-    graph: "nx.DiGraph[int]",
-    parts: list[list[int]],
-    tall: bool,
-    circle: bool,
-    spread: float,
+    labels: tuple[str, ...], graph: Graph, parts: list[list[int]], tall: bool, circle: bool, spread: float
 ) -> Layout:
     """Return all components in one drawing: those of like height side by side in rows, largest first."""
     lines, shown, narrow = [wrap(label) for label in labels], list(labels), short(labels, ON_CIRCLE)

@@ -1,6 +1,6 @@
 """Pictures of a network: graph, circle, time-series graph, matrix, lags, limits, embedding criterion, surrogate values.
 
-Each is a function of an `enmesh.Network`, the wished colour of arrows, and where the picture goes (`style.Where`); it
+Each is a function of an `enmesh.Network`, the wished colour of arrows, and where the picture goes (`style.picture`); it
 returns the axes. `draw` picks one by name. An arrow's width is its transfer entropy, its colour the signed effect, the
 strength or the lag; an arrow with a q-value above 0.05 is dashed, one with a negative effect has a hollow head, so that
 colour is never the only sign. Where a bootstrap was made, arrows of graph and circle that were seldom found again are
@@ -10,7 +10,7 @@ pale.
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ from enmesh.draw.circle import blocks
 from enmesh.draw.labels import short, width
 from enmesh.draw.layout import Layout, arrange, graph_of
 from enmesh.draw.shapes import arc, chain, edges_of, passes
-from enmesh.draw.style import Theme, Where, caption, coloured, draw_matrix, matrix_size, panels, picture
+from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, panels, picture
 from enmesh.draw.subject import LEVEL, Candidate, Network
 from enmesh.errors import InputError
 
@@ -56,9 +56,8 @@ def draw(
     path: str | Path | None = None,
     *,
     kind: str = "graph",
-    ax: Axes | None = None,
-    theme: str = "auto",
     colour: str = "auto",
+    **where: Any,
 ) -> Axes:
     """Draw a network, save the picture if a path is given, and return the axes; arguments as of `Network.plot`.
 
@@ -67,10 +66,10 @@ def draw(
     """
     if kind not in KINDS:
         raise InputError(f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
-    return KINDS[kind](network, colour, path=path, ax=ax, theme=theme)
+    return KINDS[kind](network, colour, path=path, **where)
 
 
-def graph(network: Network, colour: str, *, circle: bool = False, **where: Unpack[Where]) -> Axes:
+def graph(network: Network, colour: str, *, circle: bool = False, **where: Any) -> Axes:
     """Draw who drives whom: width = transfer entropy, colour = effect, strength or lag, dashed = q above 0.05.
 
     On a ``circle``, all nodes stand around it, ordered by blocks, and the arrows are inside.
@@ -106,7 +105,7 @@ def _shrunk(drawing: Layout) -> float:
     return min(1.0, SHEET[0] / width, SHEET[1] / height)
 
 
-def timegraph(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
+def timegraph(network: Network, colour: str, **where: Any) -> Axes:
     """Draw a line per linked node and a column per lag in use: an arrow from (source, t - lag) to (target, t)."""
     links, names = links_of(network), network.names
     linked = sorted({node for edge in links for node in edge}) or list(range(len(names)))
@@ -185,7 +184,7 @@ def _between_rows(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.nd
     return chain([*knots, end - 1.5 * rim, end - rim])
 
 
-def matrix(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
+def matrix(network: Network, colour: str, **where: Any) -> Axes:
     """Draw the transfer entropy of every tested pair, row drives column, by blocks; links are framed."""
     order, borders = block_order(network)
     names = [network.names[node] for node in order]
@@ -210,7 +209,7 @@ def matrix(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     return picture(paint, matrix_size(names), **where)
 
 
-def embedding(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
+def embedding(network: Network, colour: str, **where: Any) -> Axes:
     """Draw, per node, the criterion by which dimension and delay were chosen, and the choice."""
     if not network.criteria:
         raise InputError("the embedding was given, not chosen from the data; there is no criterion to draw")
@@ -253,7 +252,7 @@ def is_error(table: Mapping[str, Any]) -> bool:
     return bool(2 * chosen <= np.nanmin(values) + np.nanmax(values))
 
 
-def nulls(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
+def nulls(network: Network, colour: str, **where: Any) -> Axes:
     """Draw, per link, the surrogate values (bars) and the measured transfer entropy (line).
 
     Without any link, the tested pairs with the smallest p-values are shown.
@@ -297,14 +296,12 @@ def block_order(network: Network) -> tuple[list[int], list[int]]:
     return [node for group in groups for node in group], begins
 
 
-def lags(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
+def lags(network: Network, colour: str, **where: Any) -> Axes:
     """Draw transfer entropy at every lag for every pair, row drives column, over chance; links are framed."""
     count = len(network.names)
     if count > MOST_PAIRS_DRAWN:
-        raise InputError(
-            f"{count} nodes make {count * (count - 1)} pairs, too many to see; draw the network of up to "
-            f"{MOST_PAIRS_DRAWN} nodes"
-        )
+        much = f"{count} nodes make {count * (count - 1)} pairs, too many to see"
+        raise InputError(f"{much}; draw the network of up to {MOST_PAIRS_DRAWN} nodes")
     found, te, chance = network.lag_grid()
     top = float(np.nanmax(te, initial=0.0)) * 1.05 or 1.0
 
@@ -344,17 +341,18 @@ def draw_lags(ax: Axes, lags: Any, te: np.ndarray, chance: Any, theme: Theme) ->
     ax.set_xlim(0.3, max(lags) + 0.7)
 
 
-def intervals(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
+def intervals(network: Network, colour: str, **where: Any) -> Axes:
     """Draw the transfer entropy of every link with its 95 % limits, strongest first; hollow: q above 0.05."""
     known = [row for row in network.with_evidence().evidence.values() if row.get("low") is not None]
     if not known:
         raise InputError("no limits to draw: there is no link, or its data are not in memory nor in the file")
     found = sorted(known, key=lambda row: -(row["te"] or 0.0))
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)
+    clear = [row["q_value"] is not None and row["q_value"] <= LEVEL for row in found]
 
     def paint(ax: Axes, theme: Theme) -> None:
-        limits = [(row["low"], row["te"], row["high"]) for row in found]
-        draw_intervals(ax, limits, [(row["q_value"] or 0.0) > LEVEL for row in found], theme)
+        rows = [(row["low"], row["te"], row["high"], not sure) for row, sure in zip(found, clear)]
+        draw_intervals(ax, rows, theme)
         ax.set_yticks(range(len(names)), list(names), fontsize=8, parse_math=False)
         ax.invert_yaxis()
         ax.grid(axis="x", color=theme.empty, lw=0.8)
@@ -364,14 +362,12 @@ def intervals(network: Network, colour: str, **where: Unpack[Where]) -> Axes:
     return picture(paint, (4.6 + 0.07 * max(map(len, names)), 1.3 + 0.24 * len(names)), **where)
 
 
-def draw_intervals(
-    ax: Axes, limits: Sequence[tuple[float, float, float]], hollow: Sequence[bool], theme: Theme
-) -> None:
-    """Draw rows of transfer entropies between their limits, ``(low, value, high)``, over an axis from 0."""
+def draw_intervals(ax: Axes, rows: Sequence[tuple[float, float, float, bool]], theme: Theme) -> None:
+    """Draw rows of transfer entropies between their limits, ``(low, value, high, is hollow)``, over an axis from 0."""
     colour = theme.ramp[1]
-    for at, (low, value, high) in enumerate(limits):
+    for at, (low, value, high, hollow) in enumerate(rows):
         ax.plot([low, high], [at, at], color=colour, lw=2, solid_capstyle="round", zorder=2)
-        ax.plot([value], [at], "o", mfc=theme.paper if hollow[at] else colour, mec=colour, ms=6, zorder=3)
+        ax.plot([value], [at], "o", mfc=theme.paper if hollow else colour, mec=colour, ms=6, zorder=3)
     ax.axvline(0, color=theme.faint, lw=0.8)
     ax.set_xlabel("transfer entropy (nats)")
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -31,7 +31,7 @@ SUFFIXES = {
     ".png": {},
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
-}  # and what makes a file undated
+}  # with what leaves out the date
 USUAL_SHARE = 0.775  # of a figure's width that its axes have before the figure is laid out
 INCH_PER_POINT = 0.0073  # of a letter, for each point of its size
 LONGEST_BAR = 2.6  # inches of a colour scale, however tall the picture
@@ -45,14 +45,6 @@ FURTHER = (
     "Arial Unicode MS", "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Symbola", "Segoe UI Emoji",
     "Segoe UI Symbol", "Apple Symbols", "Noto Sans Symbols", "FreeSans", "FreeSerif", "Unifont",
 )  # fmt: skip
-
-
-class Where(TypedDict, total=False):
-    """Where a picture goes: a file (``.png``, ``.svg``, ``.pdf``), Matplotlib axes; and the name of its theme."""
-
-    path: str | Path | None
-    ax: Axes | None
-    theme: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,10 +75,8 @@ class Theme:
         """Return the scale ``"heat"``, ``"strength"``, ``"ramp"``, ``"effect"`` (arrows) or ``"change"`` (cells)."""
         # Without colours, heads tell the sign of an effect.
         ends = (self.text, self.text) if self.hatch else (self.negative, self.positive)
-        signed = {
-            "effect": (ends[0], self.neutral, ends[1]),
-            "change": (self.negative, self.heat[0], self.positive),
-        }
+        change = (self.negative, self.heat[0], self.positive)
+        signed = {"effect": (ends[0], self.neutral, ends[1]), "change": change}
         stops = signed[name] if name in signed else getattr(self, name)
         return LinearSegmentedColormap.from_list(name, list(stops))
 
@@ -138,7 +128,8 @@ def picture(
 ) -> Axes:
     """Make a picture: paint it into ``ax`` or a new figure of a size (inches), save it if a path is given.
 
-    Returns the axes. A figure that is only saved needs no display and touches no global state.
+    Returns the axes. A figure that is only saved needs no display and touches no global state. Functions of one picture
+    hand ``path`` (``.png``, ``.svg``, ``.pdf``), ``ax`` and ``theme`` on to here, as ``where``.
     """
     colours = theme_of(theme, ax)
     if path is not None and not hasattr(path, "write"):  # an open file is taken as it is (png)
@@ -184,13 +175,7 @@ def fitted(lines: Sequence[str], room: float, size: float) -> list[str]:
 
 
 def colour_bar(
-    ax: Axes,
-    shown: ScalarMappable,
-    label: str,
-    theme: Theme,
-    *,
-    extend: str = "neither",
-    below: bool = False,
+    ax: Axes, shown: ScalarMappable, label: str, theme: Theme, *, below: bool = False, extend: str = "neither"
 ) -> Colorbar:
     """Draw a named colour scale beside or below the axes, of a size that does not grow with the picture."""
     tall, wide = ax.bbox.height / ax.figure.dpi, ax.bbox.width / ax.figure.dpi
@@ -253,9 +238,7 @@ def matrix_size(names: Sequence[str]) -> tuple[float, float]:
     return cells + label + 1.6, cells + label + 0.9
 
 
-def panels(
-    paint: Callable[[Axes, Any, Theme], None], items: Sequence[Any], text: str, **where: Unpack[Where]
-) -> Axes:
+def panels(paint: Callable[[Axes, Any, Theme], None], items: Sequence[Any], text: str, **where: Any) -> Axes:
     """Make a picture of small panels in a grid, one for each item."""
     columns = min(len(items), max(3, math.ceil(math.sqrt(1.6 * len(items)))))
     rows = math.ceil(len(items) / columns)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from enmesh.draw.shapes import HEAD, THICK, Edge, along_line, headed, sampled, walked
+from enmesh.draw.shapes import THICK, Edge, along_line, headed, sampled, walked
 
 SIZE = 0.5  # of the text
 HEIGHT, PAD = 0.5, 0.24  # of the words, and their room to the left and right together
@@ -26,11 +26,6 @@ def tag_size(text: str) -> tuple[float, float]:
     """Return the width and height of the words of an arrow."""
     widths = {",": 0.5, " ": 0.5, "…": 1.5}
     return PAD + CHARACTER * sum(widths.get(character, 1.0) for character in text), HEIGHT
-
-
-def tag_room(text: str) -> np.ndarray:
-    """Return how far apart two boxes stand, across or up, if the arrow between them has these words; 0 without any."""
-    return np.array(tag_size(text)) + HEAD + 2 * SEEN if text else np.zeros(2)
 
 
 def tag_places(

@@ -193,7 +193,7 @@ def _slider(
     names: Sequence[str],
     pairs: Sequence[Edge],
     times: Sequence[float],
-    size: np.ndarray,
+    te: np.ndarray,
     q: np.ndarray,
     unit: str,
 ) -> str:
@@ -201,10 +201,8 @@ def _slider(
     drawing = arrange(short(names, 24), pairs)
     picture = network_svg(dict.fromkeys(pairs, (1.0, PLAIN)), drawing, "Network of one window")
     data = {"times": list(times), "pairs": [f"{i} {j}" for i, j in pairs]}
-    data |= {
-        "te": np.maximum(np.nan_to_num(size), 0).round(3).tolist(),
-        "on": (q <= LEVEL).astype(int).tolist(),
-    }
+    data["te"] = np.maximum(np.nan_to_num(te), 0).round(3).tolist()
+    data["on"] = (q <= LEVEL).astype(int).tolist()
     label = f'middle of the window: <output id="window-time"></output> {text(unit)}'
     moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0">'
     bar = f'<label class="slider">{label} {moved}</label>'

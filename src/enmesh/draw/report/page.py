@@ -23,7 +23,6 @@ from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order, is_error
 from enmesh.draw.report import words
-from enmesh.draw.report.methods import paragraph, references
 from enmesh.draw.report.more import PLAIN, asset, figure, side_by_side, table, text
 from enmesh.draw.shapes import THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
@@ -82,8 +81,8 @@ def page(network: Network, more: str = "", *, title: str = "", notes: str = "", 
         step=text(f"(a sample every {every})" if every else "in samples"),
         past=text(words.past(network)),
         choices=_choices(network),
-        paragraph=text(paragraph(network)),
-        works=_items(references(network)),
+        paragraph=text(words.paragraph(network)),
+        works=_items(words.references(network)),
         provenance=_provenance(network),
         options=text(json.dumps(network.options, indent=2, ensure_ascii=False, default=str)),
     )
@@ -244,16 +243,11 @@ def contents(network: Network) -> dict[str, Any]:
     place = {name: i for i, name in enumerate(network.names)}
     tests = {(place[c.source], place[c.target]): c for c in network.candidates}
     edges, shares, recorded = links_of(network), shares_of(network), "shown" not in network.provenance
+    pairs, preview = sorted(edges.keys() | tests.keys()), network.preview if recorded else {}
     return picture_contents(network) | {
         "order": block_order(network)[0],
-        "links": [
-            _link(pair, tests.get(pair, UNTESTED), pair in edges, shares)
-            for pair in sorted(edges.keys() | tests.keys())
-        ],
-        "preview": [
-            _rounded(extremes(network.preview.get(name, ()) if recorded else (), MOST_POINTS))
-            for name in network.names
-        ],
+        "links": [_link(pair, tests.get(pair, UNTESTED), pair in edges, shares) for pair in pairs],
+        "preview": [_rounded(extremes(preview.get(name, ()), MOST_POINTS)) for name in network.names],
         "span": _span(network) if recorded else None,
         "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
     }
