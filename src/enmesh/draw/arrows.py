@@ -1,7 +1,4 @@
-"""Nodes and arrows of a `Layout` in Matplotlib axes, and the key to their width and colour.
-
-The width of an arrow is its transfer entropy, its colour the signed linear effect, the strength or the lag.
-"""
+"""Nodes and arrows of a `Layout` in Matplotlib axes, and the key to the arrows' width and colour."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -163,10 +160,7 @@ def size_of(drawing: Layout, names: Sequence[str] = ()) -> tuple[float, float]:
 
 
 def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colour: str) -> Scale:
-    """Draw boxes, arrows, lags, and the key of names that were shortened; return the scale of the arrows.
-
-    An arrow whose stability is known is the paler the smaller it is.
-    """
+    """Draw boxes, arrows (pale: not stable), lags, the key of shortened names; return the scale of the arrows."""
     left, right, bottom, top = drawing.extent
     aside, above = (max(0.6, (least - side) / 2) for least, side in zip(LEAST, (right - left, top - bottom)))
     ax.set(xlim=(left - aside, right + aside), ylim=(bottom - above, top + above))

@@ -50,11 +50,7 @@ def lag_profile(profile: Any, **where: Any) -> Axes:
 def stability(
     names: Sequence[str], frequency: ArrayLike, *, selected: Any = None, of: str = HALVES, **where: Any
 ) -> Axes:
-    """Draw in how many cuts, or subjects, each link was found, row drives column; ``selected`` links are framed.
-
-    ``frequency`` is ``(M, M)`` with shares from 0 to 1, ``selected`` ``(M, M)`` of truth values; ``of`` says of what
-    they are shares.
-    """
+    """Draw in what share, 0 to 1, of cuts or subjects each link was found; ``selected`` links are framed."""
     shares, few = np.asarray(frequency, float), len(names) <= WRITTEN
 
     def paint(ax: Axes, theme: Theme) -> None:
@@ -72,11 +68,7 @@ def stability(
 def comparison(
     names: Sequence[str], difference: ArrayLike, q_value: ArrayLike, *, labels: Any = SIDES, **where: Any
 ) -> Axes:
-    """Draw what grew and what fell: differences of transfer entropy (second less first), row drives column.
-
-    Cells with ``q_value`` up to 0.05 carry a triangle, up where the link grew and down where it fell, so that
-    the sign is seen in print too.
-    """
+    """Draw what grew (triangle up, q up to 0.05) and what fell (down): second less first, row drives column."""
     change = np.asarray(difference, float)
     sure, most = np.asarray(q_value) <= LEVEL, float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
 

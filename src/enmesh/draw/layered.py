@@ -57,11 +57,8 @@ def in_layers(
 
 
 def _ranks(graph: Graph, nodes: Sequence[int]) -> dict[int, int]:
-    """Return each node's layer: the longest way to it, then moved to where its arrows are short in sum.
-
-    Few arrows are turned round so that there is no cycle.
-    """
-    rest = graph.copy()
+    """Return each node's layer: the longest way to it, then moved to where its arrows are short in sum."""
+    rest = graph.copy()  # few arrows are turned round so that there is no cycle
     first: list[int] = []
     last: list[int] = []
     while rest:

@@ -70,10 +70,7 @@ def draw(
 
 
 def graph(network: Network, colour: str, *, circle: bool = False, **where: Any) -> Axes:
-    """Draw who drives whom: width = transfer entropy, colour = effect, strength or lag, dashed = q above 0.05.
-
-    On a ``circle``, all nodes stand around it, ordered by blocks, and the arrows are inside.
-    """
+    """Draw who drives whom; on a ``circle`` all nodes stand around it, by blocks, with the arrows inside."""
     drawing = _layout(network, circle)
 
     def paint(ax: Axes, theme: Theme) -> None:
@@ -241,10 +238,7 @@ def embedding(network: Network, colour: str, **where: Any) -> Axes:
 
 
 def is_error(table: Mapping[str, Any]) -> bool:
-    """Return whether a low value of an embedding criterion is good: an error to be small, not a gain.
-
-    Of a method that is not known here, the choice tells: it is nearer to the good end.
-    """
+    """Return whether a low value of a criterion is good: of an unknown method, whether the choice is nearer to it."""
     if table.get("method") in GAINS:
         return GAINS[table["method"]] < 0
     values = np.array(table["values"], float)
@@ -253,10 +247,7 @@ def is_error(table: Mapping[str, Any]) -> bool:
 
 
 def nulls(network: Network, colour: str, **where: Any) -> Axes:
-    """Draw, per link, the surrogate values (bars) and the measured transfer entropy (line).
-
-    Without any link, the tested pairs with the smallest p-values are shown.
-    """
+    """Draw, per link (without any, per pair nearest to one), surrogate values as bars and the measured as a line."""
     able = [c for c in network.candidates if c.null]
     if not able:
         raise InputError("no surrogate values to draw: the links were tested by a formula, or not at all")
@@ -286,10 +277,7 @@ def draw_null(ax: Axes, tested: Candidate, theme: Theme) -> None:
 
 
 def block_order(network: Network) -> tuple[list[int], list[int]]:
-    """Return the nodes by blocks of links, and where a further block begins.
-
-    Blocks come in the order of their first node, and nodes within a block in the order of the series.
-    """
+    """Return the nodes by blocks of links, in the order of their first nodes, and where a further block begins."""
     graph = graph_of(len(network.names), edges_of(network.adjacency))
     groups = sorted(sorted(group) for group in blocks(graph))
     begins = np.cumsum([len(group) for group in groups])[:-1].tolist()

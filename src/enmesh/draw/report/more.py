@@ -22,6 +22,8 @@ from enmesh.draw.shapes import THICK, THIN, Edge, edges_of, headed, sampled
 from enmesh.draw.style import THEMES
 from enmesh.draw.subject import LEVEL
 
+Look = tuple[float, str]  # width of an arrow from 0 to 1, and colour
+PLAIN = "var(--s1)"
 UNIT = 20  # pixels
 MOST_SIDES = 24  # networks beside each other
 LETTER = 7.44  # pixels of a letter along a matrix, wide
@@ -41,10 +43,6 @@ class Markup(str):
 def text(value: Any) -> str:
     """Return a value as text that HTML cannot read as markup, but for `Markup`."""
     return value if isinstance(value, Markup) else escape(str(value))
-
-
-Look = tuple[float, str]  # width of an arrow from 0 to 1, and colour
-PLAIN = "var(--s1)"
 
 
 def network_svg(links: Mapping[Edge, Look], drawing: Layout, label: str) -> str:
@@ -229,10 +227,7 @@ def group_section(
     subjects: int,
     own: "Mapping[str, np.ndarray] | None" = None,
 ) -> str:
-    """Return the section of a group: in how many subjects each link stands alone, and the test across subjects.
-
-    ``own`` are the links ``(M, M)`` of each subject's own network, by the subject's name.
-    """
+    """Return the section of a group; ``own`` are the links ``(M, M)`` of each subject's own network, by name."""
     rows = [
         [f"{names[i]} → {names[j]}", f"{share[i, j]:.0%}", te[i, j], p_value[i, j], q_value[i, j]]
         for i, j in _ranked(p_value)
@@ -272,10 +267,7 @@ def comparison_body(
     labels: tuple[str, str] = ("first", "second"),
     own: Sequence[np.ndarray] = (),
 ) -> dict[str, str]:
-    """Return the parts of a comparison: headline, what changed, both networks, heat map, table.
-
-    ``first`` and ``second`` are transfer entropies, ``own`` the links ``(M, M)`` of both networks.
-    """
+    """Return the parts of a comparison of transfer entropies; ``own`` are the links ``(M, M)`` of both networks."""
     change, sure = second - first, q_value <= LEVEL
     arrows = {pair: f"{names[pair[0]]} → {names[pair[1]]}" for pair in _ranked(p_value)}
     values = (first, second, change, p_value, q_value)

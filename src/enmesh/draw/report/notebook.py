@@ -32,11 +32,7 @@ def face(title: str, *parts: str) -> str:
 
 
 def network_html(network: Network) -> str:
-    """Return the finding, the network as an interactive picture, and the strongest links.
-
-    The picture stands in a frame of its own, which loads nothing; where a notebook does not show frames, the table
-    remains.
-    """
+    """Return the finding, the network as a picture in a frame that loads nothing, and the strongest links."""
     names, shares, links = network.names, shares_of(network), links_of(network)
     strong = {edge: np.nan_to_num(link.te, nan=-np.inf) for edge, link in links.items()}
     ranked = sorted(links, key=lambda edge: (-strong[edge], [names[i] for i in edge]))

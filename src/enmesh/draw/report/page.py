@@ -235,10 +235,8 @@ def _items(items: Iterable[str]) -> str:
 def contents(network: Network) -> dict[str, Any]:
     """Return the page's data as plain lists and numbers.
 
-    ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram, effect,
-    strongest lag, and where a bootstrap was made, stability.
-    The histogram ``[low, high, counts]`` stands for the surrogate values, so that the page stays small with
-    thousands of pairs and a thousand surrogates each.
+    ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram of surrogate
+    values ``[low, high, counts]``, effect, strongest lag, and where a bootstrap was made, stability.
     """
     place = {name: i for i, name in enumerate(network.names)}
     tests = {(place[c.source], place[c.target]): c for c in network.candidates}

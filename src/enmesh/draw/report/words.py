@@ -52,8 +52,6 @@ NEGATIVE = (
     "A negative value is no error. True transfer entropy is never below 0, but its estimate can be, by "
     "chance, where nothing is transferred."
 )
-
-
 GRID = (
     "How much of its own past each node needs: dimension upward, delay to the right, darker is better. The dot is "
     "the choice. It is often not on the darkest cell: of the dimensions that predict as well as the best one, as "
