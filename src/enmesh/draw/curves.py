@@ -164,7 +164,7 @@ def raster(names: Sequence[str], times: Sequence[ArrayLike], start: float, stop:
     """Draw a mark for every event, a row per node."""
 
     def paint(ax: Axes, theme: Theme) -> None:
-        ax.eventplot([np.asarray(t) for t in times], colors=theme.ramp[-1], linelengths=0.7, linewidths=0.9)
+        ax.eventplot([np.asarray(t) for t in times], colors=theme.ramp[1], linelengths=0.7, linewidths=0.9)
         ax.set_yticks(range(len(names)), short(names, 24), fontsize=8)
         ax.set(xlim=(start, stop), ylim=(len(names) - 0.4, -0.6), xlabel="time")
         ax.spines[["top", "right"]].set_visible(False)

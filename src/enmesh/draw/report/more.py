@@ -140,7 +140,8 @@ def figure(plot: Callable[..., Any]) -> str:
         plot(path=path, theme="light")
         drawn = path.read_text(encoding="utf-8")
     drawn = re.sub(r'(?s)<(style|metadata).*?</\1>|xmlns:xlink="[^"]*"', "", drawn[drawn.index("<svg") :])
-    return drawn.replace(THEMES["light"].paper, "none").replace(THEMES["light"].text, "currentColor")
+    light = THEMES["light"]
+    return re.sub(f"{light.text}|{light.faint}", "currentColor", drawn.replace(light.paper, "none"))
 
 
 def windows_section(
@@ -173,9 +174,9 @@ def windows_section(
     ]
     skipped = f" Every {every}th window is drawn." if every > 1 else ""
     how = (
-        f"Transfer entropy of each link in windows of the recording, given the parents in that of the whole; across: "
-        f"middle of the window, in {unit}. Dot: q ≤ {LEVEL:g}, counting all windows and links. Strongest colour: "
-        f"{top:.3g} nats.{skipped}"
+        "Transfer entropy of each link in windows of the recording, given the parents in the network of all of it; "
+        f"across: middle of the window, in {unit}. Dot: q ≤ {LEVEL:g}, counting all windows and links. Strongest "
+        f"colour: {top:.3g} nats.{skipped}"
     )
     head = ("link", "windows with it", "largest TE (nats)", f"at ({unit})")
     ever = np.flatnonzero((q_value <= LEVEL).any(0)).tolist() if pairs else []
