@@ -276,7 +276,7 @@ def comparison_body(
     most = float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
     picture = heat_map(
         names, change, q_value,
-        lambda i, j: f"{arrows[i, j]}: {change[i, j]:+.4g} nats, q {q_value[i, j]:.3g}",
+        lambda i, j: f"{names[i]} → {names[j]}: {change[i, j]:+.4g} nats, q {q_value[i, j]:.3g}",
         "Change of transfer entropy, row drives column", top=most, signed=True,
     )  # fmt: skip
     changed = {
