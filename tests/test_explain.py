@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 import enmesh as em
 from enmesh.draw import plot
-from enmesh.draw.envelope import extremes
-from enmesh.draw.fitted import families
+from enmesh.draw.shapes import extremes
+from enmesh.draw.style import families
 from enmesh.errors import InputError
 from enmesh.inference.effects import normal_scores
 from enmesh.inference.explain import lag_grid, smooth

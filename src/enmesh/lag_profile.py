@@ -80,21 +80,16 @@ class LagProfile:
 
     def plot(self, path: str | Path | None = None, **options: Any) -> "Axes":
         """Draw the profile with its band; save it to ``path`` if one is given (``.png``, ``.svg``, ``.pdf``)."""
-        from enmesh.draw import curves
+        from enmesh.draw.curves import lag_profile
 
-        given = f" given {', '.join(self.given)}" if self.given else ""
-        title, p_value = f"{self.source} → {self.target}{given}", self.p_value if len(self.null) else None
-        if p_value is None:
-            title += f"; p = {self.p_value:.2g} (chi-square, times {len(self.lags)} lags)"
-        drawn: dict[str, Any] = {"low": self.low, "high": self.high, "best": self.best, "p_value": p_value}
-        return curves.lag_profile(self.lags, self.te, **(drawn | {"title": title, "path": path} | options))
+        return lag_profile(self, path=path, **options)
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import lag_profile_html
+        from enmesh.draw.report.notebook import face, figure
 
         given = f" given {', '.join(self.given)}" if self.given else ""
         said = f"{self.source} → {self.target}{given}: strongest at lag {self.best}, p = {self.p_value:.3g}"
-        return lag_profile_html(said, self.lags, self.te, self.high, self.best)
+        return face(said, figure(self.plot))
 
     def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"

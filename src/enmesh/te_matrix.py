@@ -31,7 +31,7 @@ class TEMatrix:
     q_value: "pd.DataFrame"
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import te_matrix_html
+        from enmesh.draw.report.notebook import te_matrix_html
 
         parts = (part.to_numpy(float) for part in (self.te, self.p_value, self.q_value))
         return te_matrix_html(list(self.te.columns), *parts)

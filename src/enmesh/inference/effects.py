@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.draw.envelope import extremes
+from enmesh.draw.shapes import extremes
 from enmesh.embedding import Blocks, Lagged
 from enmesh.estimators.residuals import Residuals
 from enmesh.inference.network import Candidate

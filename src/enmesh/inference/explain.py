@@ -76,12 +76,12 @@ class Explanation:
 
     def plot(self, path: str | Path | None = None, *, theme: str = "auto") -> Any:
         """Draw scatter, lags, chance and time side by side; save to ``path`` if one is given; return the figure."""
-        from enmesh.draw.evidence import explained
+        from enmesh.draw.curves import explanation
 
-        return explained(self, path, theme=theme)
+        return explanation(self, path=path, theme=theme).figure
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import explanation_html
+        from enmesh.draw.report.notebook import explanation_html
 
         return explanation_html(self)
 

@@ -49,7 +49,7 @@ def figure(
 
 def write(outcome: Outcome, name: str, out: Path) -> list[Path]:
     """Write tables as CSV, pictures as PNG and SVG, the summary as text; return the paths."""
-    from enmesh.draw.plot import save
+    from enmesh.draw.style import save
 
     paths = []
     for stem, table in outcome.tables.items():

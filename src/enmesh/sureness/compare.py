@@ -91,8 +91,8 @@ class Comparison:
 
     def report(self, path: str | Path, *, title: str = "") -> Path:
         """Write a self-contained HTML page of what grew and what fell, and return its path."""
-        from enmesh.draw.report import save
         from enmesh.draw.report.more import comparison_page
+        from enmesh.draw.report.page import save
 
         names, parts = self._parts()
         return save(comparison_page(names, exchanged=self.exchanged, title=title, **parts), path)
@@ -106,10 +106,12 @@ class Comparison:
         return list(self.difference.columns), parts
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import comparison_html
+        from enmesh.draw.report.more import comparison_body
+        from enmesh.draw.report.notebook import face
 
         names, parts = self._parts()
-        return comparison_html(names, **parts)
+        body = comparison_body(names, **parts)
+        return face(f"{body['headline']} {body['said']}", body["sides"], body["picture"], body["table"])
 
     def __repr__(self) -> str:
         changed = self.links[self.links.q_value <= LEVEL]

@@ -62,8 +62,8 @@ class Group:
 
     def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
         """Write the page of the group's network with a section on its subjects, and return its path."""
-        from enmesh.draw.report import page, save
         from enmesh.draw.report.more import group_section
+        from enmesh.draw.report.page import page, save
 
         section = group_section(self.network.names, **self._parts())
         return save(page(self.network, section, title=title, notes=notes), path)
@@ -73,9 +73,10 @@ class Group:
         return parts | {"subjects": self.subjects, "own": self.own}
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import group_html
+        from enmesh.draw.report.more import group_section
+        from enmesh.draw.report.notebook import face
 
-        return group_html(self.network.names, **self._parts())
+        return face(f"Group of {self.subjects} subjects", group_section(self.network.names, **self._parts()))
 
     def __repr__(self) -> str:
         return f"Group({self.network!r}, {self.subjects} subjects)"

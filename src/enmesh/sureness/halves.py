@@ -76,9 +76,13 @@ class Stability:
         return stability(list(self.frequency.columns), self.frequency, selected=selected, path=path, **how)
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import stability_html
+        from enmesh.draw.report.more import shares_map
+        from enmesh.draw.report.notebook import face
 
-        return stability_html(list(self.frequency.columns), self.frequency.to_numpy(float), self.networks)
+        names, share = list(self.frequency.columns), self.frequency.to_numpy(float)
+        title = "Stability: share of cuts into halves in which both show the link, row drives column"
+        picture = shares_map(names, share, np.full(share.shape, np.nan), "cuts")
+        return face(f"{title} ({self.networks} networks)", picture)
 
     def __repr__(self) -> str:
         units = "trials" if self.block is None else f"blocks of {self.block} samples"

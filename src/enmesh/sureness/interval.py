@@ -59,10 +59,11 @@ class Interval:
     how: str
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import interval_html
+        from enmesh.draw.curves import interval
+        from enmesh.draw.report.notebook import face, figure
 
         said = f"{self.value:.4g} nats, between {self.low:.4g} and {self.high:.4g} ({self.level:.0%}; {self.how})"
-        return interval_html(said, self.low, self.value, self.high)
+        return face(said, figure(partial(interval, self.low, self.value, self.high)))
 
     def __repr__(self) -> str:
         return f"Interval({self.value:.6g}, {self.level:.0%}: {self.low:.6g} to {self.high:.6g} nats; {self.how})"

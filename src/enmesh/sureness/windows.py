@@ -55,21 +55,22 @@ class Windows:
         from enmesh.draw.curves import windows
 
         parts = self._parts()
-        times, links, te = (parts[name] for name in ("times", "links", "te"))
-        return windows(times, links, te, q_value=parts["q_value"], unit=parts["unit"], path=path, **how)
+        shown = {name: parts[name] for name in ("times", "links", "te", "q_value", "unit")}
+        return windows(**shown, path=path, **how)
 
     def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
         """Write the page of the network with a section of links over time, and return its path."""
-        from enmesh.draw.report import asset, page, save
         from enmesh.draw.report.more import windows_section
+        from enmesh.draw.report.page import asset, page, save
 
         section = windows_section(**self._parts())
         return save(page(self.network, section, title=title, notes=notes, script=asset("windows.js")), path)
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import windows_html
+        from enmesh.draw.report.more import windows_section
+        from enmesh.draw.report.notebook import face
 
-        return windows_html(**self._parts())
+        return face(f"Links in {len(self.starts)} windows", windows_section(**self._parts()))
 
     def _parts(self) -> dict[str, Any]:
         """Return what is drawn: middles of windows, links, (window, link) values and q-values, the unit of time."""
