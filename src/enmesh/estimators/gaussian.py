@@ -169,7 +169,7 @@ class JointGaussian:
 class _PreparedGaussian(Prepared):
     def __init__(self, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
-        _require(len(y), y.shape[1] + z.shape[1])
+        require_samples(len(y), y.shape[1] + z.shape[1], "Gaussian")
         self._basis = _orthonormal(np.column_stack([np.ones(len(z)), z]))
         residual = self._residual(y)
         norms = np.linalg.norm(y - y.mean(0), axis=0)
@@ -187,7 +187,7 @@ class _PreparedGaussian(Prepared):
 
     def _canonical(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the whitened residual of each x ``(b, n, d)`` and its cross-correlation with the target's."""
-        _require(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2])
+        require_samples(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2], "Gaussian")
         residual = self._residual(x)
         norms = np.linalg.norm(x - x.mean(axis=1, keepdims=True), axis=1)
         scaled = residual / np.where(norms > 0, norms, 1)[:, None, :]
@@ -214,7 +214,7 @@ class _PreparedGaussian(Prepared):
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         """From sums of squares, without forming residuals, wherever cancellation leaves digits enough."""
-        _require(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2])
+        require_samples(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2], "Gaussian")
         across = np.swapaxes(self._fixed.T @ x, 1, 2)
         explained, cross = np.split(across, [self._basis.shape[1]], axis=2)
         inner = np.swapaxes(x, 1, 2) @ x
@@ -238,10 +238,11 @@ class _PreparedGaussian(Prepared):
         return value[:, None] + len(self.y) / 2 * (before - after)
 
 
-def _require(n: int, dimension: int) -> None:
+def require_samples(n: int, dimension: int, model: str) -> None:
+    """Refuse fewer samples than a model of so many variables needs."""
     if n < dimension + 2:
         raise InputError(
-            f"too few samples: {n} for a Gaussian of {dimension} variables; at least {dimension + 2} are needed"
+            f"too few samples: {n} for a {model} of {dimension} variables; at least {dimension + 2} are needed"
         )
 
 
