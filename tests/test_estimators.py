@@ -448,8 +448,8 @@ def test_infer_finds_a_lamp_that_drives_a_number_and_a_number_that_drives_an_ala
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.tuples(*[st.integers(0, 2)] * 3), st.integers(1, 6), st.sampled_from([1, 9]))
-def test_tied_counts_by_trees_and_by_walks_equal_the_naive_twin(seed, dims, k, b):
-    from enmesh.neighbours.tied import TiedNeighbours
+def test_tied_counts_equal_the_naive_twin(seed, dims, k, b):
+    from enmesh.neighbours import cpu, plain
 
     rng = np.random.default_rng(seed)
     n = 40
@@ -460,21 +460,22 @@ def test_tied_counts_by_trees_and_by_walks_equal_the_naive_twin(seed, dims, k, b
     far = rng.choice([np.inf, 2.0**39])
     if not sum(dims):
         return
-    neighbours = TiedNeighbours(y, z)
-    for one, got in zip(x, np.moveaxis(neighbours.tied(x, k, far), 1, 0)):
-        want = naive.tied_counts(one, y, z, k, far)
-        np.testing.assert_array_equal(got, want)
-        np.testing.assert_array_equal(neighbours._by_trees(one, k, far), want)
+    for twin in (cpu, plain):
+        for one, got in zip(x, np.moveaxis(twin.Neighbours(y, z).tied(x, k, far), 1, 0)):
+            np.testing.assert_array_equal(got, naive.tied_counts(one, y, z, k, far))
 
 
-def test_many_samples_are_asked_of_trees(monkeypatch):
-    from enmesh.neighbours import tied
+def test_many_tied_samples_equal_an_independent_search():
+    from scipy.spatial import cKDTree
 
-    rng = np.random.default_rng(21)
-    x, y, z = rng.normal(size=(3, 1500)).round(1)
-    value = em.cmi(x, y, z, estimator=em.Mixed())
-    monkeypatch.setattr(tied, "SMALL", 10**6)
-    assert em.cmi(x, y, z, estimator=em.Mixed()) == pytest.approx(value, abs=1e-12)
+    from enmesh.neighbours.cpu import Neighbours
+
+    x, y, z = np.random.default_rng(21).normal(size=(3, 1500, 1)).round(1)
+    reach = cKDTree(np.hstack([x, y, z])).query(np.hstack([x, y, z]), k=5, p=np.inf)[0][:, 4]
+    for got, block in zip(Neighbours(y, z).tied(x[None], 4), ((x, y, z), (x, z), (y, z), (z,))):
+        points = np.hstack(block)
+        want = cKDTree(points).query_ball_point(points, reach, p=np.inf, return_length=True) - 1
+        np.testing.assert_array_equal(got[0], want)
 
 
 # --- Ordinal: order patterns --------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
 from enmesh.estimators.scaling import zscore
-from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
+from enmesh.neighbours import at_once, check_device, chosen, engine
 from enmesh.options import option
 
 
@@ -63,8 +63,7 @@ class Kernel(Estimator):
             raise InputError(
                 f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
             )
-        check_device(self.device, self.precision)
-        check_threads(self.threads)
+        check_device(self.device, self.precision, self.threads)
 
     @property
     def at_once(self) -> int:

@@ -20,7 +20,7 @@ from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeri
 from enmesh.estimators.kernel import without_neighbours_in_time
 from enmesh.estimators.residuals import RESIDUALS, Residuals
 from enmesh.estimators.scaling import normal_scores, tie_noise, zscore
-from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
+from enmesh.neighbours import at_once, check_device, chosen, engine
 from enmesh.options import option
 
 _REGRESSIONS = {
@@ -115,8 +115,7 @@ class KSG(Estimator):
             raise InputError(
                 f"residual={self.residual!r} is not known; use {', '.join(map(repr, RESIDUALS))}"
             )
-        check_device(self.device, self.precision)
-        check_threads(self.threads)
+        check_device(self.device, self.precision, self.threads)
 
     def neighbours(self, n: int, dz: int) -> int:
         """Return k; where it is not given, how many neighbours are taken of n samples given ``dz`` columns."""

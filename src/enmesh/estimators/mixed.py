@@ -17,7 +17,7 @@ import numpy as np
 from enmesh.errors import InputError, hazard
 from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice
 from enmesh.estimators.scaling import zscore
-from enmesh.neighbours import at_once, check_device, chosen, engine_for_ties
+from enmesh.neighbours import at_once, check_device, chosen, engine
 from enmesh.options import option
 
 # Distance of two states, a power of two so that it is exact; z-scores of n samples differ by less than 2 sqrt(n).
@@ -117,7 +117,7 @@ class _PreparedMixed(Prepared):
     def __init__(self, estimator: Mixed, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
         self._k = estimator.k
-        self._neighbours = engine_for_ties(estimator.device, estimator.precision)(y, z)
+        self._neighbours = engine(estimator.device, estimator.precision)(y, z)
 
     def _local(self, x: np.ndarray) -> np.ndarray:
         plus, minus = _tables(len(self.y), self.z.shape[1] == 0)
