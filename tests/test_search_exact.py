@@ -4,6 +4,7 @@ from math import fsum
 
 import numpy as np
 import pytest
+from benchmarks.random_tables import RandomTable, Table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,6 @@ from enmesh.search.base import Memo
 from enmesh.search.families import every_set, generate
 from enmesh.search.graphs import is_acyclic
 from enmesh.search.parts import Part, settle, shaken, split
-from enmesh.search.random_tables import RandomTable, Table
 
 
 def drawn(n, seed, **options):

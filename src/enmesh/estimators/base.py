@@ -7,6 +7,7 @@ what is to be explained.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.methods import Method
+from enmesh.neighbours import at_once
 from enmesh.surrogates import Draw, batches
 
 # Joint dimension beyond which nearest neighbours are hardly nearer than any other sample.
@@ -84,28 +86,22 @@ class Surrogates:
 
         The function that is returned waits for the answers; a GPU is at work meanwhile.
         """
-        return lambda: self._answers(first, count, itself)
+        best = partial(self._prepared.best, choose=self._choose) if self._choose else self._prepared.cmi
+        return lambda: self._answers(best, first, count, itself)
 
     def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         """Ask about each column of the same surrogates alone; answers ``(count, d)``, that of x first if ``itself``."""
-        own = [self._x[None]] if itself else []
-        drawn = chain(own, batches(self._draw, self._x, self._stream, count, first))
-        return lambda: np.concatenate([self._prepared.each(batch) for batch in drawn])
+        return lambda: self._answers(self._prepared.each, first, count, itself)
 
-    def _answers(self, first: int, count: int, itself: bool) -> np.ndarray:
+    def _answers(self, measured: Any, first: int, count: int, itself: bool) -> np.ndarray:
         drawn = batches(self._draw, self._x, self._stream, count, first)
-        values = [self._value(batch) for batch in drawn]
-        return np.concatenate([self._value(self._x[None]), *values] if itself else values)
-
-    def _value(self, x: np.ndarray) -> np.ndarray:
-        return self._prepared.best(x, self._choose) if self._choose else self._prepared.cmi(x)
+        return np.concatenate([measured(x) for x in chain([self._x[None]] * itself, drawn)])
 
 
 class PreparedOnDevice(Prepared):
     """For neighbours on a GPU: surrogates are drawn there."""
 
     _neighbours: Any  # of `enmesh.neighbours.cuda`
-
     _constant: float = 0.0
 
     @abstractmethod
@@ -149,10 +145,7 @@ class SurrogatesOnDevice(Surrogates):
         super().__init__(prepared, x, draw, stream, choose)
         self._resampled = prepared._neighbours.resample(x, draw, stream)
 
-    @property
-    def questions(self) -> int:
-        """One: a launch has room for all columns."""
-        return 1
+    questions = 1  # a launch has room for all columns
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         """Launch; waiting fetches the answers. With ``choose`` all columns of all surrogates go in one launch.
@@ -278,6 +271,27 @@ def _block(values: np.ndarray) -> np.ndarray:
     if values.ndim != 2:
         raise InputError(f"a block has shape {values.shape}; give (n, d)")
     return values
+
+
+class ByNeighbours(Estimator):
+    """An estimator that asks `enmesh.neighbours`, on a CPU or a GPU."""
+
+    releases_gil = True
+    device: str
+    precision: str
+
+    @property
+    def at_once(self) -> int:
+        """Several on a GPU, one on a CPU."""
+        return at_once(self.device)
+
+
+@lru_cache(maxsize=8)
+def on_device(tables: Callable[..., tuple[np.ndarray, ...]], *key: Any) -> tuple[Any, ...]:
+    """Return ``tables(*key)`` on the GPU, as whole numbers."""
+    from enmesh.neighbours.cuda import whole
+
+    return tuple(map(whole, tables(*key)))
 
 
 def numeric(column: np.ndarray, name: str, estimator: str) -> np.ndarray:

@@ -20,7 +20,13 @@ from enmesh.tasks import single_thread
 
 # Less than this share of a column's spread is rounding error, not data.
 ROUNDING = 1e-6
-RESIDUALS = ("none", "linear", "quadratic", "features")
+# Kinds of regressions, and how the methods paragraph says them.
+RESIDUALS = {
+    "none": "",
+    "linear": ", residuals of linear regressions on the condition",
+    "quadratic": ", residuals of quadratic regressions on the condition",
+    "features": ", residuals of regressions on random Fourier features of the condition",
+}
 
 # A feature for every so many samples at most: the regression then takes a tenth of the noise with it.
 SAMPLES_PER_FEATURE = 10

@@ -24,7 +24,10 @@ Edge = tuple[int, int]
 Rank = tuple[float, int, Parents]
 """Key that sorts the better graph first: minus its score, its number of edges, the graph itself."""
 
-# Works that several searches follow.
+# What several searches say of themselves, and the work they follow.
+HEURISTIC = (
+    "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
+)
 KOLLER = (
     "Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models: Principles and Techniques. MIT Press, "
     "section 18.4.3."

@@ -6,13 +6,13 @@ X), although the paper says so (section on score-equivalence); a class is theref
 which is the same for symmetric scores and makes the search a heuristic over graphs for all others.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import fsum, inf
 
-from enmesh.options import option, whole_fields
-from enmesh.search.base import Evaluate, Family, Found, Memo, Problem, Rank, Search, conclude
+from enmesh.options import option
+from enmesh.search.base import Family, Memo, Problem, Rank
 from enmesh.search.graphs import Parents, RestrictedPDAG
-from enmesh.search.moves import Position, Rules, climb, iterated
+from enmesh.search.moves import Position, Restarted, Rules, climb
 
 ACID = (
     "Acid, S. and de Campos, L. M. (2003). Searching for Bayesian Network Structures in the Space of Restricted "
@@ -21,7 +21,7 @@ ACID = (
 
 
 @option
-class RPDAG(Search):
+class RPDAG(Restarted):
     """Steepest ascent over RPDAGs with the operators A_arc, A_link, A_hh, D_arc and D_link.
 
     The best graph of the best class is returned, scored exactly. With cycles allowed there are no classes, and each
@@ -41,32 +41,21 @@ class RPDAG(Search):
     """
 
     cli_name = "rpdag"
-    summary = (
-        "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
-    )
     references = (ACID,)
 
     restarts: int = 40
     shake: int = 8
 
-    def __post_init__(self) -> None:
-        whole_fields(self, restarts=0, shake=1)
-
     def sentence(self) -> str:
         """Say what was done, for the methods paragraph."""
         return "a search over restricted partially directed graphs"
 
-    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
-        """Return the best graph found."""
-        memo, rules = Memo(evaluate, problem), Rules.of(problem)
-        classes = Classes(memo, problem)
-
-        def ascend(start: Parents) -> Rank:
-            if problem.acyclic:
-                return classes.climb(RestrictedPDAG.of(start))
-            return climb(Position(memo, rules, start)).rank
-
-        return conclude(memo, iterated(ascend, memo, problem, restarts=self.restarts, shake=self.shake))
+    def ascent(self, memo: Memo, problem: Problem) -> Callable[[Parents], Rank]:
+        """Climb over classes, or, with cycles allowed, over graphs."""
+        rules, classes = Rules.of(problem), Classes(memo, problem)
+        if problem.acyclic:
+            return lambda start: classes.climb(RestrictedPDAG.of(start))
+        return lambda start: climb(Position(memo, rules, start)).rank
 
 
 class Classes:
