@@ -71,7 +71,7 @@ class Prepared(ABC):
 
 
 class Surrogates:
-    """What the surrogates x_s of x say of y given z: I(x_s ; y | z), in the order they are drawn."""
+    """I(x_s ; y | z) of the surrogates x_s of x, in the order they are drawn."""
 
     def __init__(self, prepared: Prepared, x: np.ndarray, draw: Draw, stream: int, choose: int = 0):
         self._prepared, self._x, self._draw, self._stream, self._choose = prepared, x, draw, stream, choose
@@ -115,16 +115,14 @@ class PreparedOnDevice(Prepared):
 
     def _asked_best(self, x: Any, choose: int, xp: Any) -> Callable[[], np.ndarray]:
         """Ask as `best` does; columns are chosen on the device, and nothing waits but the function that is returned."""
-        scale = 1.0
+        asked = []
 
         def measured(trial: Any) -> Any:
-            nonlocal scale
-            means = self._means(trial)
-            scale = means.scale
-            return means.sums()
+            asked.append(self._means(trial))
+            return asked[-1].sums()
 
         sums = _chosen(x, choose, measured, xp)
-        return lambda: self._constant + sums.get() * scale
+        return lambda: self._constant + sums.get() * asked[-1].scale
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         return self._asked(x)()
@@ -148,10 +146,7 @@ class SurrogatesOnDevice(Surrogates):
     questions = 1  # a launch has room for all columns
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
-        """Launch; waiting fetches the answers. With ``choose`` all columns of all surrogates go in one launch.
-
-        To choose more than one column takes a launch for each.
-        """
+        """Launch; waiting fetches the answers. With ``choose`` there is a launch for each column to choose."""
         if not self._choose:
             return self._prepared._asked(self._resampled.some(first, count, itself))
         if self._choose > 1:
@@ -223,30 +218,26 @@ class Estimator(Method, ABC):
 
     def dof(self, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> int:
         """Degrees of freedom of 2 N I(x ; y | z) under independence, from the arity of every column."""
-        raise InputError(
-            f"{type(self).__name__} has no known null distribution; use TEE, which finds it by surrogates"
-        )
+        name = type(self).__name__
+        raise InputError(f"{name} has no known null distribution; use TEE, which finds it by surrogates")
 
     def n_parameters(self, y: Sequence[int], z: Sequence[int]) -> int:
         """Return the number of free parameters of p(y | z), from the arity of every column."""
         raise InputError(f"{type(self).__name__} has no parameters to count; use TEE, which needs none")
 
     def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
-        """Return how many parents ``n`` samples bear, at least 1, and the reason.
+        """Return how many parents ``n`` samples bear, at least 1, and the reason: here the joint dimension.
 
-        ``widths`` are the columns of every node's past, ``states`` the number of states of every node. Unless an
-        estimator says otherwise the joint dimension is what limits.
+        ``widths`` are the columns of every node's past, ``states`` the number of states of every node.
         """
-        widest = max(widths)
-        bearable = max(1, (NEIGHBOUR_DIMENSION - 1 - widest) // widest)
+        bearable = max(1, (NEIGHBOUR_DIMENSION - 1 - max(widths)) // max(widths))
         return bearable, f"joint dimension at most {NEIGHBOUR_DIMENSION}"
 
 
 def _chosen(x: Any, choose: int, measured: Callable[[Any], Any], xp: Any) -> Any:
-    """Return the largest measure of each ``x (batch, n, d)`` by so many of its columns; ``xp`` is the library of x.
+    """Return the largest measure of each ``x (batch, n, d)`` by ``choose`` of its columns; ``xp`` is the library of x.
 
-    Columns are chosen one after the other, each time the one with which the chosen ones say most. ``measured`` takes
-    ``(batch, n, columns)``.
+    Columns are chosen by forward selection. ``measured`` takes ``(batch, n, columns)``.
     """
     columns = xp.ascontiguousarray(xp.swapaxes(x, 1, 2))
     batch, d, n = columns.shape

@@ -23,10 +23,11 @@ from enmesh.estimators.scaling import normal_scores, tie_noise, zscore
 from enmesh.neighbours import check_device, chosen, engine
 from enmesh.options import known_fields, option
 
-# Continuous data repeat values only by rounding; beyond this share the k-th distance is mostly zero or noise.
-MANY_TIES = 0.1
-# Neighbours where none are given: the usual number, and the most that are taken of residuals.
-USUAL, MOST = 4, 10
+MANY_TIES = 0.1  # share of repeated values beyond which the k-th distance is mostly zero or noise
+USUAL, MOST = (
+    4,
+    10,
+)  # neighbours where none are given: the usual number, and the most that are taken of residuals
 
 
 @option
@@ -118,20 +119,15 @@ class KSG(ByNeighbours):
                 "consider Discrete or more decimals"
             )
         scaled = normal_scores(column) if self.normalise == "rank" else zscore(column)
-        if self.noise:
-            scaled = scaled + tie_noise(self.noise, index, len(scaled))
-        return scaled
+        return scaled + tie_noise(self.noise, index, len(scaled)) if self.noise else scaled
 
     def sentence(self) -> str:
         """Say k, algorithm, norm and scaling, with their references."""
         scaling = {"zscore": "z-scored", "rank": "rank-normalised"}[self.normalise]
-        apart = without_neighbours_in_time(self.theiler)
-        near = (
-            f"{USUAL} to {MOST}, a fifth of the root of the number of samples" if self.k is None else self.k
-        )
+        k = self.k or f"{USUAL} to {MOST}, a fifth of the root of the number of samples"
         return (
-            f"nearest neighbours (k = {near}, algorithm {self.algorithm}, maximum norm, {scaling} values"
-            f"{RESIDUALS[self.residual]}{apart}; "
+            f"nearest neighbours (k = {k}, algorithm {self.algorithm}, maximum norm, {scaling} values"
+            f"{RESIDUALS[self.residual]}{without_neighbours_in_time(self.theiler)}; "
             "Kraskov et al. 2004, Frenzel and Pompe 2007)"
         )
 

@@ -22,8 +22,7 @@ from enmesh.options import option
 
 # Distance of two states, a power of two so that it is exact; z-scores of n samples differ by less than 2 sqrt(n).
 APART = 2.0**40
-# Samples per state below which most samples have no neighbour of their own state.
-FEW_PER_STATE = 3
+FEW_PER_STATE = 3  # samples per state below which most samples have no neighbour of their own state
 
 
 @option
