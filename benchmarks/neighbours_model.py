@@ -141,13 +141,10 @@ def main():
         ("LISTING", model.list_features, 1),
         ("WALK", model.list_features, 2),
     )
-    for name, features, which in parts:
-        fitted(f"KSG_{name}", features, ksg, which)
-    judged(ksg, for_lists)
-    boxes = model.box_tree_features, model.box_list_features, model.box_list_features
-    for (name, _, which), features in zip(parts, boxes):
-        fitted(f"BOX_{name}", features, box, which)
-    judged(box, for_lists)
+    for kind, rows in (("KSG", ksg), ("BOX", box)):
+        for name, features, which in parts:
+            fitted(f"{kind}_{name}", features, rows, which)
+        judged(rows, for_lists)
 
 
 if __name__ == "__main__":

@@ -121,8 +121,7 @@ def encode(x: np.ndarray, order: np.ndarray) -> Codes:
     b, n, dims = x.shape
     sample = x[0] if b * n < 10_000 else x[:: max(1, b // 8)].reshape(-1, dims)[:: max(1, n // 1000)]
     tails = np.quantile(sample, [0.001, 0.5, 0.999], axis=0)
-    least, most = np.full(dims, np.inf), np.full(dims, -np.inf)
-    _bounds(x, least, most)
+    least, most = np.array([(x[..., c].min(), x[..., c].max()) for c in range(dims)]).T
     low = np.maximum(least, tails[1] - 4 * (tails[1] - tails[0]))
     high = np.minimum(most, tails[1] + 4 * (tails[2] - tails[1]))
     span = float((high - low).max())
@@ -132,17 +131,6 @@ def encode(x: np.ndarray, order: np.ndarray) -> Codes:
     exact = aligned(codes.size, np.float64)
     _interleave(x, order, 0.5 * (low + high), scale, exact, codes)
     return Codes(exact, codes, scale, b, n, dims, EDGE if clipped else TOP + EDGE)
-
-
-@kernel
-def _bounds(x, least, most):
-    """Smallest and largest value along each axis."""
-    b, n, dims = x.shape
-    x, least, most = flat((x, least, most))
-    for p in range(b * n):
-        for c in range(dims):
-            v = x[p * dims + c]
-            least[c], most[c] = min(least[c], v), max(most[c], v)
 
 
 @kernel

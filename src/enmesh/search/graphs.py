@@ -1,9 +1,7 @@
 """Directed graphs as parent tuples: ``parents[target]`` holds the sources of ``target`` in ascending order.
 
-Sets of nodes inside the functions are bit masks (bit j stands for node j), which makes reachability a few
-integer operations per node. The second half is the restricted partially directed graph (RPDAG) of Acid and de
-Campos, "Searching for Bayesian Network Structures in the Space of Restricted Acyclic Partially Directed
-Graphs", JAIR 18 (2003).
+Sets of nodes inside the functions are bit masks (bit j stands for node j), which makes reachability a few integer
+operations per node. The second half is the restricted partially directed graph of Acid and de Campos (JAIR 18, 2003).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -134,10 +132,10 @@ def all_dags(n: int) -> Iterator[Parents]:
 class RestrictedPDAG:
     """A class of acyclic graphs with the same skeleton and the same head-to-head patterns x -> y <- z.
 
-    ``parents[i]`` are the sources of arcs into i, ``siblings[i]`` the nodes linked to i without direction. It
-    obeys (Acid and de Campos, definition 3): a node with parents has no siblings; no directed and no
-    undirected cycle; an arc x -> y only where y has another parent or x has one. The links thus form trees,
-    and any node of a tree can be its root: each choice of roots gives one acyclic graph of the class.
+    ``parents[i]`` are the sources of arcs into i, ``siblings[i]`` the nodes linked to i without direction. It obeys
+    (Acid and de Campos, definition 3): a node with parents has no siblings; no directed and no undirected cycle; an arc
+    x -> y only where y has another parent or x has one. The links thus form trees, and any node of a tree can be its
+    root: each choice of roots gives one acyclic graph of the class.
     """
 
     parents: tuple[frozenset[int], ...]

@@ -5,10 +5,9 @@ C of nodes some node must have no parent inside, or there is a cycle (Jaakkola e
 
     sum over i in C, P disjoint from C of  x(i, P)  >=  1.
 
-There are too many clusters to write down, so those that the current solution breaks are added until none is
-broken (Bartlett and Cussens, "Integer Linear Programming for the Bayesian network structure learning
-problem", 2017). HiGHS solves the linear and the final integer programs. Costs are losses: how far a choice is
-below the node's best.
+There are too many clusters to write down, so those that the current solution breaks are added until none is broken
+(Bartlett and Cussens 2017). HiGHS solves the linear and the final integer programs. Costs are losses: how far a choice
+is below the node's best.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,23 +45,24 @@ class Program:
     """The integer program of a part, with the cuts found so far; some graph's loss is ``most``."""
 
     def __init__(self, part: Part, most: float):
-        self.part = part
         losses = [part.losses(node) for node in range(len(part))]
-        self.scale = RANGE / most
+        self.part, self.scale = part, RANGE / most
         self.cost = np.concatenate(losses) * self.scale
         sizes = [len(some) for some in losses]
         self.owner = np.repeat(np.arange(len(part)), sizes)
         self.first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        self.inside = np.array(
-            [[m >> j & 1 for j in range(len(part))] for ms in part.masks for m in ms], bool
-        )
+        self.inside = self._members([m for masks in part.masks for m in masks]) > 0
         self.alive = np.ones(len(self.cost))
         self.each = csr_array((self.alive, (self.owner, np.arange(len(self.owner)))))
         self.clusters: dict[int, csr_array] = {}
 
+    def _members(self, masks: Sequence[int]) -> np.ndarray:
+        """Return ``[mask, node]``: 1 where the mask holds the node."""
+        return np.array([[m >> j & 1 for j in range(len(self.part))] for m in masks], np.float32)
+
     def relieved(self, clusters: Sequence[int], rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return ``[cluster, variable]``: whether it gives a node of the cluster no parent inside."""
-        within = np.array([[c >> j & 1 for j in range(len(self.part))] for c in clusters], np.float32)
+        within = self._members(clusters)
         return (within[:, self.owner[rows]] > 0) & (within @ self.inside[rows].T.astype(np.float32) == 0)
 
     def broken(self, clusters: Iterable[int], x: np.ndarray) -> list[int]:
@@ -122,14 +122,9 @@ class Program:
         if self.clusters:
             constraints.append(LinearConstraint(self.cuts(), 1, inf))
         options = {"mip_rel_gap": 0.0} | ({"time_limit": max(seconds, 0.1)} if seconds < inf else {})
-        ones = np.ones(len(self.cost))
-        return milp(
-            self.cost,
-            constraints=constraints,
-            integrality=ones,
-            bounds=Bounds(0, self.alive),
-            options=options,
-        )
+        whole = np.ones(len(self.cost))
+        how = {"constraints": constraints, "integrality": whole, "options": options}
+        return milp(self.cost, bounds=Bounds(0, self.alive), **how)
 
     def arcs(self, x: np.ndarray) -> np.ndarray:
         """Return ``[j, i]``: the weight with which j is a parent of i."""
@@ -205,13 +200,13 @@ def worst_cluster(program: Program, x: np.ndarray, seconds: float) -> list[int]:
     m, k = len(program.part), len(used)
     rows = np.arange(k)
     own = csr_array((np.ones(k), (rows, program.owner[used])), shape=(k, m))
-    z = eye_array(k)
-    constraints = [LinearConstraint(hstack([-own, z]), -inf, 0)]  # z <= y of its node
-    others = csr_array(program.inside[used].astype(float))
-    constraints.append(LinearConstraint(hstack([-others, z]), -inf, 0))  # z <= sum of y over its parents
-    constraints.append(LinearConstraint(np.r_[np.ones(m), np.zeros(k)][None], 2, inf))
-    cost = np.r_[np.ones(m), -x[used]]
-    integer = np.r_[np.ones(m), np.zeros(k)]
+    others, z = csr_array(program.inside[used].astype(float)), eye_array(k)
+    cost, integer = np.r_[np.ones(m), -x[used]], np.r_[np.ones(m), np.zeros(k)]
+    constraints = [
+        LinearConstraint(hstack([-own, z]), -inf, 0),  # z <= y of its node
+        LinearConstraint(hstack([-others, z]), -inf, 0),  # z <= sum of y over its parents
+        LinearConstraint(integer[None], 2, inf),
+    ]
     options = {"time_limit": max(0.1, min(seconds, 20.0))}
     answer = milp(cost, constraints=constraints, integrality=integer, bounds=Bounds(0, 1), options=options)
     if answer.x is None:
@@ -222,10 +217,9 @@ def worst_cluster(program: Program, x: np.ndarray, seconds: float) -> list[int]:
 def tighten(
     program: Program, order: list[int], slack: float, deadline: float, rng: np.random.Generator
 ) -> tuple[list[int], Relaxed]:
-    """Add broken cuts to the linear relaxation until none is left or they no longer help.
+    """Add broken cuts to the linear relaxation until none is left or they no longer help; return best order and bound.
 
-    Returns the best order met and the bound. Choices that the bound rules out are dropped on the way;
-    ``slack`` is the loss that counts as rounding.
+    Choices that the bound rules out are dropped on the way; ``slack`` is the loss that counts as rounding.
     """
     part, history = program.part, []
     best = Relaxed(-inf, [])
@@ -249,10 +243,7 @@ def tighten(
 def finish(
     program: Program, order: list[int], deadline: float, rng: np.random.Generator
 ) -> tuple[list[int], float]:
-    """Solve integer programs, with the cuts each solution breaks added, until one is acyclic.
-
-    Returns the best order met and the proven bound on the loss.
-    """
+    """Solve integer programs, adding the cuts that solutions break, until one is acyclic; return order and bound."""
     part, bound = program.part, -inf
     while True:
         answer = program.solve(deadline - monotonic())
@@ -262,9 +253,8 @@ def finish(
             return order, bound
         x = np.round(answer.x)
         arcs = program.arcs(x)
-        loops = [
-            c for c in strong_components([np.flatnonzero(column).tolist() for column in arcs.T]) if len(c) > 1
-        ]
+        components = strong_components([np.flatnonzero(column).tolist() for column in arcs.T])
+        loops = [nodes for nodes in components if len(nodes) > 1]
         order = _better(part, order, program.order(x), rng)
         if answer.status != 0 or not loops:
             return order, bound
