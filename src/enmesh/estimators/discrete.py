@@ -198,7 +198,8 @@ class _PreparedDiscrete(Prepared):
         states, counts = np.unique(joint, return_counts=True)
         x_z, y = np.divmod(states, self._n_y)
         z = x_z % self._n_z
-        n_xz, n_yz, n_z = (_regroup(keys, counts) for keys in (x_z, z * self._n_y + y, z))
+        groups = (np.unique(keys, return_inverse=True)[1] for keys in (x_z, z * self._n_y + y, z))
+        n_xz, n_yz, n_z = (np.bincount(group, weights=counts) for group in groups)
         return _from_counts(counts, n_z, n_xz, n_yz, n, self._correction)
 
     def _local(self, x: np.ndarray) -> np.ndarray:
@@ -253,8 +254,3 @@ def _occurrences(code: np.ndarray) -> np.ndarray:
     """Return for every sample how many samples share its state."""
     _, inverse, counts = np.unique(code, return_inverse=True, return_counts=True)
     return counts[inverse]
-
-
-def _regroup(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    _, inverse = np.unique(keys, return_inverse=True)
-    return np.bincount(inverse, weights=counts)

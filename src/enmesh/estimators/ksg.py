@@ -24,10 +24,7 @@ from enmesh.neighbours import check_device, chosen, engine
 from enmesh.options import known_fields, option
 
 MANY_TIES = 0.1  # share of repeated values beyond which the k-th distance is mostly zero or noise
-USUAL, MOST = (
-    4,
-    10,
-)  # neighbours where none are given: the usual number, and the most that are taken of residuals
+USUAL, MOST = 4, 10  # neighbours where none are given: the usual number, and the most of residuals
 
 
 @option

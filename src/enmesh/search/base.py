@@ -7,6 +7,7 @@ a score is a float, higher is better. The graph's score is the sum of its famili
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import fsum, inf, isfinite, nan
 from typing import Protocol
 
@@ -15,7 +16,7 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.methods import Method
 from enmesh.options import whole_fields
-from enmesh.search.graphs import Parents, edges, find_cycle, from_edges
+from enmesh.search.graphs import Parents, adjacency, edges, find_cycle, from_edges
 
 Family = tuple[int, tuple[int, ...]]
 Evaluate = Callable[[Sequence[Family]], np.ndarray]
@@ -42,11 +43,9 @@ class Bounds(Protocol):
 
     def ceiling(self, target: int) -> float:
         """Return the fit of all candidates together, the largest fit of any parent set."""
-        ...
 
     def penalty(self, target: int, parents: tuple[int, ...]) -> float:
         """Return the penalty of a parent set."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +152,14 @@ class Memo:
     """Scores by family. No family is asked for twice, and what is asked is sorted: order leaves no trace."""
 
     def __init__(self, evaluate: Evaluate, problem: Problem):
-        self._evaluate, self._problem = evaluate, problem
+        self._evaluate, self.problem = evaluate, problem
         self.scores: dict[Family, float] = {}
+
+    @cached_property
+    def matrices(self) -> tuple[np.ndarray, np.ndarray]:
+        """Allowed and required edges, ``[source, target]``."""
+        nodes = range(self.problem.n_nodes)
+        return adjacency([*map(self.problem.allowed, nodes)]), adjacency([*map(self.problem.needed, nodes)])
 
     def ask(self, families: Iterable[Family]) -> None:
         """Have the scores of all families, computing in one call those that are new."""
@@ -163,9 +168,9 @@ class Memo:
             return
         for family, score in zip(new, map(float, self._evaluate(new)), strict=True):
             if not isfinite(score):
-                sources = ", ".join(map(self._problem.name, family[1])) or "no parents"
+                sources = ", ".join(map(self.problem.name, family[1])) or "no parents"
                 raise InputError(
-                    f"the score of {self._problem.name(family[0])} given {sources} is {score}; a search needs finite "
+                    f"the score of {self.problem.name(family[0])} given {sources} is {score}; a search needs finite "
                     "scores: check the data for constant or identical series"
                 )
             self.scores[family] = score

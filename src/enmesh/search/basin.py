@@ -10,7 +10,7 @@ import heapq
 from enmesh.options import option, whole_fields
 from enmesh.search.base import HEURISTIC, KOLLER, Evaluate, Found, Memo, Problem, Search, conclude
 from enmesh.search.graphs import from_edges
-from enmesh.search.moves import Position, Rules, climb
+from enmesh.search.moves import Position, climb
 
 
 @option
@@ -45,11 +45,11 @@ class BasinFlooding(Search):
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""
-        memo, rules = Memo(evaluate, problem), Rules.of(problem)
-        best = climb(Position(memo, rules, from_edges(problem.n_nodes, problem.required))).rank
+        memo = Memo(evaluate, problem)
+        best = climb(Position(memo, from_edges(problem.n_nodes, problem.required))).rank
         rim, seen, idle = [best], {best[-1]}, 0
         while rim and idle < self.patience:
-            position = Position(memo, rules, heapq.heappop(rim)[-1])
+            position = Position(memo, heapq.heappop(rim)[-1])
             idle = 0 if position.rank < best else idle + 1
             best = min(best, position.rank)
             for graph in map(position.after, position.steps()[1]):

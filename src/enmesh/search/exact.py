@@ -185,7 +185,8 @@ class Solver:
 
     def follow(self, part: Part, order: Sequence[int], bound: float = -inf) -> Answer:
         """Return the choices that an order gives; without a bound they are the best."""
-        picked = part.follow(order) or []
+        picked = part.follow(order)
+        assert picked is not None, f"no choices of nodes {part.nodes} fit the order {order}"
         chosen = {node: choices[j] for node, choices, j in zip(part.nodes, part.choices, picked)}
         return Answer(chosen, max(bound, part.score(picked)))
 

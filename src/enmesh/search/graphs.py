@@ -44,6 +44,14 @@ def from_edges(n: int, pairs: Iterable[tuple[int, int]]) -> Parents:
     return tuple(tuple(sorted(some)) for some in sources)
 
 
+def adjacency(parents: Sequence[Iterable[int]]) -> np.ndarray:
+    """Return ``[source, target]``: whether there is that edge."""
+    matrix = np.zeros((len(parents),) * 2, bool)
+    for target, sources in enumerate(parents):
+        matrix[list(sources), target] = True
+    return matrix
+
+
 def ancestors(parents: Sequence[Iterable[int]]) -> list[int]:
     """Return for each node the mask of all nodes from which a path of one edge or more leads to it."""
     above = [mask(sources) for sources in parents]

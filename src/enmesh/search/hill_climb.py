@@ -3,12 +3,10 @@
 Koller and Friedman, "Probabilistic Graphical Models" (2009), section 18.4.3.
 """
 
-from collections.abc import Callable
-
 from enmesh.options import option
-from enmesh.search.base import Memo, Problem, Rank
+from enmesh.search.base import Memo, Rank
 from enmesh.search.graphs import Parents
-from enmesh.search.moves import Position, Restarted, Rules, climb
+from enmesh.search.moves import Position, Restarted, climb
 
 
 @option
@@ -23,6 +21,7 @@ class HillClimb(Restarted):
     shake
         Number of these random steps.
 
+    >>> from enmesh.search import Problem
     >>> scores = {(0, ()): 0.0, (0, (1,)): 1.0, (1, ()): 0.0, (1, (0,)): 2.0}
     >>> problem = Problem(n_nodes=2, max_parents=1)
     >>> HillClimb().run(lambda families: [scores[family] for family in families], problem).parents
@@ -38,7 +37,6 @@ class HillClimb(Restarted):
         """Say what was done, for the methods paragraph."""
         return "greedy hill climbing with restarts"
 
-    def ascent(self, memo: Memo, problem: Problem) -> Callable[[Parents], Rank]:
+    def ascend(self, memo: Memo, start: Parents) -> Rank:
         """Climb to a local optimum."""
-        rules = Rules.of(problem)
-        return lambda start: climb(Position(memo, rules, start)).rank
+        return climb(Position(memo, start)).rank

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, hstack, vstack
+from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import shortest_path
 
 from enmesh.search.graphs import mask, strong_components
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
 RANGE = 1e4  # the largest useful loss as HiGHS sees it: its absolute gap of 1e-6 is then relative 1e-10
 BROKEN = 1e-4  # by how much a solution must violate a cut for the cut to be added
-PATIENCE, STALL = (
-    8,
-    0.05,
-)  # rounds of cuts that must close at least this part of the gap between bound and best graph
+PATIENCE, STALL = 8, 0.05  # rounds of cuts that must close at least this part of the gap to the best graph
 NOTHING = 1e-6  # a weight that counts as zero
 
 
@@ -38,7 +35,7 @@ class Relaxed(NamedTuple):
     """A proven bound on the loss of a part, and for each choice on the loss of all graphs that make it."""
 
     loss: float
-    choosing: list[np.ndarray]
+    choosing: np.ndarray
 
 
 class Program:
@@ -78,10 +75,6 @@ class Program:
         rows = self.relieved(clusters).astype(float)
         self.clusters |= {cluster: csr_array(row[None]) for cluster, row in zip(clusters, rows)}
 
-    def drop(self, relaxed: Relaxed, loss: float) -> None:
-        """Give up the choices whose graphs all lose more than ``loss``."""
-        self.alive *= np.concatenate(relaxed.choosing) <= loss
-
     def cuts(self) -> csr_array:
         """Return the cuts as rows."""
         return vstack(list(self.clusters.values()), format="csr")
@@ -112,7 +105,7 @@ class Program:
         least = np.minimum.reduceat(value, self.first)
         total = fsum(prices) + fsum(least)
         choosing = (total + value - least[self.owner]) / self.scale
-        return Relaxed(total / self.scale, np.split(choosing, self.first[1:]))
+        return Relaxed(total / self.scale, choosing)
 
     def solve(self, seconds: float) -> "OptimizeResult":
         """Return HiGHS's answer to the integer program with the cuts so far."""
@@ -143,9 +136,7 @@ class Program:
 def short_cycles(arcs: np.ndarray) -> list[int]:
     """Return, as masks, the cycles whose missing arc weight is below one: each breaks its cut."""
     length = np.where(arcs > NOTHING, np.maximum(1 - arcs, NOTHING), inf)
-    length = np.ascontiguousarray(
-        length
-    )  # scipy's Floyd-Warshall leaves other layouts unsolved without an error
+    length = np.ascontiguousarray(length)  # scipy leaves other layouts unsolved without an error
     distance, before = shortest_path(length, return_predecessors=True)
     closed = np.argwhere((distance.T + length < 1 - BROKEN) & np.isfinite(length))
     cycles = []
@@ -188,32 +179,6 @@ def grown_clusters(program: Program, x: np.ndarray) -> list[int]:
     return [mask(np.flatnonzero(row).tolist()) for row in best[np.argsort(lowest, kind="stable")]]
 
 
-def worst_cluster(program: Program, x: np.ndarray, seconds: float) -> list[int]:
-    """Return the cluster whose cut a solution violates most, if any, by an integer program of its own.
-
-    With y_i = 1 for the nodes of the cluster and z(i, P) = 1 where i and some parent in P are in it, the
-    cut's left side is sum y_i - sum x(i, P) z(i, P); it is minimised over clusters of two nodes or more.
-    """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    used = np.flatnonzero((x > BROKEN / len(program.part)) & program.inside.any(1))
-    m, k = len(program.part), len(used)
-    rows = np.arange(k)
-    own = csr_array((np.ones(k), (rows, program.owner[used])), shape=(k, m))
-    others, z = csr_array(program.inside[used].astype(float)), eye_array(k)
-    cost, integer = np.r_[np.ones(m), -x[used]], np.r_[np.ones(m), np.zeros(k)]
-    constraints = [
-        LinearConstraint(hstack([-own, z]), -inf, 0),  # z <= y of its node
-        LinearConstraint(hstack([-others, z]), -inf, 0),  # z <= sum of y over its parents
-        LinearConstraint(integer[None], 2, inf),
-    ]
-    options = {"time_limit": max(0.1, min(seconds, 20.0))}
-    answer = milp(cost, constraints=constraints, integrality=integer, bounds=Bounds(0, 1), options=options)
-    if answer.x is None:
-        return []
-    return program.broken([mask(np.flatnonzero(answer.x[:m] > 0.5).tolist())], x)
-
-
 def tighten(
     program: Program, order: list[int], slack: float, deadline: float, rng: np.random.Generator
 ) -> tuple[list[int], Relaxed]:
@@ -222,19 +187,18 @@ def tighten(
     Choices that the bound rules out are dropped on the way; ``slack`` is the loss that counts as rounding.
     """
     part, history = program.part, []
-    best = Relaxed(-inf, [])
+    best = Relaxed(-inf, np.zeros(0))
     while True:
         x, prices = program.relax()
         best = max(best, program.bound(prices), key=lambda relaxed: relaxed.loss)
         order = _better(part, order, program.order(x), rng)
         loss = part.ceiling - part.value(order)
-        program.drop(best, loss + slack)
+        program.alive *= best.choosing <= loss + slack
         history.append(best.loss)
         stalled = len(history) > PATIENCE and best.loss - history[-PATIENCE] < STALL * (loss - best.loss)
         if best.loss >= loss - slack or stalled or monotonic() > deadline:
             return order, best
         cuts = program.broken([*short_cycles(program.arcs(x)), *grown_clusters(program, x)], x)
-        cuts = cuts or worst_cluster(program, x, deadline - monotonic())
         if not cuts:
             return order, best
         program.add(cuts)
@@ -263,7 +227,4 @@ def finish(
 
 def _better(part: Part, order: list[int], other: list[int], rng: np.random.Generator) -> list[int]:
     """Return the better of an order and another one, which is improved first."""
-    if part.follow(other) is None:
-        return order
-    other = settle(part, other, rng)
-    return max(order, other, key=part.value)
+    return order if part.follow(other) is None else max(order, settle(part, other, rng), key=part.value)

@@ -1,51 +1,26 @@
 """Local search over graphs: where a search stands, and which single steps lead on.
 
-A step toggles one edge (adds or removes it) or reverses one, which toggles two. The gain of toggling edge (s,
-t) is kept in a matrix, of which a step changes the columns of its targets only; scores are asked for in one
-batch per step and only for steps that are legal.
+A step toggles one edge (adds or removes it) or reverses one, which toggles two. The gain of toggling an edge is kept
+in a matrix, of which a step changes the columns of its targets only; scores are asked for in one batch per step and
+only for steps that are legal.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
 from math import fsum
-from typing import NamedTuple
 
 import numpy as np
 
 from enmesh.options import whole_fields
 from enmesh.search.base import HEURISTIC, KOLLER, Edge, Evaluate, Found, Memo, Problem, Rank, Search, conclude
-from enmesh.search.graphs import Parents, from_edges, topological_order
-
-
-class Rules(NamedTuple):
-    """A problem's constraints as matrices, ``[source, target]``."""
-
-    allowed: np.ndarray
-    required: np.ndarray
-    max_parents: int
-    acyclic: bool
-
-    @classmethod
-    def of(cls, problem: Problem) -> "Rules":
-        """Return the rules of a problem."""
-        allowed = np.zeros((problem.n_nodes,) * 2, bool)
-        for target in range(problem.n_nodes):
-            allowed[list(problem.allowed(target)), target] = True
-        required = np.zeros_like(allowed)
-        for edge in problem.required:
-            required[edge] = True
-        return cls(allowed, required, problem.max_parents, problem.acyclic)
+from enmesh.search.graphs import Parents, adjacency, from_edges, topological_order
 
 
 class Position:
     """A graph, with the gain of every legal step from it."""
 
-    def __init__(self, memo: Memo, rules: Rules, parents: Parents):
-        self.memo, self.rules = memo, rules
-        self.parents, self.local = list(parents), list(memo.local(parents))
-        self.edge = np.zeros_like(rules.allowed)
-        for target, sources in enumerate(parents):
-            self.edge[list(sources), target] = True
+    def __init__(self, memo: Memo, parents: Parents):
+        self.memo, self.parents, self.local = memo, list(parents), list(memo.local(parents))
+        self.edge = adjacency(parents)
         self.gain = np.full(self.edge.shape, np.nan)
 
     @property
@@ -62,15 +37,16 @@ class Position:
 
     def _legal(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the matrices of edges that may be removed, reversed and added."""
-        edge, rules = self.edge, self.rules
-        room = edge.sum(0) < rules.max_parents
-        remove = edge & ~rules.required
-        add = ~edge & rules.allowed & room
-        if not rules.acyclic:
+        edge, problem = self.edge, self.memo.problem
+        allowed, required = self.memo.matrices
+        room = edge.sum(0) < problem.max_parents
+        remove = edge & ~required
+        add = ~edge & allowed & room
+        if not problem.acyclic:
             return remove, np.zeros_like(edge), add
         path = _closure(edge)
         detour = (edge.astype(np.float32) @ path.astype(np.float32)) > 0  # a path of two edges or more
-        reverse = remove & rules.allowed.T & room[:, None] & ~detour
+        reverse = remove & allowed.T & room[:, None] & ~detour
         return remove, reverse, add & ~path.T
 
     def steps(self) -> tuple[np.ndarray, list[tuple[Edge, ...]]]:
@@ -121,9 +97,7 @@ def climb(position: Position) -> Position:
             return position
         rank, step = position.rank, toggles[int(np.argmax(gains))]
         position.take(step)
-        if (
-            position.rank[:2] >= rank[:2]
-        ):  # the rank, a correctly rounded sum, can only fall: no endless climb
+        if position.rank[:2] >= rank[:2]:  # a correctly rounded sum, so that no climb is endless
             position.take(step[::-1])
             return position
 
@@ -144,22 +118,21 @@ class Restarted(Search):
         whole_fields(self, restarts=0, shake=1)
 
     @abstractmethod
-    def ascent(self, memo: Memo, problem: Problem) -> Callable[[Parents], Rank]:
-        """Return what takes a graph to the rank (`Memo.rank`) of the best one it meets."""
+    def ascend(self, memo: Memo, start: Parents) -> Rank:
+        """Return the rank (`Memo.rank`) of the best graph that is met from a start."""
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""
-        memo, rules, rng = Memo(evaluate, problem), Rules.of(problem), np.random.default_rng(problem.seed)
-        ascend = self.ascent(memo, problem)
-        best = ascend(from_edges(problem.n_nodes, problem.required))
+        memo, rng = Memo(evaluate, problem), np.random.default_rng(problem.seed)
+        best = self.ascend(memo, from_edges(problem.n_nodes, problem.required))
         for restart in range(self.restarts):
             start = random_graph(problem, rng) if restart % 4 == 0 else best[-1]
-            position = Position(memo, rules, start)
+            position = Position(memo, start)
             for _ in range(self.shake if restart % 4 else 0):
                 toggles = position.toggles()
                 if toggles:
                     position.take(toggles[rng.integers(len(toggles))])
-            best = min(best, ascend(tuple(position.parents)))
+            best = min(best, self.ascend(memo, tuple(position.parents)))
         return conclude(memo, best[-1])
 
 

@@ -6,13 +6,13 @@ X), although the paper says so (section on score-equivalence); a class is theref
 which is the same for symmetric scores and makes the search a heuristic over graphs for all others.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import fsum, inf
 
 from enmesh.options import option
-from enmesh.search.base import Family, Memo, Problem, Rank
+from enmesh.search.base import Family, Memo, Rank
 from enmesh.search.graphs import Parents, RestrictedPDAG
-from enmesh.search.moves import Position, Restarted, Rules, climb
+from enmesh.search.moves import Position, Restarted, climb
 
 ACID = (
     "Acid, S. and de Campos, L. M. (2003). Searching for Bayesian Network Structures in the Space of Restricted "
@@ -50,28 +50,24 @@ class RPDAG(Restarted):
         """Say what was done, for the methods paragraph."""
         return "a search over restricted partially directed graphs"
 
-    def ascent(self, memo: Memo, problem: Problem) -> Callable[[Parents], Rank]:
+    def ascend(self, memo: Memo, start: Parents) -> Rank:
         """Climb over classes, or, with cycles allowed, over graphs."""
-        rules, classes = Rules.of(problem), Classes(memo, problem)
-        if problem.acyclic:
-            return lambda start: classes.climb(RestrictedPDAG.of(start))
-        return lambda start: climb(Position(memo, rules, start)).rank
+        if memo.problem.acyclic:
+            return Classes(memo).climb(RestrictedPDAG.of(start))
+        return climb(Position(memo, start)).rank
 
 
 class Classes:
     """Values of RPDAGs under a problem."""
 
-    def __init__(self, memo: Memo, problem: Problem):
-        self.memo = memo
-        nodes = range(problem.n_nodes)
-        self.allowed = [frozenset(problem.allowed(node)) for node in nodes]
-        self.needed = [frozenset(problem.needed(node)) for node in nodes]
-        self.max_parents = problem.max_parents
+    def __init__(self, memo: Memo):
+        problem, self.memo = memo.problem, memo
+        self.limits = [(set(problem.needed(i)), set(problem.allowed(i))) for i in range(problem.n_nodes)]
 
     def fits(self, family: Family) -> bool:
         """Return whether a family is allowed."""
-        target, sources = family[0], frozenset(family[1])
-        return self.needed[target] <= sources <= self.allowed[target] and len(sources) <= self.max_parents
+        needed, allowed = self.limits[family[0]]
+        return needed <= set(family[1]) <= allowed and len(family[1]) <= self.memo.problem.max_parents
 
     def layouts(self, pdag: RestrictedPDAG) -> list[list[list[Family]]] | None:
         """Return for each piece its allowed layouts: a tree has one per root, a node with parents just one.

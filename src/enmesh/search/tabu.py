@@ -5,14 +5,13 @@ local optimum, and a step to a graph better than any before is taken even if it 
 """
 
 from collections import deque
-from collections.abc import Callable
 
 import numpy as np
 
 from enmesh.options import option, whole_fields
-from enmesh.search.base import Edge, Memo, Problem, Rank
+from enmesh.search.base import Edge, Memo, Rank
 from enmesh.search.graphs import Parents
-from enmesh.search.moves import Position, Restarted, Rules
+from enmesh.search.moves import Position, Restarted
 
 
 @option
@@ -50,13 +49,9 @@ class Tabu(Restarted):
         """Say what was done, for the methods paragraph."""
         return "tabu search"
 
-    def ascent(self, memo: Memo, problem: Problem) -> Callable[[Parents], Rank]:
+    def ascend(self, memo: Memo, start: Parents) -> Rank:
         """Walk until no new best graph is met for a while."""
-        rules = Rules.of(problem)
-        return lambda start: self._walk(Position(memo, rules, start))
-
-    def _walk(self, position: Position) -> Rank:
-        """Return the rank of the best graph on one walk."""
+        position = Position(memo, start)
         best, idle = position.rank, 0
         recent: deque[tuple[Edge, ...]] = deque(maxlen=self.length)
         while idle < self.patience:
