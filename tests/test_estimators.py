@@ -685,24 +685,6 @@ def test_discrete_with_a_huge_state_space_counts_the_same():
     assert prepared.cmi(x) == pytest.approx(naive.discrete_local(x, y, z).mean(), abs=1e-10)
 
 
-def test_counting_from_the_series_equals_counting_columns(monkeypatch):
-    """Trials and gaps end in the middle of a block."""
-    from enmesh.estimators import discrete, discrete_kernels
-
-    rng = np.random.default_rng(9)
-    trials = [rng.integers(0, 3, (n, 3)).astype(float) for n in (50, 7, 3000)]
-    trials[2][100, 1] = np.nan
-    series = em.Series(trials, missing="drop")
-    embedding = em.Embedding(dim={"x0": 2, "x1": 1, "x2": 2}, lag=2)
-    asked = dict(given="x2", estimator=em.Discrete(), embedding=embedding)
-    with pytest.warns(em.HazardWarning):
-        plain = em.transfer_entropy(series, "x0", "x1", **asked)
-    monkeypatch.setattr(discrete, "LONG_SERIES", 0)
-    with pytest.warns(em.HazardWarning):
-        assert em.transfer_entropy(series, "x0", "x1", **asked) == pytest.approx(plain, abs=1e-13)
-    assert discrete_kernels.BLOCK < 3000
-
-
 @pytest.mark.parametrize("correction", ["miller-madow", "grassberger"])
 def test_corrections_remove_the_bias_of_few_samples(correction):
     """Independent states, 4 x 4 given 3, 150 samples: the plug-in value is 27 / 300 too large."""
@@ -726,16 +708,15 @@ def test_tests_take_the_plug_in_value():
 
 
 @pytest.mark.parametrize("correction", ["none", "miller-madow", "grassberger"])
-def test_corrections_of_long_series_and_huge_state_spaces(correction, monkeypatch):
+def test_corrections_of_huge_state_spaces(correction, monkeypatch):
     from enmesh.estimators import discrete
 
     rng = np.random.default_rng(16)
     series = em.Series(rng.integers(0, 3, (400, 2)).astype(float))
     estimator = em.Discrete(correction=correction)
     plain = em.transfer_entropy(series, "x0", "x1", estimator=estimator)
-    for name, limit in (("LONG_SERIES", 0), ("DENSE_STATES_PER_SAMPLE", 0)):
-        monkeypatch.setattr(discrete, name, limit)
-        assert em.transfer_entropy(series, "x0", "x1", estimator=estimator) == pytest.approx(plain, abs=1e-12)
+    monkeypatch.setattr(discrete, "DENSE_STATES_PER_SAMPLE", 0)
+    assert em.transfer_entropy(series, "x0", "x1", estimator=estimator) == pytest.approx(plain, abs=1e-12)
 
 
 def test_degrees_of_freedom():

@@ -16,7 +16,7 @@ with psi the digamma function. Tests take the plug-in value, whose null distribu
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +24,7 @@ from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared
 from enmesh.options import known_fields, option
 
-if TYPE_CHECKING:
-    from enmesh.embedding.blocks import Blocks
-    from enmesh.embedding.lagged import Lagged
-
 DENSE_STATES_PER_SAMPLE = 8  # joint states beyond which states are sorted, not counted in a table
-LONG_SERIES = 100_000  # samples from which on a compiled loop, which takes half a second to load, is worth it
 TABLE_SPAN = 1 << 20  # span of integers that a table of codes may cover; beyond, states are sorted
 
 
@@ -126,10 +121,6 @@ class Discrete(Estimator):
         """Say how probabilities were estimated."""
         return f"plug-in frequencies of the discrete states{CORRECTIONS.get(self.correction, ('',))[0]}"
 
-    def joint(self, blocks: "Blocks") -> "_JointDiscrete | None":
-        """Count states straight from the series where columns of codes would cost more than the counting."""
-        return _JointDiscrete(blocks, self.correction) if blocks.n >= LONG_SERIES else None
-
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         return _PreparedDiscrete(y, z, self.correction)
 
@@ -159,26 +150,6 @@ class Discrete(Estimator):
         return observed if self.arity is None else (self.arity,) * len(observed)
 
 
-class _JointDiscrete:
-    """Tables of joint counts of lagged states, in one pass over the series."""
-
-    def __init__(self, blocks: "Blocks", correction: str):
-        self._blocks, self._correction = blocks, correction
-
-    def cmi(self, x: Sequence["Lagged"], y: "Lagged", z: Sequence["Lagged"]) -> float | None:
-        """I(x ; y | z) of columns; None where the table would be too large."""
-        from enmesh.estimators.discrete_kernels import count_states
-
-        blocks, columns = self._blocks, [*x, *z, y]
-        shape = [prod(blocks.arities(part)) for part in (x, z, [y])]
-        if prod(shape) > DENSE_STATES_PER_SAMPLE * blocks.n:
-            return None
-        nodes, lags = np.array(columns).T
-        arities = np.array(blocks.arities(columns))
-        table = count_states(blocks.values, blocks.rows, nodes, lags, arities)
-        return _from_table(table.reshape(shape), blocks.n, self._correction)
-
-
 class _PreparedDiscrete(Prepared):
     def __init__(self, y: np.ndarray, z: np.ndarray, correction: str):
         super().__init__(y, z)
@@ -194,7 +165,8 @@ class _PreparedDiscrete(Prepared):
         n, size = len(joint), n_x * self._n_z * self._n_y
         if size <= DENSE_STATES_PER_SAMPLE * n:
             table = np.bincount(joint, minlength=size).reshape(n_x, self._n_z, self._n_y)
-            return _from_table(table, n, self._correction)
+            margins = table.sum((0, 2)), table.sum(2), table.sum(0)
+            return _from_counts(table, *margins, n, self._correction)
         states, counts = np.unique(joint, return_counts=True)
         x_z, y = np.divmod(states, self._n_y)
         z = x_z % self._n_z
@@ -210,11 +182,6 @@ class _PreparedDiscrete(Prepared):
         counts = [_occurrences(code) for code in (x_z * self._n_y + self._y, self._z, x_z, y_z)]
         joint, n_z, n_xz, n_yz = map(LOGARITHMS[self._correction], counts)
         return joint + n_z - n_xz - n_yz
-
-
-def _from_table(table: np.ndarray, n: int, correction: str) -> float:
-    """I(x ; y | z) from the table of joint counts, axes x, z, y."""
-    return _from_counts(table, table.sum((0, 2)), table.sum(2), table.sum(0), n, correction)
 
 
 def _from_counts(
