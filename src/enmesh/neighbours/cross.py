@@ -18,8 +18,8 @@ def settled(points: np.ndarray) -> Tree:
 
 def nearest(tree: Tree, points: np.ndarray, k: int) -> np.ndarray:
     """Return rows ``(n, k)`` of the k nearest in the tree, near ones first."""
-    who = np.empty((len(points), k), np.int32)
-    _nearest(tree, np.ascontiguousarray(points), k, who, search_room(tree, k))
+    who, never = np.empty((len(points), k), np.int32), np.zeros((max(len(points), tree.n), 2))
+    _nearest(tree, np.ascontiguousarray(points), never, k, who, search_room(tree, k))
     return who
 
 
@@ -53,13 +53,13 @@ def _within(tree, its_spans, query, spans, row, r, around):
 
 
 @kernel
-def _nearest(tree, points, k, who, room):
+def _nearest(tree, points, never, k, who, room):
     n = len(points)
-    tree, points, who = flat((tree, points, who))
+    tree, points, never, who = flat((tree, points, never, who))
     _, best, whose, reach, nodes = flat(room)
     for i in range(n):
         query = after(points, i * tree.dims)
-        search(tree, query, k, True, points, i, points, 0, best, whose, reach, nodes)
+        search(tree, query, k, True, never, i, never, 1, best, whose, reach, nodes)
         for m in range(k):
             who[i * k + m] = tree.order[whose[m]]
 

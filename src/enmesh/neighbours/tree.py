@@ -259,15 +259,15 @@ def _to_points(tree, leaf, query):
 
 @inlined
 def _share_time(own, i, others, j, spans):
-    """Whether one of a point's ``spans``, each from a start to before an end, overlaps the other point's."""
-    shared = False
-    for c in range(0, 2 * spans, 2):
-        a, b = 2 * spans * i + c, 2 * spans * j + c
-        shared |= own[a] < others[b + 1] and others[b] < own[a + 1]
-    return shared
+    """Whether a point's span, from a start to before an end, overlaps the other's; single ``spans`` are equally long."""
+    a, b = 2 * spans * i, 2 * spans * j
+    if spans == 1:
+        return abs(others[b] - own[a]) < own[a + 1] - own[a]
+    known = own[a] < others[b + 1] and others[b] < own[a + 1]
+    return known or (own[a + 2] < others[b + 3] and others[b + 2] < own[a + 3])
 
 
-@part
+@inlined
 def collect(tree, query, radius, own, i, others, spans, found, away, stack):
     """Positions and distances of the points within ``radius`` of the i-th query; return their number.
 
