@@ -259,7 +259,7 @@ def _to_points(tree, leaf, query):
 
 @inlined
 def _share_time(own, i, others, j, spans):
-    """Whether a point's span, from a start to before an end, overlaps the other's; single ``spans`` are equally long."""
+    """Whether a point's span, from a start to before an end, overlaps another's; single ``spans`` are equally long."""
     a, b = 2 * spans * i, 2 * spans * j
     if spans == 1:
         return abs(others[b] - own[a]) < own[a + 1] - own[a]
