@@ -92,15 +92,6 @@ def _local_permutation() -> None:
     significance(pair, 0, 1, estimator=Gaussian(), surrogate=LocalPermute(), n_surrogates=1)
 
 
-def _discrete() -> None:
-    import numpy as np
-
-    from enmesh import Discrete, Series, transfer_entropy
-
-    states = np.random.default_rng(0).integers(0, 2, size=(100_001, 2))  # a long series
-    transfer_entropy(Series(states), 0, 1, estimator=Discrete())
-
-
 def _systems() -> None:
     from enmesh import simulate
 
@@ -125,5 +116,4 @@ KERNELS: dict[str, Callable[[], object]] = {
     "events with surrogates": _events,
     "simulated systems": _systems,
     "local permutation": _local_permutation,
-    "discrete estimator": _discrete,
 }
