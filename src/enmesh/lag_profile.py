@@ -126,8 +126,8 @@ def lag_profile(
 
     All lags are measured on the same samples, given the same own past of the target and the same pasts of ``given``.
     Without an embedding and surrogates the question is that of `infer`: estimator, pasts and largest lag that are left
-    open are chosen as there, and the link is tested as there, so that ``.value .p_value .tested`` are those of a network
-    in which the target has the other parents ``given``.
+    open are chosen as there, and the link is tested as there, so that ``.value .p_value .tested`` are those of a
+    network in which the target has the other parents ``given``.
 
     Parameters
     ----------
@@ -169,7 +169,13 @@ def lag_profile(
 
 
 def _as_inferred(
-    series: Series, estimator: Any, max_lag: int | None, seed: int, source: int, target: int, given: list[int]
+    series: Series,
+    estimator: Any,
+    max_lag: int | None,
+    seed: int,
+    source: int,
+    target: int,
+    given: Sequence[int],
 ) -> LagProfile:
     """Return the profile of a link by the score that `infer` has for its target, with the test of the link there."""
     plan = late.room("plan")
@@ -206,11 +212,13 @@ def _profile(
     if len(found.null):
         low, high, threshold = _chance_of_surrogates(found.null)
     else:
-        wider = 1.0
-        if test is not None:
-            wider = test.null_mean * 2 * n / transfers.dof(*transfers.variables([source], target, given))
-        chance = _analytic_chance(transfers.dof(found.variables[:1], y, z), n, len(found.variables))
-        low, high, threshold = (wider * part for part in chance)
+        low, high, threshold = _analytic_chance(
+            transfers.dof(found.variables[:1], y, z), n, len(found.variables)
+        )
+        if test is not None:  # as much wider as the null distribution of the test is
+            dof = transfers.dof(*transfers.variables([source], target, given))
+            wider = test.null_mean * 2 * n / dof
+            low, high, threshold = wider * low, wider * high, wider * threshold
     test = test or best_of(transfers, found, y, z)
     names = transfers.series.names
     return LagProfile(

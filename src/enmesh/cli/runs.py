@@ -24,13 +24,13 @@ def reproduce(
         typer.Argument(help="Figure or experiment; without it, their names.", autocompletion=_known_names),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick/--full", help="A smaller version in minutes, or all of it.")
+        bool, a.option("Options", "--quick/--full", None, "A smaller version in minutes, or all.")
     ] = True,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results; reproduce-NAME.")
+        Path | None, a.option("Output", "--out", "DIR", "Folder; by default reproduce-NAME.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of simulations and surrogates.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Workers, -1 for all cores.")] = 1,
+    seed: a.Seed = 0,
+    jobs: a.Jobs = 1,
 ) -> None:
     """Repeat a figure or experiment of the paper.
 
@@ -69,18 +69,6 @@ def runs(
     if json:
         show.as_json(found)
         return
-    columns = ["run", "started", "last", "status", "nodes", "score", "families", "tests"]
-    rows = [
-        [
-            entry["key"][:8],
-            entry["started"],
-            entry["last"],
-            entry["status"],
-            len(entry["names"]),
-            entry["score"]["type"],
-            entry["families"],
-            entry["tests"],
-        ]
-        for entry in found
-    ]
-    show.table(columns, rows)
+    fields = ("started", "last", "status", "nodes", "score", "families", "tests")
+    rows = [run | {"nodes": len(run["names"]), "score": run["score"]["type"]} for run in found]
+    show.table(["run", *fields], [[run["key"][:8], *(run[field] for field in fields)] for run in rows])

@@ -91,7 +91,9 @@ class Cao(SelfPrediction):
             said = f"at most up to kappa {self.max_dim}; raise max_dim"
             hazard(said, f"{name}: Cao's E1 reaches {max(e1):.2f}")
         if np.abs(e2 - 1).max() <= self.tolerance:
-            hazard("of 1 at every kappa, as noise is", f"{name}: Cao's E2 is within {np.abs(e2 - 1).max():.2f}")
+            hazard(
+                "of 1 at every kappa, as noise is", f"{name}: Cao's E2 is within {np.abs(e2 - 1).max():.2f}"
+            )
         return EmbeddingTable(
             method="Cao",
             dims=dims,
