@@ -5,18 +5,18 @@ A cell's surrogates are drawn once: the test of a step serves every alpha.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
+from enmesh.embedding.choose import choose_embedding, embedding_method
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Gaussian
 from enmesh.measures import parent_indices
 from enmesh.scores import TE, TEA, TEE, Scorer
-from enmesh.scores.base import Tests
 from enmesh.search import Exact
 from enmesh.search.base import Family, Problem
 from enmesh.search.graphs import Parents, edges
@@ -88,38 +88,27 @@ def found(
 
     TE has alpha 0: no penalty. The graphs are those of `enmesh.infer` with the same score.
     """
-    tee = TEE(estimator=KSG(), alpha=max(alphas), n_surrogates=n_surrogates, seed=seed)
-    tee = replace(tee, embedding=tee.with_embedding(series).embedding)
-    tea = TEA(estimator=Gaussian())
-    tea = replace(tea, embedding=tea.with_embedding(series).embedding)
-    yield "TE", 0.0, best_graph(TE(estimator=KSG(), embedding=tee.embedding).bind(series))
+    near, line = (choose_embedding(series, embedding_method(kind)) for kind in (KSG(), Gaussian()))
+    tee = TEE(embedding=near, alpha=max(alphas), n_surrogates=n_surrogates, seed=seed)
+    yield "TE", 0.0, best_graph(TE(embedding=near).bind(series))
     for alpha in alphas:
-        yield "TEA", alpha, best_graph(replace(tea, alpha=alpha).bind(series))
+        yield "TEA", alpha, best_graph(TEA(embedding=line, alpha=alpha).bind(series))
     scorer = tee.bind(series)
-    links = sorted({link for family in families(series.n_nodes) for link in scorer.tests(*family)})
-    tests = {link: run(scorer.test(link)) for link in links}
+    test = cache(lambda link: run(scorer.test(link)))
     for alpha in alphas:
-        yield "TEE", alpha, best_graph(replace(tee, alpha=alpha).bind(series), tests)
+        yield "TEE", alpha, best_graph(replace(tee, alpha=alpha).bind(series), test)
 
 
-def best_graph(scorer: Scorer[Any], tests: Tests | None = None) -> Parents:
-    """Return the acyclic graph with the best score; ``tests`` are the edge tests that are known already."""
+def best_graph(scorer: Scorer[Any], test: Any = None) -> Parents:
+    """Return the acyclic graph with the best score; ``test`` gives the edge tests where they are known already."""
     nodes = scorer.transfers.blocks.n_nodes
-    problem = Problem(n_nodes=nodes, max_parents=nodes - 1)
+
+    def score(target: int, parents: tuple[int, ...]) -> float:
+        if test is None:
+            return scorer.family_score(target, parents)
+        return scorer.combine(target, parents, {link: test(link) for link in scorer.tests(target, parents)})
 
     def evaluate(asked: Sequence[Family]) -> np.ndarray:
-        if tests is None:
-            return np.array([scorer.family_score(*family) for family in asked])
-        return np.array([scorer.combine(*family, tests) for family in asked])
+        return np.array([score(*family) for family in asked])
 
-    return Exact().run(evaluate, problem).parents
-
-
-def families(nodes: int) -> list[Family]:
-    """Return every target with every set of parents."""
-    return [
-        (target, parents)
-        for target in range(nodes)
-        for size in range(nodes)
-        for parents in combinations([j for j in range(nodes) if j != target], size)
-    ]
+    return Exact().run(evaluate, Problem(n_nodes=nodes, max_parents=nodes - 1)).parents
