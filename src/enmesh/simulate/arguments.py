@@ -64,8 +64,6 @@ def require_number(
         raise InputError(f"{name}={value!r} is not a number") from None
     inside = (numbers > low if open_low else numbers >= low) & (numbers <= high)
     if not (np.isfinite(numbers) & inside).all():
+        bound = f"{'over' if open_low else 'of at least'} {low:g}" if low > -np.inf else "that is finite"
         most = f" and at most {high:g}" if high < np.inf else ""
-        bound = (
-            f"{'over' if open_low else 'of at least'} {low:g}{most}" if low > -np.inf else "that is finite"
-        )
-        raise InputError(f"{name}={value!r} is not possible; give a number {bound}")
+        raise InputError(f"{name}={value!r} is not possible; give a number {bound}{most}")
