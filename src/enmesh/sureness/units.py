@@ -14,7 +14,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.table import listed
-from enmesh.embedding.lagged import Pasts, reach
+from enmesh.embedding.lagged import reach
 from enmesh.errors import InputError, hazard
 from enmesh.inference.evidence import Evidence
 from enmesh.options import whole
@@ -33,17 +33,7 @@ Piece = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Units:
-    """The pieces of a recording.
-
-    Attributes
-    ----------
-    series
-        The recording.
-    pieces
-        ``(trial, start, stop)`` of each, in order.
-    block
-        Length of a block; None where the units are trials.
-    """
+    """The pieces ``(trial, start, stop)`` of a recording, in order; ``block`` is their length, None for trials."""
 
     series: Series
     pieces: tuple[Piece, ...]
@@ -109,12 +99,9 @@ def past_reach(series: Series, options: Mapping[str, Any]) -> int:
     """
     score = options.get("score")
     parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
-    pasts: list[Pasts | None] = [
-        options.get("embedding") or getattr(part, "embedding", None) for part in parts
-    ]
-    known = [reach(one, series.names) for one in pasts if one is not None]
-    if len(known) == len(pasts):
-        return max(known)
+    pasts = [options.get("embedding") or getattr(part, "embedding", None) for part in parts]
+    if all(pasts):
+        return max(reach(one, series.names) for one in pasts if one is not None)
     asked = whole("max_lag", options.get("max_lag") or 1, 1)
     return max(asked, Evidence(series).farthest_lag, 2 * _time_to_fall(series))
 
