@@ -23,8 +23,11 @@ Group = Mapping[str, tuple[Any, Any]]
 """Parameter name -> (annotation, default)."""
 
 
-def takes(*groups: Callable[[], Group]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say which groups of options a command takes; it finds their values in ``ctx.params``."""
+def takes(*groups: Group | Callable[[], Group]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say which groups of options a command takes; it finds their values in ``ctx.params``.
+
+    A group that depends on the methods that are known is a function, and made with the command line.
+    """
 
     def note(command: Callable[..., Any]) -> Callable[..., Any]:
         command.__dict__["groups"] = groups
@@ -41,7 +44,9 @@ def widened(command: Callable[..., Any]) -> Callable[..., Any]:
     def wide(**given: Any) -> Any:
         return command(**{name: given[name] for name in own})
 
-    options = {name: option for group in getattr(command, "groups", ()) for name, option in group().items()}
+    options: dict[str, tuple[Any, Any]] = {}
+    for one in getattr(command, "groups", ()):
+        options |= one() if callable(one) else one
     options["help_all"] = HelpAll, False
     keyword = inspect.Parameter.KEYWORD_ONLY
     parts = [part.replace(kind=keyword) for part in own.values()]
@@ -115,9 +120,13 @@ MISSING = (
 )
 
 
-def data() -> Group:
-    """Return the options of reading a recording: the words of `enmesh.read`."""
-    rows = {
+MAX_LAG = "Search the lags of sources from 1 to this; by default chosen from the data. 1: lag 1 alone."
+PAIRS = "N or a=N,b=N"
+
+# The words of `enmesh.read`, and what changes a recording before it is used.
+DATA = group(
+    "Data",
+    {
         "time": (WORDS, "NAME|sort|ignore|none", TIME),
         "columns": (WORDS, "A,B,..", "Nodes to use; all columns by default."),
         "trials": (str, "NAME", "Column that tells the trial; 'none' if there is none.", "--trials --trial"),
@@ -138,21 +147,31 @@ def data() -> Group:
         "transpose": (bool | None, None, "Whether rows are nodes and columns are times."),
         "dt": (float, "X", "Sampling step, in place of the one found."),
         "sfreq": (float, "X", "Samples per unit of time, in place of --dt."),
-    }
-    return group("Data", rows)
-
-
-def preparing() -> Group:
-    """Return the options that change the recording before it is used."""
-    rows = {
         "difference": (bool, None, "Take differences of neighbouring samples: for random walks."),
         "detrend": (bool, None, "Subtract each node's straight line over time."),
         "season": (int, "N", "Subtract the mean cycle of a period of N samples."),
         "mask": (WORDS, "FROM:TO", "Leave out these samples, counted from 1. Can be repeated."),
         "standardise": (bool, None, "Scale each trial of each node to mean 0 and variance 1."),
         "bins": (int, "N", "Turn numbers into N states of equal frequency, for the discrete estimator."),
-    }
-    return group("Data", rows)
+    },
+)
+EMBEDDING = group(
+    "Embedding",
+    {
+        "dim": (str, PAIRS, "Embedding dimension of pasts; by default chosen from the data."),
+        "delay": (str, PAIRS, "Embedding delay; 1."),
+        "lag": (str, PAIRS, "Lag at which a node acts as a source; 1."),
+        "max_lag": (int, "N", MAX_LAG),
+    },
+)
+OUTPUT = group(
+    "Output",
+    {
+        "out": (Path, "DIR", "Folder for the results; by default NAME-results."),
+        "formats": (choice("FormatName", ("graphml", "dot"), True), None, "A further file.", "--format"),
+        "force": (bool, None, "Overwrite files that enmesh did not write."),
+    },
+)
 
 
 def estimator() -> Group:
@@ -193,23 +212,6 @@ def surrogate(panel: str = "Test") -> Group:
     return group(panel, rows)
 
 
-def embedding() -> Group:
-    """Return the options that give an embedding."""
-    pairs = "N or a=N,b=N"
-    rows = {
-        "dim": (str, pairs, "Embedding dimension of pasts; by default chosen from the data."),
-        "delay": (str, pairs, "Embedding delay; 1."),
-        "lag": (str, pairs, "Lag at which a node acts as a source; 1."),
-    }
-    return group("Embedding", rows)
-
-
-def max_lag() -> Group:
-    """Return the option that bounds the search for lags."""
-    told = "Search the lags of sources from 1 to this; by default chosen from the data. 1: lag 1 alone."
-    return group("Embedding", {"max_lag": (int, "N", told)})
-
-
 def search() -> Group:
     """Return the options of the search for a graph."""
     from enmesh.search.base import Search
@@ -228,16 +230,6 @@ def search() -> Group:
         "resume": (bool, None, "Continue the run of run.db in the folder; else an old run.db is renamed."),
     }
     return group("Search", rows)
-
-
-def output() -> Group:
-    """Return the options of what is written."""
-    rows = {
-        "out": (Path, "DIR", "Folder for the results; by default NAME-results."),
-        "formats": (choice("FormatName", ("graphml", "dot"), True), None, "A further file.", "--format"),
-        "force": (bool, None, "Overwrite files that enmesh did not write."),
-    }
-    return group("Output", rows)
 
 
 # --- options that follow from classes -----------------------------------------------------------------------------

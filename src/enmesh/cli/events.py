@@ -17,20 +17,16 @@ OF_SAMPLES = (
 )  # fmt: skip
 
 
-def options() -> a.Group:
-    """Return ``--events`` and the options of events."""
-    rows = {
+OPTIONS = a.group(
+    "Events",
+    {
         "events": (bool, None, "Rows are events (columns node, time; trial), not samples."),
         "duration": (float, "X", "Observed from 0 to X; else from first to last event."),
-        "mend": (
-            a.choice("MendName", MEND, True),
-            None,
-            "Put right instead of refuse: times out of order, equal, or outside.",
-        ),
+        "mend": (a.choice("MendName", MEND, True), None, "Put right: times out of order, equal, or outside."),
         "target_history": (str, "N", f"Values of the target's own history, or {GREEDY}; 2."),
         "source_history": (int, "N", "Values of a source's history; 1."),
-    }
-    return a.group("Events", rows)
+    },
+)
 
 
 def read(given: Given) -> Events:

@@ -55,7 +55,7 @@ def _listed(lags: Any) -> str:
     return ", ".join(map(str, lags))
 
 
-@a.takes(a.estimator, a.embedding, a.max_lag, a.surrogate, a.data, a.preparing, of_events.options)
+@a.takes(a.estimator, a.EMBEDDING, a.surrogate, a.DATA, of_events.OPTIONS)
 def te(
     ctx: typer.Context,
     data: a.File,
@@ -133,7 +133,7 @@ def _given(conditions: Any) -> str:
     return f" given {', '.join(conditions)}" if conditions else ""
 
 
-@a.takes(a.estimator, a.embedding, a.max_lag, a.surrogate, a.data, a.preparing)
+@a.takes(a.estimator, a.EMBEDDING, a.surrogate, a.DATA)
 def lags(
     ctx: typer.Context,
     data: a.File,
@@ -198,7 +198,7 @@ def _print_profile(profile: "LagProfile") -> None:
     _print({"best lag": best, "threshold": f"{profile.threshold:.4g}"})
 
 
-@a.takes(a.method, a.estimator, a.data)
+@a.takes(a.method, a.estimator, a.DATA)
 def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     """Choose embedding dimension (kappa) and delay (tau) of every node.
 
@@ -233,7 +233,7 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     print(f"as options: {show.embedding(chosen_embedding(tables), series.names)}")
 
 
-@a.takes(a.estimator, a.embedding, a.max_lag, a.score, a.data, a.preparing)
+@a.takes(a.estimator, a.EMBEDDING, a.score, a.DATA)
 def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False) -> None:
     """Score a graph of your own against a recording; higher is better.
 

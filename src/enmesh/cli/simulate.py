@@ -33,27 +33,27 @@ DESCRIPTION = """\
 Only their recordings are looked at, 1000 samples each:"""
 
 
-def system() -> a.Group:
-    """Return the argument that names a system, and the numbers that it may be given."""
-    told = f"What each node is: {', '.join(TAKES)} (lorenz and rossler in turn is mixed)."
-    rows = {
-        "coupling": (float, "X", "Strength; 0.3 for maps, 2 for flows, 0.4 for var."),
-        "noise": (float, "X", "Standard deviation of the noise on the state; 0, but 1 for var."),
-        "obs_noise": (float, "X", "Standard deviation of the noise on the observation; 0."),
-        "lags": (str, "N or a:b=N,..", "Samples after which links act; 1."),
-        "dt": (float, "X", "Sampling step of flows; 0.05."),
-    }
-    known = a.choice("SystemName", TAKES)
-    named = Annotated[known, typer.Argument(help=told)]  # type: ignore[valid-type]
-    return {"system": (named, Parameter.empty), **a.group("Options", rows)}
-
-
+TOLD = f"What each node is: {', '.join(TAKES)} (lorenz and rossler in turn is mixed)."
+NAMED: Any = Annotated[a.choice("SystemName", TAKES), typer.Argument(help=TOLD)]
+SYSTEM = {
+    "system": (NAMED, Parameter.empty),
+    **a.group(
+        "Options",
+        {
+            "coupling": (float, "X", "Strength; 0.3 for maps, 2 for flows, 0.4 for var."),
+            "noise": (float, "X", "Standard deviation of the noise on the state; 0, but 1 for var."),
+            "obs_noise": (float, "X", "Standard deviation of the noise on the observation; 0."),
+            "lags": (str, "N or a:b=N,..", "Samples after which links act; 1."),
+            "dt": (float, "X", "Sampling step of flows; 0.05."),
+        },
+    ),
+}
 Out = Annotated[
     Path | None, a.option("Output", "--out", "FILE", "csv, npz or parquet; by default csv on stdout.")
 ]
 
 
-@a.takes(system)
+@a.takes(SYSTEM)
 def simulate(
     ctx: typer.Context,
     graph: a.Graph,

@@ -4,14 +4,24 @@ A module offers ``experiment(job, **sizes) -> Outcome`` and its sizes ``QUICK`` 
 needs this folder but the command ``enmesh reproduce``.
 """
 
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from enmesh.errors import InputError
-from enmesh.reproduce.outcome import Job, write
 
 NAMES = ("fig1", "fig2", "theorem1", "corollary1", "networks")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """Where an experiment may keep what is finished, its seed, its workers, and who is told of progress."""
+
+    out: Path
+    seed: int = 0
+    n_jobs: int = 1
+    progress: Any = False
 
 
 def run(
@@ -44,6 +54,8 @@ def run(
     sizes
         Further arguments of the experiment, in place of those of the quick or full version, such as ``n=500``.
     """
+    from enmesh.reproduce.outcome import write
+
     if name not in NAMES:
         raise InputError(f"there is no experiment {name!r}; choose one of {', '.join(NAMES)}")
     try:

@@ -18,7 +18,8 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Kernel
 from enmesh.measures import parent_indices
-from enmesh.reproduce.outcome import DARK, INK, MARK, Job, Outcome, arrows, figure, legend_below
+from enmesh.reproduce import Job
+from enmesh.reproduce.outcome import DARK, INK, MARK, Outcome, arrows, figure, legend_below
 from enmesh.scores import TE, TEA, TEE, Score
 from enmesh.search.graphs import Parents, all_dags, edges
 from enmesh.simulate import coupled_map, markov, var

@@ -18,7 +18,8 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import Gaussian, Kernel
 from enmesh.measures import transfer_entropy
-from enmesh.reproduce.outcome import DARK, GREY, INK, MARK, Job, Outcome, figure
+from enmesh.reproduce import Job
+from enmesh.reproduce.outcome import DARK, GREY, INK, MARK, Outcome, figure
 from enmesh.scores import TEA, score_graph
 from enmesh.significance import significance
 from enmesh.surrogates import Permute

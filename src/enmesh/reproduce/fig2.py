@@ -7,7 +7,8 @@ coupling .3 and r = 4 here, without noise.
 from matplotlib.figure import Figure
 
 from enmesh.data.series import Series
-from enmesh.reproduce.outcome import INK, Job, Outcome, figure
+from enmesh.reproduce import Job
+from enmesh.reproduce.outcome import INK, Outcome, figure
 from enmesh.simulate import coupled_map
 
 QUICK = FULL = {"n": 10_000}

@@ -1,7 +1,6 @@
-"""What an experiment is told, what it returns, and how that becomes files."""
+"""What an experiment returns, and how that becomes files."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,16 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 INK, GREY, DARK, LIGHT, MARK = "#22252b", "#d9d9d9", "#7f7f7f", "#b9c4d6", "#c2410c"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """Where an experiment may keep what is finished, its seed, its workers, and who is told of progress."""
-
-    out: Path
-    seed: int = 0
-    n_jobs: int = 1
-    progress: Any = False
 
 
 class Outcome(NamedTuple):

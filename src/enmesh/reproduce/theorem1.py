@@ -22,7 +22,8 @@ from enmesh import measures
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Discrete, Gaussian
-from enmesh.reproduce.outcome import DARK, INK, LIGHT, MARK, Job, Outcome, arrows, figure, legend_below
+from enmesh.reproduce import Job
+from enmesh.reproduce.outcome import DARK, INK, LIGHT, MARK, Outcome, arrows, figure, legend_below
 from enmesh.search.graphs import all_dags, edges
 from enmesh.significance import significance
 from enmesh.simulate import coupled_map, markov, var
