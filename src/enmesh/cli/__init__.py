@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from enmesh.cli import arguments, help, infer, measure, runs, show, simulate, sureness, warm
+from enmesh.cli import arguments, compare, help, infer, measure, show, simulate, warm
 from enmesh.data.rules import Reading
 from enmesh.data.table import visible
 from enmesh.errors import HazardWarning, InputError, was_stopped
@@ -45,8 +45,8 @@ WORDS = "|".join([*Reading.__annotations__, "dt", "mend", "force"])
 READING_WORD = re.compile(rf"(?P<verb>pass )?\b(?P<word>{WORDS})=(?P<value>{VALUE})?")
 
 COMMANDS = (
-    simulate.demo, infer.infer, measure.te, measure.lags, measure.embed, measure.score, sureness.compare,
-    simulate.simulate, simulate.datasets, runs.reproduce, runs.runs, warm.warm,
+    simulate.demo, infer.infer, measure.te, measure.lags, measure.embed, measure.score, compare.compare,
+    simulate.simulate, simulate.datasets, simulate.reproduce, infer.runs, warm.warm,
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""enmesh infer: from a recording to a network, a picture and a page."""
+"""enmesh infer: from a recording to a network, a picture and a page; enmesh runs: what its store holds."""
 
 import logging
 import re
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -184,3 +184,24 @@ def _move(store: Path, to: Path | None = None) -> None:
             file.unlink(missing_ok=True)
         elif file.exists():
             file.rename(f"{to}{ending}")
+
+
+def runs(
+    store: Annotated[Path, typer.Argument(help="A run.db that infer wrote, or its folder.")],
+    json: a.Json = False,
+) -> None:
+    """List the runs that a store holds, and how they ended.
+
+    \b
+    Examples
+      enmesh runs recording-results
+    """
+    from enmesh.inference.store import runs as stored
+
+    found = stored(store / STORE if store.is_dir() else store)
+    if json:
+        show.as_json(found)
+        return
+    fields = ("started", "last", "status", "nodes", "score", "families", "tests")
+    rows = [run | {"nodes": len(run["names"]), "score": run["score"]["type"]} for run in found]
+    show.table(["run", *fields], [[run["key"][:8], *(run[field] for field in fields)] for run in rows])

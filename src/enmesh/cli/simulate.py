@@ -1,4 +1,4 @@
-"""enmesh simulate, datasets and demo: recordings whose network is known."""
+"""enmesh simulate, datasets, demo and reproduce: recordings whose network is known."""
 
 import sys
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.cli.infer import Place, run
 from enmesh.data.series import Series
+from enmesh.errors import InputError
 
 MAPS, FLOWS = ("logistic", "tent", "henon"), ("lorenz", "rossler", "mixed")
 # The options each kind of system takes.
@@ -178,3 +179,44 @@ def demo(
     elif talk:
         show.network(network, files, series.truth)
         print(f"Open {(out / 'report.html').resolve()} in a browser.")
+
+
+def _known_names(incomplete: str = "") -> list[str]:
+    from enmesh.reproduce import NAMES
+
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Figure or experiment; without it, their names.", autocompletion=_known_names),
+    ] = None,
+    quick: Annotated[
+        bool, a.option("Options", "--quick/--full", None, "A smaller version in minutes, or all.")
+    ] = True,
+    out: Annotated[
+        Path | None, a.option("Output", "--out", "DIR", "Folder; by default reproduce-NAME.")
+    ] = None,
+    seed: a.Seed = 0,
+    jobs: a.Jobs = 1,
+) -> None:
+    """Repeat a figure or experiment of the paper.
+
+    \b
+    Examples
+      enmesh reproduce
+      enmesh reproduce fig1
+      enmesh reproduce fig1 --full --out fig1/
+    """
+    from enmesh.reproduce import NAMES
+    from enmesh.reproduce import run as reproduce_one
+
+    if name is None:
+        print("\n".join(NAMES))
+        return
+    if name not in NAMES:
+        raise InputError(f"there is no experiment {name}; choose one of {', '.join(NAMES)}")
+    folder, watched = out or Path(f"reproduce-{name}"), sys.stderr.isatty()
+    files = reproduce_one(name, out=folder, quick=quick, seed=seed, n_jobs=jobs, progress=watched)
+    print(f"files in {folder}: {', '.join(file.name for file in files)}")
