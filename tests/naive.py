@@ -620,7 +620,10 @@ def widened(x, y, z, starts, span, shifts=32):
     white, values, _ = np.linalg.svd(left(added), full_matrices=False)
     white = white[:, values > 1e-6 * values[0]]
     e = left(y)[:, 0] ** 2
-    weights = np.linalg.eigvalsh(sum(np.outer(row, row) * s for row, s in zip(white, e / e.mean())))
+    e = e / e.mean()
+    weights = np.linalg.eigvalsh(sum(np.outer(row, row) * s for row, s in zip(white, e)))
+    dof = len(weights)
+    by_chance = np.var(e) * sum((row @ row) ** 2 for row in white)
     means = []
     for number in range(shifts):
         parts = []
@@ -628,12 +631,17 @@ def widened(x, y, z, starts, span, shifts=32):
             shift = min(max(int((number + 0.5) / shifts * (b - a)), span), b - a - span)
             parts.append(np.roll(x[a:b], -shift, axis=0))
         means.append(regression_local(np.concatenate(parts), y, z, "quadratic").mean())
-    left_over = np.random.default_rng(0).beta(
-        (n - known.shape[1] - len(weights)) / 2, len(weights) / 2, 10**6
-    )
-    share = weights.sum() ** 2 / (weights**2).sum() / len(weights)
-    share /= max(1.0, np.var(means, ddof=1) / (2 * np.mean(means) ** 2 / len(weights)))
-    scale = np.mean(means) / np.mean(-np.log(left_over) / 2) * weights.mean() / share
+    left_over = np.random.default_rng(0).beta((n - known.shape[1] - dof) / 2, dof / 2, 10**6)
+
+    def allowing_for(factor, error):
+        return factor if factor > 1 + 2 * error else max(1.0, factor - error)
+
+    share = min(1.0, weights.sum() ** 2 / ((weights**2).sum() - by_chance) / dof)
+    scatter = np.var(means, ddof=1) / (2 * np.mean(means) ** 2 / dof)
+    share = max(1 / dof, share / allowing_for(scatter, ((2 + 12 / dof) / shifts) ** 0.5))
+    over_shifts = np.mean(means) / np.mean(-np.log(left_over) / 2)
+    scale = allowing_for(over_shifts, (2 / dof / shifts) ** 0.5)
+    scale *= allowing_for(weights.mean(), by_chance**0.5 / dof) / share
     return max(1.0, scale), share
 
 

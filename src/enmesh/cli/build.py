@@ -15,7 +15,8 @@ from enmesh.embedding import Embedding
 from enmesh.embedding.base import EmbeddingMethod
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
-from enmesh.inference.plan import Choices, Planner, wanted_of
+from enmesh.inference.evidence import Evidence
+from enmesh.inference.wanted import Choices, Scores, wanted_of
 from enmesh.methods import Method, from_name, members
 from enmesh.scores import Score
 from enmesh.search.base import Search
@@ -174,11 +175,10 @@ def search(given: Given) -> Search | None:
 def method(given: Given, data: Series) -> EmbeddingMethod:
     """Return the method that chooses an embedding: the named one, or that of `infer`."""
     from enmesh.embedding.choose import embedding_method
-    from enmesh.inference.evaluate import Evaluator
 
     name, known = given.get("method"), members(EmbeddingMethod)
     wanted, estimate = present(given, _fields(known)), estimator(given)
-    usual = estimate or Planner(data, wanted_of(None, None), Evaluator, Choices()).one_estimator()
+    usual = estimate or Scores(data, wanted_of(None, None), Choices(), Evidence(data)).estimator()
     way = embedding_method(usual) if name is None else known[name]
     refuse_idle(wanted, way.cli_options, f"the method {way.cli_name}")
     if isinstance(way, EmbeddingMethod):

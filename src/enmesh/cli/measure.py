@@ -29,7 +29,8 @@ Planned = tuple[Any, list[tuple[str, str, str]]]
 def _planned(words: Mapping[str, Any], series: Series) -> Planned:
     """Say what could mislead in a recording, and return the score that `infer` would have, with its choices."""
     from enmesh.inference.diagnostics import hazards_of_data
-    from enmesh.inference.plan import planned, wanted_of
+    from enmesh.inference.plan import planned
+    from enmesh.inference.wanted import wanted_of
 
     for finding in hazards_of_data(series):
         hazard(finding.message)

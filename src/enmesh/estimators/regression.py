@@ -310,17 +310,20 @@ class PreparedRegression(Prepared):
         inner += SHRINK * n * self._xp.eye(m)
         return new, inner, cross
 
-    def variance_weights(self, x: np.ndarray) -> np.ndarray:
+    def variance_weights(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         """Return how the target's squared residuals weigh the directions of the features that ``x (n, d)`` adds.
 
-        All 1 where its variance does not go with theirs; their sum is the mean of 2 N I under independence.
+        All 1 where its variance does not go with theirs; their sum is the mean of 2 N I under independence. And what
+        chance adds to the sum of their squares: the variance of squared residuals times the sum of squared leverages.
         """
         xp = self._xp
         new, inner, _ = self._freed(xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))[None])
         white = xp.linalg.solve(xp.linalg.cholesky(inner[0]), new[0])
         surprise = (self._target**2).mean(axis=0)
-        weights = xp.linalg.eigvalsh((white * (surprise / surprise.mean())) @ white.T)
-        return weights if xp is np else weights.get()
+        surprise /= surprise.mean()
+        weights = xp.linalg.eigvalsh((white * surprise) @ white.T)
+        chance = float(surprise.var() * ((white**2).sum(axis=0) ** 2).sum())
+        return weights if xp is np else weights.get(), chance
 
     def _batches(self, x: np.ndarray) -> Any:
         """Yield parts of ``x (b, n, d)`` as ``(b', d, n)`` whose features fit into a cache."""
