@@ -1,7 +1,7 @@
 """Checks of what a simulation is given: numbers in range, one value for all nodes or links or one for each."""
 
 from collections.abc import Mapping
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,13 +12,6 @@ from enmesh.options import whole
 Graph = Mapping[str, tuple[str, ...]]
 Link = tuple[str, str]
 Value = TypeVar("Value")
-
-
-class Noises(TypedDict, total=False):
-    """Standard deviations of the noise on the state and on the observations."""
-
-    noise: float | Mapping[str, float]
-    obs_noise: float
 
 
 def per_node(value: Value | Mapping[str, Value], names: tuple[str, ...], what: str) -> dict[str, Value]:

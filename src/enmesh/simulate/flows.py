@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import astuple
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import option
-from enmesh.simulate.arguments import Link, Noises, flat_links, per_link, per_node, require_number
+from enmesh.simulate.arguments import Link, flat_links, per_link, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem, LocalMap
 
 
@@ -55,10 +55,11 @@ def coupled_flow(
     coupling: float | Mapping[str, float] = 2.0,
     lags: int | Mapping[Link, int] = 1,
     dt: float = 0.05,
+    noise: float = 0.0,
+    obs_noise: float = 0.0,
     seed: int = 0,
     transient: float = 50.0,
     tolerance: float = 1e-8,
-    **noises: Unpack[Noises],
 ) -> Series:
     """Simulate flows coupled diffusively through their first coordinate, which is observed every ``dt``.
 
@@ -95,8 +96,8 @@ def coupled_flow(
     >>> coupled_flow("a>b", n=100, system={"a": "rossler", "b": "lorenz"}, dt=0.05)
     Series(2 nodes: a, b; 1 trial of 100 samples; dt=0.05)
     """
-    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "dt": dt, "tolerance": tolerance, **noises}
-    flow = flow_system(graph, system=system, **how)
+    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "noise": noise, "obs_noise": obs_noise}
+    flow = flow_system(graph, system=system, dt=dt, tolerance=tolerance, **how)
     require_number("transient", transient, 0)
     return flow.simulate(n, seed=seed, burn_in=int(np.ceil(transient / dt)))
 

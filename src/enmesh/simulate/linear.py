@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import Graph, Link, Noises, per_link, per_node, require_number
+from enmesh.simulate.arguments import Graph, Link, per_link, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem, LocalMap
 
 
@@ -23,9 +23,10 @@ def var(
     lags: int | Mapping[Link, int] = 1,
     coefficients: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    noise: float | Mapping[str, float] = 1.0,
+    obs_noise: float = 0.0,
     seed: int = 0,
     burn_in: int = 1000,
-    **noises: Unpack[Noises],
 ) -> Series:
     """Simulate a vector autoregression x_{n+1} = sum_l A_l x_{n+1-l} + v.
 
@@ -45,9 +46,9 @@ def var(
     names
         Names of the nodes with ``coefficients``; by default ``x0, x1, ...``.
     noise
-        Standard deviation of v, for all nodes or by name; by default 1.
+        Standard deviation of v, for all nodes or by name.
     obs_noise
-        Standard deviation of the observation noise; by default 0.
+        Standard deviation of the observation noise.
 
     Examples
     --------
@@ -56,7 +57,12 @@ def var(
     >>> var({"b": ["a"], "c": ["b"]}, n=100, lags={("a", "b"): 4}).truth_lags
     {('a', 'b'): (4,), ('b', 'c'): (1,)}
     """
-    how: dict[str, Any] = {"coefficients": coefficients, "names": names, **noises}
+    how: dict[str, Any] = {
+        "coefficients": coefficients,
+        "names": names,
+        "noise": noise,
+        "obs_noise": obs_noise,
+    }
     system = var_system(graph, coupling=coupling, own=own, lags=lags, **how)
     return system.simulate(n, seed=seed, burn_in=burn_in)
 

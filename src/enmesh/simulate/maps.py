@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import Link, Noises, flat_links, per_node, require_number
+from enmesh.simulate.arguments import Link, flat_links, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem, LocalMap, Orbit
 
 Map = Callable[[np.ndarray], np.ndarray]
@@ -29,10 +29,11 @@ def coupled_map(
     r: float | Mapping[str, float] | None = None,
     coupling: float | Mapping[str, float] = 0.3,
     lags: int | Mapping[Link, int] = 1,
+    noise: float = 0.0,
+    obs_noise: float = 0.0,
     seed: int = 0,
     burn_in: int = 1000,
     domain: tuple[float, float] | None = None,
-    **noises: Unpack[Noises],
 ) -> Series:
     """Simulate coupled maps with mean-field coupling and observe their first coordinate.
 
@@ -60,7 +61,7 @@ def coupled_map(
         A source without parents and noise has g(x_{n+1-l}) = x_{n+2-l}: then lag l - 1 tells as much as lag l, and no
         estimator can separate them. Dynamic noise does.
     noise, obs_noise
-        Standard deviations of the Gaussian noise on state and observation, by default 0. Logistic and tent states
+        Standard deviations of the Gaussian noise on state and observation. Logistic and tent states
         that noise pushes out of [0, 1] are reflected at its ends.
     domain
         Interval within which the states of a user's map are kept in the same way, and from which they start
@@ -73,8 +74,8 @@ def coupled_map(
     >>> coupled_map("a>b, b>c", n=100, lags=3).truth_lags
     {('a', 'b'): (3,), ('b', 'c'): (3,)}
     """
-    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "domain": domain, **noises}
-    return map_system(graph, map=map, r=r, **how).simulate(n, seed=seed, burn_in=burn_in)
+    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "noise": noise, "obs_noise": obs_noise}
+    return map_system(graph, map=map, r=r, domain=domain, **how).simulate(n, seed=seed, burn_in=burn_in)
 
 
 def map_system(
