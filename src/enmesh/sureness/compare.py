@@ -137,12 +137,11 @@ def compare(
     first, second
         Two recordings (anything `Series` takes), or two lists of them: subjects. Nodes are matched by name.
     n_permutations, seed
-        Number of exchanges, of which the smallest p-value is ``1 / (1 + n_permutations)``, and their seed.
+        Number of exchanges and their seed; the smallest p-value is ``1 / (1 + n_permutations)``.
     paired
         Whether the lists hold the same subjects in the same order.
     labels
-        What the two sides are called, such as ``("rest", "task")``; by default the files that two recordings were read
-        from.
+        What the two sides are called, such as ``("rest", "task")``; by default their files.
     n_jobs, progress, options
         Of `infer`, such as ``score=``.
 

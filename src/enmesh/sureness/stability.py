@@ -1,11 +1,8 @@
 """Would each link be found again? Data are cut into two halves, and the links that both show are counted.
 
 Halves of one recording share its accidents: a link that chance made with p = .001 in all data stands in every third
-half. It seldom stands in both halves of a cut, for what chance put into one half is missing in the other. With z the
-size of a link in all data in units of its scatter, halves have (z + w) / sqrt 2 and (z - w) / sqrt 2, w standard
-normal; both exceed the critical value c of a test with probability P(|w| < z - sqrt 2 c), one of them with
-P(w > sqrt 2 c - z). At the level of .01 a share of .1 needs z = 3.8 by pairs (one absent link in 6000) and z = 2.4 by
-single halves (one in 50); a share of .9 needs z = 5.3 and 4.9.
+half. It seldom stands in both halves of a cut, for what chance put into one half is missing in the other
+(docs/sureness.md has the probabilities).
 """
 
 import os
@@ -101,18 +98,14 @@ def stability(
 
     Parameters
     ----------
-    series
-        The data: a `Series`, or anything `Series` takes.
     n
         Number of networks, two for each cut; an odd number is rounded up.
     seed
         Seed of the halves, and of `infer`.
-    n_jobs
-        Networks that are inferred at the same time; -1 for all cores. Results do not depend on it.
+    n_jobs, progress
+        Networks that are inferred at the same time, -1 for all cores; as in `infer`.
     store
         Path of a file that keeps the links of each finished network, so that a stopped run resumes.
-    progress
-        None shows progress in a notebook, True on a terminal too; or a callback.
     block
         Length of a block in samples, in place of the one chosen from the data.
     options

@@ -77,8 +77,7 @@ def block_length(series: Series, options: Mapping[str, Any]) -> int:
     """Return how long a block must be to keep what depends together, and to lose few windows at its seams.
 
     Five decorrelation times of the slowest node and ten times the reach of the past, but no more than a tenth of the
-    recording. Surrogates shift a source within its block, by the reach and the time in which autocorrelations fall to
-    1/e at least: blocks are three times as long, where that leaves four of them.
+    recording; and three times the least shift of a surrogate within its block, where that leaves four of them.
     """
     past, memory = past_reach(series, options), decorrelation_time(series)
     total = sum(series.lengths)

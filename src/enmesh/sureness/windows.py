@@ -111,8 +111,6 @@ def windows(
 
     Parameters
     ----------
-    series
-        The data: a `Series`, or anything `Series` takes.
     width, step
         Length of a window and the distance of their starts, in samples. Windows end within the shortest trial.
     n_jobs, progress
