@@ -129,8 +129,7 @@ def compare(
     Everything is standardised. The network of all data together fixes score, estimator and pasts; the networks of
     both sides are inferred with these, and every pair of nodes is measured on either side given the union of the
     target's parents. Labels are then exchanged: of trials or contiguous blocks of two recordings, of subjects of two
-    groups, within each subject (signs of the differences) where they are paired. All pairs are tested, not only
-    links of the networks: a link that differs by chance is more often in one of them.
+    groups, within each subject (signs of the differences) where they are paired. All pairs are tested, not links alone.
 
     Parameters
     ----------
@@ -156,27 +155,23 @@ def compare(
     """
     whole("n_permutations", n_permutations, 19)
     sides, subjects = _sides(first, second, paired)
-    together = [pooled(side) for side in sides]
-    both = pooled(together)
+    both = pooled(together := [pooled(side) for side in sides])
     score = score_of(infer(both, seed=seed, n_jobs=n_jobs, **options))
-    rest = without_choices(options)
-    networks = [infer(one, score=score, seed=seed, n_jobs=n_jobs, **rest) for one in together]
+    alike = without_choices(options) | {"score": score, "seed": seed, "n_jobs": n_jobs}
+    networks = [infer(one, **alike) for one in together]
     asked, how = (score, parents_in(networks)), {"n_jobs": n_jobs, "progress": progress}
     if subjects:
-        measured = [[(one.select(both.names), *asked) for one in side] for side in sides]
-        each = [np.stack(in_order(values, given, what="subjects", **how))[:, 0] for given in measured]
-        means = [one.mean(0) for one in each]
-        p_value, exchanged = _between_subjects(each, paired, n_permutations, seed)
+        matched = [[one.select(both.names) for one in side] for side in sides]
+        means, p_value, exchanged = _between_subjects(matched, asked, paired, n_permutations, seed, how)
     else:
         units = [units_of(one, _common_block(together, score), {}) for one in together]
         means, p_value, exchanged = _between_recordings(units, asked, n_permutations, seed, how)
-    _warn_if_too_few(p_value, n_permutations, [len(side) for side in sides] if subjects else [], paired)
+    _warn_if_too_few(p_value, n_permutations, [*map(len, sides)] if subjects else [], paired)
     parts = (means[1] - means[0], *means, p_value, q_of(p_value))
-    framed = dict(zip(("difference", "first", "second", "p_value", "q_value"), parts))
+    change, one, other, p, q = (frame(both.names, matrix) for matrix in parts)
     called = labels or _files(sides) or ("first", "second")
-    ordered = tuple(replace(one, names=both.names, series=None) for one in networks)
-    tables = {name: frame(both.names, matrix) for name, matrix in framed.items()}
-    return Comparison(**tables, exchanged=exchanged, labels=called, networks=ordered)
+    ordered = tuple(replace(found, names=both.names, series=None) for found in networks)
+    return Comparison(change, one, other, p, q, exchanged, called, ordered)
 
 
 def _files(sides: tuple[list[Series], list[Series]]) -> tuple[str, str] | None:
@@ -208,16 +203,21 @@ def _holds_recordings(side: Sequence[Any]) -> bool:
     return bool(known) and all(known)
 
 
-def _between_subjects(sides: list[np.ndarray], paired: bool, count: int, seed: int) -> tuple[np.ndarray, str]:
-    """Return p-values of the difference of means, by signs of pairs or by labels of subjects."""
+def _between_subjects(
+    sides: list[list[Series]], asked: Asked, paired: bool, count: int, seed: int, how: Mapping[str, Any]
+) -> tuple[list[np.ndarray], np.ndarray, str]:
+    """Return means, p-values of their difference by signs of pairs or by labels of subjects, and what was exchanged."""
+    given = [[(one, *asked) for one in side] for side in sides]
+    each = [np.stack(in_order(values, side, what="subjects", **how))[:, 0] for side in given]
+    means = [one.mean(0) for one in each]
     if paired:
-        return signed(sides[1] - sides[0], seed, sides=2), f"signs of {len(sides[0])} pairs exchanged"
-    everyone, size = np.concatenate(sides), len(sides[0])
+        return means, signed(each[1] - each[0], seed, sides=2), f"signs of {len(each[0])} pairs exchanged"
+    everyone, size = np.concatenate(each), len(each[0])
     rng = np.random.default_rng([seed, 1])
     orders = [np.arange(len(everyone)), *(rng.permutation(len(everyone)) for _ in range(count))]
     differences = np.stack([everyone[o[size:]].mean(0) - everyone[o[:size]].mean(0) for o in orders])
     said = f"labels of {size} and {len(everyone) - size} subjects exchanged"
-    return _two_sided(differences), said
+    return means, _two_sided(differences), said
 
 
 def _common_block(recordings: Sequence[Series], score: Score) -> int | None:

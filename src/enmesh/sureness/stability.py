@@ -91,6 +91,8 @@ def stability(
 ) -> Stability:
     """Cut the data into two random halves, infer a network from each, and count how often both have a link.
 
+    ``.frequency`` holds the shares; ``.on(network)`` puts them beside the links of a network.
+
     The recording is cut into contiguous blocks, or into its trials where there are at least ten; one network is
     inferred from one half of them, and the next one from the other half (complementary pairs, Shah and Samworth
     2013). A link that chance made in the recording is seldom in both. Each half has half the samples to show a link: a
@@ -111,11 +113,6 @@ def stability(
     options
         Of `infer`, such as ``score=`` or ``acyclic=``. What is left open is chosen anew in each half.
 
-    Returns
-    -------
-    Stability
-        ``.frequency`` holds the shares; ``.on(network)`` puts them beside the links of a network.
-
     Examples
     --------
     >>> import enmesh as em
@@ -134,15 +131,19 @@ def stability(
     wanted = whole("n", n, 1)
     n = wanted + wanted % 2
     units = units_of(series, block, options)
-    ways = comb(len(units), len(units) // 2) // (1 + (len(units) + 1) % 2)
-    if ways < FEW_CUTS:
-        hazard(
-            f"the data make {len(units)} units that can be halved in {ways} ways: shares are coarse; record longer"
-        )
+    _warn_of_few_cuts(len(units))
     given = [(units, seed, i, options) for i in range(n)]
     how = {"n_jobs": n_jobs, "progress": progress, "store": store}
     edges = resumed(half_network, given, range(n), description=_identity(units, seed, options), **how)
     return Stability(frequency_of(series.names, edges), wanted, n, units.block)
+
+
+def _warn_of_few_cuts(units: int) -> None:
+    ways = comb(units, units // 2) // (1 + (units + 1) % 2)
+    if ways < FEW_CUTS:
+        hazard(
+            f"the data make {units} units that can be halved in {ways} ways: shares are coarse; record longer"
+        )
 
 
 def half_network(units: Units, seed: int, i: int, options: Mapping[str, Any]) -> Edges:
