@@ -8,7 +8,7 @@ choices, the fields they open to the command line are options, and help texts ar
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Any
@@ -17,7 +17,12 @@ import typer
 from typer import Argument, Option
 
 from enmesh.cli.help import HelpAll
+from enmesh.embedding.base import EmbeddingMethod
+from enmesh.estimators import Estimator
 from enmesh.methods import Method, defaults_of, help_of, members
+from enmesh.scores import TEE, Score
+from enmesh.search.base import Search
+from enmesh.surrogates import Surrogate
 
 Group = Mapping[str, tuple[Any, Any]]
 """Parameter name -> (annotation, default)."""
@@ -119,7 +124,6 @@ MISSING = (
     "Refuse missing values, leave out the samples that need them, or fill gaps of up to N samples first."
 )
 
-
 MAX_LAG = "Search the lags of sources from 1 to this; by default chosen from the data. 1: lag 1 alone."
 PAIRS = "N or a=N,b=N"
 
@@ -174,64 +178,6 @@ OUTPUT = group(
 )
 
 
-def estimator() -> Group:
-    """Return ``--estimator`` and the options of all estimators."""
-    from enmesh.estimators import Estimator
-
-    told = "How transfer entropy is estimated; by default chosen from the data"
-    return _named("estimator", Estimator, told)
-
-
-def score() -> Group:
-    """Return ``--score`` and the options of all scores."""
-    from enmesh.scores import Score
-
-    told = "Score of a node and its parents; by default tea for estimators with a known null distribution, else tee"
-    return {**_named("score", Score, told), **surrogate("Score")}
-
-
-def method() -> Group:
-    """Return ``--method`` and the options of the methods that choose an embedding."""
-    from enmesh.embedding.base import EmbeddingMethod
-
-    return _named("method", EmbeddingMethod, "How the past is chosen; by default that of infer")
-
-
-def surrogate(panel: str = "Test") -> Group:
-    """Return the options of a test by surrogates."""
-    from enmesh.scores import TEE
-    from enmesh.surrogates import Surrogate
-
-    names = choice("SurrogateName", members(Surrogate))
-    told = f"How a source is resampled; shift by default. {_summaries(members(Surrogate))}"
-    rows = {
-        "surrogate": (names, None, told),
-        "n_surrogates": (int, "N", f"{help_of(TEE)['n_surrogates']} Default 199."),
-        "seed": (int, "N", "Seed of everything random; 0.", 0),
-    }
-    return group(panel, rows)
-
-
-def search() -> Group:
-    """Return the options of the search for a graph."""
-    from enmesh.search.base import Search
-
-    told = f"How the best graph is found; exact by default. {_summaries(members(Search))}"
-    rows = {
-        "max_parents": (int, "N", "Largest number of parents of a node; by default chosen from the data."),
-        "search": (choice("SearchName", members(Search)), None, told),
-        "allow_cycles": (bool, None, "Allow cycles (feedback): each node gets its best parents."),
-        "require": (WORDS, "A:B", "A must drive B. Can be repeated."),
-        "forbid": (WORDS, "A:B", "A must not drive B. Can be repeated."),
-        "tiers": (str, '"a | b c"', "Groups in order: no link from a later one to an earlier one."),
-        "screen": (bool | None, None, "Preselect parents by tests; by default where there are too many."),
-        "bootstrap": (int, "N", "Infer N more networks from halves of the data: how stable is a link."),
-        "n_jobs": (int, "N", "Workers, -1 for all cores; results are the same. 1.", 1),
-        "resume": (bool, None, "Continue the run of run.db in the folder; else an old run.db is renamed."),
-    }
-    return group("Search", rows)
-
-
 # --- options that follow from classes -----------------------------------------------------------------------------
 
 
@@ -259,6 +205,50 @@ def _named(parameter: str, kind: type[Any], told: str) -> Group:
 def _summaries(known: Mapping[str, type[Method]]) -> str:
     said = [f"{'/'.join(names_of({name: cls}))}: {cls.summary}" for name, cls in known.items() if cls.summary]
     return "; ".join(said) + "." if said else ""
+
+
+def surrogate(panel: str = "Test") -> Group:
+    """Return the options of a test by surrogates."""
+    names = choice("SurrogateName", members(Surrogate))
+    told = f"How a source is resampled; shift by default. {_summaries(members(Surrogate))}"
+    rows = {
+        "surrogate": (names, None, told),
+        "n_surrogates": (int, "N", f"{help_of(TEE)['n_surrogates']} Default 199."),
+        "seed": (int, "N", "Seed of everything random; 0.", 0),
+    }
+    return group(panel, rows)
+
+
+def search() -> Group:
+    """Return the options of the search for a graph."""
+    told = f"How the best graph is found; exact by default. {_summaries(members(Search))}"
+    rows = {
+        "max_parents": (int, "N", "Largest number of parents of a node; by default chosen from the data."),
+        "search": (choice("SearchName", members(Search)), None, told),
+        "allow_cycles": (bool, None, "Allow cycles (feedback): each node gets its best parents."),
+        "require": (WORDS, "A:B", "A must drive B. Can be repeated."),
+        "forbid": (WORDS, "A:B", "A must not drive B. Can be repeated."),
+        "tiers": (str, '"a | b c"', "Groups in order: no link from a later one to an earlier one."),
+        "screen": (bool | None, None, "Preselect parents by tests; by default where there are too many."),
+        "bootstrap": (int, "N", "Infer N more networks from halves of the data: how stable is a link."),
+        "n_jobs": (int, "N", "Workers, -1 for all cores; results are the same. 1.", 1),
+        "resume": (bool, None, "Continue the run of run.db in the folder; else an old run.db is renamed."),
+    }
+    return group("Search", rows)
+
+
+ESTIMATOR = partial(
+    _named, "estimator", Estimator, "How transfer entropy is estimated; by default chosen from the data"
+)
+METHOD = partial(_named, "method", EmbeddingMethod, "How the past is chosen; by default that of infer")
+SCORE = (
+    "Score of a node and its parents; by default tea for estimators with a known null distribution, else tee"
+)
+
+
+def score() -> Group:
+    """Return ``--score`` and the options of all scores."""
+    return {**_named("score", Score, SCORE), **surrogate("Score")}
 
 
 def words(ctx: typer.Context) -> dict[str, Any]:

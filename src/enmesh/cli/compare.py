@@ -33,7 +33,7 @@ Paired = Annotated[
 Permutations = Annotated[int, a.option("Options", "--permutations", "N", "Exchanges of labels; 999.")]
 
 
-@a.takes(a.estimator, a.EMBEDDING, a.score, a.DATA)
+@a.takes(a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
 def compare(
     ctx: typer.Context,
     data: Sides,

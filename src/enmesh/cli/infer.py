@@ -34,7 +34,7 @@ class Interrupted(Exception):
     """The user stopped a run. The message says what was kept and how to go on."""
 
 
-@a.takes(a.OUTPUT, a.estimator, a.EMBEDDING, a.score, a.search, a.DATA, of_events.OPTIONS)
+@a.takes(a.OUTPUT, a.ESTIMATOR, a.EMBEDDING, a.score, a.search, a.DATA, of_events.OPTIONS)
 def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quiet = False) -> None:
     """Infer which node drives which; write the network, pictures and a page.
 

@@ -56,7 +56,7 @@ def _listed(lags: Any) -> str:
     return ", ".join(map(str, lags))
 
 
-@a.takes(a.estimator, a.EMBEDDING, a.surrogate, a.DATA, of_events.OPTIONS)
+@a.takes(a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA, of_events.OPTIONS)
 def te(
     ctx: typer.Context,
     data: a.File,
@@ -134,7 +134,7 @@ def _given(conditions: Any) -> str:
     return f" given {', '.join(conditions)}" if conditions else ""
 
 
-@a.takes(a.estimator, a.EMBEDDING, a.surrogate, a.DATA)
+@a.takes(a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA)
 def lags(
     ctx: typer.Context,
     data: a.File,
@@ -199,7 +199,7 @@ def _print_profile(profile: "LagProfile") -> None:
     _print({"best lag": best, "threshold": f"{profile.threshold:.4g}"})
 
 
-@a.takes(a.method, a.estimator, a.DATA)
+@a.takes(a.METHOD, a.ESTIMATOR, a.DATA)
 def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     """Choose embedding dimension (kappa) and delay (tau) of every node.
 
@@ -234,7 +234,7 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     print(f"as options: {show.embedding(chosen_embedding(tables), series.names)}")
 
 
-@a.takes(a.estimator, a.EMBEDDING, a.score, a.DATA)
+@a.takes(a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
 def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False) -> None:
     """Score a graph of your own against a recording; higher is better.
 
