@@ -1,4 +1,6 @@
 def tables(rows, settings):
     return f"{len(rows)} rows"
+
+
 def write(rows, settings):
     pass

@@ -111,10 +111,8 @@ class KSG(ByNeighbours):
         column = numeric(column, name, "KSG")
         ties = 1 - len(np.unique(column)) / len(column)
         if ties > MANY_TIES:
-            hazard(
-                f"{name}: {ties:.0%} of the values repeat an earlier one; KSG is for continuous data, "
-                "consider Discrete or more decimals"
-            )
+            said = "of the values repeat an earlier one; KSG is for continuous data, consider Discrete or more decimals"
+            hazard(said, f"{name}: {ties:.0%}")
         scaled = normal_scores(column) if self.normalise == "rank" else zscore(column)
         return scaled + tie_noise(self.noise, index, len(scaled)) if self.noise else scaled
 

@@ -81,8 +81,9 @@ class Mixed(ByNeighbours):
         states, codes = np.unique(column, return_inverse=True)
         if len(states) * FEW_PER_STATE > len(column):
             hazard(
-                f"{name} has {len(states)} states in {len(column)} samples: most samples are alone in theirs and say "
-                "nothing; if it is a quantity give it as floating-point numbers"
+                f"in {len(column)} samples: most samples are alone in theirs and say nothing; if it is a quantity give "
+                "it as floating-point numbers",
+                f"{name} has {len(states)} states",
             )
         return codes * APART
 

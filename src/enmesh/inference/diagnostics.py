@@ -112,19 +112,23 @@ def hazards_of_pasts(series: Series, embedding: Pasts, max_parents: int | None =
 def _synchronisation(series: Series) -> Iterator[Finding]:
     """Pairs with |correlation| over 0.99: both carry the same values, neither tells more."""
     likely = _correlations(series) if series.missing is None else None
+    found: dict[tuple[str, str], float] = {}
     for i, j in combinations(range(series.n_nodes), 2):
-        if likely is not None and abs(likely[i, j]) < SYNCHRONISED - 1e-6:
-            continue
-        correlation = _correlation(*_together(series, i, j))
-        if abs(correlation) > SYNCHRONISED:
-            nodes = series.names[i], series.names[j]
-            yield Finding(
-                kind="synchronisation",
-                nodes=nodes,
-                value=correlation,
-                message=f"{nodes[0]} and {nodes[1]} are synchronised (correlation {correlation:.4f}): "
-                "transfer entropy is near zero both ways and cannot show who drives; leave one out",
-            )
+        if likely is None or abs(likely[i, j]) >= SYNCHRONISED - 1e-6:
+            correlation = _correlation(*_together(series, i, j))
+            if abs(correlation) > SYNCHRONISED:
+                found[series.names[i], series.names[j]] = correlation
+    if found:
+        pairs = [" and ".join(pair) for pair in found]
+        more = f" and {len(pairs) - 5} more pairs" * (len(pairs) > 5)
+        numbers = ", ".join(f"{correlation:.4f}" for correlation in [*found.values()][:5])
+        yield Finding(
+            kind="synchronisation",
+            nodes=tuple(dict.fromkeys(node for pair in found for node in pair)),
+            value=max(found.values(), key=abs),
+            message=f"{', '.join(pairs[:5])}{more} are synchronised (correlation {numbers}): "
+            "transfer entropy is near zero both ways and cannot show who drives; leave one out",
+        )
 
 
 def _slowness(series: Series) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
@@ -136,10 +137,8 @@ def infer(
     check_numbers(max_lag=max_lag, max_parents=max_parents, screen=screen, n_jobs=n_jobs, bootstrap=bootstrap)
     if bootstrap:
         given = {name: value for name, value in locals().items() if name != "bootstrap"}
-        from enmesh.sureness.halves import count_links
-
         network = infer(**given)
-        return count_links(infer, n=bootstrap, **given).on(network)
+        return late.room("stability")(n=bootstrap, **given).on(network)
     if series.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; the series has 1")
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
