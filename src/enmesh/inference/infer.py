@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
@@ -122,6 +120,7 @@ def infer(
     >>> net.parents
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
+    check_numbers(max_lag=max_lag, max_parents=max_parents, screen=screen, n_jobs=n_jobs, bootstrap=bootstrap)
     if isinstance(series, Events):
         from enmesh.events.infer import infer_events
 
@@ -133,7 +132,6 @@ def infer(
                 )
         return infer_events(series, **asked)
     series = Series.of(series)
-    check_numbers(max_lag=max_lag, max_parents=max_parents, screen=screen, n_jobs=n_jobs, bootstrap=bootstrap)
     if bootstrap:
         given = {name: value for name, value in locals().items() if name != "bootstrap"}
         from enmesh.sureness.halves import count_links
@@ -200,7 +198,7 @@ def check_numbers(
         if value is not None:
             whole(name, value, least)
     whole("bootstrap", bootstrap)
-    if not (screen is None or isinstance(screen, (bool, np.bool_))):
+    if not (screen is None or isinstance(screen, bool)):
         try:
             whole("screen", screen, 1)
         except InputError:
