@@ -4,6 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from enmesh.draw.subject import Series
+
+POINTS = 720  # of a recording that are kept for pictures
+
 
 def extremes(values: Sequence[float] | np.ndarray, most: int) -> np.ndarray:
     """Return at most ``most`` values: of each of ``most / 2`` pieces the smallest and the largest, in their order.
@@ -23,3 +27,9 @@ def extremes(values: Sequence[float] | np.ndarray, most: int) -> np.ndarray:
         ends = sorted((known[piece[known].argmin()], known[piece[known].argmax()])) if len(known) else [0, 0]
         kept += piece[ends].tolist()
     return np.array(kept)
+
+
+def preview(series: Series) -> dict[str, tuple[float, ...]]:
+    """Return the first trial of each node for pictures, by its `extremes`."""
+    shown = (extremes(column, POINTS) for column in series.trials[0].T)
+    return {name: tuple(map(float, column)) for name, column in zip(series.names, shown)}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from enmesh.data.series import Series
 from enmesh.errors import InputError
+from enmesh.search.base import Problem
 
 Edges = Iterable[tuple[str, str]]
 
@@ -29,16 +30,18 @@ class Constraints:
     ) -> "Constraints":
         """Read the rules as a user writes them."""
         must, never = _edges(series, required), _edges(series, forbidden) | _against(series, tiers)
-        both = sorted(must & never)
-        if both and tiers is not None:
-            names = [series.names[node] for node in both[0]]
-            raise InputError(
-                f"edge {names[0]} -> {names[1]} is required and forbidden at once; drop it from one of them"
-            )
-        given = {
-            series.index(target): set(series.indices(some)) for target, some in (candidates or {}).items()
-        }
         nodes = range(series.n_nodes)
+        Problem(  # refuses contradictions before anything is computed
+            n_nodes=len(nodes),
+            max_parents=len(nodes),
+            acyclic=False,
+            required=must,
+            forbidden=never,
+            names=series.names,
+        )
+        given = {
+            series.index(target): set(series.indices(named)) for target, named in (candidates or {}).items()
+        }
         allowed = tuple(
             tuple(j for j in nodes if j != i and (j, i) not in never and j in given.get(i, nodes))
             for i in nodes
@@ -48,12 +51,10 @@ class Constraints:
     @property
     def named_candidates(self) -> dict[str, tuple[str, ...]]:
         """Return the sources of each target that may not have all others, by name."""
-        names, others = self.names, len(self.names) - 1
-        return {
-            names[i]: tuple(names[j] for j in some)
-            for i, some in enumerate(self.allowed)
-            if len(some) < others
+        sources = {
+            target: tuple(self.names[j] for j in some) for target, some in zip(self.names, self.allowed)
         }
+        return {target: some for target, some in sources.items() if len(some) < len(self.names) - 1}
 
     def named(self, edges: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
         """Return edges by name."""

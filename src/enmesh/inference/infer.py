@@ -13,9 +13,9 @@ from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
+from enmesh.explain import with_effects
 from enmesh.inference.constraints import Constraints, Edges
 from enmesh.inference.diagnostics import hazards_of_data
-from enmesh.inference.effects import with_effects
 from enmesh.inference.network import Network
 from enmesh.inference.plan import wanted_of
 from enmesh.inference.run import Run, instantaneous_of, warn_of_loops
