@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from enmesh.data.series import Series
 from enmesh.errors import InputError
@@ -56,9 +57,14 @@ class Constraints:
         }
         return {target: some for target, some in sources.items() if len(some) < len(self.names) - 1}
 
-    def named(self, edges: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
-        """Return edges by name."""
-        return [(self.names[source], self.names[target]) for source, target in edges]
+    def described(self, allowed: Sequence[Sequence[int]]) -> dict[str, Any]:
+        """Return the rules, and the sources that were looked at, by name, as `Network.options` keeps them."""
+        names = self.names
+        return {
+            "required": sorted([names[source], names[target]] for source, target in self.required),
+            "forbidden": sorted([names[source], names[target]] for source, target in self.forbidden),
+            "candidates": {target: [names[j] for j in sources] for target, sources in zip(names, allowed)},
+        }
 
 
 def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset[tuple[int, int]]:

@@ -375,7 +375,7 @@ def _revived(data: dict[str, Any]) -> dict[str, Any]:
 def _refuse_inconsistent(network: Network) -> None:
     """Refuse nodes that are named twice or not at all, and links of nodes that are not there."""
     known = set(network.names)
-    if not network.names or len(known) < len(network.names) or not all(isinstance(one, str) for one in known):
+    if not known or len(known) < len(network.names) or not all(isinstance(one, str) for one in known):
         raise ValueError("its names are no list of different texts")
     if not all(map(can_be_seen, known)):
         raise ValueError("one of its names cannot be seen")
@@ -383,12 +383,11 @@ def _refuse_inconsistent(network: Network) -> None:
         if set(keys) != known:
             raise ValueError(f"its {what} are not those of its names")
     tested = [(one.source, one.target) for one in network.candidates]
-    for source, target in (*network, *network.removed, *tested):
-        if source not in known or target not in known:
-            odd = source if source not in known else target
+    for edge in (*network, *network.removed, *tested):
+        for odd in sorted({*edge} - known):
             raise ValueError(f"{odd} drives or is driven but is not among its names")
-        if source == target:
-            raise ValueError(f"{source} drives itself")
+        if len({*edge}) == 1:
+            raise ValueError(f"{edge[0]} drives itself")
     if len(set(network)) < len(network):
         raise ValueError("a parent is named twice")
 
