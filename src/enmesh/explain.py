@@ -196,8 +196,8 @@ def explain(network: Network, source: str, target: str) -> Explanation:
     """Return what stands behind a pair of nodes: as a file kept it, or from the data."""
     stored = network.evidence.get(f"{source}>{target}")
     if stored is not None:
-        nulls = [c.null for c in network.candidates if (c.source, c.target) == (source, target)]
-        return Explanation.from_dict(stored, *nulls)
+        nulls = {(c.source, c.target): c.null for c in network.candidates}
+        return Explanation.from_dict(stored, nulls.get((source, target), ()))
     if not hasattr(network.series, "trials"):
         raise InputError(
             f"nothing is kept of {visible(source)} > {visible(target)}: the data are not in memory; ask the "

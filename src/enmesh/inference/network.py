@@ -185,9 +185,8 @@ class Network:
         rows = []
         for edge in self:
             test = tested.get(edge)
-            known: Any = (
-                [getattr(test, name) for name in columns] if test else [*edge, *[math.nan] * 3, 1, (1,)]
-            )
+            known: Any = (*edge, *[math.nan] * 3, 1, (1,))
+            known = [getattr(test, name) for name in columns] if test else known
             share = self.stability.get(">".join(edge), math.nan)
             rows.append((*known, bool(known[4] <= LEVEL), share, test.effect if test else math.nan))
         columns += ["significant", "stability", "effect"]
@@ -209,11 +208,8 @@ class Network:
     @property
     def adjacency(self) -> np.ndarray:
         """Boolean ``(M, M)`` array, ``[i, j]`` true when i drives j."""
-        position = {name: i for i, name in enumerate(self.names)}
-        matrix = np.zeros((len(self.names),) * 2, bool)
-        for source, target in self:
-            matrix[position[source], position[target]] = True
-        return matrix
+        rows = [[source in self.parents[target] for target in self.names] for source in self.names]
+        return np.array(rows, bool).reshape((len(self.names),) * 2)
 
     def to_networkx(self) -> "nx.DiGraph":
         """Return a networkx DiGraph; edges carry te, p_value, q_value, lag, lags and effect."""
