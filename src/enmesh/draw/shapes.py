@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +10,7 @@ SAMPLES = 40  # points of a curve at which it is measured and drawn
 CORNER = 0.5  # radius of a box's corners
 APART = 0.08  # between an arrow's end and the box
 THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
+POINTS = 720  # of a recording that are kept
 HEAD = 0.3 + 1.9 * THICK  # length of the largest head
 
 Edge = tuple[int, int]
@@ -126,3 +128,9 @@ def extremes(values: Sequence[float] | np.ndarray, most: int) -> np.ndarray:
         ends = sorted((known[piece[known].argmin()], known[piece[known].argmax()])) if len(known) else [0, 0]
         kept += piece[ends].tolist()
     return np.array(kept)
+
+
+def preview(series: Any) -> dict[str, tuple[float, ...]]:
+    """Return the first trial of each node of a series for pictures, by its `extremes`."""
+    shown = (extremes(column, POINTS) for column in series.trials[0].T)
+    return {name: tuple(map(float, column)) for name, column in zip(series.names, shown)}

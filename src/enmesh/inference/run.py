@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw.shapes import preview
 from enmesh.embedding import Embedding, Lagged, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Gaussian
 from enmesh.events.events import Events
 from enmesh.inference.constraints import Constraints
 from enmesh.inference.diagnostics import hazards_of_pasts
-from enmesh.inference.effects import preview
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.network import LEVEL, Candidate, Network

@@ -23,7 +23,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator, Gaussian, Regression
-from enmesh.inference.explain import long_run_variance
+from enmesh.explain import long_run_variance
 from enmesh.inference.workers import in_order
 from enmesh.measures import Node, Transfers, link
 from enmesh.methods import resolve

@@ -24,7 +24,7 @@ from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order, is_error
 from enmesh.draw.report import words
 from enmesh.draw.report.more import PLAIN, asset, figure, side_by_side, table, text
-from enmesh.draw.shapes import THIN, Edge, extremes
+from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import tag_size
 from enmesh.errors import InputError
@@ -40,7 +40,6 @@ KNOWN = {
 }  # fmt: skip
 MOST_ROWS = 60  # of a raster
 MOST_BINS = 24
-MOST_POINTS = 720  # of a preview
 OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
 DIGITS = 5  # of places and shapes
 EVIDENCE = (
@@ -245,7 +244,7 @@ def contents(network: Network) -> dict[str, Any]:
     return picture_contents(network) | {
         "order": block_order(network)[0],
         "links": [_link(pair, tests.get(pair, UNTESTED), pair in edges, shares) for pair in pairs],
-        "preview": [_rounded(extremes(preview.get(name, ()), MOST_POINTS)) for name in network.names],
+        "preview": [_rounded(extremes(preview.get(name, ()), POINTS)) for name in network.names],
         "span": _span(network) if recorded else None,
         "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
     }
