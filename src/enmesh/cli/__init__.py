@@ -198,7 +198,7 @@ def _stopped(signals: Sequence[int]) -> int:
 
 
 class Stop(KeyboardInterrupt):
-    """Raised by a signal; after a plain KeyboardInterrupt that passed an ``exec``, Python would end by SIGINT itself."""
+    """Raised by a signal; after a KeyboardInterrupt that passed an ``exec`` Python would end by SIGINT itself."""
 
 
 @contextmanager
