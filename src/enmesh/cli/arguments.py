@@ -16,7 +16,7 @@ import typer
 from typer import Argument, Option
 
 from enmesh.cli.help import HelpAll
-from enmesh.methods import Method, defaults_of, help_of, members
+from enmesh.methods import Method, help_of, members
 
 Group = Mapping[str, tuple[Any, Any]]
 """Parameter name -> (annotation, default)."""
@@ -389,7 +389,7 @@ def _named(parameter: str, kind: type[Any], panel: str, told: str) -> Group:
 def _field(field: str, takers: Mapping[str, type[Method]], option: Callable[..., Any]) -> Any:
     """Return the annotation of an option that sets one field of the methods that have it."""
     first = next(iter(takers.values()))
-    default = defaults_of(first)[field]
+    default = getattr(first(), field)
     kind = type(default) if isinstance(default, (int, float, str)) else str
     told = help_of(first).get(field, "").split(". ")[0].rstrip(".").replace("``", "")
     metavar = {int: "N", float: "X"}.get(kind, "WORD")
