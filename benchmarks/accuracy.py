@@ -22,6 +22,12 @@ from joblib import Parallel, delayed
 import enmesh as em
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
+STRUCTURES = {
+    "chain": "a>b>c",
+    "fork": "a>b, a>c",
+    "collider": "a>c, b>c",
+    "diamond": "a>b, a>c, b>d, c>d",
+}
 
 
 class Case(NamedTuple):
@@ -89,21 +95,17 @@ def simulated(seeds: int = 10) -> Iterator[Case]:
         yield known(
             "logistic maps, 5 nodes, lag 1", em.simulate.coupled_map(graph, n=1000, noise=0.01, seed=seed)
         )
-    structures = {
-        "chain": "a>b>c",
-        "fork": "a>b, a>c",
-        "collider": "a>c, b>c",
-        "diamond": "a>b, a>c, b>d, c>d",
-    }
     for dt in (0.2, 0.05):
-        for name, graph in structures.items():
+        for name, graph in STRUCTURES.items():
             for seed in range(4):
-                nodes = sorted(set(graph) & set("abcd"))
-                system = {node: ("lorenz", "rossler")[i % 2] for i, node in enumerate(nodes)}
-                series = em.simulate.coupled_flow(
-                    graph, n=1000, system=system, coupling=1.5, dt=dt, seed=seed
-                )
-                yield known(f"flows: {name}, step {dt}", series, lags=False)
+                yield flow(graph, 1000, dt, seed, f"flows: {name}, step {dt}")
+
+
+def flow(graph: str, n: int, dt: float, seed: int, name: str = "flows") -> Case:
+    """Simulate Lorenz and Rössler systems in turn, of which one coordinate is seen."""
+    system = {node: ("lorenz", "rossler")[i % 2] for i, node in enumerate(sorted(set(graph) & set("abcd")))}
+    series = em.simulate.coupled_flow(graph, n=n, system=system, coupling=1.5, dt=dt, seed=seed)
+    return known(name, series, lags=False)
 
 
 def known(name: str, series: em.Series, lags: bool = True) -> Case:

@@ -67,22 +67,26 @@ def noisy_maps(nodes: int, n: int, seed: int) -> tuple[em.Series, Links, dict]:
     return series, {(place[s], place[t]): 1 for t, some in series.truth.items() for s in some}, {}
 
 
-def lorenz96(forcing: float, n: int, seed: int, nodes: int = 10) -> tuple[em.Series, Links, dict]:
-    """Ring of Lorenz (1996), sampled every .1."""
+def lorenz96(
+    forcing: float, n: int, seed: int, nodes: int = 10, step: float = 0.05, noise: float = 0.1
+) -> tuple[em.Series, Links, dict]:
+    """Ring of Lorenz (1996), by default sampled and with measurement noise as by Khanna and Tan (2020)."""
+    rng = np.random.default_rng(seed)
+    after, before, second = (np.roll(np.arange(nodes), by) for by in (-1, 1, 2))
 
     def slope(x: np.ndarray) -> np.ndarray:
-        return (np.roll(x, -1) - np.roll(x, 2)) * np.roll(x, 1) - x + forcing
+        return (x[after] - x[second]) * x[before] - x + forcing
 
-    x, found, h = forcing + np.random.default_rng(seed).normal(size=nodes), [], 0.005
-    for _step in range(500 + n):
-        for _ in range(20):
+    x, found, h = forcing + rng.normal(size=nodes), [], 0.005
+    for _ in range(500 + n):
+        for _ in range(round(step / h)):
             a = slope(x)
             b = slope(x + h / 2 * a)
             c = slope(x + h / 2 * b)
             x = x + h / 6 * (a + 2 * b + 2 * c + slope(x + h * c))
         found.append(x)
     truth: Links = {((i + d) % nodes, i): None for i in range(nodes) for d in (1, -1, -2)}
-    return em.Series(np.array(found[500:])), truth, {}
+    return em.Series(np.array(found[500:]) + noise * rng.normal(size=(n, nodes))), truth, {}
 
 
 def factors(seed: int, nodes: int = 25, n: int = 4000) -> tuple[em.Series, Links, dict]:
@@ -117,6 +121,7 @@ CASES = {
     },
     "Lorenz-96, F = 10, N = 1000": lambda s: lorenz96(10, 1000, s),
     "Lorenz-96, F = 40, N = 1000": lambda s: lorenz96(40, 1000, s),
+    "Lorenz-96, F = 10, N = 1000, every .1, no noise": lambda s: lorenz96(10, 1000, s, step=0.1, noise=0.0),
     "25 series, common factors, N = 4000": factors,
 }
 

@@ -10,8 +10,9 @@ import pytest
 
 import enmesh as em
 from enmesh.inference.evidence import Evidence
-from enmesh.inference.plan import asked, planned, wanted_of
+from enmesh.inference.plan import asked, planned
 from enmesh.inference.rules import NEIGHBOURS, TARGETS, TESTS, THRESHOLDS, Thresholds, as_table, decided
+from enmesh.inference.wanted import wanted_of
 
 VAR = em.simulate.var("a>b, b>c", n=500, seed=0)
 MAPS = em.simulate.coupled_map("a>b, b>c", n=500, noise=0.05, seed=0)

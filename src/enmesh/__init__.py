@@ -38,13 +38,14 @@ from enmesh.measures import (
 from enmesh.scores import MIT, TE, TEA, TEE, Criterion, PerTarget
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
-from enmesh.significance import significance, te_matrix
+from enmesh.significance import significance
 from enmesh.sureness.compare import compare
 from enmesh.sureness.group import group
 from enmesh.sureness.interval import interval
 from enmesh.sureness.stability import bootstrap, stability
 from enmesh.sureness.windows import windows
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
+from enmesh.te_matrix import te_matrix
 
 __version__ = "0.3.0"
 

@@ -22,10 +22,10 @@ from enmesh.measures import Node, Transfers, link
 from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
-from enmesh.tasks import Task, interleave, ready, run
+from enmesh.tasks import Task, run
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @dataclass(frozen=True)
@@ -362,7 +362,8 @@ def significance(
     sources, end, rest = link(series, source, target, given)
     if n_surrogates is None and surrogate is None:
         plan = late.room("plan")
-        wanted = plan.wanted_of(None, estimator, embedding=embedding, max_lag=max_lag, seed=seed)
+        chosen = None if estimator is None else resolve(Estimator, estimator)
+        wanted = plan.Wanted(estimator=chosen, embedding=embedding, max_lag=max_lag, seed=seed)
         return plan.asked(series, wanted, sources, end, rest)
     n_surrogates = USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
@@ -371,103 +372,22 @@ def significance(
         if len(sources) > 1:
             raise InputError("max_lag chooses the lag of one source; name one, or leave max_lag out")
         pasts = Lags.of(pasts, series.names, searched=whole("max_lag", max_lag, 1))
-    chosen = resolve(Estimator, estimator or KSG())
-    transfers = Transfers(series, chosen if n_surrogates else chosen.plug_in, pasts)
+    usual = resolve(Estimator, estimator or KSG())
+    transfers = Transfers(series, usual if n_surrogates else usual.plug_in, pasts)
     if max_lag is not None:
         return best_lag(transfers, sources[0], end, rest, sampling)
     if n_surrogates == 0:
-        return analytic(
-            transfers, *transfers.variables(sources, end, rest), _lag_choices(transfers, sources, end)
-        )
+        variables, choices = transfers.variables(sources, end, rest), lag_choices(transfers, sources, end)
+        return analytic(transfers, *variables, choices)
     return run(by_surrogates(transfers, sources, end, rest, sampling))
 
 
-def _lag_choices(transfers: Transfers, sources: Sequence[int], target: int) -> int:
+def lag_choices(transfers: Transfers, sources: Sequence[int], target: int) -> int:
     """Return the number of sets of lags from which the sources' lags were chosen; 1 if the lags were given."""
     blocks = transfers.blocks
     if not blocks.searched:
         return 1
     return math.prod(math.comb(blocks.searched, len(blocks.lags(j, target))) for j in sources)
-
-
-@dataclass(frozen=True)
-class TEMatrix:
-    """Transfer entropies between all pairs: DataFrames ``te``, ``p_value``, ``q_value``; the row drives the column."""
-
-    te: "pd.DataFrame"
-    p_value: "pd.DataFrame"
-    q_value: "pd.DataFrame"
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import te_matrix_html
-
-        parts = (part.to_numpy(float) for part in (self.te, self.p_value, self.q_value))
-        return te_matrix_html(list(self.te.columns), *parts)
-
-
-def te_matrix(
-    series: Series | Events,
-    *,
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
-    conditional: bool = False,
-    surrogate: Surrogate | None = None,
-    n_surrogates: int = 0,
-    level: float = 0.05,
-    seed: int = 0,
-) -> TEMatrix:
-    """Return transfer entropy, p-value and Benjamini-Hochberg q-value of every ordered pair.
-
-    Parameters
-    ----------
-    conditional
-        Condition each pair on all other nodes.
-    n_surrogates
-        0 takes the analytic p-value where the estimator has one, and none (NaN) elsewhere.
-    level
-        False discovery rate the q-values will be held against; too few surrogates to reach it are warned of.
-
-    Examples
-    --------
-    >>> import enmesh as em
-    >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
-    >>> em.te_matrix(series, estimator=em.Gaussian(), conditional=True).te.round(2)
-         a     b     c
-    a  NaN  0.07  0.00
-    b  0.0   NaN  0.09
-    c  0.0  0.00   NaN
-    """
-    import pandas as pd
-
-    if isinstance(series, Events):
-        how = conditional, surrogate, n_surrogates, level, seed
-        return late.room("events").te_matrix(series, estimator, embedding, *how)
-    series = Series.of(series)
-    whole("n_surrogates", n_surrogates)
-    transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
-    te, p = np.full((2, size, size), np.nan)
-    sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
-    pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
-
-    def test_of(source: int, target: int) -> Task[Significance]:
-        given = tuple(k for k in range(size) if conditional and k not in (source, target))
-        if n_surrogates:
-            return by_surrogates(transfers, (source,), target, given, sampling)
-        if transfers.estimator.analytic:
-            choices = _lag_choices(transfers, (source,), target)
-            return ready(analytic(transfers, *transfers.variables((source,), target, given), choices))
-        value = transfers.value((source,), target, given)
-        return ready(Significance(value, math.nan, np.empty(0), math.nan))
-
-    for position, test in interleave((test_of(*pair) for pair in pairs), transfers.estimator.at_once):
-        te[pairs[position]], p[pairs[position]] = test.value, test.p_value
-    if n_surrogates:
-        warn_if_too_few(n_surrogates, size * (size - 1), level)
-    off = ~np.eye(size, dtype=bool)
-    q = np.full((size, size), np.nan)
-    q[off] = q_values(p[off])
-    names = list(series.names)
-    return TEMatrix(*(pd.DataFrame(part, names, names) for part in (te, p, q)))
 
 
 def q_values(p_values: np.ndarray) -> np.ndarray:
@@ -501,14 +421,3 @@ def order_rank(count: int, alpha: float, lower: float = 0.0) -> int:
 def least_surrogates(alpha: float) -> int:
     """Return the fewest surrogates for confidence ``alpha``: ceil(alpha / (1 - alpha)), whose maximum counts."""
     return math.ceil(round(alpha / (1 - alpha), 9)) if alpha < 1 else 1
-
-
-def warn_if_too_few(n_surrogates: int, n_tests: int, level: float) -> None:
-    """Warn when one true link among ``n_tests`` could not reach a q-value of ``level``."""
-    needed = math.ceil(round(n_tests / level, 9)) - 1
-    if n_surrogates < needed:
-        hazard(
-            f"{n_surrogates} surrogates: the smallest q-value that is possible is "
-            f"{min(1.0, n_tests / (1 + n_surrogates)):.2g}, for a single link among {n_tests}; "
-            f"{needed} are needed for {level:g}"
-        )

@@ -14,7 +14,8 @@ from enmesh.embedding import Embedding
 from enmesh.embedding.base import EmbeddingMethod
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
-from enmesh.inference.plan import Choices, Planner, wanted_of
+from enmesh.inference.evidence import Evidence
+from enmesh.inference.wanted import Choices, Scores, wanted_of
 from enmesh.methods import Method, from_name, members
 from enmesh.scores import Score
 from enmesh.search.base import Search
@@ -215,9 +216,7 @@ def method(given: Given, data: Series) -> EmbeddingMethod:
 
 def default_estimator(data: Series) -> Estimator:
     """Return the estimator that one method for all nodes has by default."""
-    from enmesh.inference.evaluate import Evaluator
-
-    return Planner(data, wanted_of(None, None), Evaluator, Choices()).one_estimator()
+    return Scores(data, wanted_of(None, None), Choices(), Evidence(data)).estimator()
 
 
 def present(given: Given, options: Iterable[str]) -> dict[str, Any]:

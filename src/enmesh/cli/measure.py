@@ -44,7 +44,8 @@ def te(
       enmesh te spikes.csv a b --events --duration 600
     """
     from enmesh.inference.diagnostics import hazards_of_data
-    from enmesh.inference.plan import asked, planned, wanted_of
+    from enmesh.inference.plan import asked, planned
+    from enmesh.inference.wanted import wanted_of
     from enmesh.measures import link
     from enmesh.significance import significance
 
@@ -174,7 +175,8 @@ def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False
       enmesh score recording.csv --graph "a>b>c" --estimator gaussian --score bic --dim 2
     """
     from enmesh.data.graph_input import parents_of
-    from enmesh.inference.plan import planned, wanted_of
+    from enmesh.inference.plan import planned
+    from enmesh.inference.wanted import wanted_of
     from enmesh.scores import score_graph
 
     words = a.words(ctx)

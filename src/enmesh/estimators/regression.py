@@ -313,8 +313,8 @@ class PreparedRegression(Prepared):
     def variance_weights(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         """Return how the target's squared residuals weigh the directions of the features that ``x (n, d)`` adds.
 
-        All 1 where its variance does not go with theirs; their sum is the mean of 2 N I under independence. With them
-        what chance adds to the sum of their squares: the variance of squared residuals times the sum of squared leverages.
+        All 1 where its variance does not go with theirs; their sum is the mean of 2 N I under independence. And what
+        chance adds to the sum of their squares: the variance of squared residuals times the sum of squared leverages.
         """
         xp = self._xp
         new, inner, _ = self._freed(xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))[None])

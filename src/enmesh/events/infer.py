@@ -10,9 +10,10 @@ from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
 from enmesh.events.transfers import FEW, with_histories
 from enmesh.inference.constraints import Constraints
 from enmesh.inference.network import Network
-from enmesh.inference.plan import Choices, Plan
+from enmesh.inference.plan import Plan
 from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.run import Run, warn_of_loops
+from enmesh.inference.wanted import Choices
 from enmesh.methods import resolve
 from enmesh.options import describe
 from enmesh.scores import TEE

@@ -10,9 +10,10 @@ from enmesh.events.point_process import PointProcess
 from enmesh.events.transfers import EventTransfers
 from enmesh.measures import link
 from enmesh.options import whole
-from enmesh.significance import Significance, TEMatrix, q_values, warn_if_too_few
+from enmesh.significance import Significance, q_values
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import run
+from enmesh.te_matrix import TEMatrix, warn_if_too_few
 
 USUAL = 199  # surrogates, where none are asked for
 

@@ -19,8 +19,8 @@ from enmesh.inference.constraints import Constraints, Edges
 from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.effects import with_effects
 from enmesh.inference.network import Network
-from enmesh.inference.plan import wanted_of
 from enmesh.inference.run import Run, instantaneous_of, warn_of_loops
+from enmesh.inference.wanted import wanted_of
 from enmesh.inference.workers import check_jobs
 from enmesh.methods import resolve
 from enmesh.options import describe, whole

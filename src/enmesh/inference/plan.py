@@ -8,7 +8,7 @@ tests that are made of a link share one level, and p-values say so.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,57 +24,16 @@ from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence, curve, prediction_error
 from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
-from enmesh.methods import resolve
+from enmesh.inference.wanted import Choices, Scores, Wanted
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Independent
 from enmesh.search.base import Problem
-from enmesh.significance import (
-    Sampling,
-    Significance,
-    analytic,
-    by_surrogates,
-    least_surrogates,
-    warn_of_many_lags,
-)
-from enmesh.surrogates import Surrogate
+from enmesh.significance import Sampling, Significance, analytic, by_surrogates, warn_of_many_lags
 from enmesh.tasks import run, single_thread
 
 Evaluators = Callable[..., Evaluator]
 """Makes an evaluator of a score, or of a selection of lagged variables, for the series at hand or for another."""
-
-
-@dataclass
-class Choices:
-    """What was chosen for the user, and why."""
-
-    entries: list[tuple[str, str, str]] = field(default_factory=list)
-
-    def add(self, what: str, value: Any, reason: str) -> Any:
-        """Record a choice and return its value."""
-        shown = brief(value) if isinstance(value, Estimator) else str(value)
-        self.entries.append((what, shown, reason))
-        return value
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a user asked for, None where it is left to the data."""
-
-    score: Score | str | None = None
-    estimator: Estimator | None = None
-    embedding: Pasts | None = None
-    alpha: float | None = None
-    surrogate: Surrogate | None = None
-    n_surrogates: int | None = None
-    max_lag: int | None = None
-    seed: int = 0
-    candidates: Any = ()
-    """``{target: sources}`` that targets may have, where not all others."""
-
-    def __post_init__(self) -> None:
-        pairs = self.candidates.items() if isinstance(self.candidates, Mapping) else self.candidates
-        object.__setattr__(self, "candidates", tuple((name, tuple(some)) for name, some in pairs))
 
 
 class Plan(NamedTuple):
@@ -102,10 +61,9 @@ class Planner:
     ):
         self.series, self.wanted, self.choices = series, wanted, choices
         self.evidence = evidence or Evidence(series)
-        self._evaluators = evaluators
-        pairs = max(1, series.n_nodes * (series.n_nodes - 1))
-        usual = max(THRESHOLDS.alpha, round(1 - 1 / pairs, 6))
-        self.alpha = usual if wanted.alpha is None else wanted.alpha
+        self.evaluators = evaluators
+        self.scores = Scores(series, wanted, choices, self.evidence)
+        self.alpha = self.scores.alpha
         self._nodes = range(series.n_nodes)
 
     def plan(self) -> Plan:
@@ -114,97 +72,15 @@ class Planner:
         given = wanted.score is not None or wanted.estimator is not None or wanted.embedding is not None
         if not given and wanted.max_lag != 1:
             return self._by_evidence()
-        score = wanted.score if isinstance(wanted.score, Score) else self._named_score()
-        if wanted.embedding is not None:
-            score = score.embedded(wanted.embedding)
-        return self._with_pasts(score)
+        score = self.scores.one()
+        return self._with_pasts(score if wanted.embedding is None else score.embedded(wanted.embedding))
 
-    # --- what was given -----------------------------------------------------------------------------------------------
+    # --- pasts ------------------------------------------------------------------------------------------------
 
-    def _named_score(self) -> Score:
-        """Return the score that is named, or that suits the estimator that is given; pasts are left open."""
-        from enmesh.methods import members
-
-        wanted, cls = self.wanted, None
-        if isinstance(wanted.score, str):
-            cls = next(
-                (
-                    c
-                    for word, c in members(Score).items()
-                    if wanted.score in (getattr(c, "cli_variants", ()) or (word,))
-                ),
-                None,
-            )
-        needs_analytic = cls is not None and cls.needs_analytic
-        estimator = wanted.estimator or self.one_estimator(
-            analytic=needs_analytic, counts=wanted.score == "mit"
-        )
-        if wanted.score is not None:
-            return self._score_by_name(str(wanted.score), estimator)
-        sampled = not estimator.analytic or wanted.surrogate is not None or wanted.n_surrogates is not None
-        score: Score
-        if sampled:
-            score = self._sampled(estimator, self.alpha)
-            reason = f"{score.n_surrogates} surrogates"
-        else:
-            score = TEA(estimator=estimator, alpha=self.alpha, null="chi2" if estimator.discrete else "shift")
-            reason = "its null distribution is known" + (
-                "" if estimator.discrete else ", widened for memory and changes of variance"
-            )
-        pairs = self.series.n_nodes * (self.series.n_nodes - 1)
-        if self.alpha > THRESHOLDS.alpha and wanted.alpha is None:
-            reason += f"; about one false link is to be expected among {pairs} pairs"
-        self.choices.add("score", f"{type(score).__name__}, alpha {self.alpha:g}", reason)
-        return score
-
-    def _score_by_name(self, name: str, estimator: Estimator) -> Score:
-        """Return a score by its name; what it takes of what was given is given to it, the rest is refused."""
-        from enmesh.methods import from_name
-
-        wanted = self.wanted
-        given: dict[str, Any] = {
-            "alpha": wanted.alpha,
-            "surrogate": wanted.surrogate,
-            "n_surrogates": wanted.n_surrogates,
-        }
-        score = from_name(Score, name, estimator=estimator)
-        known = type(score).__dataclass_fields__  # type: ignore[attr-defined]
-        idle = [key for key, value in given.items() if value is not None and key not in known]
-        if idle:
-            raise InputError(f"{', '.join(idle)} has no effect on the score {name}; leave it out")
-        if "alpha" in known and wanted.alpha is None:
-            given["alpha"] = self.alpha
-        if "n_surrogates" in known and wanted.n_surrogates is None:
-            given["n_surrogates"] = self._count(float(given["alpha"] or 0.0))
-        if "seed" in known:
-            given["seed"] = wanted.seed
-        if "null" in known and not estimator.discrete:
-            given["null"] = "shift"
-        fields = {key: value for key, value in given.items() if value is not None}
-        return resolve(Score, replace(score, **fields))  # type: ignore[type-var]
-
-    def one_estimator(self, *, analytic: bool = False, counts: bool = False) -> Estimator:
-        """Choose one estimator for all targets: for a score that was named, or for the paper's procedure."""
-        evidence, add = self.evidence, self.choices.add
-        if evidence.kind == "states" or (counts and self.series.is_integer):
-            return add(
-                "estimator",
-                Discrete(),
-                f"states: at most {THRESHOLDS.states} different values in each column",
-            )
-        if analytic:
-            return add(
-                "estimator",
-                Gaussian(normalise="rank"),
-                "numbers, and the score needs a known null distribution",
-            )
-        if evidence.kind == "mixed":
-            return add("estimator", Mixed(), "columns of numbers and of states together")
-        if not evidence.searchable:
-            why = "one estimator for all targets, and nearest neighbours of so many samples and nodes take hours"
-            return add("estimator", Gaussian(normalise="rank"), why)
-        rule = decided(NEIGHBOURS, evidence)
-        return add("estimator", rule.choice(evidence), rule.reason)
+    def _with_estimator(self, estimator: Estimator) -> Plan:
+        """Return the plan for an estimator that was chosen, with the same evidence and choices."""
+        wanted = replace(self.wanted, estimator=estimator)
+        return self._with_pasts(Scores(self.series, wanted, self.choices, self.evidence).one())
 
     def _with_pasts(self, score: Score) -> Plan:
         """Return a score with its pasts, found from the data where they are left open."""
@@ -215,8 +91,8 @@ class Planner:
             return Plan(score)
         if wanted.max_lag == 1:
             return self._self_predicted(score)
-        method = self._method(score.estimator, getattr(score, "alpha", self.alpha), self._reach(), score)
-        pasts = self._selected(method)
+        method = self.method(score.estimator, getattr(score, "alpha", self.alpha), self._reach(), score)
+        pasts = self.selected(method)
         self._note_lags([(i, past, past.sources) for i, past in enumerate(pasts)])
         selected = score.embedded(method.lags(pasts, self.series.names))
         return Plan(selected, tuple(past.sources for past in pasts), nulls=_nulls(selected, pasts))
@@ -241,7 +117,7 @@ class Planner:
         if rule.choice in ("counts", "mixed"):
             estimator: Estimator = Discrete() if rule.choice == "counts" else Mixed()
             self.choices.add("estimator", estimator, rule.reason)
-            return replaced(self, estimator=estimator)
+            return self._with_estimator(estimator)
         if rule.choice == "neighbours":
             return self._neighbours_alone(rule.reason)
         shares = [
@@ -285,7 +161,7 @@ class Planner:
         evidence = self.evidence
         how = decided(NEIGHBOURS, evidence)
         estimator = self.choices.add("estimator", how.choice(evidence), f"{reason}; {how.reason}")
-        return replaced(self, estimator=estimator, max_lag=self._reach())
+        return self._with_estimator(estimator)
 
     def _reach(self) -> int:
         """Return the largest lag that is looked at: as given, or the usual one, or as far as the record bears.
@@ -310,7 +186,7 @@ class Planner:
             )
             return self.choices.add("max_lag", usual, why)
         strict = round(1 - (1 - self.alpha) / 10, 9)
-        pasts = self._selected(self._method(Gaussian(normalise="rank"), strict, farthest))
+        pasts = self.selected(self.method(Gaussian(normalise="rank"), strict, farthest))
         straight = [past for past, bend in zip(pasts, evidence.curvature) if bend >= THRESHOLDS.clearly]
         last = max((lag for past in straight for j in past.sources for lag in past.lags[j]), default=1)
         if last > usual:
@@ -321,13 +197,13 @@ class Planner:
             "max_lag", usual, f"usual; a line finds no source at lags up to {farthest} beyond it"
         )
 
-    def _method(self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None) -> NonUniform:
+    def method(self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None) -> NonUniform:
         """Return the selection of lagged variables that suits an estimator, sampled as a score is."""
         sampling: dict[str, Any] = {}
         if not estimator.analytic or isinstance(score, TEE):
             sampling = {"surrogate": getattr(score, "surrogate", None), "seed": self.wanted.seed}
             sampling = {key: value for key, value in sampling.items() if value is not None}
-            sampling["n_surrogates"] = self._count(max(alpha, 0.5))
+            sampling["n_surrogates"] = self.scores.count(max(alpha, 0.5))
         return NonUniform(
             max_lag=max_lag,
             estimator=estimator,
@@ -336,32 +212,23 @@ class Planner:
             **sampling,
         )
 
-    def _selected(
+    def selected(
         self, method: NonUniform, targets: Iterable[int] | None = None, series: Series | None = None
     ) -> list[Past]:
         """Select the lagged variables of targets, by the workers of the run."""
         if method.count:
             warn_of_many_lags(method.max_lag, self.evidence.samples)
-        with self._evaluators(method, series) as evaluate:
+        with self.evaluators(method, series) as evaluate:
             return evaluate.pasts(self._nodes if targets is None else targets)
-
-    def _count(self, alpha: float) -> int:
-        given = self.wanted.n_surrogates
-        return given if given is not None else max(THRESHOLDS.surrogates, least_surrogates(alpha))
-
-    def _sampled(self, estimator: Estimator, alpha: float, pasts: Pasts | None = None) -> TEE:
-        how: dict[str, Any] = {} if self.wanted.surrogate is None else {"surrogate": self.wanted.surrogate}
-        count, seed = self._count(alpha), self.wanted.seed
-        return TEE(estimator=estimator, embedding=pasts, alpha=alpha, n_surrogates=count, seed=seed, **how)
 
     def _regressed(
         self, estimator: Estimator, alphas: Sequence[float], far: int, *, together: bool = False
     ) -> Regressed:
         """Select lagged variables by a regression, and find each target's best sources among them."""
         method = replace(
-            self._method(estimator, min(filter(None, alphas), default=self.alpha), far), together=together
+            self.method(estimator, min(filter(None, alphas), default=self.alpha), far), together=together
         )
-        pasts = self._selected(method)
+        pasts = self.selected(method)
         names, lags = self.series.names, method.lags(pasts, self.series.names)
         selected = {names[i]: tuple(names[j] for j in past.sources) for i, past in enumerate(pasts)}
         scores: dict[float, TEA] = {}
@@ -373,7 +240,7 @@ class Planner:
             if not alpha:
                 continue
             candidates = tuple(past.sources if i in asked else () for i, past in enumerate(pasts))
-            with self._evaluators(score) as evaluate:
+            with self.evaluators(score) as evaluate:
                 problem = Problem(
                     n_nodes=len(names),
                     max_parents=min(max(THRESHOLDS.few_parents, *map(len, candidates)), len(names) - 1),
@@ -432,10 +299,8 @@ class Planner:
             self.choices.add("estimator", f"{brief(score.estimator)} for {who}", reason)
             words.append(f"{type(score).__name__}, alpha {score.alpha:g}")  # type: ignore[attr-defined]
         shared = f"up to {tests} tests share" if tests > 1 else "one test has"
-        pairs = self.series.n_nodes * (self.series.n_nodes - 1)
         reason = f"{shared} a level of {1 - self.alpha:.2g}"
-        if self.alpha > THRESHOLDS.alpha and self.wanted.alpha is None:
-            reason += f", at which about one false link is to be expected among {pairs} pairs"
+        reason += f", at which {said}" if (said := self.scores.level_in_words) else ""
         self.choices.add("score", "; ".join(dict.fromkeys(words)), reason)
 
     def _note_lags(self, found: Sequence[tuple[int, Past, Sequence[int]]]) -> None:
@@ -505,29 +370,6 @@ def asked(
             sampling = Sampling(part.score.surrogate, part.score.n_surrogates, part.score.seed)
             return run(by_surrogates(part.transfers, sources, target, given, sampling))
         return analytic(part.transfers, *part.transfers.variables(sources, target, given))
-
-
-def wanted_of(score: Any, estimator: Any, *, surrogate: Any = None, **options: Any) -> Wanted:
-    """Return what a user asked for; methods may be given by their names."""
-    chosen = resolve(Estimator, estimator) if estimator is not None else None
-    if score is not None and not isinstance(score, str):
-        score = resolve(Score, score)
-        given = {"estimator": chosen, "surrogate": surrogate}
-        given |= {key: options.get(key) for key in ("alpha", "n_surrogates", "embedding")}
-        twice = [key for key, value in given.items() if value is not None]
-        if twice:
-            raise InputError(
-                f"a score has its {twice[0]} already; give {twice[0]}= or a score, or the score by its name"
-            )
-    kind = resolve(Surrogate, surrogate) if surrogate is not None else None
-    return Wanted(score=score, estimator=chosen, surrogate=kind, **options)
-
-
-def replaced(planner: Planner, **wanted: Any) -> Plan:
-    """Return the plan for other wishes, with the same evidence and choices."""
-    changed = replace(planner.wanted, **wanted)
-    planner.wanted = changed
-    return planner._with_pasts(planner._named_score())
 
 
 def bearable_parents(series: Series, score: Score) -> tuple[int, str]:

@@ -19,11 +19,12 @@ from enmesh.inference.effects import preview
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.network import LEVEL, Candidate, Network
-from enmesh.inference.plan import Choices, Plan, Planner, Wanted, bearable_parents, warn_of_last_lag
+from enmesh.inference.plan import Plan, Planner, bearable_parents, warn_of_last_lag
 from enmesh.inference.progress import Progress
 from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.screen import count_families
 from enmesh.inference.screen import screen as preselect
+from enmesh.inference.wanted import Choices, Wanted
 from enmesh.measures import Transfers
 from enmesh.options import whole
 from enmesh.scores import Link, PerTarget

@@ -21,7 +21,7 @@ from enmesh.scores.base import Link
 from enmesh.significance import FIRST_LOOK, Significance
 
 if TYPE_CHECKING:
-    from enmesh.inference.plan import Choices
+    from enmesh.inference.wanted import Choices
 
 # Families per target that need no screening: 30 nodes with an analytic null, 8 with surrogates, at 3 parents.
 BUDGET_ANALYTIC, BUDGET_SURROGATES = 4100, 64

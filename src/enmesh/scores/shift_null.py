@@ -15,7 +15,7 @@ as those of systems that stay in one regime for long do, there are fewer degrees
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,7 +87,9 @@ class ShiftNull:
                 x = np.stack(columns, axis=1)  # (n, source, lag)
                 smooth = free.mean_over_shifts(x, blocks.starts, blocks.span)
                 uneven = free.variance_inflation(x)
-                factors = beyond_chance(smooth, np.sqrt(2 / blocks.n)) * beyond_chance(uneven, np.sqrt(8 / blocks.n))
+                factors = beyond_chance(smooth, np.sqrt(2 / blocks.n)) * beyond_chance(
+                    uneven, np.sqrt(8 / blocks.n)
+                )
                 found |= zip(some, map(float, factors))
         return found
 
@@ -99,7 +101,7 @@ def _mean_of_f(dof: int, rest: int) -> float:
     return float(digamma((rest + dof) / 2) - digamma(rest / 2)) / 2
 
 
-def beyond_chance(factor: np.ndarray, error: float) -> np.ndarray:
+def beyond_chance(factor: Any, error: float) -> np.ndarray:
     """Return a factor where it is over 1 by two standard errors of what it is for independent normal samples.
 
     Less than that is chance, and a standard error is taken off, but for 1.

@@ -13,8 +13,8 @@ from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.run import DOUBTFUL
 from enmesh.inference.workers import in_order
 from enmesh.options import whole
-from enmesh.significance import warn_if_too_few
 from enmesh.sureness.links import parents_in, q_of, score_of, tests_of
+from enmesh.te_matrix import warn_if_too_few
 
 # Links up to which all are drawn; of more, only those that are in the network or significant in some window.
 MOST_DRAWN = 12

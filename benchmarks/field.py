@@ -1,0 +1,317 @@
+"""Head to head: methods that infer networks from time series, on the same data, with error rates and cost.
+
+    python benchmarks/field.py                    run what is missing, then write docs/field.md and its pictures
+    python benchmarks/field.py --quick            two seeds of small settings, 10 minutes on 2 cores; prints tables
+    python benchmarks/field.py --jobs 16 --stop-after 500 --only Novelli uncoupled --methods enmesh Granger
+    python benchmarks/field.py --dask ADDRESS     the same on a dask cluster; "--dask local" starts --jobs workers
+    python benchmarks/field.py --page             the page from the results that are there
+
+Results are kept line by line in a file (`--results`); a stopped run goes on with the same command. `systems.py` has
+the data, `peers.py` the methods, `field_page.py` the page. A method runs in a process of its own on one core, its
+kernels warm; it is ended after `--limit` CPU seconds, which is counted as not finished, and then it is not asked about
+other files of that setting and larger ones of its kind. Seeds begin at 90000: nothing was chosen on them.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import peers  # noqa: E402
+import systems  # noqa: E402
+
+RESULTS = HERE.parent / "field-results" / "field.jsonl"
+SEEDS = 10
+BIG = 40 * 5000  # nodes x samples from which seeds after the third are asked last
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class Cell(NamedTuple):
+    """One method on one file."""
+
+    method: str
+    data: str
+    seed: int
+
+
+# -- judging -------------------------------------------------------------------------------------------------
+
+
+def counts(found: peers.Lags, links: systems.Links) -> list[int]:
+    """Return true, false and missed links, right lags, and found links whose lag is known."""
+    true = found.keys() & links.keys()
+    timed = [pair for pair in true if links[pair] is not None]
+    right = sum(found[pair] == links[pair] for pair in timed)
+    return [len(true), len(found) - len(true), len(links) - len(true), right, len(timed)]
+
+
+def curves(p: np.ndarray, links: systems.Links) -> tuple[float, float]:
+    """Return AUROC and AUPRC (average precision) where small values speak for a link; ties share their rank."""
+    off = ~np.eye(len(p), dtype=bool)
+    truth = np.zeros(p.shape, dtype=bool)
+    for pair in links:
+        truth[pair] = True
+    values, truth = p[off], truth[off]
+    _, step = np.unique(values, return_inverse=True)
+    true = np.bincount(step, weights=truth).cumsum()
+    false = np.bincount(step, weights=~truth).cumsum()
+    recall, fall_out = np.append(0, true / truth.sum()), np.append(0, false / (~truth).sum())
+    area = float((np.diff(fall_out) * (recall[1:] + recall[:-1]) / 2).sum())
+    return area, float((np.diff(recall) * true / (true + false)).sum())
+
+
+def judged(cell: Cell, folder: Path) -> dict[str, Any]:
+    """Ask one method about one file, with the clock running, and judge its answers."""
+    setting, method = dict(systems.settings(folder))[cell.data], peers.METHODS[cell.method]
+    file = setting.make(cell.seed)
+    cpu, wall = time.process_time(), time.perf_counter()
+    found = method.call(file.values, file.max_lag)
+    cost = {"seconds": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+    area, precision = curves(found.p, file.links) if file.links else (None, None)
+    answers = {name: counts(links, file.links) for name, links in found.answers.items()}
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {"answers": answers, "auroc": area, "auprc": precision, "gib": memory, **cost}
+
+
+# -- one process for many cells ------------------------------------------------------------------------------
+
+
+def child(folder: Path) -> None:
+    """Answer cells that come line by line; a cell that takes more CPU time than it may ends the process."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    warm: set[str] = set()
+    tiny = systems.maps(4, 300, 0).values
+    machine = f"{cpu_name()}, {os.cpu_count()} cores"
+    for line in sys.stdin:
+        *cell, limit = json.loads(line)
+        cell = Cell(*cell)
+        try:
+            if cell.method not in warm:
+                warm.add(cell.method)
+                peers.METHODS[cell.method].call(tiny, 1)
+            signal.setitimer(signal.ITIMER_PROF, limit)
+            row = {"status": "done", **judged(cell, folder)}
+        except Exception as error:
+            row = {"status": "error", "why": f"{type(error).__name__}: {error}"[:200]}
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        row |= {"version": peers.version(cell.method), "machine": machine}
+        out.write(json.dumps({**cell._asdict(), **row}) + "\n")
+        out.flush()
+
+
+def cpu_name() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":")[1].strip()
+    return platform.processor() or platform.machine()
+
+
+class Children(threading.local):
+    """The process of this thread that answers cells."""
+
+    process: subprocess.Popen | None = None
+    everywhere: list[subprocess.Popen] = []  # noqa: RUF012 - shared by all threads on purpose
+
+
+CHILDREN = Children()
+
+
+def asked(cell: Cell, limit: float, folder: Path, script: str) -> dict[str, Any]:
+    """Return the row of a cell, answered by the process that belongs to this thread (or to this dask worker)."""
+    if CHILDREN.process is None or CHILDREN.process.poll() is not None:
+        CHILDREN.process = subprocess.Popen(
+            [sys.executable, script, "--child", "--data", str(folder)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=os.environ | dict.fromkeys(THREADS, "1"),
+        )  # fmt: skip
+        CHILDREN.everywhere.append(CHILDREN.process)
+    process = CHILDREN.process
+    process.stdin.write(json.dumps([*cell, limit]) + "\n")
+    process.stdin.flush()
+    line = process.stdout.readline()
+    if line:
+        return json.loads(line)
+    if process.wait() == -signal.SIGPROF:
+        return {**cell._asdict(), "status": "over", "limit": limit}
+    return {**cell._asdict(), "status": "error", "why": f"the process ended with {process.returncode}"}
+
+
+# -- what is left to do --------------------------------------------------------------------------------------
+
+
+class Results:
+    """Rows by cell, read from a file and added to it."""
+
+    def __init__(self, path: Path):
+        self.path, self.rows = path, {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                self._keep(json.loads(line))
+
+    def _keep(self, row: dict) -> None:
+        self.rows[Cell(row["method"], row["data"], row["seed"])] = row
+
+    def add(self, row: dict) -> None:
+        self._keep(row)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def expected(self, cell: Cell) -> float:
+        """Return the CPU seconds that the cell's method took on another seed; 0 if that is not known."""
+        return max((row["seconds"] for other, row in self.rows.items()
+                    if other[:2] == cell[:2] and row["status"] == "done"), default=0.0)  # fmt: skip
+
+    def hopeless(self, cell: Cell, settings: dict[str, systems.Setting]) -> bool:
+        """Whether the method went over the limit on a file of this setting, or of a smaller one of its kind."""
+        here = settings[cell.data]
+        return any(
+            row["status"] == "over"
+            and other.method == cell.method
+            and kind(other.data) == kind(cell.data)
+            and (there := settings.get(other.data)) is not None
+            and there.nodes <= here.nodes
+            and there.n <= here.n
+            for other, row in self.rows.items()
+        )
+
+
+def kind(data: str) -> str:
+    """Return the name of a setting without its sizes."""
+    return ", ".join(part for part in data.split(", ") if "nodes" not in part and "T =" not in part)
+
+
+def cells(settings: dict[str, systems.Setting], methods: dict[str, float], seeds: int) -> list[Cell]:
+    """Return all cells, all methods on a seed before the next seed; large files of later seeds at the end.
+
+    ``methods`` says how large a file (nodes x samples) each is given.
+    """
+    found = []
+    for seed in range(seeds):
+        for place, (data, setting) in enumerate(settings.items()):
+            size = setting.nodes * setting.n
+            turn = seed + SEEDS * (seed >= 3 and size >= BIG)
+            for method, most in methods.items():
+                if size <= most and (setting.files is None or seed < setting.files):
+                    found.append((turn, place, Cell(method, data, systems.FIRST_SEED + seed)))
+    return [cell for *_, cell in sorted(found, key=lambda one: one[:2])]
+
+
+def run(
+    todo: list[Cell], results: Results, settings: dict[str, systems.Setting], options: argparse.Namespace
+) -> None:
+    """Ask the cells side by side, keep every row, and stop cleanly when the time is over."""
+    began, running, done = time.monotonic(), {}, 0
+    pool, jobs = executor(options)
+    waiting = iter(todo)
+    more = True
+    while True:
+        left = options.stop_after - (time.monotonic() - began)
+        while more and len(running) < jobs and left > 0:
+            cell = next(waiting, None)
+            more = cell is not None
+            late = left < options.limit and more and results.expected(cell) > left
+            if more and not late and not results.hopeless(cell, settings):
+                script = str(Path(__file__).resolve())
+                running[pool.submit(asked, cell, options.limit, options.data, script)] = cell
+        if not running or left <= 0:
+            break
+        finished, _ = wait(running, timeout=max(0.1, min(left, 5)), return_when=FIRST_COMPLETED)
+        for future in finished:
+            del running[future]
+            results.add(future.result())
+            done += 1
+        print(f"\r{done} done, {time.monotonic() - began:.0f} s  ", end="", file=sys.stderr, flush=True)
+    print(
+        f"\n{done} of {len(todo)} cells; {'stopped' if running or left <= 0 else 'the end'}", file=sys.stderr
+    )
+    for process in CHILDREN.everywhere:
+        process.kill()
+    pool.shutdown(wait=False, cancel_futures=True)
+
+
+def executor(options: argparse.Namespace) -> tuple[Any, int]:
+    """Return threads, each with a process of its own, or the workers of a dask cluster; and how many there are."""
+    if not options.dask:
+        return ThreadPoolExecutor(options.jobs), options.jobs
+    from distributed import Client, LocalCluster
+
+    place = options.dask
+    if place == "local":
+        place = LocalCluster(n_workers=options.jobs, threads_per_worker=1, dashboard_address=None)
+    client = Client(place)
+    client.wait_for_workers(1)
+    return client.get_executor(pure=False), sum(client.nthreads().values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--results", type=Path, default=None, help="file of results (one line for each cell)")
+    parser.add_argument("--data", type=Path, default=systems.accuracy.SHARED, help="folder of public files")
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="beginnings of names of settings, or of groups"
+    )
+    parser.add_argument("--methods", nargs="*", default=None, help="names of methods, then asked at any size")
+    parser.add_argument("--seeds", type=int, default=None)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--limit", type=float, default=None, help="CPU seconds that one cell may take (200; quick: 30)"
+    )
+    parser.add_argument("--stop-after", type=float, default=float("inf"), help="seconds")
+    parser.add_argument("--dask", help="address of a scheduler, or 'local'")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--page", action="store_true", help="ask nothing; write the page")
+    parser.add_argument("--no-page", action="store_true", help="print the tables and leave the page as it is")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        return child(options.data)
+    options.seeds = options.seeds or (2 if options.quick else SEEDS)
+    options.limit = options.limit or (30 if options.quick else 200)
+    if options.results is None:
+        options.results = RESULTS.with_name("quick.jsonl") if options.quick else RESULTS
+    everything = dict(systems.settings(options.data))
+    settings = {
+        name: setting
+        for name, setting in everything.items()
+        if (name.startswith(tuple(options.only)) or setting.group in options.only)
+        and (setting.quick or not options.quick)
+    }
+    wanted = {name: method.size for name, method in peers.METHODS.items() if method.group == "field"}
+    if options.methods:
+        wanted = dict.fromkeys(options.methods, np.inf)
+    for name in list(wanted):
+        if why := peers.missing(name):
+            print(f"{name} is left out: {why}", file=sys.stderr)
+            del wanted[name]
+    results = Results(options.results)
+    if not options.page:
+        todo = [cell for cell in cells(settings, wanted, options.seeds) if cell not in results.rows]
+        run(todo, results, everything, options)
+    import field_page
+
+    if options.quick or options.no_page:
+        print(field_page.tables(list(results.rows.values()), everything))
+    else:
+        field_page.write(list(results.rows.values()), everything)
+
+
+if __name__ == "__main__":
+    main()
