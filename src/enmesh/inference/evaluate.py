@@ -175,7 +175,7 @@ class Evaluator:
     def _look_up(self, questions: Iterable[Question]) -> None:
         """Take tests that are known at another level, and read what the store has."""
         new = [question for question in questions if question not in self._known]
-        self._known |= {q: self._known[q.full] for q in new if q.full in self._known}
+        self._known |= {q: self._known[q.full] for q in new if q.level is not None and q.full in self._known}
         if self._store is not None:
             self._known |= self._store.read(q for q in new if q not in self._known)
 

@@ -104,20 +104,16 @@ class Workers:
                         failures += 1
                         if failures > PATIENCE:
                             raise
-                        log.warning(
-                            "workers were lost (%s: %s); their work is done again",
-                            type(error).__name__,
-                            error,
-                        )
+                        log.warning("workers were lost (%r); their work is done again", error)
                         break
                     if reply is None:
                         break
                     failures = 0
+                    raised += [reply.error] if reply.error is not None else []
                     found = self._received(waiting, reply)
                     for question in found:
                         del left[question]
                     yield found
-                    raised += [reply.error] if reply.error is not None else []
         if raised:
             raise raised[0]
 
