@@ -13,7 +13,7 @@ from enmesh.estimators import Estimator, combine
 from enmesh.estimators.ordinal import patterns
 from enmesh.estimators.regression import FREQUENCIES
 from enmesh.estimators.residuals import Residuals
-from enmesh.methods import defaults_of, help_of, members
+from enmesh.methods import help_of, members
 from enmesh.options import brief, describe, restore
 from tests import naive
 from tests.batteries import battery_of, conditioned, draw_blocks, equals_its_twin
@@ -849,7 +849,7 @@ def test_every_estimator_says_what_the_command_line_and_the_report_need(name):
     cls = members(Estimator)[name]
     assert name in cls.cli_name
     assert cls.summary
-    assert set(cls.cli_options) <= set(defaults_of(cls))
+    assert all(hasattr(cls(), field) for field in cls.cli_options)
     assert all(help_of(cls)[field] for field in cls.cli_options)
     assert cls().sentence()[0].islower() or not cls().sentence()[0].isalpha()
     for year in range(1948, 2030):

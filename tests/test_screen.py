@@ -36,7 +36,7 @@ def test_nothing_is_done_within_the_budget():
     with Evaluator(TEA, series) as evaluate:
         candidates, report = screen(evaluate, max_parents=3)
         assert report == {"applied": False, "families": len(all_families(6, 3))}
-        assert evaluate._tests == {}
+        assert evaluate._known == {}
     assert candidates == tuple(tuple(j for j in range(6) if j != i) for i in range(6))
 
 
@@ -92,7 +92,7 @@ def test_required_edges_stay_and_forbidden_ones_are_not_tested(wide):
     unrelated = [(j, 7) for j in range(40) if j not in (3, 7) and (j, 7) not in drivers]
     with Evaluator(TEA, wide) as evaluate:
         found = screen(evaluate, allowed, required=unrelated, wanted=2)
-        tested = {question.args[:2] for question in evaluate._tests}
+        tested = {question.args[:2] for question in evaluate._known}
     assert set(unrelated) <= survivors(found)
     assert (3, 7) not in tested | survivors(found)
     assert all(len(sources) <= 2 for i, sources in enumerate(found[0]) if i != 7)
@@ -116,7 +116,7 @@ def test_by_surrogates_the_result_does_not_depend_on_what_is_known():
         first = screen(fresh, wanted=2)
         assert screen(knowing, wanted=2) == first
         assert truth(series) <= survivors(first)
-        assert min(len(test.null) for test in fresh._tests.values()) < 59
+        assert min(len(test.null) for test in fresh._known.values()) < 59
 
 
 def test_the_stated_loss_is_that_of_the_test(monkeypatch):

@@ -206,12 +206,14 @@ def _profile(
     found = every_lag(transfers, source, target, given, sampling)
     best, n = found.variables[found.best].lag, transfers.blocks.n
     tested = (best,) if test is None else transfers.blocks.lags(source, target)
+    size = len(found.variables)
     if len(found.null):
-        low, high, threshold = _chance_of_surrogates(found.null)
-    else:
-        low, high, threshold = _analytic_chance(
-            transfers.dof(found.variables[:1], y, z), n, len(found.variables)
-        )
+        low, high = (np.array([order_statistic(one, q) for one in found.null.T]) for q in (LEVEL, 1 - LEVEL))
+        threshold = order_statistic(found.null.max(axis=1), 1 - LEVEL)
+    else:  # chi-square / (2 N), the same at every lag
+        dof = transfers.dof(found.variables[:1], y, z)
+        low, high = (np.full(size, analytic_quantile(dof, n, above)) for above in (1 - LEVEL, LEVEL))
+        threshold = analytic_quantile(dof, n, LEVEL / size)
         if test is not None:  # as much wider as the null distribution of the test is
             dof = transfers.dof(*transfers.variables([source], target, given))
             wider = test.null_mean * 2 * n / dof
@@ -233,15 +235,3 @@ def _profile(
         threshold=threshold,
         null=found.null,
     )
-
-
-def _chance_of_surrogates(null: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the band at each lag, and the threshold that the largest over lags exceeds with probability LEVEL."""
-    low, high = (np.array([order_statistic(column, q) for column in null.T]) for q in (LEVEL, 1 - LEVEL))
-    return low, high, order_statistic(null.max(axis=1), 1 - LEVEL)
-
-
-def _analytic_chance(dof: int, n: int, lags: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the same of chi-square / (2 N), the same at every lag; the threshold's level is divided by the lags."""
-    low, high, threshold = (analytic_quantile(dof, n, above) for above in (1 - LEVEL, LEVEL, LEVEL / lags))
-    return np.full(lags, low), np.full(lags, high), threshold

@@ -12,8 +12,7 @@ its words for the methods paragraph. Nothing else in the package lists methods b
 
 import re
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -118,9 +117,3 @@ def help_of(cls: type[Method]) -> dict[str, str]:
     )
     entries = re.findall(r"^(\w[\w, ]*)\n((?:^[ ]+.*\n?|^\n)+)", section[1] + "\n", re.M) if section else []
     return {name.strip(): " ".join(text.split()) for names, text in entries for name in names.split(",")}
-
-
-def defaults_of(cls: type[Method]) -> Mapping[str, Any]:
-    """Return what each field is where nothing is given."""
-    usual = cls()
-    return {field.name: getattr(usual, field.name) for field in fields(usual)}  # type: ignore[arg-type]

@@ -115,7 +115,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list, np.ndarray)):
         return [plain(item) for item in value]
-    value = value.item() if isinstance(value, np.generic) else value
+    value = _item(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -190,22 +190,38 @@ def _stopped(signals: Sequence[int]) -> int:
     return 128 + signals[0] if signals else STOPPED
 
 
+class Stop(KeyboardInterrupt):
+    """Raised by a signal; after a KeyboardInterrupt that passed an ``exec`` Python would end by SIGINT itself."""
+
+
 @contextmanager
 def _stopped_by_signals(received: list[int]) -> Iterator[None]:
-    """Let SIGTERM and SIGHUP stop a command as Ctrl-C does, unless whoever started it wants them ignored."""
+    """Let Ctrl-C, SIGTERM and SIGHUP stop a command, unless whoever started it wants them ignored.
+
+    Where Python drops the exception, as in a callback of its import system, the signal is raised once more.
+    """
 
     def stop(number: int, frame: object) -> None:
         received.append(number)
-        raise KeyboardInterrupt
+        raise Stop
 
-    before = {}
+    def dropped(what: "sys.UnraisableHookArgs") -> None:
+        if isinstance(what.exc_value, Stop):
+            threading.Timer(0.05, signal.raise_signal, received[-1:]).start()
+        else:
+            hook(what)
+
+    hook, before = sys.unraisablehook, {}
     if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP"):
+        sys.unraisablehook = dropped
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            usual = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
+            if number is not None and signal.getsignal(number) is usual:
                 before[number] = signal.signal(number, stop)
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -19,7 +19,7 @@ from typer import Argument, Option
 from enmesh.cli.help import HelpAll
 from enmesh.embedding.base import EmbeddingMethod
 from enmesh.estimators import Estimator
-from enmesh.methods import Method, defaults_of, help_of, members
+from enmesh.methods import Method, help_of, members
 from enmesh.scores import TEE, Score
 from enmesh.search.base import Search
 from enmesh.surrogates import Surrogate
@@ -194,7 +194,7 @@ def _named(parameter: str, kind: type[Any], told: str) -> Group:
     for field in dict.fromkeys(field for cls in known.values() for field in cls.cli_options):
         takers = {name: cls for name, cls in known.items() if field in cls.cli_options}
         first = next(iter(takers.values()))
-        default = defaults_of(first)[field]
+        default = getattr(first(), field)
         of = type(default) if isinstance(default, (int, float, str)) else str
         said = help_of(first).get(field, "").split(". ")[0].rstrip(".").replace("``", "")
         metavar = {int: "N", float: "X"}.get(of, "WORD")

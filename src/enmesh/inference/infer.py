@@ -158,7 +158,7 @@ def infer(
         plan = run.plan(replace(wanted, candidates=rules.named_candidates))
         chosen = resolve(Search, search) if search is not None else run.default_search()
         with run.evaluator(plan.score) as evaluator:
-            evaluator.know(plan.nulls)
+            evaluator.add_nulls(plan.nulls)
             allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
             limit, found, tests = run.searched(
                 evaluator, chosen, rules, allowed, max_parents, plan.candidates is not None
