@@ -18,7 +18,6 @@ import peers
 import systems
 
 DOCS = Path(__file__).parents[1] / "docs"
-COUNTS = ("true", "false", "missed", "right lags", "known lags")
 MEASURES = ("F1", "precision", "recall", "AUROC", "AUPRC", "right lags", "false", "CPU s")
 PANELS = {
     "linear": ("Novelli var, 10 nodes, T = 1000", "Novelli var, 40 nodes, T = 1000", "sparse VAR(3)"),

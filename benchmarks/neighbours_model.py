@@ -77,7 +77,9 @@ def times(n, dims, k=0, radius=0.0):
         problem = model.Problem(n, *dims, in_z=float(neighbours.within(x[:1], radius)[3].mean()))
         ask = lambda: neighbours.within(x[:1], radius)  # noqa: E731
         fixed = lambda: neighbours.within(x[:0], radius)  # noqa: E731
-        walk = lambda *args: lists.box(points._replace(theiler=-1), args[0], radius, *args[1:])  # noqa: E731
+        walk = lambda *args: lists.box(
+            points._replace(spans=neighbours._spans(-1)), args[0], radius, *args[1:]
+        )  # noqa: E731
     ask()
     repeats = 3 if n < 20_000 else 1
     question = least(ask, repeats) - (0.0 if k else least(fixed, repeats))
@@ -141,13 +143,10 @@ def main():
         ("LISTING", model.list_features, 1),
         ("WALK", model.list_features, 2),
     )
-    for name, features, which in parts:
-        fitted(f"KSG_{name}", features, ksg, which)
-    judged(ksg, for_lists)
-    boxes = model.box_tree_features, model.box_list_features, model.box_list_features
-    for (name, _, which), features in zip(parts, boxes):
-        fitted(f"BOX_{name}", features, box, which)
-    judged(box, for_lists)
+    for kind, rows in (("KSG", ksg), ("BOX", box)):
+        for name, features, which in parts:
+            fitted(f"{kind}_{name}", features, rows, which)
+        judged(rows, for_lists)
 
 
 if __name__ == "__main__":

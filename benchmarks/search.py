@@ -11,7 +11,7 @@ import argparse
 import time
 
 from enmesh.search import RPDAG, BasinFlooding, Exact, HillClimb, Problem, Tabu
-from enmesh.search.random_tables import RandomTable
+from random_tables import RandomTable
 
 SIZES = [
     (RandomTable(n_nodes=10, max_parents=9), "auto"),

@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 import enmesh as em
 from enmesh.inference.store import runs
 from enmesh.inference.work import single_thread
-from enmesh.sureness.halves import frequency_of, half_network
+from enmesh.sureness.stability import frequency_of, half_network
 from enmesh.sureness.units import units_of
 
 SCORE = em.TEA(embedding=em.Embedding())
@@ -66,7 +66,7 @@ STABLE = {
 def links_of_half(name: str, seed: int, i: int) -> list:
     """Return the links of the i-th network of a system."""
     make, options = STABLE[name]
-    return half_network(em.infer, units_of(make(seed), None, options), seed, i, options)
+    return half_network(units_of(make(seed), None, options), seed, i, options)
 
 
 def shares(name: str, seed: int, networks: list) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from math import factorial, inf, isnan
 
 import numpy as np
 import pytest
+from benchmarks.random_tables import RandomTable, Table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,6 @@ from enmesh.scores import Link
 from enmesh.search import Exhaustive, Independent, Problem
 from enmesh.search.families import every_set
 from enmesh.search.graphs import edges
-from enmesh.search.random_tables import RandomTable, Table
 from enmesh.surrogates import batches
 from enmesh.tasks import run
 from tests import naive

@@ -633,15 +633,10 @@ def widened(x, y, z, starts, span, shifts=32):
         means.append(regression_local(np.concatenate(parts), y, z, "quadratic").mean())
     left_over = np.random.default_rng(0).beta((n - known.shape[1] - dof) / 2, dof / 2, 10**6)
 
-    def allowing_for(factor, error):
-        return factor if factor > 1 + 2 * error else max(1.0, factor - error)
-
     share = min(1.0, weights.sum() ** 2 / ((weights**2).sum() - by_chance) / dof)
     scatter = np.var(means, ddof=1) / (2 * np.mean(means) ** 2 / dof)
-    share = max(1 / dof, share / allowing_for(scatter, ((2 + 12 / dof) / shifts) ** 0.5))
-    over_shifts = np.mean(means) / np.mean(-np.log(left_over) / 2)
-    scale = allowing_for(over_shifts, (2 / dof / shifts) ** 0.5)
-    scale *= allowing_for(weights.mean(), by_chance**0.5 / dof) / share
+    share = max(1 / dof, share / max(1.0, scatter))
+    scale = max(1.0, np.mean(means) / np.mean(-np.log(left_over) / 2)) * max(1.0, weights.mean()) / share
     return max(1.0, scale), share
 
 

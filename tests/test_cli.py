@@ -491,12 +491,12 @@ def test_reproduce_delegates(run, monkeypatch):
 
 @pytest.mark.parametrize("surrogates", [99, pytest.param(399, marks=pytest.mark.slow)])
 def test_demo_finds_its_network(run, folder, monkeypatch, surrogates):
-    import enmesh.cli.demo
+    import enmesh.cli.simulate
 
-    options = enmesh.cli.demo.demo_options()
+    options = enmesh.cli.simulate.demo_options()
     assert options["score"].n_surrogates == 399
     fewer = options | {"score": replace(options["score"], n_surrogates=surrogates)}
-    monkeypatch.setattr(enmesh.cli.demo, "demo_options", lambda seed: fewer)
+    monkeypatch.setattr(enmesh.cli.simulate, "demo_options", lambda seed: fewer)
     code, out, _ = run("demo")
     assert code == 0
     assert "missed: none, false: none" in out

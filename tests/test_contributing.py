@@ -12,7 +12,7 @@ import pytest
 import enmesh as em
 from enmesh import options
 from enmesh.cli import main
-from enmesh.draw.report import methods
+from enmesh.draw.report import words
 from enmesh.estimators import Estimator
 from enmesh.methods import from_name, members
 from enmesh.scores import Score
@@ -104,8 +104,8 @@ def test_infer_takes_its_name_and_the_methods_paragraph_says_it(kind, recipe):
     net = em.infer(series(), **{kind: name}, **rest, max_lag=1)
     assert {("a", "b"), ("b", "c")} <= {(e.source, e.target) for e in net.edges.itertuples()}
     method = from_name(base, name)
-    assert method.sentence() in methods.paragraph(net)
-    assert set(method.references) <= set(methods.references(net))
+    assert method.sentence() in words.paragraph(net)
+    assert set(method.references) <= set(words.references(net))
 
 
 @pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
@@ -114,7 +114,7 @@ def test_infer_resamples_by_it(recipe):
     score = em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(), surrogate=module.ToyBlocks())
     net = em.infer(series(), score=score)
     assert net.parents == {"a": (), "b": ("a",), "c": ("b",)}
-    assert module.ToyBlocks().sentence() in methods.paragraph(net)
+    assert module.ToyBlocks().sentence() in words.paragraph(net)
 
 
 @pytest.mark.parametrize(

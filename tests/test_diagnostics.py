@@ -35,6 +35,31 @@ def test_synchronisation():
     assert "synchronisation" not in kinds(simulate.coupled_map("a>b", 1000, coupling=0.4, noise=1e-3))
 
 
+def test_a_hazard_of_many_nodes_is_one_finding():
+    rng, time = np.random.default_rng(0), np.arange(600)[:, None]
+    same = rng.normal(size=(600, 1))
+    missing = np.where(rng.random((600, 3)) < 0.1, np.nan, same + 0.01 * rng.normal(size=(600, 3)))
+    with pytest.warns(em.HazardWarning, match="missing='drop'"):
+        found = only(em.Series(missing, names="abc", missing="drop"), "synchronisation")
+    assert found.nodes == ("a", "b", "c")
+    both = np.isfinite(missing[:, :2]).all(axis=1)
+    assert f"{np.corrcoef(missing[both, :2].T)[0, 1]:.4f} (a and b)" in found.message
+    noise = rng.normal(size=(600, 8))
+    for kind, extra, said in (
+        ("trend", 0.01 * time, "series.detrend()"),
+        ("season", 3 * np.sin(2 * np.pi * time / 12), "series.deseason(period=12)"),
+        ("spike", 60.0 * (time == 300), "and 2 more robust standard deviations"),
+        ("sentinel", -999.0 * (time == 9), "read it so with"),
+    ):
+        values = noise + extra * ([1] * 7 + [0])
+        values[values < -900] = -999
+        found = only(em.Series(values), kind)
+        assert found.nodes == tuple(f"x{i}" for i in range(7))
+        assert said in found.message
+    varying = np.exp(np.repeat(rng.normal(size=(60, 1)), 10, axis=0))
+    assert only(em.Series(varying * noise), "variance").value > 0.5
+
+
 def test_autocorrelation_time():
     """The autocorrelation of AR(1) falls below 1/e at -1 / ln(own)."""
     series = simulate.var({"a": [], "b": []}, 50_000, own=0.9)

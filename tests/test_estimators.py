@@ -13,7 +13,7 @@ from enmesh.estimators import Estimator, combine
 from enmesh.estimators.ordinal import patterns
 from enmesh.estimators.regression import FREQUENCIES
 from enmesh.estimators.residuals import Residuals
-from enmesh.methods import defaults_of, help_of, members
+from enmesh.methods import help_of, members
 from enmesh.options import brief, describe, restore
 from tests import naive
 from tests.batteries import battery_of, conditioned, draw_blocks, equals_its_twin
@@ -448,8 +448,8 @@ def test_infer_finds_a_lamp_that_drives_a_number_and_a_number_that_drives_an_ala
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.tuples(*[st.integers(0, 2)] * 3), st.integers(1, 6), st.sampled_from([1, 9]))
-def test_tied_counts_by_trees_and_by_walks_equal_the_naive_twin(seed, dims, k, b):
-    from enmesh.neighbours.tied import TiedNeighbours
+def test_tied_counts_equal_the_naive_twin(seed, dims, k, b):
+    from enmesh.neighbours import cpu, plain
 
     rng = np.random.default_rng(seed)
     n = 40
@@ -460,21 +460,22 @@ def test_tied_counts_by_trees_and_by_walks_equal_the_naive_twin(seed, dims, k, b
     far = rng.choice([np.inf, 2.0**39])
     if not sum(dims):
         return
-    neighbours = TiedNeighbours(y, z)
-    for one, got in zip(x, np.moveaxis(neighbours.tied(x, k, far), 1, 0)):
-        want = naive.tied_counts(one, y, z, k, far)
-        np.testing.assert_array_equal(got, want)
-        np.testing.assert_array_equal(neighbours._by_trees(one, k, far), want)
+    for twin in (cpu, plain):
+        for one, got in zip(x, np.moveaxis(twin.Neighbours(y, z).tied(x, k, far), 1, 0)):
+            np.testing.assert_array_equal(got, naive.tied_counts(one, y, z, k, far))
 
 
-def test_many_samples_are_asked_of_trees(monkeypatch):
-    from enmesh.neighbours import tied
+def test_many_tied_samples_equal_an_independent_search():
+    from scipy.spatial import cKDTree
 
-    rng = np.random.default_rng(21)
-    x, y, z = rng.normal(size=(3, 1500)).round(1)
-    value = em.cmi(x, y, z, estimator=em.Mixed())
-    monkeypatch.setattr(tied, "SMALL", 10**6)
-    assert em.cmi(x, y, z, estimator=em.Mixed()) == pytest.approx(value, abs=1e-12)
+    from enmesh.neighbours.cpu import Neighbours
+
+    x, y, z = np.random.default_rng(21).normal(size=(3, 1500, 1)).round(1)
+    reach = cKDTree(np.hstack([x, y, z])).query(np.hstack([x, y, z]), k=5, p=np.inf)[0][:, 4]
+    for got, block in zip(Neighbours(y, z).tied(x[None], 4), ((x, y, z), (x, z), (y, z), (z,))):
+        points = np.hstack(block)
+        want = cKDTree(points).query_ball_point(points, reach, p=np.inf, return_length=True) - 1
+        np.testing.assert_array_equal(got[0], want)
 
 
 # --- Ordinal: order patterns --------------------------------------------------------------------------------------
@@ -684,24 +685,6 @@ def test_discrete_with_a_huge_state_space_counts_the_same():
     assert prepared.cmi(x) == pytest.approx(naive.discrete_local(x, y, z).mean(), abs=1e-10)
 
 
-def test_counting_from_the_series_equals_counting_columns(monkeypatch):
-    """Trials and gaps end in the middle of a block."""
-    from enmesh.estimators import discrete, discrete_kernels
-
-    rng = np.random.default_rng(9)
-    trials = [rng.integers(0, 3, (n, 3)).astype(float) for n in (50, 7, 3000)]
-    trials[2][100, 1] = np.nan
-    series = em.Series(trials, missing="drop")
-    embedding = em.Embedding(dim={"x0": 2, "x1": 1, "x2": 2}, lag=2)
-    asked = dict(given="x2", estimator=em.Discrete(), embedding=embedding)
-    with pytest.warns(em.HazardWarning):
-        plain = em.transfer_entropy(series, "x0", "x1", **asked)
-    monkeypatch.setattr(discrete, "LONG_SERIES", 0)
-    with pytest.warns(em.HazardWarning):
-        assert em.transfer_entropy(series, "x0", "x1", **asked) == pytest.approx(plain, abs=1e-13)
-    assert discrete_kernels.BLOCK < 3000
-
-
 @pytest.mark.parametrize("correction", ["miller-madow", "grassberger"])
 def test_corrections_remove_the_bias_of_few_samples(correction):
     """Independent states, 4 x 4 given 3, 150 samples: the plug-in value is 27 / 300 too large."""
@@ -725,16 +708,15 @@ def test_tests_take_the_plug_in_value():
 
 
 @pytest.mark.parametrize("correction", ["none", "miller-madow", "grassberger"])
-def test_corrections_of_long_series_and_huge_state_spaces(correction, monkeypatch):
+def test_corrections_of_huge_state_spaces(correction, monkeypatch):
     from enmesh.estimators import discrete
 
     rng = np.random.default_rng(16)
     series = em.Series(rng.integers(0, 3, (400, 2)).astype(float))
     estimator = em.Discrete(correction=correction)
     plain = em.transfer_entropy(series, "x0", "x1", estimator=estimator)
-    for name, limit in (("LONG_SERIES", 0), ("DENSE_STATES_PER_SAMPLE", 0)):
-        monkeypatch.setattr(discrete, name, limit)
-        assert em.transfer_entropy(series, "x0", "x1", estimator=estimator) == pytest.approx(plain, abs=1e-12)
+    monkeypatch.setattr(discrete, "DENSE_STATES_PER_SAMPLE", 0)
+    assert em.transfer_entropy(series, "x0", "x1", estimator=estimator) == pytest.approx(plain, abs=1e-12)
 
 
 def test_degrees_of_freedom():
@@ -867,7 +849,7 @@ def test_every_estimator_says_what_the_command_line_and_the_report_need(name):
     cls = members(Estimator)[name]
     assert name in cls.cli_name
     assert cls.summary
-    assert set(cls.cli_options) <= set(defaults_of(cls))
+    assert all(hasattr(cls(), field) for field in cls.cli_options)
     assert all(help_of(cls)[field] for field in cls.cli_options)
     assert cls().sentence()[0].islower() or not cls().sentence()[0].isalpha()
     for year in range(1948, 2030):

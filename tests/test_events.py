@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import enmesh as em
-from enmesh.draw.report import page
-from enmesh.draw.report.methods import paragraph, references
+from enmesh.draw.report.page import page
+from enmesh.draw.report.words import paragraph, references
 from enmesh.events.transfers import EventSurrogates, EventTransfers, with_histories
 from enmesh.neighbours import cross
 from tests import naive
@@ -372,7 +372,7 @@ def test_a_network_of_events(chain, tmp_path):
     assert any("e1008054" in work for work in references(net))
     html = page(net)
     assert 'id="raster"' in html
-    assert html.count('class="spark"') == 3
+    assert all(f">{name}</text>" in html[html.index('id="raster"') :] for name in "abc")
     assert "nats per unit of time" in html
     assert 'id="raster"' not in page(em.infer(em.simulate.var("a>b", n=200), score="tea"))
 

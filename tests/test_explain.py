@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 
 import enmesh as em
 from enmesh.draw import plot
-from enmesh.draw.envelope import extremes
-from enmesh.draw.fitted import families
+from enmesh.draw.shapes import extremes
+from enmesh.draw.style import families
 from enmesh.errors import InputError
-from enmesh.inference.effects import normal_scores
-from enmesh.inference.explain import lag_grid, smooth
+from enmesh.estimators.scaling import normal_scores
+from enmesh.explain import lag_grid, smooth
 from tests import naive, networks
 
 GIVEN = em.TEA(embedding=em.Embedding(dim=2))

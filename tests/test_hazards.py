@@ -72,3 +72,21 @@ def test_it_points_at_the_line_outside_the_package():
     with pytest.warns(HazardWarning) as met:
         hazard("few")
     assert met[0].filename == __file__
+
+
+def test_a_hazard_of_several_columns_is_one_line():
+    import numpy as np
+
+    import enmesh as em
+
+    values = np.round(np.random.default_rng(0).normal(size=(300, 7)), 1)
+    said = shown(lambda: em.te_matrix(em.Series(values), estimator=em.KSG(), n_surrogates=0))
+    (line,) = [message for message in said if "repeat an earlier one" in message]
+    assert "x0: " in line
+    assert "x4: " in line
+    assert "and 2 more" in line
+    same = values[:, :1] + 1e-3 * np.random.default_rng(1).normal(size=(300, 4))
+    findings = [found for found in em.diagnose(em.Series(same)) if found.kind == "synchronisation"]
+    assert len(findings) == 1
+    assert findings[0].nodes == ("x0", "x1", "x2", "x3")
+    assert "and 1 more pair" in findings[0].message

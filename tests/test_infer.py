@@ -173,6 +173,7 @@ def test_hazards_are_kept_and_shown():
         (dict(max_parents=-1), "max_parents=-1 is not possible; give a whole number of at least 0"),
         (dict(n_jobs=0), "n_jobs=0 is not possible; give a number of workers, or -1 for all cores"),
         (dict(screen=0), "screen=0 is not possible; give True, False or a number of candidates"),
+        (dict(screen="2"), "screen='2' is not possible; give True, False or a number of candidates"),
     ],
 )
 def test_impossible_demands_are_refused(chain, given, said):

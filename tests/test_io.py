@@ -1,5 +1,6 @@
 """Reading files: every format, every rule, and what is said of a file that cannot be read."""
 
+import gzip
 import sys
 import warnings
 
@@ -49,6 +50,25 @@ def test_every_format_gives_the_same_values(tmp_path, name):
     series = read(path)
     assert np.array_equal(series.values, VALUES)
     assert series.names == (("x0", "x1", "x2") if path.suffix in (".npy", ".mat") else ("a", "b", "c"))
+
+
+def test_a_file_without_suffix_is_told_by_its_first_bytes(tmp_path, text):
+    np.save(tmp_path / "x.npy", VALUES)
+    packed = gzip.compress(gzip.compress((tmp_path / "x.npy").read_bytes()))
+    for data in (lines("a,b,c", *ROWS).encode(), (tmp_path / "x.npy").read_bytes(), packed):
+        np.testing.assert_array_equal(read(text(data, "recording")).values, VALUES)
+    for _ in range(4):
+        packed = gzip.compress(packed)
+    with pytest.raises(em.InputError, match=r"recording: cannot read \.gz"):
+        read(text(packed, "recording"))
+
+
+def test_newest_first_is_refused_from_parquet_too(tmp_path):
+    frame = pd.DataFrame(VALUES, columns=["a", "b", "c"])
+    frame.iloc[::-1].to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(em.InputError, match="the newest row is the first; pass time='sort'"):
+        read(tmp_path / "x.parquet")
+    np.testing.assert_array_equal(read(tmp_path / "x.parquet", time="sort").values, VALUES)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enmesh.neighbours import cpu, engine, model
+import enmesh as em
+from enmesh.neighbours import cpu, engine, model, plain
 from tests import naive
 
 
@@ -204,3 +205,30 @@ def test_a_mixture_of_unlike_questions_is_answered_as_one_by_one(strategy, b):
     whole = cpu.Neighbours(y, z).ksg(x, 4)
     each = [cpu.Neighbours(y, z).ksg(x[s : s + 1], 4) for s in range(b)]
     np.testing.assert_array_equal(whole, np.concatenate(each, axis=1))
+
+
+@pytest.mark.parametrize("theiler", [0, 6])
+@pytest.mark.parametrize("kind", ["normal", "heavy", "glitch", "levels", "constant"])
+@pytest.mark.parametrize("dims", [(1, 1, 1), (1, 1, 0), (6, 2, 9)])
+def test_the_plain_twin_gives_the_same_bits(strategy, dims, kind, theiler):
+    """Random, tied and awkward values, few and many axes, a Theiler window, two trials that share no time."""
+    rng, n = np.random.default_rng(13), 90
+    x, y, z = (drawn(kind, (*b, n, d), rng) for b, d in zip(((35,), (), ()), dims))
+    times = np.concatenate([np.arange(n // 2), 500 + np.arange(n // 2)])
+    fast, slow = (module.Neighbours(y, z, times=times, theiler=theiler) for module in (cpu, plain))
+    for algorithm in (1, 2):
+        np.testing.assert_array_equal(fast.ksg(x, 3, algorithm), slow.ksg(x, 3, algorithm))
+    np.testing.assert_array_equal(fast.within(x, 0.7), slow.within(x, 0.7))
+    np.testing.assert_array_equal(fast.tied(x, 3), slow.tied(x, 3))
+
+
+def test_the_plain_twin_can_be_chosen(monkeypatch):
+    series = em.simulate.coupled_map("a>b", n=200, coupling=0.3, seed=0)
+    fast = em.infer(series, score=em.TEE(n_surrogates=99, embedding=em.Embedding()))
+    monkeypatch.setattr(cpu, "Neighbours", lambda *args, **how: pytest.fail("the plain twin was asked for"))
+    monkeypatch.setenv("ENMESH_NEIGHBOURS", "plain")
+    slow = em.infer(series, score=em.TEE(n_surrogates=99, embedding=em.Embedding()))
+    assert slow.to_json() == fast.to_json()
+    monkeypatch.setenv("ENMESH_NEIGHBOURS", "simple")
+    with pytest.raises(em.InputError, match="ENMESH_NEIGHBOURS='simple' is not known; use 'fast' or 'plain'"):
+        engine("cpu")

@@ -15,58 +15,43 @@ FRAME = pd.DataFrame(VALUES, columns=["a", "b"])
 MIXED = FRAME.assign(k=RNG.integers(0, 4, N), s=np.where(VALUES[:, 0] > 0, "up", "down"))
 
 
-class Labelled:
-    """What a DataArray shows of itself."""
-
-    def __init__(self, values, dims, coords=None, name=None):
-        self.values, self.dims, self.name = np.asarray(values), tuple(dims), name
-        self.coords = {dim: Labelled(points, (dim,)) for dim, points in (coords or {}).items()}
-
-
-class Labelleds:
-    """What a Dataset shows of itself."""
-
-    def __init__(self, data_vars, coords=None):
-        self.data_vars = data_vars
-        self.dims = {dim: len(one.values) for one in data_vars.values() for dim in one.dims}
-        self.coords = {dim: Labelled(points, (dim,)) for dim, points in (coords or {}).items()}
-
-
-def labelled(real, *args, **more):
-    return pytest.importorskip("xarray").DataArray(*args, **more) if real else Labelled(*args, **more)
-
-
-@pytest.mark.parametrize("real", [False, True], ids=["alike", "xarray"])
-def test_dimensions_of_xarray_are_known_by_name(real):
+def test_dimensions_of_xarray_are_known_by_name():
+    labelled = pytest.importorskip("xarray").DataArray
     days = pd.date_range("2020", periods=N)
     coords = {"channel": ["a", "b"], "time": days}
-    series = em.Series(labelled(real, VALUES.T, dims=("channel", "time"), coords=coords))
+    series = em.Series(labelled(VALUES.T, dims=("channel", "time"), coords=coords))
     assert (series.names, series.dt) == (("a", "b"), 86400)
     np.testing.assert_array_equal(series.values, VALUES)
     cube = RNG.normal(size=(2, 3, N))
-    trials = em.Series(labelled(real, cube, dims=("channel", "epoch", "time")))
+    trials = em.Series(labelled(cube, dims=("channel", "epoch", "time")))
     assert (trials.names, trials.lengths) == (("x0", "x1"), (N,) * 3)
     np.testing.assert_array_equal(trials.trials[2], cube[:, 2].T)
-    alone = em.Series(labelled(real, VALUES[:, 0], dims=("time",), name="pressure"))
+    alone = em.Series(labelled(VALUES[:, 0], dims=("time",), name="pressure"))
     assert alone.names == ("pressure",)
     with pytest.raises(em.InputError, match="the newest row is the first; pass time='sort'"):
-        em.Series(labelled(real, VALUES, dims=("time", "node"), coords={"time": days[::-1]}))
+        em.Series(labelled(VALUES, dims=("time", "node"), coords={"time": days[::-1]}))
     with pytest.raises(em.InputError, match="the dimensions are x, y; call one, and only one, of them time"):
-        em.Series(labelled(real, VALUES, dims=("x", "y")))
+        em.Series(labelled(VALUES, dims=("x", "y")))
     with pytest.raises(em.InputError, match="select or stack them"):
-        em.Series(labelled(real, RNG.normal(size=(4, 3, 2)), dims=("time", "lat", "lon")))
+        em.Series(labelled(RNG.normal(size=(4, 3, 2)), dims=("time", "lat", "lon")))
+    with pytest.raises(em.InputError, match="two nodes have the same name"):
+        em.Series(labelled(VALUES, dims=("time", "node"), coords={"node": ["a", "a"]}))
 
 
-@pytest.mark.parametrize("real", [False, True], ids=["alike", "xarray"])
-def test_variables_of_a_dataset_are_nodes(real):
-    columns = {name: ("time", VALUES[:, i]) for i, name in enumerate("ab")}
-    if real:
-        data = pytest.importorskip("xarray").Dataset(columns)
-    else:
-        data = Labelleds({name: Labelled(values, (dim,)) for name, (dim, values) in columns.items()})
-    series = em.Series(data)
-    assert series.names == ("a", "b")
-    np.testing.assert_array_equal(series.values, VALUES)
+def test_variables_of_a_dataset_are_nodes():
+    dataset = pytest.importorskip("xarray").Dataset
+    series = em.Series(dataset({"a": ("time", VALUES[:, 0]), "k": ("time", np.arange(N) % 3)}))
+    assert (series.names, series.kinds) == (("a", "k"), ("float", "integer"))
+    np.testing.assert_array_equal(series["a"], VALUES[:, 0])
+    runs = em.Series(
+        dataset({name: (("time", "run"), VALUES.reshape(-1, 2) * i) for i, name in enumerate("ab", 1)})
+    )
+    assert (runs.names, runs.lengths) == (("a", "b"), (N, N))
+    np.testing.assert_array_equal(runs.trials[1], VALUES[:, 1, None] * [1, 2])
+    with pytest.raises(
+        em.InputError, match="the variable c has the dimensions lat, not time; give that variable alone"
+    ):
+        em.Series(dataset({"a": ("time", VALUES[:, 0]), "c": ("lat", VALUES[:5, 0])}))
 
 
 def test_trial_channel_time_is_recognised_by_its_shape():

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from enmesh.draw import plot, timegraph
+from enmesh.draw import plot
 from enmesh.draw.arrows import lag_tags, links_of
-from enmesh.draw.ink import INKS
 from enmesh.draw.labels import key, short, width, wrap
 from enmesh.draw.layout import arrange, crossed
+from enmesh.draw.plot import DOT, ROW
 from enmesh.draw.shapes import corners, passes, sampled
+from enmesh.draw.style import THEMES
 from enmesh.draw.tags import tag_size
-from enmesh.draw.timegraph import DOT, ROW
 from enmesh.errors import InputError
 from enmesh.inference.network import Candidate
 from tests import networks
@@ -166,9 +166,9 @@ SIGHTS = {
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
-@pytest.mark.parametrize("theme", INKS)
+@pytest.mark.parametrize("theme", THEMES)
 def test_colours_stand_out_in_grey_and_without_a_kind_of_cone(theme, sight):
-    ink = INKS[theme]
+    colours = THEMES[theme]
 
     def light(colour):
         parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
@@ -178,23 +178,22 @@ def test_colours_stand_out_in_grey_and_without_a_kind_of_cone(theme, sight):
         low, high = sorted((light(a), light(b)))
         return (high + 0.05) / (low + 0.05)
 
-    for ramp, order in ((ink.ramp, True), (ink.strength, False)):
-        off_paper = [contrast(colour, ink.paper) for colour in ramp]
+    for ramp, order in ((colours.ramp, True), (colours.strength, False)):
+        off_paper = [contrast(colour, colours.paper) for colour in ramp]
         assert off_paper == sorted(off_paper, reverse=order)
         assert min(off_paper) > 1.7
-    assert (
-        min(contrast(ink.plain, ink.paper), contrast(ink.fell, ink.paper), contrast(ink.grew, ink.paper)) > 2
-    )
-    assert contrast(ink.text, ink.paper) > 7
-    assert contrast(ink.text, ink.box) > 7
-    assert contrast(ink.faint, ink.paper) > 4.5
+    for colour in (colours.neutral, colours.negative, colours.positive):
+        assert contrast(colour, colours.paper) > 2
+    assert contrast(colours.text, colours.paper) > 7
+    assert contrast(colours.text, colours.box) > 7
+    assert contrast(colours.faint, colours.paper) > 4.5
 
 
 def test_theme_follows_the_figure():
     dark = Figure(facecolor="black").subplots()
     plot.draw(networks.three(), ax=dark)
     boxes = [p for p in dark.patches if (p.get_gid() or "").startswith("node-")]
-    assert all(p.get_facecolor()[:3] == to_rgb(INKS["dark"].box) for p in boxes)
+    assert all(p.get_facecolor()[:3] == to_rgb(THEMES["dark"].box) for p in boxes)
     with pytest.raises(InputError, match="choose one of auto, light, dark, grey"):
         plot.draw(networks.three(), theme="pink")
 
@@ -244,7 +243,7 @@ def test_timegraph_arrows_pass_no_third_dot_and_keep_to_their_time(rows, lags):
     for _ in range(60):
         i, j = rng.choice(rows, 2, replace=False)
         start, end = np.array([times[rng.integers(lags)], heights[i]]), np.array([0.0, heights[j]])
-        path = timegraph._path(start, end, dots)
+        path = plot._path(start, end, dots)
         ends = [np.abs(dots - end_).max(1) < 1e-9 for end_ in (start, end)]
         others = dots[~ends[0] & ~ends[1]]
         assert not any(passes(path, dot, np.full(2, 2 * DOT), 0.0) for dot in others)

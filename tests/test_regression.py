@@ -241,7 +241,7 @@ def test_the_scale_is_what_predicts_better():
     ("options", "said"),
     [
         ({"features": "cubic"}, "features='cubic' is not known; use 'linear', 'quadratic', 'fourier'"),
-        ({"normalise": "none"}, "normalise='none' is not known; use 'rank', 'zscore' or None"),
+        ({"normalise": "none"}, "normalise='none' is not known; use 'rank', 'zscore', None"),
         ({"device": "abacus"}, "device='abacus' is not known; use 'cpu', 'cuda', 'auto'"),
     ],
 )

@@ -10,9 +10,10 @@ import pytest
 import enmesh as em
 from enmesh import reproduce
 from enmesh.inference.store import runs
-from enmesh.reproduce import corollary1, networks, recovery
+from enmesh.reproduce import corollary1, networks
 from enmesh.reproduce.fig1 import correlated
 
+RECOVER = networks.recover
 TINY = {
     "grids": (
         networks.Grid(system="logistic", networks=("3 chain", "3 empty"), coupling=(0.3,), n=(150,)),
@@ -173,7 +174,7 @@ def test_a_killed_run_goes_on_where_it_was(made, tmp_path, monkeypatch):
         db.execute("DELETE FROM answers WHERE rowid > 1")
     db.close()
     asked = []
-    monkeypatch.setattr(networks, "recover", lambda *job: asked.append(job[0]) or recovery.recover(*job))
+    monkeypatch.setattr(networks, "recover", lambda *job: asked.append(job[0]) or RECOVER(*job))
     reproduce.run("networks", out=tmp_path, **TINY)
     assert [cell.network for cell in asked] == ["3 empty", "3 chain"]
     for path in tmp_path.glob(
@@ -185,7 +186,7 @@ def test_a_killed_run_goes_on_where_it_was(made, tmp_path, monkeypatch):
 def test_other_options_are_other_cells(made, monkeypatch):
     folder = made("networks", **TINY)
     asked = []
-    monkeypatch.setattr(networks, "recover", lambda *job: asked.append(job[0]) or recovery.recover(*job))
+    monkeypatch.setattr(networks, "recover", lambda *job: asked.append(job[0]) or RECOVER(*job))
     job = reproduce.Job(out=folder)
     cells = [networks.Cell("logistic", "3 empty", 0.3, 0.0, 150, 0)]
     networks.computed(job, cells, (0.5, 0.9), 9)
@@ -212,13 +213,13 @@ def test_progress_is_told_of_every_cell(made):
 @pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")  # few samples and surrogates, on purpose
 @pytest.mark.parametrize("network", ["3 fork", "4 diamond"])
 def test_cells_find_what_infer_finds(network):
-    cell = recovery.Cell("logistic", network, 0.3, 0.02, 200, 5)
-    series, alphas = recovery.simulated(cell), (0.5, 0.9)
+    cell = networks.Cell("logistic", network, 0.3, 0.02, 200, 5)
+    series, alphas = networks.simulated(cell), (0.5, 0.9)
     scores = {("TE", 0.0): em.TE(n_surrogates=9)}
     for alpha in alphas:
         scores["TEA", alpha] = em.TEA(alpha=alpha)
         scores["TEE", alpha] = em.TEE(alpha=alpha, n_surrogates=19, seed=5)
-    for name, alpha, parents in recovery.found(series, alphas, 19, 5):
+    for name, alpha, parents in networks.found(series, alphas, 19, 5):
         net = em.infer(
             series, score=scores[name, alpha], max_parents=series.n_nodes - 1, max_lag=1, screen=False
         )

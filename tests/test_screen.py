@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import chi2, ncx2
 
 import enmesh as em
-from enmesh.errors import InputError
 from enmesh.inference import screen as module
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.screen import count_families, screen
@@ -24,7 +23,7 @@ def truth(series):
 
 
 def survivors(screened):
-    return {(j, i) for i, some in enumerate(screened.candidates) for j in some}
+    return {(j, i) for i, sources in enumerate(screened[0]) for j in sources}
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +34,10 @@ def wide():
 def test_nothing_is_done_within_the_budget():
     series = em.simulate.var(graph(6, 0, 0.3), n=100, seed=0)
     with Evaluator(TEA, series) as evaluate:
-        found = screen(evaluate, max_parents=3)
-        assert found.report == {"applied": False, "families": len(all_families(6, 3))}
-        assert evaluate._tests == {}
-    assert found.candidates == tuple(tuple(j for j in range(6) if j != i) for i in range(6))
+        candidates, report = screen(evaluate, max_parents=3)
+        assert report == {"applied": False, "families": len(all_families(6, 3))}
+        assert evaluate._known == {}
+    assert candidates == tuple(tuple(j for j in range(6) if j != i) for i in range(6))
 
 
 @pytest.mark.parametrize(("estimator", "n_nodes"), [(em.Gaussian(), 30), (em.KSG(), 8)])
@@ -59,11 +58,7 @@ def test_it_can_be_forbidden_and_forced(wide):
         }
     small = em.simulate.var({"a": [], "b": ["a"], "c": []}, n=300, seed=0)
     with Evaluator(TEA, small) as evaluate:
-        assert screen(evaluate, wanted=True).report["tests"] == 6
-        with pytest.raises(InputError, match="screen="):
-            screen(evaluate, wanted=0)
-        with pytest.raises(InputError, match="level"):
-            screen(evaluate, wanted=True, level=1.5)
+        assert screen(evaluate, wanted=True)[1]["tests"] == 6
 
 
 def test_true_parents_survive_and_most_others_do_not(wide):
@@ -71,22 +66,23 @@ def test_true_parents_survive_and_most_others_do_not(wide):
         found = screen(evaluate, max_parents=3)
     assert truth(wide) <= survivors(found)
     assert len(survivors(found)) < 0.3 * 40 * 39
-    report = found.report
+    candidates, report = found
     dropped = report["dropped_alone"] + report["dropped_given"] + report["dropped_by_rank"]
     assert dropped == 40 * 39 - len(survivors(found))
-    assert report["families"] == [count_families([range(39)] * 40, 3), count_families(found.candidates, 3)]
+    assert report["families"] == [count_families([range(39)] * 40, 3), count_families(candidates, 3)]
 
 
-def test_conditional_tests_remove_what_only_seems_to_drive():
+def test_conditional_tests_remove_what_only_seems_to_drive(monkeypatch):
     """In a chain, ancestors pass alone and fail given the parent between."""
+    monkeypatch.setattr(module, "LENIENT", 0.01)
     chain = {f"x{i}": [f"x{i - 1}"] if i else [] for i in range(8)}
     series = em.simulate.var(chain, n=3000, coupling=0.8, seed=2)
     with Evaluator(TEA, series) as evaluate:
-        alone = screen(evaluate, wanted=7, level=0.01)
-        both = screen(evaluate, wanted=1, level=0.01)
-    assert alone.report["dropped_given"] == 0
+        alone = screen(evaluate, wanted=7)
+        both = screen(evaluate, wanted=1)
+    assert alone[1]["dropped_given"] == 0
     assert len(survivors(alone)) > 10
-    assert both.report["dropped_given"] > 0
+    assert both[1]["dropped_given"] > 0
     assert truth(series) == survivors(both)
 
 
@@ -96,10 +92,10 @@ def test_required_edges_stay_and_forbidden_ones_are_not_tested(wide):
     unrelated = [(j, 7) for j in range(40) if j not in (3, 7) and (j, 7) not in drivers]
     with Evaluator(TEA, wide) as evaluate:
         found = screen(evaluate, allowed, required=unrelated, wanted=2)
-        tested = {question.args[:2] for question in evaluate._tests}
+        tested = {question.args[:2] for question in evaluate._known}
     assert set(unrelated) <= survivors(found)
     assert (3, 7) not in tested | survivors(found)
-    assert all(len(some) <= 2 for i, some in enumerate(found.candidates) if i != 7)
+    assert all(len(sources) <= 2 for i, sources in enumerate(found[0]) if i != 7)
 
 
 def test_it_goes_through_store_and_workers(wide, tmp_path):
@@ -109,7 +105,7 @@ def test_it_goes_through_store_and_workers(wide, tmp_path):
         assert screen(evaluate) == first
     (run,) = runs(tmp_path / "run.db")
     assert run["computed_twice"] == 0
-    assert run["tests"] == first.report["tests"]
+    assert run["tests"] == first[1]["tests"]
 
 
 def test_by_surrogates_the_result_does_not_depend_on_what_is_known():
@@ -120,31 +116,35 @@ def test_by_surrogates_the_result_does_not_depend_on_what_is_known():
         first = screen(fresh, wanted=2)
         assert screen(knowing, wanted=2) == first
         assert truth(series) <= survivors(first)
-        assert min(len(test.null) for test in fresh._tests.values()) < 59
+        assert min(len(test.null) for test in fresh._known.values()) < 59
 
 
-def test_the_stated_loss_is_that_of_the_test():
+def test_the_stated_loss_is_that_of_the_test(monkeypatch):
     """2 N T is noncentral chi-square: at the detectable T, the test misses with the stated probability."""
+    monkeypatch.setattr(module, "LENIENT", 0.1)
     series = em.Series(np.random.default_rng(0).normal(size=(501, 40)))
     with Evaluator(TEA, series) as evaluate:
-        report = screen(evaluate, level=0.1, miss=0.03).report
-    power = ncx2.sf(chi2.isf(0.1, 1), 1, 2 * 500 * report["detectable"])
-    assert 1 - power == pytest.approx(0.03 / (1 + module.DEPTH), rel=1e-6)
+        _, report = screen(evaluate)
+    power = ncx2.sf(chi2.isf(report["level"], 1), 1, 2 * 500 * report["detectable"])
+    assert report["level"] == 0.1
+    assert 1 - power == pytest.approx(module.MISS / (1 + module.DEPTH), rel=1e-6)
 
 
 @pytest.mark.slow
-def test_parents_of_the_detectable_strength_are_lost_no_more_often_than_stated():
+def test_parents_of_the_detectable_strength_are_lost_no_more_often_than_stated(monkeypatch):
     """Pairs coupled just so strongly that T is what the report calls detectable, beside unrelated nodes."""
     rng, lost, trials, miss, n = np.random.default_rng(7), 0, 0, 0.2, 300
+    monkeypatch.setattr(module, "LENIENT", 0.1)
+    monkeypatch.setattr(module, "MISS", miss)
     series = em.Series(rng.normal(size=(n + 1, 40)))
     with Evaluator(TEA, series) as evaluate:
-        detectable = screen(evaluate, level=0.1, miss=miss).report["detectable"]
+        detectable = screen(evaluate)[1]["detectable"]
     coupling = np.sqrt(np.expm1(2 * detectable))  # T = ln(1 + coupling^2) / 2 for y' = coupling x + noise
     for _ in range(60):
         values = rng.normal(size=(n + 1, 40))
         values[1:, 20:] += coupling * values[:-1, :20]
         with Evaluator(TEA, em.Series(values)) as evaluate:
-            found = survivors(screen(evaluate, level=0.1, miss=miss))
+            found = survivors(screen(evaluate))
         lost += sum((i, i + 20) not in found for i in range(20))
         trials += 20
     assert lost / trials <= miss

@@ -3,12 +3,12 @@
 from math import fsum
 
 import pytest
+from benchmarks.random_tables import RandomTable, Table
 from hypothesis import given, settings
 
 from enmesh.errors import InputError
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Problem, Tabu
 from enmesh.search.graphs import edges, is_acyclic
-from enmesh.search.random_tables import RandomTable, Table
 from tests import naive
 from tests.batteries import (
     battery_of,

@@ -4,11 +4,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from benchmarks.random_tables import Table
 from scipy.linalg import solve_discrete_lyapunov
 
 from enmesh.search import RPDAG, Exact, Problem
 from enmesh.search.graphs import RestrictedPDAG, all_dags
-from enmesh.search.random_tables import Table
 
 
 def conditional_variance(covariance, target, given):

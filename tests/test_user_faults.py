@@ -274,6 +274,39 @@ def test_fault_20_signals_end_as_control_c_does(tmp_path, name, code):
     )
 
 
+DROPPED = """
+import signal, sys, time
+import enmesh.cli
+import enmesh.inference.infer
+
+def stop():
+    signal.raise_signal(signal.SIGINT)
+
+class Closing:
+    def __del__(self):
+        stop()  # what is raised here is dropped
+
+def infer(series, **options):
+    if sys.argv[1] == "dropped":
+        Closing()
+        for _ in range(300):
+            time.sleep(0.1)
+        raise RuntimeError("not stopped")
+    exec("stop()", {"stop": stop})  # as dataclasses and compilers do
+
+enmesh.inference.infer.infer = infer
+sys.exit(enmesh.cli.main(["infer", "data.csv"]))
+"""
+
+
+@pytest.mark.parametrize("where", ["dropped", "in text that is executed"])
+def test_fault_20_a_stop_where_python_drops_it_or_would_end_by_itself(run, tmp_path, where):
+    (tmp_path / "job.py").write_text(DROPPED)
+    ended = subprocess.run([sys.executable, "-m", "job", where], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (130, "")
+    assert "stopped; what was finished is in data-results/run.db" in ended.stderr
+
+
 def test_fault_20_a_stop_within_compiled_code_is_a_stop(run, monkeypatch):
     def stopped(*_, **__):
         try:

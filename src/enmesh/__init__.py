@@ -71,6 +71,7 @@ def _plan() -> Any:
 late.register("events", _events)
 late.register("scorer of events", _scorer_of_events)
 late.register("plan", _plan)
+late.register("stability", lambda: stability)
 
 __all__ = [
     "KSG",

@@ -1,5 +1,6 @@
 """The one error a user meets for bad input, and the one warning for a statistical hazard."""
 
+import contextlib
 import sys
 import warnings
 from collections.abc import Iterator
@@ -8,7 +9,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PACKAGE = str(Path(__file__).parent)
+# Frames of these files do not lead to a hazard: the line outside them does.
+PACKAGE = str(Path(__file__).parent), contextlib.__file__
 
 
 class InputError(ValueError):
@@ -78,8 +80,42 @@ def collected_hazards(show: bool = True) -> Iterator[list[str]]:
         _collector.reset(token)
 
 
-def hazard(message: str) -> None:
-    """Warn of a statistical hazard; the warning points at the line outside this package that led to it."""
+_columns: ContextVar[dict[str, list[str]] | None] = ContextVar("columns", default=None)
+
+
+@contextmanager
+def said_of_all_columns() -> Iterator[None]:
+    """Say a hazard that several columns have once, naming all of them, when the last column is done.
+
+    >>> with collected_hazards(show=False) as met, said_of_all_columns():
+    ...     hazard("of the values repeat", "a: 40%")
+    ...     hazard("of the values repeat", "b: 35%")
+    >>> met
+    ['a: 40%, b: 35% of the values repeat']
+    """
+    if _columns.get() is not None:  # part of one who says it
+        yield
+        return
+    found: dict[str, list[str]] = {}
+    token = _columns.set(found)
+    try:
+        yield
+    finally:
+        _columns.reset(token)
+    for message, items in found.items():
+        more = f" and {len(items) - 5} more" if len(items) > 5 else ""
+        hazard(f"{', '.join(items[:5])}{more} {message}")
+
+
+def hazard(message: str, column: str = "") -> None:
+    """Warn of a statistical hazard; the warning points at the line outside this package that led to it.
+
+    ``column`` begins the sentence with a column and its number, such as ``"a: 40%"`` (`said_of_all_columns`).
+    """
+    if column and (columns := _columns.get()) is not None:
+        columns.setdefault(message, []).append(column)
+        return
+    message = f"{column} {message}".lstrip()
     collector, frame = _collector.get(), sys._getframe(1)
     if collector is not None and not collector.shows(message):
         return

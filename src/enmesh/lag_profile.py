@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.measures import Node, Transfers, link
+from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.significance import (
+    USUAL,
     Sampling,
+    Significance,
     analytic_quantile,
     best_of,
     every_lag,
@@ -46,9 +50,11 @@ class LagProfile:
         Names of the nodes.
     lags, te
         Lags in samples, and the transfer entropy at each in nats.
-    best, p_value
-        The lag with the largest value, and the probability that the best of as many lags of a source that says
-        nothing of the target has a value as large.
+    best
+        The lag with the largest value.
+    tested, value, p_value
+        Lags that were tested together, their transfer entropy, and the probability of a value as large where the source
+        says nothing of the target, lags being chosen alike: those of the link in a network, or the best alone.
     low, high
         Band at each lag alone: chance is below ``low`` with probability .05, above ``high`` with .05.
     threshold
@@ -64,6 +70,8 @@ class LagProfile:
     lags: tuple[int, ...]
     te: np.ndarray
     best: int
+    tested: tuple[int, ...]
+    value: float
     p_value: float
     low: np.ndarray
     high: np.ndarray
@@ -80,21 +88,16 @@ class LagProfile:
 
     def plot(self, path: str | Path | None = None, **options: Any) -> "Axes":
         """Draw the profile with its band; save it to ``path`` if one is given (``.png``, ``.svg``, ``.pdf``)."""
-        from enmesh.draw import curves
+        from enmesh.draw.curves import lag_profile
 
-        given = f" given {', '.join(self.given)}" if self.given else ""
-        title, p_value = f"{self.source} → {self.target}{given}", self.p_value if len(self.null) else None
-        if p_value is None:
-            title += f"; p = {self.p_value:.2g} (chi-square, times {len(self.lags)} lags)"
-        drawn: dict[str, Any] = {"low": self.low, "high": self.high, "best": self.best, "p_value": p_value}
-        return curves.lag_profile(self.lags, self.te, **(drawn | {"title": title, "path": path} | options))
+        return lag_profile(self, path=path, **options)
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import lag_profile_html
+        from enmesh.draw.report.notebook import face, figure
 
         given = f" given {', '.join(self.given)}" if self.given else ""
         said = f"{self.source} → {self.target}{given}: strongest at lag {self.best}, p = {self.p_value:.3g}"
-        return lag_profile_html(said, self.lags, self.te, self.high, self.best)
+        return face(said, figure(self.plot))
 
     def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"
@@ -107,17 +110,20 @@ def lag_profile(
     source: Node,
     target: Node,
     *,
-    max_lag: int,
+    max_lag: int | None = None,
     given: Node | Sequence[Node] = (),
     estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     surrogate: Surrogate | None = None,
-    n_surrogates: int = 199,
+    n_surrogates: int | None = None,
     seed: int = 0,
 ) -> LagProfile:
     """Measure transfer entropy at every lag of the source from 1 to ``max_lag``, with what chance gives.
 
     All lags are measured on the same samples, given the same own past of the target and the same pasts of ``given``.
+    Without an embedding and surrogates the question is that of `infer`: estimator, pasts and largest lag that are left
+    open are chosen as there, and the link is tested as there, so that ``.value .p_value .tested`` are those of a
+    network in which the target has the other parents ``given``.
 
     Parameters
     ----------
@@ -126,12 +132,13 @@ def lag_profile(
     max_lag
         Largest lag.
     estimator, embedding
-        By default ``KSG()`` and ``Embedding()``; the embedding says the own past of the target and the pasts of
-        ``given``.
+        The embedding says the own past of the target and the pasts of ``given``. Where surrogates are asked for, by
+        default ``KSG()`` and ``Embedding()``.
     surrogate, n_surrogates, seed
-        How chance is sampled: ``CircularShift()`` by default, one shift for all lags. 0 surrogates take the analytic
-        null distribution, which Gaussian, Regression and Discrete have; the level of the threshold is then divided by
-        the number of lags, and the p-value multiplied by it, so that both are on the safe side.
+        How chance is sampled: ``CircularShift()`` and 199 by default, one shift for all lags, and the best lag is
+        tested. 0 surrogates take the analytic null distribution, which Gaussian, Regression and Discrete have; the
+        level of the threshold is then divided by the number of lags, and the p-value multiplied by it, so that both
+        are on the safe side.
 
     Examples
     --------
@@ -142,31 +149,76 @@ def lag_profile(
     4
     """
     series = Series.of(series)
-    whole("n_surrogates", n_surrogates)
-    if 0 < n_surrogates < (least := least_surrogates(1 - LEVEL)):
-        raise InputError(f"{n_surrogates} surrogates are too few for a band; give at least {least}, or 0")
     (start, *more), end, rest = link(series, source, target, given)
     if more:
         raise InputError("a profile is of one source; name one")
+    if n_surrogates is None and surrogate is None and embedding is None:
+        return _as_inferred(series, estimator, max_lag, seed, start, end, rest)
+    count = USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
+    if 0 < count < (least := least_surrogates(1 - LEVEL)):
+        raise InputError(f"{count} surrogates are too few for a band; give at least {least}, or 0")
+    if max_lag is None:
+        raise InputError("say with max_lag up to which lag the profile goes")
     pasts = Lags.of(embedding or Embedding(), series.names, searched=whole("max_lag", max_lag, 1))
     transfers = Transfers(series, estimator or KSG(), pasts)
-    return _profile(transfers, start, end, rest, Sampling(surrogate or CircularShift(), n_surrogates, seed))
+    return _profile(transfers, start, end, rest, Sampling(surrogate or CircularShift(), count, seed))
+
+
+def _as_inferred(
+    series: Series,
+    estimator: Any,
+    max_lag: int | None,
+    seed: int,
+    source: int,
+    target: int,
+    given: Sequence[int],
+) -> LagProfile:
+    """Return the profile of a link by the score that `infer` has for its target, with the test of the link there."""
+    plan = late.room("plan")
+    chosen = None if estimator is None else resolve(Estimator, estimator)
+    wanted = plan.Wanted(estimator=chosen, max_lag=max_lag, seed=seed)
+    scorer = plan.planned(series, wanted)[0].score.bind(series).of_target(target)
+    score, transfers = scorer.score, scorer.transfers
+    far = transfers.blocks.searched or max(transfers.blocks.lags(source, target))
+    if max_lag is not None and far < max_lag:
+        raise InputError(f"too few samples for lags up to {max_lag}; give a max_lag of at most {far}")
+    if not transfers.blocks.searched:
+        transfers = Transfers(series, score.estimator, Lags.of(score.embedding, series.names, searched=far))
+    count = getattr(score, "n_surrogates", 0)
+    sampling = Sampling(getattr(score, "surrogate", CircularShift()), count, seed)
+    return _profile(
+        transfers, source, target, given, sampling, plan.asked(series, wanted, [source], target, given)
+    )
 
 
 def _profile(
-    transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling
+    transfers: Transfers,
+    source: int,
+    target: int,
+    given: Sequence[int],
+    sampling: Sampling,
+    test: Significance | None = None,
 ) -> LagProfile:
+    """Return the profile of a link; ``test`` is that of the lags of its pasts, by default the best lag is tested."""
     _, y, z = transfers.variables([], target, given)
     if transfers.prepared(y, z).in_one_piece:
         raise InputError("a profile shows the values of one estimator; give one member of Combined")
     found = every_lag(transfers, source, target, given, sampling)
-    low, high, threshold = (
-        _chance_of_surrogates(found.null)
-        if len(found.null)
-        else _analytic_chance(
-            transfers.dof(found.variables[:1], y, z), transfers.blocks.n, len(found.variables)
-        )
-    )
+    best, n = found.variables[found.best].lag, transfers.blocks.n
+    tested = (best,) if test is None else transfers.blocks.lags(source, target)
+    size = len(found.variables)
+    if len(found.null):
+        low, high = (np.array([order_statistic(one, q) for one in found.null.T]) for q in (LEVEL, 1 - LEVEL))
+        threshold = order_statistic(found.null.max(axis=1), 1 - LEVEL)
+    else:  # chi-square / (2 N), the same at every lag
+        dof = transfers.dof(found.variables[:1], y, z)
+        low, high = (np.full(size, analytic_quantile(dof, n, above)) for above in (1 - LEVEL, LEVEL))
+        threshold = analytic_quantile(dof, n, LEVEL / size)
+        if test is not None:  # as much wider as the null distribution of the test is
+            dof = transfers.dof(*transfers.variables([source], target, given))
+            wider = test.null_mean * 2 * n / dof
+            low, high, threshold = wider * low, wider * high, wider * threshold
+    test = test or best_of(transfers, found, y, z)
     names = transfers.series.names
     return LagProfile(
         source=names[source],
@@ -174,22 +226,12 @@ def _profile(
         given=tuple(names[k] for k in given),
         lags=tuple(variable.lag for variable in found.variables),
         te=found.values,
-        best=found.variables[found.best].lag,
-        p_value=best_of(transfers, found, y, z).p_value,
+        best=best,
+        tested=tested,
+        value=test.value,
+        p_value=test.p_value,
         low=low,
         high=high,
         threshold=threshold,
         null=found.null,
     )
-
-
-def _chance_of_surrogates(null: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the band at each lag, and the threshold that the largest over lags exceeds with probability LEVEL."""
-    low, high = (np.array([order_statistic(column, q) for column in null.T]) for q in (LEVEL, 1 - LEVEL))
-    return low, high, order_statistic(null.max(axis=1), 1 - LEVEL)
-
-
-def _analytic_chance(dof: int, n: int, lags: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the same of chi-square / (2 N), the same at every lag; the threshold's level is divided by the lags."""
-    low, high, threshold = (analytic_quantile(dof, n, above) for above in (1 - LEVEL, LEVEL, LEVEL / lags))
-    return np.full(lags, low), np.full(lags, high), threshold

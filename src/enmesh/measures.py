@@ -6,7 +6,7 @@ In the notation of the paper Y^i_{n+1} is a target's next value, Y^{i,(kappa^i)}
 import copy
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
@@ -126,39 +126,6 @@ class Transfers:
         return twin
 
 
-@overload
-def cmi(
-    x: Any,
-    y: Any,
-    z: Any = None,
-    *,
-    estimator: Estimator | str | None = None,
-    local: Literal[True],
-) -> np.ndarray: ...
-
-
-@overload
-def cmi(
-    x: Any,
-    y: Any,
-    z: Any = None,
-    *,
-    estimator: Estimator | str | None = None,
-    local: Literal[False] = False,
-) -> float: ...
-
-
-@overload
-def cmi(
-    x: Any,
-    y: Any,
-    z: Any = None,
-    *,
-    estimator: Estimator | str | None = None,
-    local: bool,
-) -> Any: ...
-
-
 def cmi(
     x: Any, y: Any, z: Any = None, *, estimator: Estimator | str | None = None, local: bool = False
 ) -> Any:
@@ -189,45 +156,6 @@ def cmi(
         index += len(columns)
     x, y, z = blocks
     return estimator.prepare(y, z).cmi(x, local=local)
-
-
-@overload
-def transfer_entropy(
-    series: Series | Events,
-    source: Node | Sequence[Node],
-    target: Node,
-    *,
-    given: Node | Sequence[Node] = (),
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
-    local: Literal[True],
-) -> np.ndarray: ...
-
-
-@overload
-def transfer_entropy(
-    series: Series | Events,
-    source: Node | Sequence[Node],
-    target: Node,
-    *,
-    given: Node | Sequence[Node] = (),
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
-    local: Literal[False] = False,
-) -> float: ...
-
-
-@overload
-def transfer_entropy(
-    series: Series | Events,
-    source: Node | Sequence[Node],
-    target: Node,
-    *,
-    given: Node | Sequence[Node] = (),
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
-    local: bool,
-) -> Any: ...
 
 
 def transfer_entropy(
@@ -293,39 +221,6 @@ def link(
     if both:
         raise InputError(f"{series.names[min(both)]} is both source and given; name it once")
     return sources, end, rest
-
-
-@overload
-def active_information(
-    series: Series,
-    target: Node,
-    *,
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
-    local: Literal[True],
-) -> np.ndarray: ...
-
-
-@overload
-def active_information(
-    series: Series,
-    target: Node,
-    *,
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
-    local: Literal[False] = False,
-) -> float: ...
-
-
-@overload
-def active_information(
-    series: Series,
-    target: Node,
-    *,
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
-    local: bool,
-) -> Any: ...
 
 
 def active_information(

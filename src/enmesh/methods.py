@@ -11,8 +11,9 @@ its words for the methods paragraph. Nothing else in the package lists methods b
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+import sys
+from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import cleandoc, isabstract
@@ -61,8 +62,7 @@ def members(kind: Callable[..., Kind]) -> dict[str, type[Kind]]:
     for module in iter_modules(package.__path__):
         if not module.name.endswith("kernels") and not module.ispkg:
             import_module(f"{package.__name__}.{module.name}")
-    for entry in entry_points(group=ENTRY_POINTS):
-        entry.load()
+    _load_installed(tuple(sys.path))
     found: dict[str, type[Kind]] = {}
     for cls in known_options():
         if issubclass(cls, base) and not isabstract(cls) and cls.cli_name:
@@ -72,6 +72,13 @@ def members(kind: Callable[..., Kind]) -> dict[str, type[Kind]]:
                     f"{other.__name__} and {cls.__name__} have the same cli_name, {cls.cli_name!r}; give yours another"
                 )
     return found
+
+
+@lru_cache(maxsize=1)
+def _load_installed(path: tuple[str, ...]) -> None:
+    """Import the methods of installed packages, once for the places where packages are."""
+    for entry in entry_points(group=ENTRY_POINTS):
+        entry.load()
 
 
 def from_name(kind: Callable[..., Kind], name: str, **options: Any) -> Kind:
@@ -110,9 +117,3 @@ def help_of(cls: type[Method]) -> dict[str, str]:
     )
     entries = re.findall(r"^(\w[\w, ]*)\n((?:^[ ]+.*\n?|^\n)+)", section[1] + "\n", re.M) if section else []
     return {name.strip(): " ".join(text.split()) for names, text in entries for name in names.split(",")}
-
-
-def defaults_of(cls: type[Method]) -> Mapping[str, Any]:
-    """Return what each field is where nothing is given."""
-    usual = cls()
-    return {field.name: getattr(usual, field.name) for field in fields(usual)}  # type: ignore[arg-type]

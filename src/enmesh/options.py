@@ -71,6 +71,14 @@ def whole_fields(value: Any, **least: int) -> None:
         object.__setattr__(value, name, whole(name, getattr(value, name), low))
 
 
+def known_fields(value: Any, **words: tuple[Any, ...]) -> None:
+    """Refuse named fields of an option that are none of the given words."""
+    for name, known in words.items():
+        if getattr(value, name) not in known:
+            use = (" or " if len(known) == 2 else ", ").join(map(repr, known))
+            raise InputError(f"{name}={getattr(value, name)!r} is not known; use {use}")
+
+
 def describe(value: Any) -> Any:
     """Return ``value`` as plain JSON data; an option becomes ``{"type": name, field: ...}``.
 
@@ -107,7 +115,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list, np.ndarray)):
         return [plain(item) for item in value]
-    value = value.item() if isinstance(value, np.generic) else value
+    value = _item(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -362,24 +362,36 @@ def significance(
     sources, end, rest = link(series, source, target, given)
     if n_surrogates is None and surrogate is None:
         plan = late.room("plan")
-        chosen = None if estimator is None else resolve(Estimator, estimator)
-        wanted = plan.Wanted(estimator=chosen, embedding=embedding, max_lag=max_lag, seed=seed)
+        named = None if estimator is None else resolve(Estimator, estimator)
+        wanted = plan.Wanted(estimator=named, embedding=embedding, max_lag=max_lag, seed=seed)
         return plan.asked(series, wanted, sources, end, rest)
-    n_surrogates = USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
-    sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
-    pasts = embedding or Embedding()
+    count = USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
+    sampling = Sampling(surrogate or CircularShift(), count, seed)
+    chosen = resolve(Estimator, estimator or KSG())
+    return _as_given(series, (sources, end, rest), chosen, embedding or Embedding(), sampling, max_lag)
+
+
+def _as_given(
+    series: Series,
+    question: tuple[Sequence[int], int, Sequence[int]],
+    estimator: Estimator,
+    pasts: Pasts,
+    sampling: Sampling,
+    max_lag: int | None,
+) -> Significance:
+    """Test a link by the estimator and the surrogates that were given; without surrogates by the known null."""
+    sources, target, given = question
     if max_lag is not None:
         if len(sources) > 1:
             raise InputError("max_lag chooses the lag of one source; name one, or leave max_lag out")
         pasts = Lags.of(pasts, series.names, searched=whole("max_lag", max_lag, 1))
-    usual = resolve(Estimator, estimator or KSG())
-    transfers = Transfers(series, usual if n_surrogates else usual.plug_in, pasts)
+    transfers = Transfers(series, estimator if sampling.count else estimator.plug_in, pasts)
     if max_lag is not None:
-        return best_lag(transfers, sources[0], end, rest, sampling)
-    if n_surrogates == 0:
-        variables, choices = transfers.variables(sources, end, rest), lag_choices(transfers, sources, end)
-        return analytic(transfers, *variables, choices)
-    return run(by_surrogates(transfers, sources, end, rest, sampling))
+        return best_lag(transfers, sources[0], target, given, sampling)
+    if not sampling.count:
+        choices = lag_choices(transfers, sources, target)
+        return analytic(transfers, *transfers.variables(sources, target, given), choices)
+    return run(by_surrogates(transfers, sources, target, given, sampling))
 
 
 def lag_choices(transfers: Transfers, sources: Sequence[int], target: int) -> int:

@@ -13,7 +13,6 @@ from enmesh.errors import hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
-from enmesh.options import whole
 from enmesh.significance import Sampling, Significance, analytic, by_surrogates, lag_choices, q_values
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, interleave, ready
@@ -31,7 +30,7 @@ class TEMatrix:
     q_value: "pd.DataFrame"
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import te_matrix_html
+        from enmesh.draw.report.notebook import te_matrix_html
 
         parts = (part.to_numpy(float) for part in (self.te, self.p_value, self.q_value))
         return te_matrix_html(list(self.te.columns), *parts)
@@ -75,14 +74,13 @@ def te_matrix(
         how = conditional, surrogate, n_surrogates, level, seed
         return late.room("events").te_matrix(series, estimator, embedding, *how)
     series = Series.of(series)
-    whole("n_surrogates", n_surrogates)
     transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
     te, p = np.full((2, size, size), np.nan)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
 
     def test_of(source: int, target: int) -> Task[Significance]:
-        given = tuple(k for k in range(size) if conditional and k not in (source, target))
+        given = [k for k in range(size) if conditional and k not in (source, target)]
         if n_surrogates:
             return by_surrogates(transfers, (source,), target, given, sampling)
         if transfers.estimator.analytic:
@@ -97,8 +95,7 @@ def te_matrix(
         warn_if_too_few(n_surrogates, size * (size - 1), level)
     off, q = ~np.eye(size, dtype=bool), np.full((size, size), np.nan)
     q[off] = q_values(p[off])
-    names = list(series.names)
-    return TEMatrix(*(pd.DataFrame(part, names, names) for part in (te, p, q)))
+    return TEMatrix(*(pd.DataFrame(part, series.names, series.names) for part in (te, p, q)))
 
 
 def warn_if_too_few(n_surrogates: int, n_tests: int, level: float) -> None:

@@ -9,13 +9,12 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Annotated
 
 import typer
 
-from enmesh.cli import arguments, help, infer, lags, measure, runs, show, simulate, sureness, warm
-from enmesh.cli.terminal import SafeStream
+from enmesh.cli import arguments, compare, help, infer, measure, show, simulate, warm
 from enmesh.data.rules import Reading
 from enmesh.data.table import visible
 from enmesh.errors import HazardWarning, InputError, was_stopped
@@ -26,47 +25,29 @@ UsageError: type[typer.BadParameter] = next(
     cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException"
 )
 
-# Advice in the words of Python, and what a user of the shell must type instead.
+# Advice in the words of Python, and what a user of the shell must type instead; `_in_shell_words` has rules besides.
 IN_WORDS_OF_THE_SHELL = {
-    "pass mend='sort'": "use --mend sort",
-    "pass mend='duplicates'": "use --mend duplicates",
-    "pass mend='outside'": "use --mend outside",
     "pass duration= or windows=": "use --duration",
     "give the right duration or windows": "give the right --duration",
-    "use force=True": "use --force",
     "give the file that was passed as store=": "give the run.db of a results folder",
-    "allow cycles to keep both": "--allow-cycles keeps both",
-    "allow cycles to keep it": "--allow-cycles keeps it",
+    "allow cycles to keep": "--allow-cycles keeps",
     "acyclic=False": "--allow-cycles",
-    "raise max_parents": "raise --max-parents",
-    "lower kappa or max_parents": "lower --dim or --max-parents",
-    "lower kappa, max_parents or the states": "lower --dim, --max-parents or --bins",
+    "lower kappa": "lower --dim",
+    "or the states": "or --bins",
     "series.difference()": "--difference",
     "series.detrend()": "--detrend",
     "Series.discretise()": "--bins",
     "name the estimator ksg": "use --estimator ksg",
     "Value error, ": "",
 }
-
 VALUE = r"'[^']*'|\([^)]*\)|-?\d+(?:\.\d+)?|\w+"
-READING_WORD = re.compile(
-    rf"(?P<verb>pass )?\b(?P<word>{'|'.join(Reading.__annotations__)}|dt)=(?P<value>{VALUE})?"
-)
+WORDS = "|".join([*Reading.__annotations__, "dt", "mend", "force"])
+READING_WORD = re.compile(rf"(?P<verb>pass )?\b(?P<word>{WORDS})=(?P<value>{VALUE})?")
 
 COMMANDS = (
-    simulate.demo,
-    infer.infer,
-    measure.te,
-    lags.lags,
-    measure.embed,
-    measure.score,
-    sureness.compare,
-    simulate.simulate,
-    simulate.datasets,
-    runs.reproduce,
-    runs.runs,
-    warm.warm,
-)
+    simulate.demo, infer.infer, measure.te, measure.lags, measure.embed, measure.score, compare.compare,
+    simulate.simulate, simulate.datasets, simulate.reproduce, infer.runs, warm.warm,
+)  # fmt: skip
 
 
 def command_line() -> typer.Typer:
@@ -114,8 +95,9 @@ def enmesh(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code: 0, 1 unexpected, 2 refused, 128 and its number for a signal."""
     words, signals = list(sys.argv[1:] if arguments is None else arguments), list[int]()
+    shown = redirect_stdout(show.SafeStream(sys.stdout, escape=True))
     try:
-        with _safe_terminal(), _stopped_by_signals(signals), _said_hazards(), _said_log():
+        with shown, redirect_stderr(show.SafeStream(sys.stderr)), _stopped_by_signals(signals), _spoken():
             code = typer.main.get_command(command_line()).main(
                 words, prog_name="enmesh", standalone_mode=False, obj=words
             )
@@ -151,7 +133,7 @@ def _unexpected(error: Exception) -> str:
 
 def _fail(message: object, code: int) -> int:
     # The terminal may be gone (SIGHUP); the exit code still says what happened.
-    with suppress(OSError), _safe_terminal():
+    with suppress(OSError), redirect_stderr(show.SafeStream(sys.stderr)):
         show.say(f"enmesh: {_in_shell_words(message)}", sys.stderr)
     return code
 
@@ -160,73 +142,22 @@ def _in_shell_words(message: object) -> str:
     said = visible(" ".join(str(message).split()))
     for python, shell in IN_WORDS_OF_THE_SHELL.items():
         said = said.replace(python, shell)
-    said = READING_WORD.sub(_as_option, said)
+    said = re.sub(r"\bmax_(parents|lag|dim)\b(?!=)", r"--max-\1", READING_WORD.sub(_as_option, said))
     return re.sub(r"series\.deseason\(period=(\d+)\)", r"--season \1", said)
 
 
 def _as_option(found: re.Match[str]) -> str:
     """Return ``pass missing='drop'`` as ``use --missing drop``."""
-    verb, word, value = found["verb"] or "", found["word"], found["value"] or ""
-    flag = "--" + word.replace("_", "-")
-    verb = verb.replace("pass", "use")
-    if value in ("True", "False"):
-        off = f"{flag} none" if word in ("time", "trials") else flag.replace("--", "--no-")
-        return f"{verb}{flag if value == 'True' else off}"
+    verb, word, value = "use " if found["verb"] else "", found["word"], found["value"] or ""
+    flag = arguments.flag_of(word)
+    if value == "False":
+        return verb + (f"{flag} none" if word in ("time", "trials") else f"--no-{flag[2:]}")
     values = [one.strip().strip("'\"") for one in (value.strip("()").split(",") if "(" in value else [value])]
     if word == "time" and len(values) > 1:
         return verb + " ".join(f"{flag} {one}" for one in values)
-    said = ",".join(values)
+    said = ",".join(values) if value != "True" else ""
     said = f'"{said}"' if re.search(r"[^\w.:,%/-]", said) else said
     return f"{verb}{flag} {said}".rstrip()
-
-
-@contextmanager
-def _said_hazards() -> Iterator[None]:
-    """Say each hazard once, in a line on stderr, when the command is done; other warnings are not for users."""
-    met: dict[str, None] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", HazardWarning)
-        warnings.showwarning = lambda message, *_, **__: met.setdefault(str(message))
-        yield
-    for message in met:
-        show.say(f"enmesh: warning: {_in_shell_words(message)}", sys.stderr)
-
-
-def _stopped(signals: Sequence[int]) -> int:
-    return 128 + signals[0] if signals else STOPPED
-
-
-@contextmanager
-def _stopped_by_signals(received: list[int]) -> Iterator[None]:
-    """Let SIGTERM and SIGHUP stop a command as Ctrl-C does, unless whoever started it wants them ignored."""
-
-    def stop(number: int, frame: object) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
-
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                before[number] = signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _safe_terminal() -> Iterator[None]:
-    """Let nothing reach a terminal that it cannot show or that would command it."""
-    before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = SafeStream(before[0], escape=True), SafeStream(before[1])
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = before
 
 
 class _OnStderr(logging.Handler):
@@ -238,11 +169,59 @@ class _OnStderr(logging.Handler):
 
 
 @contextmanager
-def _said_log() -> Iterator[None]:
-    """Say at once, on stderr, what the package logs."""
+def _spoken() -> Iterator[None]:
+    """Say on stderr what is logged, at once, and each hazard once, when the command is done; no other warnings."""
+    met: dict[str, None] = {}
     handler, log = _OnStderr(), logging.getLogger("enmesh")
     log.addHandler(handler)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", HazardWarning)
+            warnings.showwarning = lambda message, *_, **__: met.setdefault(str(message))
+            yield
     finally:
         log.removeHandler(handler)
+    for message in met:
+        show.say(f"enmesh: warning: {_in_shell_words(message)}", sys.stderr)
+
+
+def _stopped(signals: Sequence[int]) -> int:
+    return 128 + signals[0] if signals else STOPPED
+
+
+class Stop(KeyboardInterrupt):
+    """Raised by a signal; after a KeyboardInterrupt that passed an ``exec`` Python would end by SIGINT itself."""
+
+
+@contextmanager
+def _stopped_by_signals(received: list[int]) -> Iterator[None]:
+    """Let Ctrl-C, SIGTERM and SIGHUP stop a command, unless whoever started it wants them ignored.
+
+    Where Python drops the exception, as in a callback of its import system, the signal is raised once more.
+    """
+
+    def stop(number: int, frame: object) -> None:
+        received.append(number)
+        raise Stop
+
+    def dropped(what: "sys.UnraisableHookArgs") -> None:
+        if isinstance(what.exc_value, Stop):
+            threading.Timer(0.05, signal.raise_signal, received[-1:]).start()
+        else:
+            hook(what)
+
+    hook, before = sys.unraisablehook, {}
+    if threading.current_thread() is threading.main_thread():
+        sys.unraisablehook = dropped
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            usual = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
+            if number is not None and signal.getsignal(number) is usual:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -6,6 +6,7 @@ an option that would have no effect. Names are mapped to classes by `enmesh.meth
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from enmesh.cli.arguments import flag_of
@@ -24,21 +25,23 @@ from enmesh.surrogates import Surrogate
 Given = Mapping[str, Any]
 
 
+def paths(given: Given) -> list[Path]:
+    """Return the files that are to be read."""
+    return list(given["data"]) if isinstance(given["data"], (list, tuple)) else [given["data"]]
+
+
 def series(given: Given) -> Series:
-    """Read the recording."""
+    """Read the recording, and prepare it."""
     from enmesh.data.readers import read
     from enmesh.data.rules import Reading
 
-    paths = given["data"] if isinstance(given["data"], (list, tuple)) else [given["data"]]
-    said: dict[str, Any] = {
-        word: given[word] for word in Reading.__annotations__ if given.get(word) not in (None, [])
-    }
+    said = {word: given[word] for word in Reading.__annotations__ if given.get(word) not in (None, [])}
     said |= {name: names(said[name]) for name in ("columns", "states", "na", "time") if name in said}
     if "time" in said:
         said["time"] = [False if word == "none" else word for word in said["time"]]
     if "trials" in said:
         said["trials"] = said["trials"] != "none" and names([said["trials"]])
-    return _prepared(read(list(paths), dt=given.get("dt"), **said), given)
+    return _prepared(read(paths(given), dt=given.get("dt"), **said), given)
 
 
 def _prepared(recording: Series, given: Given) -> Series:
@@ -74,14 +77,45 @@ def _masked(windows: Sequence[str], samples: int) -> list[int]:
 
 def tiers(word: str | None) -> list[list[str]] | None:
     """Read ``a | b c`` as groups of nodes, earlier ones first."""
-    if word is None:
-        return None
-    return [part.replace(",", " ").split() for part in word.split("|")]
+    return None if word is None else [part.replace(",", " ").split() for part in word.split("|")]
 
 
 def names(words: Iterable[str] | None) -> list[str]:
     """Return the names in words that may hold several with commas."""
     return [name.strip() for word in words or () for name in word.split(",") if name.strip()]
+
+
+def edges(option: str, words: Iterable[str] | None) -> list[tuple[str, str]]:
+    """Read ``a:b`` as the edge from a to b."""
+    found = []
+    for word in words or ():
+        ends = [end.strip() for end in word.split(":")]
+        if len(ends) != 2 or not all(ends):
+            raise InputError(f"--{option} {word} is not an edge; write SOURCE:TARGET, as in a:b")
+        found.append((ends[0], ends[1]))
+    return found
+
+
+def _numbers(option: str, word: str, example: str) -> int | dict[str, int]:
+    """Read ``3``, or numbers by name as in ``a=3,b=2``."""
+    try:
+        pairs = [part.rsplit("=", 1) for part in word.split(",")]
+        return {name.strip(): int(number) for name, number in pairs} if "=" in word else int(word)
+    except ValueError:
+        raise InputError(f"--{option} {word} cannot be read; give a number, or {example}") from None
+
+
+def link_lags(word: str) -> int | dict[tuple[str, str], int]:
+    """Read ``3`` or ``a:b=3,b:c=2``."""
+    found = _numbers("lags", word, "one per link as in a:b=3,b:c=2")
+    return found if isinstance(found, int) else dict(zip(edges("lags", found), found.values()))
+
+
+def embedding(given: Given) -> Embedding | None:
+    """Return the embedding that is given; None leaves the choice to the data."""
+    wanted = present(given, ("dim", "delay", "lag"))
+    numbers = {field: _numbers(field, word, "one per node as in a=3,b=2") for field, word in wanted.items()}
+    return Embedding(**numbers) if numbers else None
 
 
 def estimator(given: Given) -> Estimator | None:
@@ -91,31 +125,10 @@ def estimator(given: Given) -> Estimator | None:
     if name is None:
         if not wanted:
             return None
-        first = {
-            "ksg": known["ksg"]
-        } | known  # where none is named, the first that takes all that are given is meant
+        first = {"ksg": known["ksg"], **known}  # the first that takes all that are given is meant
         name = next((one for one, cls in first.items() if set(wanted) <= set(cls.cli_options)), "ksg")
     refuse_idle(wanted, known[name].cli_options, f"the estimator {name}")
     return from_name(Estimator, name, **wanted)
-
-
-def embedding(given: Given) -> Embedding | None:
-    """Return the embedding that is given; None leaves the choice to the data."""
-    wanted = present(given, ("dim", "delay", "lag"))
-    return Embedding(**{field: _per_node(field, word) for field, word in wanted.items()}) if wanted else None
-
-
-def _per_node(field: str, word: str) -> int | dict[str, int]:
-    """Read ``3`` or ``a=3,b=2``."""
-    try:
-        if "=" not in word:
-            return int(word)
-        pairs = [part.split("=") for part in word.split(",")]
-        return {name.strip(): int(number) for name, number in pairs}
-    except ValueError:
-        raise InputError(
-            f"--{field} {word} cannot be read; give a number, or one per node as in a=3,b=2"
-        ) from None
 
 
 def surrogate(given: Given) -> Surrogate | None:
@@ -131,33 +144,22 @@ def asked(given: Given) -> dict[str, Any]:
         raise InputError(
             f"--alpha {alpha:g} is a confidence level; for a {alpha:.2g} test write --alpha {1 - alpha:g}"
         )
+    how = {"estimator": estimator(given), "embedding": embedding(given), "alpha": alpha}
     if name is not None:
-        cls = next(
-            c for word, c in members(Score).items() if name in (getattr(c, "cli_variants", ()) or (word,))
-        )
-        refuse_idle(present(given, _fields(members(Score)) - {"seed"}), cls.cli_options, f"the score {name}")
-        if embedding(given) is not None and "embedding" not in cls.__dataclass_fields__:  # type: ignore[attr-defined]
+        known = members(Score).items()
+        cls = next(cls for word, cls in known if name in (getattr(cls, "cli_variants", ()) or (word,)))
+        fields = present(given, _fields(members(Score)) - {"seed"})
+        refuse_idle(fields, cls.cli_options, f"the score {name}")
+        if how["embedding"] is not None and "embedding" not in cls.__dataclass_fields__:  # type: ignore[attr-defined]
             raise InputError(
                 f"--dim, --delay and --lag have no effect on the score {name}, which takes single samples"
             )
-        further = present(given, _fields(members(Score)) - {"seed", "alpha", "surrogate", "n_surrogates"})
+        further = {key: fields[key] for key in fields.keys() - {"alpha", "surrogate", "n_surrogates"}}
         if further:  # fields that only this score has: it is made here, with all that was given
-            how = {"estimator": estimator(given), "embedding": embedding(given), "alpha": alpha}
-            fields = {key: value for key, value in how.items() if value is not None} | further
-            return {
-                "score": from_name(Score, name, **fields),
-                "max_lag": given.get("max_lag"),
-                "estimator": None,
-            }
-    return {
-        "score": name,
-        "estimator": estimator(given),
-        "embedding": embedding(given),
-        "alpha": alpha,
-        "surrogate": surrogate(given),
-        "n_surrogates": given.get("n_surrogates"),
-        "max_lag": given.get("max_lag"),
-    }
+            made = from_name(Score, name, **present(how, how) | further)
+            return {"score": made, "max_lag": given.get("max_lag"), "estimator": None}
+    tests = {"surrogate": surrogate(given), "n_surrogates": given.get("n_surrogates")}
+    return {"score": name, "max_lag": given.get("max_lag"), **how, **tests}
 
 
 def search(given: Given) -> Search | None:
@@ -170,53 +172,22 @@ def search(given: Given) -> Search | None:
     return from_name(Search, name) if name is not None else None
 
 
-def edges(option: str, words: Iterable[str] | None) -> list[tuple[str, str]]:
-    """Read ``a:b`` as the edge from a to b."""
-    found = []
-    for word in words or ():
-        ends = [end.strip() for end in word.split(":")]
-        if len(ends) != 2 or not all(ends):
-            raise InputError(f"--{option} {word} is not an edge; write SOURCE:TARGET, as in a:b")
-        found.append((ends[0], ends[1]))
-    return found
-
-
-def link_lags(word: str) -> int | dict[tuple[str, str], int]:
-    """Read ``3`` or ``a:b=3,b:c=2``."""
-    try:
-        if "=" not in word:
-            return int(word)
-        pairs = [part.rsplit("=", 1) for part in word.split(",")]
-        numbers = [int(number) for _, number in pairs]
-    except ValueError:
-        raise InputError(
-            f"--lags {word} cannot be read; give a number, or one per link as in a:b=3,b:c=2"
-        ) from None
-    return dict(zip(edges("lags", [link for link, _ in pairs]), numbers))
-
-
 def method(given: Given, data: Series) -> EmbeddingMethod:
     """Return the method that chooses an embedding: the named one, or that of `infer`."""
     from enmesh.embedding.choose import embedding_method
 
     name, known = given.get("method"), members(EmbeddingMethod)
-    wanted = present(given, _fields(known))
-    estimate = estimator(given)
-    if name is None:
-        usual = embedding_method(estimate or default_estimator(data))
-        refuse_idle(wanted, usual.cli_options, f"the method {usual.cli_name}")
-        return replace(usual, **wanted)  # type: ignore[type-var]
-    refuse_idle(wanted, known[name].cli_options, f"the method {name}")
-    if "estimator" in known[name].__dataclass_fields__:  # type: ignore[attr-defined]
-        wanted["estimator"] = estimate or default_estimator(data)
+    wanted, estimate = present(given, _fields(known)), estimator(given)
+    usual = estimate or Scores(data, wanted_of(None, None), Choices(), Evidence(data)).estimator()
+    way = embedding_method(usual) if name is None else known[name]
+    refuse_idle(wanted, way.cli_options, f"the method {way.cli_name}")
+    if isinstance(way, EmbeddingMethod):
+        return replace(way, **wanted)  # type: ignore[type-var]
+    if "estimator" in way.__dataclass_fields__:  # type: ignore[attr-defined]
+        wanted["estimator"] = usual
     elif estimate is not None:
         raise InputError(f"--estimator has no effect on --method {name}; it goes with storage and nonuniform")
-    return from_name(EmbeddingMethod, name, **wanted)
-
-
-def default_estimator(data: Series) -> Estimator:
-    """Return the estimator that one method for all nodes has by default."""
-    return Scores(data, wanted_of(None, None), Choices(), Evidence(data)).estimator()
+    return way(**wanted)
 
 
 def present(given: Given, options: Iterable[str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""enmesh infer: from a recording to a network, a picture and a page."""
+"""enmesh infer: from a recording to a network, a picture and a page; enmesh runs: what its store holds."""
 
 import logging
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,9 +34,7 @@ class Interrupted(Exception):
     """The user stopped a run. The message says what was kept and how to go on."""
 
 
-@a.takes(
-    a.output, a.estimator, a.embedding, a.max_lag, a.score, a.search, a.data, a.preparing, of_events.options
-)
+@a.takes(a.OUTPUT, a.ESTIMATOR, a.EMBEDDING, a.score, a.search, a.DATA, of_events.OPTIONS)
 def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quiet = False) -> None:
     """Infer which node drives which; write the network, pictures and a page.
 
@@ -59,42 +58,41 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
     """
     from enmesh.inference.results import with_visible_names
 
-    given = a.words(ctx)
+    given, name = a.words(ctx), Path(re.sub(r"\.(gz|xz|zip)$", "", data[0].name, flags=re.I)).stem
+    typed = [word for word in ctx.find_root().obj or () if word != "--resume"]
     place = Place(
-        folder=_folder(given["out"], data[0]),
+        folder=given["out"] or Path("results" if name == "-" else f"{name}-results"),
         inputs=tuple(data),
-        command=shlex.join(["enmesh", *(word for word in ctx.find_root().obj or () if word != "--resume")]),
+        command=shlex.join(["enmesh", *typed]),
         resume=given["resume"],
         force=given["force"],
     )
     with Progress(not (quiet or json) and sys.stderr.isatty()) as progress:
-        network, files = _inferred(given, place, progress)
+        with progress.phase("reading the data"):
+            series: Any = of_events.read(given) if given["events"] else build.series(given)
+        options = _options(given, series) | {"progress": progress}
+        network, files = run(series, place, options, given["formats"] or ())
     if json:
         show.as_json(show.network_json(network, files))
     elif not quiet:
         show.network(with_visible_names(network), files)
 
 
-def _inferred(given: build.Given, place: "Place", progress: Progress) -> "tuple[Network, list[Path]]":
-    """Read, infer and write what the words of a command line say."""
-    with progress.phase("reading the data"):
-        series: Any = of_events.read(given) if given["events"] else build.series(given)
-    scored = of_events.score(given) if given["events"] else build.asked(given)
-    options = {
-        **scored,
+def _options(given: build.Given, series: Any) -> dict[str, Any]:
+    """Return the options of `enmesh.infer` that the words of a command line say."""
+    edges = {option: build.edges(option, given[option]) for option in ("require", "forbid")}
+    for edge in (*edges["require"], *edges["forbid"]):
+        series.indices(edge)
+    return {
+        **(of_events.score(given) if given["events"] else build.asked(given)),
+        **{name: given[name] for name in ("max_parents", "screen", "n_jobs", "seed")},
         "search": build.search(given),
         "tiers": build.tiers(given["tiers"]),
-        "max_parents": given["max_parents"],
         "acyclic": not given["allow_cycles"],
-        "required": _edges(series, "require", given["require"]),
-        "forbidden": _edges(series, "forbid", given["forbid"]),
-        "screen": given["screen"],
+        "required": edges["require"],
+        "forbidden": edges["forbid"],
         "bootstrap": given["bootstrap"] or 0,
-        "n_jobs": given["jobs"],
-        "seed": given["seed"],
-        "progress": progress,
     }
-    return run(series, place, options, given["formats"] or ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,19 +105,9 @@ class Place:
     resume: bool = False
     force: bool = False
 
-    @property
-    def origin(self) -> dict[str, str]:
-        """The files that were read and the command, as far as they are known, for the result's provenance."""
-        files = ", ".join(str(path) for path in self.inputs if str(path) != "-")
-        known = {"file": files, "command": self.command}
-        return {name: value for name, value in known.items() if value}
-
 
 def run(
-    series: "Series",
-    place: Place,
-    options: dict[str, Any],
-    formats: Sequence[str] = (),
+    series: "Series", place: Place, options: dict[str, Any], formats: Sequence[str] = ()
 ) -> "tuple[Network, list[Path]]":
     """Infer, keep what is finished in the folder, and write the results there."""
     from enmesh.inference.infer import check_numbers
@@ -133,8 +121,9 @@ def run(
         with Progress.of(options.get("progress")) as progress:
             with _store(place, series) as store:
                 network = infer_network(series, store=store, **options | {"progress": progress})
-            origin = {**network.provenance, **place.origin}
-            network = replace(network, provenance=origin)
+            origin = {"file": ", ".join(str(path) for path in place.inputs if str(path) != "-")}
+            origin = {name: said for name, said in (origin | {"command": place.command}).items() if said}
+            network = replace(network, provenance={**network.provenance, **origin})
             with progress.phase("writing the results"):
                 files = write_results(network, place.folder, formats, inputs=place.inputs, force=place.force)
         return network, [*files, store]
@@ -145,15 +134,6 @@ def run(
             f"stopped; what was finished is in {place.folder / STORE}, "
             "and the same command with --resume goes on from there"
         ) from None
-
-
-def _folder(out: Path | None, data: Path) -> Path:
-    if out is not None:
-        return Path(out)
-    if str(data) == "-":
-        return Path("results")
-    name = data.stem if data.suffix.lower() in (".gz", ".xz", ".zip") else data.name
-    return Path(f"{Path(name).stem}-results")
 
 
 @contextmanager
@@ -187,7 +167,7 @@ def _store(place: Place, series: "Series") -> Iterator[Path]:
         yield store
     except InputError:
         if not any(run["answers"] for run in (runs(store) if store.exists() else [])):
-            _remove(store)
+            _move(store)
             _move(aside, store)
         raise
     finally:
@@ -195,23 +175,33 @@ def _store(place: Place, series: "Series") -> Iterator[Path]:
             log.warning("%s of an earlier run is kept as %s; --resume would go on from it", store, aside.name)
 
 
-def _remove(store: Path) -> None:
-    for ending in ENDINGS:
-        Path(f"{store}{ending}").unlink(missing_ok=True)
+def _move(store: Path, to: Path | None = None) -> None:
+    """Rename a store with what SQLite keeps beside it, or remove it; reading has left empty files, which go."""
+    beside = [Path(f"{store}{ending}") for ending in ENDINGS]
+    empty = beside[1].exists() and not beside[1].stat().st_size
+    for file, ending in zip(beside, ENDINGS):
+        if to is None or (ending and empty):
+            file.unlink(missing_ok=True)
+        elif file.exists():
+            file.rename(f"{to}{ending}")
 
 
-def _move(store: Path, to: Path) -> None:
-    """Rename a store with what SQLite keeps beside it; reading has left empty files, which go."""
-    if (written := Path(f"{store}-wal")).exists() and not written.stat().st_size:
-        written.unlink()
-        Path(f"{store}-shm").unlink(missing_ok=True)
-    for ending in ENDINGS:
-        if Path(f"{store}{ending}").exists():
-            Path(f"{store}{ending}").rename(f"{to}{ending}")
+def runs(
+    store: Annotated[Path, typer.Argument(help="A run.db that infer wrote, or its folder.")],
+    json: a.Json = False,
+) -> None:
+    """List the runs that a store holds, and how they ended.
 
+    \b
+    Examples
+      enmesh runs recording-results
+    """
+    from enmesh.inference.store import runs as stored
 
-def _edges(series: "Series", option: str, words: Sequence[str] | None) -> list[tuple[str, str]]:
-    edges = build.edges(option, words)
-    for edge in edges:
-        series.indices(edge)
-    return edges
+    found = stored(store / STORE if store.is_dir() else store)
+    if json:
+        show.as_json(found)
+        return
+    fields = ("started", "last", "status", "nodes", "score", "families", "tests")
+    rows = [run | {"nodes": len(run["names"]), "score": run["score"]["type"]} for run in found]
+    show.table(["run", *fields], [[run["key"][:8], *(run[field] for field in fields)] for run in rows])

@@ -1,8 +1,9 @@
-"""enmesh te, embed and score: one number, one table, one graph."""
+"""enmesh te, lags, embed and score: one number, one profile, one table, one graph."""
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,15 +13,50 @@ from enmesh.cli import events as of_events
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.errors import hazard
-from enmesh.estimators import Estimator
 from enmesh.options import brief
-from enmesh.scores import PerTarget
-from enmesh.significance import Significance
+from enmesh.scores import Scorer
 
-SURROGATES = 199
+if TYPE_CHECKING:
+    from enmesh.lag_profile import LagProfile
+
+LONGEST = 20  # lags of a profile of which an embedding is given
+Picture = Annotated[
+    Path | None, a.option("Output", "--out", "FILE", "Picture of the profile: png, svg or pdf.")
+]
+Planned = tuple[Any, list[tuple[str, str, str]]]
 
 
-@a.takes(a.estimator, a.embedding, a.max_lag, a.surrogate, a.data, a.preparing, of_events.options)
+def _planned(words: Mapping[str, Any], series: Series) -> Planned:
+    """Say what could mislead in a recording, and return the score that `infer` would have, with its choices."""
+    from enmesh.inference.diagnostics import hazards_of_data
+    from enmesh.inference.plan import planned
+    from enmesh.inference.wanted import wanted_of
+
+    for finding in hazards_of_data(series):
+        hazard(finding.message)
+    plan, choices = planned(series, wanted_of(seed=words["seed"], **build.asked(words)))
+    return plan.score, choices.entries
+
+
+def _for_target(words: Mapping[str, Any], series: Series, target: str) -> tuple[Scorer[Any], dict[str, str]]:
+    """Return what `infer` would test links to a target with, and in words what was chosen for that."""
+    score, choices = _planned({**words, "surrogate": None, "n_surrogates": None}, series)
+    scorer = score.bind(series).of_target(series.index(target))
+    told = {"estimator": brief(scorer.score.estimator)}
+    chosen = {what: f"{value} ({reason})" for what, value, reason in choices}
+    return scorer, told | {what: chosen[what] for what in ("max_lag", "score", "embedding") if what in chosen}
+
+
+def _print(entries: Mapping[str, str]) -> None:
+    for what, said in entries.items():
+        print(f"  {what:<10} {said}")
+
+
+def _listed(lags: Any) -> str:
+    return ", ".join(map(str, lags))
+
+
+@a.takes(a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA, of_events.OPTIONS)
 def te(
     ctx: typer.Context,
     data: a.File,
@@ -43,91 +79,127 @@ def te(
       enmesh te recording.csv a,c b --estimator gaussian --dim 3 --delay 2
       enmesh te spikes.csv a b --events --duration 600
     """
-    from enmesh.inference.diagnostics import hazards_of_data
-    from enmesh.inference.plan import asked, planned
-    from enmesh.inference.wanted import wanted_of
-    from enmesh.measures import link
+    words, sources, conditions = a.words(ctx), build.names([source]), build.names(given)
+    about: dict[str, Any]
+    if words["events"]:
+        events, estimator = of_events.read(words), of_events.estimator(words)
+        unit, told, about = estimator.unit, {"events": str(events)}, {"estimator": str(estimator)}
+        test = _test(words, events, sources, target, conditions, estimator=estimator)
+    else:
+        unit, series = "nats", build.series(words)
+        test, told, about = _test_of_samples(words, series, sources, target, conditions)
+    values = {"measured": test.value, "corrected": test.corrected}
+    if json:
+        about |= {"source": sources, "target": target, "given": conditions, "te": test.value}
+        about |= {"p_value": test.p_value, "corrected": test.corrected, "surrogates": len(test.null)}
+        show.as_json(about)
+        return
+    print(f"transfer entropy {', '.join(sources)} > {target}{_given(conditions)}")
+    bits = " ({:.6f} bits)" if unit == "nats" else ""
+    _print({what: f"{value:.6f} {unit}{bits.format(value / math.log(2))}" for what, value in values.items()})
+    _print({"p-value": f"{test.p_value:.4g} ({_null(test.null)})", **told})
+
+
+def _test(
+    words: build.Given, data: Any, sources: list[str], target: str, given: list[str], **how: Any
+) -> Any:
     from enmesh.significance import significance
 
-    words = a.words(ctx)
-    if words["events"]:
-        of_events.te(words, source, target, given, json)
-        return
-    series = build.series(words)
-    for finding in hazards_of_data(series):
-        hazard(finding.message)
-    sources, conditions = build.names([source]), build.names(given)
-    ends = link(series, sources, target, conditions)
-    how = build.asked(words | {"score": None, "alpha": None, "n_surrogates": None, "surrogate": None})
-    wanted = wanted_of(seed=words["seed"], **how)
-    plan, choices = planned(series, wanted)
-    score = dict(plan.score.scores)[target] if isinstance(plan.score, PerTarget) else plan.score
+    by = {"surrogate": build.surrogate(words), "n_surrogates": words["n_surrogates"], "seed": words["seed"]}
+    return significance(data, sources, target, given=given, **how, **by)
+
+
+def _test_of_samples(
+    words: build.Given, series: Series, sources: list[str], target: str, given: list[str]
+) -> tuple[Any, dict[str, str], dict[str, Any]]:
+    """Return the test of a link as `infer` makes it, or by the surrogates that were asked for, and what it is of."""
+    from enmesh.measures import link
+
+    starts, end, _ = link(series, sources, target, given)
+    scorer, told = _for_target(words, series, target)
+    how = {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding}
     if words["n_surrogates"] is None and words["surrogate"] is None:
-        test = asked(series, wanted, *ends)
-    else:
-        with_surrogates = {"surrogate": build.surrogate(words), "n_surrogates": words["n_surrogates"]}
-        chosen_too = {"estimator": score.estimator, "embedding": score.embedding, "seed": words["seed"]}
-        test = significance(series, sources, target, given=conditions, **with_surrogates, **chosen_too)
-    table = (score.embedding or Embedding()).table(series.names)
-    lags = {name: list(table[series.index(name), ends[1]]) for name in sources}
+        how = build.present(build.asked(words), ("estimator", "embedding", "max_lag"))
+    test = _test(words, series, sources, target, given, **how)
+    lags = {series.names[i]: scorer.transfers.blocks.lags(i, end) for i in starts}
+    told = {"lags": "; ".join(f"{name} {_listed(some)}" for name, some in lags.items())} | told
+    return test, told, {"estimator": str(scorer.score.estimator), "lags": lags, "lag": test.lag}
+
+
+def _null(null: Any) -> str:
+    return f"{len(null)} surrogates" if len(null) else "known null distribution"
+
+
+def _given(conditions: Any) -> str:
+    return f" given {', '.join(conditions)}" if conditions else ""
+
+
+@a.takes(a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA)
+def lags(
+    ctx: typer.Context,
+    data: a.File,
+    source: a.Source,
+    target: a.Target,
+    given: a.Given = None,
+    out: Picture = None,
+    force: a.Force = False,
+    json: a.Json = False,
+) -> None:
+    """Measure transfer entropy at every lag: when does source act on target?
+
+    Estimator, pasts, largest lag and test are those of enmesh infer where they
+    are not given: the p-value is that of the lags which the link has there. Low
+    and high are what chance gives at each lag alone, 5 % below and 5 % above. A
+    star is over the threshold that the largest of all lags exceeds by chance in
+    5 %. With --dim or --surrogates the best lag is tested: surrogates choose
+    their own best lag too.
+
+    \b
+    Examples
+      enmesh lags recording.csv a b
+      enmesh lags recording.csv a b --max-lag 60 --out lags.png
+      enmesh lags recording.csv a b --given c --estimator gaussian --json
+    """
+    from enmesh.data.export import refuse_existing
+    from enmesh.lag_profile import lag_profile
+
+    words, conditions = a.words(ctx), build.names(given)
+    if out is not None:
+        refuse_existing(out, force)
+    series, asked = build.series(words), build.asked(words)
+    series.index(source)
+    embedded = asked["embedding"] is not None
+    scorer, told = _for_target(words | {"max_lag": None} if embedded else words, series, target)
+    how = build.present(asked, ("max_lag", "estimator", "n_surrogates", "surrogate"))
+    if embedded or how.keys() & {"n_surrogates", "surrogate"}:
+        how = {"max_lag": scorer.transfers.blocks.searched or LONGEST} | how
+        how |= {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding}
+    profile = lag_profile(series, source, target, given=conditions, seed=words["seed"], **how)
+    if out is not None:
+        profile.plot(out)
     if json:
-        about = {"source": sources, "target": target, "given": conditions, **_numbers(test)}
-        show.as_json(about | {"estimator": str(score.estimator), "lags": lags, "lag": test.lag})
+        kept = ("source", "target", "given", "lags", "te", "low", "high", "threshold", "best")
+        about = {name: getattr(profile, name) for name in (*kept, "tested", "value", "p_value")}
+        about |= {"surrogates": len(profile.null), "estimator": str(scorer.score.estimator)}
+        show.as_json(about | {"file": out and str(out)})
         return
-    given_text = f" given {', '.join(conditions)}" if conditions else ""
-    print(f"transfer entropy {', '.join(sources)} > {target}{given_text}")
-    _print_test(test)
-    print(f"  lags       {'; '.join(f'{name} {_listed(some)}' for name, some in lags.items())}")
-    print(f"  estimator  {brief(score.estimator)}")
-    for what, value, reason in choices.entries:
-        if what in ("max_lag", "score", "embedding"):
-            print(f"  {what:<10} {value} ({reason})")
+    _print_profile(profile)
+    _print(told | ({"picture": str(out)} if out is not None else {}))
 
 
-def _listed(lags: list[int]) -> str:
-    return ", ".join(map(str, lags))
+def _print_profile(profile: "LagProfile") -> None:
+    rows = [
+        [lag, *map(float, row[:3]), " ".join(["*"] * bool(row[3]) + ["best"] * (lag == profile.best)) or "-"]
+        for lag, *row in profile.table.itertuples()
+    ]
+    title = f"transfer entropy {profile.source} > {profile.target}{_given(profile.given)}, nats"
+    show.table(["lag", "te", "low", "high", "mark"], rows, title)
+    tested = f"lag {_listed(profile.tested)}, {profile.value:.6f} nats; {_null(profile.null)}"
+    best = f"{profile.best}, p-value {profile.p_value:.4g} (tested: {tested})"
+    _print({"best lag": best, "threshold": f"{profile.threshold:.4g}"})
 
 
-def _numbers(test: Significance) -> dict[str, float]:
-    return {
-        "te": test.value,
-        "p_value": test.p_value,
-        "corrected": test.corrected,
-        "surrogates": len(test.null),
-    }
-
-
-def _print_test(test: Significance) -> None:
-    how = f"{len(test.null)} surrogates" if len(test.null) else "known null distribution"
-    print(f"  measured   {test.value:.6f} nats ({test.value / math.log(2):.6f} bits)")
-    print(f"  corrected  {test.corrected:.6f} nats ({test.corrected / math.log(2):.6f} bits)")
-    print(f"  p-value    {test.p_value:.4g} ({how})")
-
-
-def surrogates_asked(words: Mapping[str, Any], estimate: Estimator) -> int:
-    """Return the number of surrogates: as asked, or 199 where the estimator's null distribution is not known."""
-    if words["n_surrogates"] is not None:
-        return int(words["n_surrogates"])
-    return SURROGATES if words["surrogate"] is not None or not estimate.analytic else 0
-
-
-def chosen(words: Mapping[str, Any], series: Series) -> tuple[Estimator, Embedding, dict[str, str]]:
-    """Return estimator and embedding, and why, where they were chosen from the data."""
-    from enmesh.embedding.choose import choose_embedding, embedding_method
-
-    notes = {"estimator": "", "embedding": ""}
-    estimate, embedding = build.estimator(words), build.embedding(words)
-    if estimate is None:
-        estimate = build.default_estimator(series)
-        notes["estimator"] = " (chosen from the data)"
-    if embedding is None:
-        method = embedding_method(estimate)
-        embedding = choose_embedding(series, method)
-        notes["embedding"] = f" (chosen by {type(method).__name__})"
-    return estimate, embedding, notes
-
-
-@a.takes(a.method, a.estimator, a.data)
+@a.takes(a.METHOD, a.ESTIMATOR, a.DATA)
 def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     """Choose embedding dimension (kappa) and delay (tau) of every node.
 
@@ -162,7 +234,7 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     print(f"as options: {show.embedding(chosen_embedding(tables), series.names)}")
 
 
-@a.takes(a.estimator, a.embedding, a.max_lag, a.score, a.data, a.preparing)
+@a.takes(a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
 def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False) -> None:
     """Score a graph of your own against a recording; higher is better.
 
@@ -175,25 +247,20 @@ def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False
       enmesh score recording.csv --graph "a>b>c" --estimator gaussian --score bic --dim 2
     """
     from enmesh.data.graph_input import parents_of
-    from enmesh.inference.plan import planned
-    from enmesh.inference.wanted import wanted_of
     from enmesh.scores import score_graph
 
     words = a.words(ctx)
     series = build.series(words)
     parents = parents_of(graph, series.names)
-    plan, choices = planned(series, wanted_of(seed=words["seed"], **build.asked(words)))
-    judge = plan.score
+    judge, choices = _planned(words, series)
     found = score_graph(series, parents, judge)
     if json:
         show.as_json({"total": found.total, "local": found.local, "parents": parents, "score": str(judge)})
         return
-    show.table(
-        ["node", "drivers", "score"],
-        [[name, ", ".join(parents[name]) or "none", found.local[name]] for name in series.names],
-    )
+    rows = [[name, ", ".join(parents[name]) or "none", found.local[name]] for name in series.names]
+    show.table(["node", "drivers", "score"], rows)
     print(f"total {found.total:.6g}")
     if isinstance(judge.embedding, Embedding):
         print(f"score {brief(judge)}, embedding {show.embedding(judge.embedding, series.names)}")
-    for what, value, reason in choices.entries:
+    for what, value, reason in choices:
         print(f"chosen {what}: {value} ({reason})")

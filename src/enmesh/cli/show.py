@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -10,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enmesh.draw.labels import short
-from enmesh.draw.labels import width as letters
+from enmesh.data.table import visible
 from enmesh.options import plain
 
 if TYPE_CHECKING:
@@ -19,38 +19,26 @@ if TYPE_CHECKING:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
-    """Print a table; numbers stand right and are never cut: on a narrow terminal names are shortened."""
+    """Print a table; numbers stand right and are never cut: on a narrow terminal words are broken."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     cells = [[_cell(value) for value in row] for row in rows]
-    right = [all(_is_number(row[i]) for row in cells) for i in range(len(columns))]
-    if sys.stdout.isatty():
-        cells = _narrowed(columns, cells, right, shutil.get_terminal_size().columns)
-    widths = [max(map(cell_len, column)) for column in zip(columns, *cells)]
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name, column in zip(columns, zip(*cells)):
+        number = all(map(_is_number, column))
+        made.add_column(Text(name), justify="right" if number else "left", no_wrap=number, overflow="fold")
+    for row in cells:
+        made.add_row(*map(Text, row))
+    colours: Any = None if os.environ.get("NO_COLOR") else "auto"
+    width = None if sys.stdout.isatty() else 100_000
+    console = Console(file=sys.stdout, width=width, color_system=colours)
+    with console.capture() as drawn:
+        console.print(made)
     if title:
         say(title)
-    bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    for at, row in enumerate([list(columns), *cells]):
-        parts = [
-            " " * (width - cell_len(cell)) + cell if number else cell + " " * (width - cell_len(cell))
-            for cell, width, number in zip(row, widths, right)
-        ]
-        line = "  ".join(parts).rstrip()
-        print(f"\x1b[1m{line}\x1b[0m" if bold and at == 0 else line)
-
-
-def _narrowed(
-    columns: Sequence[str], rows: list[list[str]], right: Sequence[bool], room: int
-) -> list[list[str]]:
-    """Return the rows with words cut in the middle, the longest first, until a line fits."""
-    widths = [max(map(cell_len, column)) for column in zip(columns, *rows)]
-    words = [i for i, number in enumerate(right) if not number]
-    over = sum(widths) + 2 * (len(widths) - 1) - room
-    limits = {i: widths[i] for i in words}
-    while over > 0 and limits and max(limits.values()) > 6:
-        longest = max(limits, key=lambda i: limits[i])
-        limits[longest] -= 1
-        over -= 1
-    cut = {i: short([row[i] for row in rows], limits[i]) for i in words if limits[i] < widths[i]}
-    return [[cut[i][at] if i in cut else cell for i, cell in enumerate(row)] for at, row in enumerate(rows)]
+    print("\n".join(line.rstrip() for line in drawn.get().splitlines()))
 
 
 def say(words: str, stream: Any = None) -> None:
@@ -60,11 +48,6 @@ def say(words: str, stream: Any = None) -> None:
     if stream.isatty() and len(words) > room:
         words = textwrap.fill(words, max(room, 20), subsequent_indent="  ", break_on_hyphens=False)
     print(words, file=stream)
-
-
-def cell_len(text: str) -> int:
-    """Return how many columns a terminal takes for a text."""
-    return int(letters(text))
 
 
 def _cell(value: Any) -> str:
@@ -103,19 +86,15 @@ def network(
     from enmesh.draw.report.words import fewer_digits, headline
 
     edges = found.edges
-    columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
-    lags = [", ".join(str(lag) for lag in found) for found in edges["lags"]]
-    rows = [[*row[:5], said] for row, said in zip(edges.itertuples(index=False), lags)]
+    shown = edges.iloc[:, :5].assign(lag=[", ".join(map(str, lags)) for lags in edges["lags"]])
+    shown.columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
     if edges["stability"].notna().any():
-        columns.append("stability")
-        rows = [[*row, share] for row, share in zip(rows, edges["stability"])]
+        shown["stability"] = edges["stability"]
     if truth is not None:
-        columns.append("in truth")
-        for row in rows:
-            row.append("yes" if row[0] in truth[row[1]] else "no")
+        shown["in truth"] = ["yes" if s in truth[t] else "no" for s, t in zip(edges.source, edges.target)]
     say(headline(found))
-    if rows:
-        table(columns, rows)
+    if len(shown):
+        table([*map(str, shown)], shown.itertuples(index=False))
     if truth is not None:
         say(_against(found, truth))
     say(verdict(found))
@@ -127,27 +106,24 @@ def network(
 
 def verdict(found: "Network") -> str:
     """Say in one sentence whether the network is the best there is, and what acyclicity cost."""
-    if found.optimal:
-        said = f"Proven optimal: score {found.score:.6g}"
-    elif math.isfinite(found.bound):
-        said = (
-            f"Best found: score {found.score:.6g}, proven to be at most {found.bound - found.score:.3g} short"
-        )
-    else:
-        said = f"Best found: score {found.score:.6g}, without proof"
+    said = f"{'Proven optimal' if found.optimal else 'Best found'}: score {found.score:.6g}"
+    if not found.optimal:
+        short = f"proven to be at most {found.bound - found.score:.3g} short"
+        said += f", {short if math.isfinite(found.bound) else 'without proof'}"
     if not found.options.get("acyclic", True):
         return f"{said}; cycles allowed."
     if not found.removed:
         return f"{said}; acyclicity cost nothing." if found.gap == 0 else f"{said}."
-    listed = ", ".join(f"{source}>{target}" for source, target in found.removed)
-    return f"{said}; acyclicity costs {found.gap:.3g} and removed {listed}."
+    return f"{said}; acyclicity costs {found.gap:.3g} and removed {_arrows(found.removed)}."
+
+
+def _arrows(links: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{source}>{target}" for source, target in links) or "none"
 
 
 def _against(found: "Network", truth: Mapping[str, Sequence[str]]) -> str:
-    true = {(source, target) for target, sources in truth.items() for source in sources}
-    mine = {(source, target) for target, sources in found.parents.items() for source in sources}
-    missed = ", ".join(f"{s}>{t}" for s, t in sorted(true - mine)) or "none"
-    extra = ", ".join(f"{s}>{t}" for s, t in sorted(mine - true)) or "none"
+    true, mine = ({(s, t) for t, some in graph.items() for s in some} for graph in (truth, found.parents))
+    missed, extra = _arrows(sorted(true - mine)), _arrows(sorted(mine - true))
     return f"Truth has {len(true)} links; {len(true & mine)} found, missed: {missed}, false: {extra}."
 
 
@@ -161,3 +137,32 @@ def network_json(found: "Network", files: Sequence[Path] = ()) -> dict[str, Any]
         "warnings": found.warnings,
         "files": [str(file) for file in files],
     }
+
+
+# Marks of our own in plain letters, for terminals without them.
+PLAIN = str.maketrans(dict(zip("≤≥–—…→↗↘κτ", ("<=", ">=", "-", "-", "...", "->", "/", "\\", "kappa", "tau"))))
+# What colours a text; a line is cut at these and what lies between is made visible.
+COLOUR = re.compile(r"(\x1b\[[0-9;]*m|\n|\t)")
+
+
+class SafeStream:
+    """A text stream that spells out what its encoding lacks, and with ``escape`` what would command a terminal."""
+
+    def __init__(self, stream: Any, escape: bool = False):
+        self._stream, self._escape = stream, escape
+
+    def write(self, text: str) -> int:
+        """Write text that can be shown; return the length of what was given."""
+        if self._escape and not (text.isascii() and text.isprintable()):
+            parts = COLOUR.split(text)
+            text = "".join(part if at % 2 else visible(part) for at, part in enumerate(parts))
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        try:
+            text.encode(encoding)
+        except UnicodeEncodeError:
+            text = text.translate(PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+        self._stream.write(text)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

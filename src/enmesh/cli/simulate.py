@@ -1,7 +1,7 @@
-"""enmesh simulate, datasets and demo: recordings whose network is known."""
+"""enmesh simulate, datasets, demo and reproduce: recordings whose network is known."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,59 +12,54 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.cli.infer import Place, run
 from enmesh.data.series import Series
+from enmesh.errors import InputError
 
 MAPS, FLOWS = ("logistic", "tent", "henon"), ("lorenz", "rossler", "mixed")
 # The options each kind of system takes.
+COMMON = ("coupling", "noise", "obs_noise", "lags")
 TAKES = {
-    **dict.fromkeys(MAPS, ("coupling", "noise", "obs_noise", "lags")),
-    **dict.fromkeys(FLOWS, ("coupling", "noise", "obs_noise", "lags", "dt")),
-    "var": ("coupling", "noise", "obs_noise", "lags"),
+    **dict.fromkeys((*MAPS, "var"), COMMON),
+    **dict.fromkeys(FLOWS, (*COMMON, "dt")),
     "boolean": (),
     "markov": (),
 }
+TRUTH = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "e": ("d",)}
+DESCRIPTION = """\
+        b
+      ↗   ↘
+    a       d → e       five chaotic logistic maps
+      ↘   ↗             and what drives what
+        c
+
+Only their recordings are looked at, 1000 samples each:"""
 
 
-def system() -> a.Group:
-    """Return the argument that names a system."""
-    told = "What each node is; mixed: lorenz and rossler in turn."
-    return {"system": (Annotated[a.system_names(), typer.Argument(help=told)], Parameter.empty)}
-
-
-def numbers() -> a.Group:
-    """Return the numbers that a system may be given; None leaves them as the system has them."""
-
-    def number(flag: str, told: str) -> tuple[Any, Any]:
-        return Annotated[float | None, typer.Option(flag, help=told, show_default=False)], None
-
-    return {
-        "coupling": number("--coupling", "Strength; 0.3 for maps, 2 for flows, 0.4 for var."),
-        "noise": number("--noise", "Standard deviation of the noise on the state; 0, but 1 for var."),
-        "obs_noise": number("--obs-noise", "Standard deviation of the noise on the observation; 0."),
-        "dt": number("--dt", "Sampling step of flows; 0.05."),
-    }
-
-
+TOLD = f"What each node is: {', '.join(TAKES)} (lorenz and rossler in turn is mixed)."
+NAMED: Any = Annotated[a.choice("SystemName", TAKES), typer.Argument(help=TOLD)]
+SYSTEM = {
+    "system": (NAMED, Parameter.empty),
+    **a.group(
+        "Options",
+        {
+            "coupling": (float, "X", "Strength; 0.3 for maps, 2 for flows, 0.4 for var."),
+            "noise": (float, "X", "Standard deviation of the noise on the state; 0, but 1 for var."),
+            "obs_noise": (float, "X", "Standard deviation of the noise on the observation; 0."),
+            "lags": (str, "N or a:b=N,..", "Samples after which links act; 1."),
+            "dt": (float, "X", "Sampling step of flows; 0.05."),
+        },
+    ),
+}
 Out = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FILE", help="csv, npz or parquet; by default csv on stdout."),
+    Path | None, a.option("Output", "--out", "FILE", "csv, npz or parquet; by default csv on stdout.")
 ]
 
 
-@a.takes(system, numbers)
+@a.takes(SYSTEM)
 def simulate(
     ctx: typer.Context,
     graph: a.Graph,
-    n: Annotated[int, typer.Option("-n", help="Number of samples.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of start and noise.")] = 0,
-    lags: Annotated[
-        str | None,
-        typer.Option(
-            "--lags",
-            metavar="N or a:b=N,..",
-            help="Samples after which links act; 1.",
-            show_default=False,
-        ),
-    ] = None,
+    n: Annotated[int, a.option("Options", "-n", "N", "Number of samples; 1000.")] = 1000,
+    seed: a.Seed = 0,
     out: Out = None,
     force: a.Force = False,
     json: a.Json = False,
@@ -120,44 +115,45 @@ def _write(series: Series, out: Path | None, force: bool, json: bool) -> None:
         show.as_json(about | ({"file": str(out)} if out is not None else {"values": series.values}))
     elif out is not None:
         pairs = [(s, t) for t, sources in truth.items() for s in sources]
-        links = ", ".join(f"{s}>{t}{_said_lags(acting.get((s, t), (1,)))}" for s, t in pairs) or "none"
+        late = {ends: f" (lag {', '.join(map(str, some))})" for ends, some in acting.items() if some != (1,)}
+        links = ", ".join(f"{s}>{t}{late.get((s, t), '')}" for s, t in pairs) or "none"
         print(f"{out}: {series.n_nodes} nodes, {series.lengths[0]} samples, dt {series.dt:g}; links: {links}")
     else:
         series_table(series).to_csv(sys.stdout, index=False)
-
-
-def _said_lags(lags: Iterable[int]) -> str:
-    """Say the lags of a link unless it acts after one sample."""
-    return "" if tuple(lags) == (1,) else f" (lag {', '.join(map(str, lags))})"
 
 
 def _simulated(given: Mapping[str, Any]) -> Series:
     from enmesh import simulate as systems
     from enmesh.data.graph_input import parents_of
 
-    name = given["system"]
-    options = build.present(given, ("coupling", "noise", "obs_noise", "lags", "dt"))
+    name, graph = given["system"], parents_of(given["graph"])
+    options = build.present(given, (*COMMON, "dt"))
     build.refuse_idle(options, TAKES[name], f"the system {name}")
     if "lags" in options:
         options["lags"] = build.link_lags(options["lags"])
-    graph = parents_of(given["graph"])
-    common = {"n": given["n"], "seed": given["seed"], **options}
+    options |= {"n": given["n"], "seed": given["seed"]}
     if name in MAPS:
-        return systems.coupled_map(graph, map=name, **common)
+        return systems.coupled_map(graph, map=name, **options)
     if name in FLOWS:
         turns = {node: ("lorenz", "rossler")[i % 2] for i, node in enumerate(graph)}
-        return systems.coupled_flow(graph, system=turns if name == "mixed" else name, **common)
-    others: dict[str, Callable[..., Series]]
-    others = {"var": systems.var, "boolean": systems.boolean, "markov": systems.markov}
-    return others[name](graph, **common)
+        return systems.coupled_flow(graph, system=turns if name == "mixed" else name, **options)
+    made: Series = getattr(systems, name)(graph, **options)
+    return made
+
+
+def demo_options(seed: int = 0) -> dict[str, Any]:
+    """Return the options of `enmesh.infer` for the demonstration."""
+    from enmesh import KSG, TEE, Embedding, Exact
+
+    # 399 surrogates are the fewest that can bring one link among 20 pairs to a q-value of 0.05.
+    score = TEE(estimator=KSG(), embedding=Embedding(), n_surrogates=399, seed=seed)
+    return {"score": score, "search": Exact(), "max_parents": 3, "seed": seed}
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = Path(
-        "demo-results"
-    ),
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the simulation and the surrogates.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Workers, -1 for all cores.")] = -1,
+    out: a.Folder = Path("demo-results"),
+    seed: a.Seed = 0,
+    jobs: a.Jobs = -1,
     json: a.Json = False,
     quiet: a.Quiet = False,
 ) -> None:
@@ -168,11 +164,11 @@ def demo(
       enmesh demo
       enmesh demo --out /tmp/tour --seed 7
     """
-    from enmesh.cli.demo import DESCRIPTION, demo_options, demo_series
     from enmesh.inference.results import results_folder
+    from enmesh.simulate import coupled_map
 
     results_folder(out)
-    series = demo_series(seed)
+    series = coupled_map(TRUTH, n=1000, map="logistic", r=4.0, coupling=0.3, noise=0.05, seed=seed)
     talk = not (json or quiet)
     if talk:
         print(DESCRIPTION)
@@ -183,3 +179,44 @@ def demo(
     elif talk:
         show.network(network, files, series.truth)
         print(f"Open {(out / 'report.html').resolve()} in a browser.")
+
+
+def _known_names(incomplete: str = "") -> list[str]:
+    from enmesh.reproduce import NAMES
+
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Figure or experiment; without it, their names.", autocompletion=_known_names),
+    ] = None,
+    quick: Annotated[
+        bool, a.option("Options", "--quick/--full", None, "A smaller version in minutes, or all.")
+    ] = True,
+    out: Annotated[
+        Path | None, a.option("Output", "--out", "DIR", "Folder; by default reproduce-NAME.")
+    ] = None,
+    seed: a.Seed = 0,
+    jobs: a.Jobs = 1,
+) -> None:
+    """Repeat a figure or experiment of the paper.
+
+    \b
+    Examples
+      enmesh reproduce
+      enmesh reproduce fig1
+      enmesh reproduce fig1 --full --out fig1/
+    """
+    from enmesh.reproduce import NAMES
+    from enmesh.reproduce import run as reproduce_one
+
+    if name is None:
+        print("\n".join(NAMES))
+        return
+    if name not in NAMES:
+        raise InputError(f"there is no experiment {name}; choose one of {', '.join(NAMES)}")
+    folder, watched = out or Path(f"reproduce-{name}"), sys.stderr.isatty()
+    files = reproduce_one(name, out=folder, quick=quick, seed=seed, n_jobs=jobs, progress=watched)
+    print(f"files in {folder}: {', '.join(file.name for file in files)}")

@@ -2,22 +2,18 @@
 
 import os
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
 
 from enmesh.errors import InputError
 
-if TYPE_CHECKING:
-    import numpy as np
-
-
-class Warmed(NamedTuple):
-    """What one piece of work took."""
-
-    name: str
-    seconds: float
-    compiled: int
-    kept: bool
+# The longest first, so that two processes are done at about the same time.
+KERNELS = (
+    "KSG with surrogates",
+    "one KSG estimate",
+    "box kernel with surrogates",
+    "events with surrogates",
+    "simulated systems",
+    "local permutation",
+)
 
 
 def warm() -> None:
@@ -35,10 +31,9 @@ def warm() -> None:
     workers = min(2, os.cpu_count() or 1)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         results = list(pool.map(_warmed, KERNELS))
-    for result in results:
-        done = f"compiled in {result.seconds:.1f} s" if result.compiled else "compiled already"
-        print(f"{result.name}: {done}")
-    if not all(result.kept for result in results):
+    for name, (seconds, compiled, _) in zip(KERNELS, results):
+        print(f"{name}: {f'compiled in {seconds:.1f} s' if compiled else 'compiled already'}")
+    if not all(kept for *_, kept in results):
         raise InputError(
             "no folder can be written to keep the kernels: every process will compile them anew; set NUMBA_CACHE_DIR "
             "to a folder that can be written"
@@ -46,84 +41,41 @@ def warm() -> None:
     print(f"ready after {time.perf_counter() - start:.1f} s")
 
 
-def _warmed(name: str) -> Warmed:
-    """Do a small piece of work that needs the kernels of that name."""
+def _warmed(name: str) -> tuple[float, int, bool]:
+    """Do what needs the kernels of that name: seconds, number of kernels compiled, and whether they were kept."""
     from enmesh.compiled import notice
 
     notice.quiet = True
     before, start = len(notice.compiled), time.perf_counter()
-    KERNELS[name]()
-    return Warmed(name, time.perf_counter() - start, len(notice.compiled) - before, not notice.unkept)
+    _use(name)
+    return time.perf_counter() - start, len(notice.compiled) - before, not notice.unkept
 
 
-def _blocks() -> tuple["np.ndarray", ...]:
+def _use(name: str) -> None:
+    """Ask a small question that needs the kernels of that name."""
     import numpy as np
 
-    x, y, z = np.random.default_rng(0).normal(size=(3, 1000, 1))
-    return x, y, z, np.stack([x] * 32)
+    import enmesh as em
 
-
-def _ksg_surrogates() -> None:
-    from enmesh import KSG
-
-    _, y, z, batch = _blocks()
-    KSG().prepare(y, z).cmi(batch)
-
-
-def _ksg() -> None:
-    from enmesh import KSG
-
-    x, y, z, _ = _blocks()
-    KSG(theiler=1).prepare(y, z).cmi(x)
-
-
-def _kernel() -> None:
-    from enmesh import Kernel
-
-    _, y, z, batch = _blocks()
-    Kernel().prepare(y, z).cmi(batch)
-
-
-def _local_permutation() -> None:
-    from enmesh import Gaussian, LocalPermute, Series, significance
-
-    x, y, _, _ = _blocks()
-    pair = Series([*zip(x[:, 0], y[:, 0])])
-    significance(pair, 0, 1, estimator=Gaussian(), surrogate=LocalPermute(), n_surrogates=1)
-
-
-def _discrete() -> None:
-    import numpy as np
-
-    from enmesh import Discrete, Series, transfer_entropy
-
-    states = np.random.default_rng(0).integers(0, 2, size=(100_001, 2))  # a long series
-    transfer_entropy(Series(states), 0, 1, estimator=Discrete())
-
-
-def _systems() -> None:
-    from enmesh import simulate
-
-    graph = {"b": ["a"]}
-    simulate.var(graph, n=50)
-    simulate.coupled_flow(graph, n=50, system="lorenz")
-    simulate.coupled_map(graph, n=50)
-    simulate.coupled_map(graph, n=50, map="henon", coupling=0.05)
-
-
-def _events() -> None:
-    from enmesh import significance, simulate
-
-    significance(simulate.coupled_events("a>b", duration=100), "a", "b", n_surrogates=1)
-
-
-# The longest first, so that two processes are done at about the same time.
-KERNELS: dict[str, Callable[[], object]] = {
-    "KSG with surrogates": _ksg_surrogates,
-    "one KSG estimate": _ksg,
-    "box kernel with surrogates": _kernel,
-    "events with surrogates": _events,
-    "simulated systems": _systems,
-    "local permutation": _local_permutation,
-    "discrete estimator": _discrete,
-}
+    rng = np.random.default_rng(0)
+    x, y, z = rng.normal(size=(3, 1000, 1))
+    batch = np.stack([x] * 32)
+    match name:
+        case "KSG with surrogates":
+            em.KSG().prepare(y, z).cmi(batch)
+        case "one KSG estimate":
+            em.KSG(theiler=1).prepare(y, z).cmi(x)
+        case "box kernel with surrogates":
+            em.Kernel().prepare(y, z).cmi(batch)
+        case "events with surrogates":
+            em.significance(em.simulate.coupled_events("a>b", duration=100), "a", "b", n_surrogates=1)
+        case "simulated systems":
+            em.simulate.var("a>b", n=50)
+            em.simulate.coupled_flow("a>b", n=50, system="lorenz")
+            em.simulate.coupled_map("a>b", n=50)
+            em.simulate.coupled_map("a>b", n=50, map="henon", coupling=0.05)
+        case "local permutation":
+            pair, shuffled = em.Series(np.hstack([x, y])), em.LocalPermute()
+            em.significance(pair, 0, 1, estimator=em.Gaussian(), surrogate=shuffled, n_surrogates=1)
+        case _:
+            raise ValueError(name)

@@ -1,97 +1,80 @@
-"""Arrays as tables: parquet, npy, npz and mat. Nothing in a file is ever executed: pickled objects are refused."""
+"""Arrays as tables: parquet, npy, npz, mat, and channels read by edfio and MNE. Pickled objects are refused."""
 
+import importlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from enmesh.data.columns import INTEGER, TEXT
-from enmesh.data.objects import turned
 from enmesh.data.rules import Rules
 from enmesh.data.sources import LARGE, MOST_BYTES, MOST_RATIO, Source
-from enmesh.data.table import Table, default_names, listed, refuse_unknown
+from enmesh.data.table import Table, default_names, listed
 from enmesh.data.text_tables import transposed
+from enmesh.data.values import INTEGER, TEXT, turned
 from enmesh.errors import InputError
 
 # Bytes from which an array is mapped: whoever changes the file meanwhile changes the recording.
 MAPPED = 2**28
 PICKLED = "holds pickled Python objects, which are never loaded; save plain arrays of numbers"
+NAMES = ("names", "labels", "label", "channels", "chanlocs", "ch_names")
+RATES = ("fs", "fsample", "srate", "sfreq", "samplingrate", "sampling_rate")
+MNE_SUFFIXES = (".fif", ".vhdr", ".set", ".bdf", ".gdf", ".cnt")
 
 
 def read_parquet(source: Source, rules: Rules) -> Table:
     """Read the columns and the index of a parquet file."""
-    import pandas as pd
-
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise InputError(
-            f"{source.name}: reading parquet needs pyarrow; pip install 'enmesh[parquet]'"
-        ) from None
+    parquet = _library("pyarrow.parquet", "parquet", "parquet")
     about = parquet.ParquetFile(source.file)
     cells, size = about.metadata.num_rows * about.metadata.num_columns, source.file.seek(0, 2)
-    source.file.seek(0)
     if 8 * cells > MOST_BYTES or (8 * cells > LARGE and 8 * cells > MOST_RATIO**2 * size):
-        raise InputError(f"{source.name} says that it holds {cells} values in {size} bytes; read it in parts")
-    frame = _plain_parquet(about)
-    frame = pd.read_parquet(source.file, engine="pyarrow") if frame is None else frame
+        raise InputError(f"says that it holds {cells} values in {size} bytes; read it in parts")
+    frame = about.read(use_pandas_metadata=True).to_pandas(self_destruct=True)
     if not frame.shape[1]:
-        raise InputError(f"{source.name} has no column")
+        raise InputError("has no column")
     frame.columns = [str(name) for name in frame.columns]
-    table = Table(file=source.name, frame=frame, numbers=range(1, len(frame) + 1))
+    table = Table(file=source.name, frame=frame)
     return transposed(table) if rules.transpose else table
-
-
-def _plain_parquet(about: Any) -> Any:
-    """Return a file of floating-point columns without index, read piece by piece into one array; None for any other."""
-    import pandas as pd
-
-    schema = about.schema_arrow
-    written = (schema.metadata or {}).get(b"pandas", b'"kind": "range"')
-    if not len(schema) or b'"kind": "range"' not in written:
-        return None
-    if not all(str(kind) in ("double", "float") for kind in schema.types):
-        return None
-    values, at = np.empty((about.metadata.num_rows, len(schema)), order="F"), 0
-    for batch in about.iter_batches(batch_size=1 << 20):
-        for i, column in enumerate(batch.columns):
-            values[at : at + len(batch), i] = column.to_numpy(zero_copy_only=False)
-        at += len(batch)
-    return pd.DataFrame(values, columns=schema.names, copy=False)
 
 
 def read_npy(source: Source, rules: Rules) -> Table:
     """Read one array; a large file is mapped, not copied."""
-    with _no_pickle(source.name):
-        values: np.ndarray
+    values: np.ndarray
+    try:
         if source.path is not None and source.path.stat().st_size > MAPPED:
             values = np.lib.format.open_memmap(source.path, mode="r")
         else:
             values = np.lib.format.read_array(source.file, allow_pickle=False)
-        return _array_table(source.name, values, rules)
+    except ValueError as error:
+        raise (InputError(PICKLED) if _is_pickled(error) else error) from None
+    return _array_table(source.name, values, rules, {})
 
 
 def read_npz(source: Source, rules: Rules) -> Table:
     """Read one array of an archive, and what `write_series` puts beside it."""
-    import zipfile
-
-    name = source.name
     if not zipfile.is_zipfile(source.file):
-        raise InputError(f"{name} cannot be read as npz: it is not an archive of arrays")
+        raise InputError("cannot be read as npz: it is not an archive of arrays")
     source.file.seek(0)
     arrays = {}
     with np.load(source.file, allow_pickle=False) as archive:
-        files = archive.files
-        for member in files:
-            with _no_pickle(name, skip=True):
+        for member in archive.files:
+            try:
                 arrays[member] = archive[member]
-    if rules.variable is not None:
-        refuse_unknown(name, str(rules.variable), files)
-    if rules.variable not in {None, *arrays} or (files and not arrays):
-        raise InputError(f"{name} {PICKLED}")
-    return _chosen_table(name, {one: a for one, a in arrays.items() if isinstance(a, np.ndarray)}, rules)
+            except ValueError as error:
+                if not _is_pickled(error):
+                    raise
+                if rules.variable == member or len(archive.files) == 1:
+                    raise InputError(PICKLED) from None
+    return _chosen_table(source.name, arrays, rules)
+
+
+def _is_pickled(error: ValueError) -> bool:
+    return "allow_pickle" in str(error) or "Python objects" in str(error)
 
 
 def read_mat(source: Source, rules: Rules) -> Table:
@@ -101,52 +84,34 @@ def read_mat(source: Source, rules: Rules) -> Table:
     first = source.file.read(128)
     source.file.seek(0)
     if first[:4] == b"\x89HDF" or first[124:126] in (b"\x00\x02", b"\x02\x00"):
-        found = _hdf5(source)
-    else:
-        found = loadmat(
-            source.file, squeeze_me=False, struct_as_record=False, verify_compressed_data_integrity=False
-        )
-    arrays: dict[str, np.ndarray] = {}
-    for name, value in found.items():
-        if not name.startswith("__"):
-            _flatten(name, value, arrays)
-    if rules.variable is not None:
-        refuse_unknown(source.name, str(rules.variable), list(arrays))
-    return _chosen_table(source.name, arrays, rules)
+        return _chosen_table(source.name, _hdf5(source), rules)
+    found = loadmat(source.file, struct_as_record=False, verify_compressed_data_integrity=False)
+    parts = [_flat(name, value) for name, value in found.items() if not name.startswith("__")]
+    return _chosen_table(source.name, dict(pair for part in parts for pair in part), rules)
 
 
-def _flatten(name: str, value: Any, into: dict[str, np.ndarray], depth: int = 0) -> None:
-    """Put arrays into a mapping by name, and those in structures by ``structure.field``."""
-    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype == object and depth < 6:
+def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield arrays by name, those in structures by ``structure.field``; cells of words become words."""
+    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype == object:
         value = value.flat[0]
     if hasattr(value, "_fieldnames") and depth < 6:
         for field in value._fieldnames:
-            _flatten(f"{name}.{field}", getattr(value, field), into, depth + 1)
+            yield from _flat(f"{name}.{field}", getattr(value, field), depth + 1)
     elif isinstance(value, np.ndarray):
-        into[name] = _text_cells(value) if value.dtype == object else value
-
-
-def _text_cells(cells: np.ndarray) -> np.ndarray:
-    """Return a cell array of words as words."""
-    words = [np.ravel(cell) for cell in cells.ravel()]
-    plain = all(len(word) == 1 and word.dtype.kind == "U" for word in words)
-    return np.array([word[0] for word in words]) if words and plain else cells
+        cells = [np.ravel(cell) for cell in value.ravel()] if value.dtype == object else []
+        words = bool(cells) and all(len(cell) == 1 and cell.dtype.kind == "U" for cell in cells)
+        yield name, np.array([cell[0] for cell in cells]) if words else value
 
 
 def _hdf5(source: Source) -> dict[str, np.ndarray]:
     """Return the arrays of a MATLAB 7.3 file, which lie the other way round."""
-    try:
-        import h5py
-    except ImportError:
-        raise InputError(
-            f"{source.name} is a MATLAB 7.3 file, which needs h5py; pip install 'enmesh[matlab]', or save it with -v7"
-        ) from None
+    h5py = _library("h5py", "MATLAB 7.3 files", "matlab", ", or save it with -v7")
     found: dict[str, np.ndarray] = {}
 
     def note(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and item.dtype.kind in "biuf" and not name.startswith("#refs#"):
             if item.size * 8 > MOST_BYTES:
-                raise InputError(f"{source.name}: {name} holds {item.size} values, more than fit")
+                raise InputError(f"{name} holds {item.size} values, more than fit")
             found[name.replace("/", ".")] = item[()].T
 
     with h5py.File(source.file, "r") as book:
@@ -155,103 +120,113 @@ def _hdf5(source: Source) -> dict[str, np.ndarray]:
 
 
 def _chosen_table(file: str, arrays: Mapping[str, np.ndarray], rules: Rules) -> Table:
-    """Return the table of one array, with the names and the sampling rate that stand beside it."""
-    kinds = {one: (array.shape, array.dtype.kind) for one, array in arrays.items()}
-    name = _choose(file, kinds, None if rules.variable is None else str(rules.variable))
-    family = name.rpartition(".")[0]
-    mates = [one for one in arrays if one.rpartition(".")[0] == family]
-    beside = {one.rpartition(".")[2].lower(): arrays[one] for one in mates}
-    return _array_table(file, arrays[name], rules, beside)
+    """Return the table of the array that is named, or of the only one that can be a recording."""
+    arrays = {one: array for one, array in arrays.items() if isinstance(array, np.ndarray)}
+    able = [one for one, array in arrays.items() if array.dtype.kind in "biuf" and array.ndim in (2, 3)]
+    found = [one for one in able if min(arrays[one].shape) > 1] or able
+    if rules.variable is not None:
+        found = [one for one in arrays if one == str(rules.variable)]
+        if not found:
+            raise InputError(f"there is no variable {rules.variable}; it has {listed(arrays)}")
+    if len(found) > 1:
+        raise InputError(f"holds the arrays {listed(found)}; say which with variable=")
+    if not found:
+        raise InputError("holds no array of numbers (time, node) or (trial, time, node)")
+    family = found[0].rpartition(".")[0]
+    split = {name.rpartition("."): array for name, array in arrays.items()}
+    beside = {own.lower(): array for (structure, _, own), array in split.items() if structure == family}
+    return _array_table(file, arrays[found[0]], rules, beside)
 
 
-def _choose(file: str, kinds: Mapping[str, tuple[tuple[int, ...], str]], wanted: str | None) -> str:
-    """Return the variable that was asked for, or the only one that can be a recording."""
-    if wanted is not None:
-        return wanted
-    fitting = [name for name, (shape, kind) in kinds.items() if kind in "biuf" and len(shape) in (2, 3)]
-    wide = [name for name in fitting if min(kinds[name][0]) > 1]
-    found = wide or fitting
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(f"{file} holds the arrays {listed(found)}; say which with variable=")
-    raise InputError(f"{file} holds no array of numbers (time, node) or (trial, time, node)")
-
-
-@contextmanager
-def _no_pickle(file: str, skip: bool = False) -> Iterator[None]:
-    """Name pickled objects for what they are, or pass over them where another array may do."""
-    try:
-        yield
-    except ValueError as error:
-        if "allow_pickle" not in str(error) and "Python objects" not in str(error):
-            raise
-        if not skip:
-            raise InputError(f"{file} {PICKLED}") from None
-
-
-def _array_table(
-    file: str, values: np.ndarray, rules: Rules, beside: Mapping[str, np.ndarray] | None = None
-) -> Table:
+def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[str, np.ndarray]) -> Table:
     """Return an array as a table; ``beside`` it may stand names, dt, kinds and labels, as `write_series` puts them."""
-    import pandas as pd
-
     if values.dtype.kind not in "biuf" or values.ndim not in (2, 3) or not values.size:
-        raise InputError(
-            f"{file} holds an array of {values.dtype} with shape {values.shape}; "
-            "numbers as (time, node) or (trial, time, node) are needed"
-        )
-    try:
-        values = turned(values, rules.transpose)
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
+        needed = "numbers as (time, node) or (trial, time, node) are needed"
+        raise InputError(f"holds an array of {values.dtype} with shape {values.shape}; {needed}")
+    values = turned(values, rules.transpose)
     *several, length, width = values.shape
-    names = _words_beside(beside, ("names", "labels", "label", "channels", "chanlocs", "ch_names"), width)
     native = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
-    columns = default_names(width) if names is None else names
-    frame = pd.DataFrame(native.reshape(-1, width), columns=columns, copy=False)
-    kinds = _words_beside(beside, ("kinds",), width)
-    if beside is not None and kinds is not None:
-        frame = _with_kinds(frame, kinds, beside.get("labels"))
-    count = several[0] if several else 1
-    trials = np.repeat(np.arange(count), length) if several else None
-    rows: Sequence[int] = (
-        np.tile(np.arange(1, length + 1), count).tolist() if several else range(1, length + 1)
-    )
-    return Table(file=file, frame=frame, numbers=rows, trials=trials, dt=_step_beside(beside))
+    named = [words for name in NAMES if (words := _words(beside, name, width))] or [default_names(width)]
+    frame = pd.DataFrame(native.reshape(-1, width), columns=named[0], copy=False)
+    if kinds := _words(beside, "kinds", width):
+        frame = _with_kinds(frame, kinds, beside)
+    steps = [_number(beside, "dt"), *(1 / rate for name in RATES if (rate := _number(beside, name)))]
+    numbers = np.tile(np.arange(1, length + 1), several).tolist() if several else None
+    trials = np.repeat(np.arange(several[0]), length) if several else None
+    return Table(file=file, frame=frame, numbers=numbers, trials=trials, dt=next(filter(None, steps), None))
 
 
-def _step_beside(beside: Mapping[str, np.ndarray] | None) -> float | None:
-    """Return the sampling step that stands beside an array: dt, or one over the sampling frequency."""
-    for name in ("dt", "fs", "fsample", "srate", "sfreq", "samplingrate", "sampling_rate"):
-        found = None if beside is None else beside.get(name)
-        if found is not None and found.size == 1 and found.dtype.kind in "iuf" and float(found.flat[0]) > 0:
-            return float(found.flat[0]) if name == "dt" else 1 / float(found.flat[0])
-    return None
+def _number(beside: Mapping[str, np.ndarray], name: str) -> float:
+    """Return a positive number that stands beside an array, or 0."""
+    found = beside.get(name, np.array(0.0))
+    number = float(found.flat[0]) if found.size == 1 and found.dtype.kind in "iuf" else 0.0
+    return number if number > 0 else 0.0
 
 
-def _words_beside(
-    beside: Mapping[str, np.ndarray] | None, names: Sequence[str], width: int
-) -> list[str] | None:
-    for name in names:
-        found = None if beside is None else beside.get(name)
-        if found is not None and found.size == width and found.dtype.kind in "US":
-            return [str(word).strip() for word in found.astype(str).ravel()]
-    return None
+def _words(beside: Mapping[str, np.ndarray], name: str, width: int) -> list[str]:
+    """Return the words that stand beside an array, one for each column, or none."""
+    found = beside.get(name, np.array(0.0))
+    fits = found.size == width and found.dtype.kind in "US"
+    return [str(word).strip() for word in found.astype(str).ravel()] if fits else []
 
 
-def _with_kinds(frame: Any, kinds: list[str], labels: np.ndarray | None) -> Any:
+def _with_kinds(frame: Any, kinds: list[str], beside: Mapping[str, np.ndarray]) -> Any:
     """Return columns as they were before they became numbers."""
-    import pandas as pd
-
-    words = json.loads(str(labels)) if labels is not None else {}
+    words = json.loads(str(beside["labels"])) if "labels" in beside else {}
     columns = {}
     for name, kind in zip(frame.columns, kinds):
-        column = frame[name]
+        columns[name] = frame[name].astype("Int64") if kind == INTEGER else frame[name]
         if kind == TEXT:
-            codes = column.fillna(-1).astype(np.int64)
-            column = pd.Series(pd.Categorical.from_codes(codes, categories=words[name]))
-        elif kind == INTEGER:
-            column = column.astype("Int64")
-        columns[name] = column
+            codes = frame[name].fillna(-1).astype(np.int64)
+            columns[name] = pd.Series(pd.Categorical.from_codes(codes, categories=words[name]))
     return pd.DataFrame(columns)
+
+
+def read_edf(source: Source, rules: Rules) -> Table:
+    """Read the signals of an EDF file that are sampled alike."""
+    edfio = _library("edfio", "edf", "edf")
+    signals = list(edfio.read_edf(source.file.read()).signals)
+    if rules.columns is not None:
+        signals = [one for one in signals if one.label in rules.columns]
+    rates = {one.label: one.sampling_frequency for one in signals}
+    if not signals:
+        raise InputError("holds no signal")
+    if len(set(rates.values())) > 1:
+        told = ", ".join(f"{name} ({rate:g} Hz)" for name, rate in rates.items())
+        raise InputError(f"the signals are sampled differently: {told}; choose with columns=")
+    values = np.column_stack([one.data for one in signals])
+    frame = pd.DataFrame(values, columns=[one.label for one in signals])
+    return Table(file=source.name, frame=frame, dt=1 / signals[0].sampling_frequency)
+
+
+def read_mne(source: Source, rules: Rules) -> Table:
+    """Read what MNE reads; its formats may lie in several files beside one another."""
+    mne = _library("mne", source.suffix[1:], "mne")
+    with tempfile.TemporaryDirectory() as folder:
+        path = source.path
+        if path is None or path.suffix.lower() != source.suffix:
+            path = Path(folder, f"recording_raw{source.suffix}")
+            path.write_bytes(source.file.read())
+        return mne_tables(mne.io.read_raw(os.fspath(path), preload=True, verbose="ERROR"), source.name)[0]
+
+
+def mne_tables(held: Any, file: str = "") -> list[Table]:
+    """Return the data channels of Raw, Epochs or Evoked, bad ones and stretches left out, a table for each epoch."""
+    kinds = set(held.get_channel_types())
+    picks = "data" if kinds - {"stim", "misc", "eog", "ecg", "emg", "resp"} else "all"
+    annotated = hasattr(held, "crop_by_annotations")  # Raw, whose bad stretches are missing
+    values = np.asarray(held.get_data(picks=picks, **({"reject_by_annotation": "NaN"} if annotated else {})))
+    names = held.copy().pick(picks, verbose="ERROR").ch_names if picks == "data" else list(held.ch_names)
+    epochs = values if values.ndim == 3 else values[None]
+    files = [f"epoch {number}" if len(epochs) > 1 else file for number in range(1, len(epochs) + 1)]
+    frames, dt = [pd.DataFrame(epoch.T, columns=names) for epoch in epochs], 1 / float(held.info["sfreq"])
+    return [Table(file=name, frame=frame, dt=dt) for name, frame in zip(files, frames)]
+
+
+def _library(module: str, kind: str, extra: str, also: str = "") -> Any:
+    """Return a library that is installed with an extra."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        needs = f"reading {kind} needs {module.split('.')[0]}"
+        raise InputError(f"{needs}; pip install 'enmesh[{extra}]'{also}") from None

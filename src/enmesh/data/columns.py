@@ -1,7 +1,8 @@
 """Columns and their kinds: measurements ("float"), whole numbers ("integer") and words for states ("text").
 
 A column keeps its kind on the way from a file or an object to a `Series`, so that no estimator takes the codes of
-words for numbers.
+words for numbers. On that way it is a pandas column of float64, of int64 (Int64 where some are missing), or of objects
+that are words or None.
 """
 
 from collections.abc import Sequence
@@ -9,141 +10,115 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from enmesh.data.numbers import MISSING, as_numbers, bare, marks_of
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, shown, visible
-from enmesh.data.times import Time
+from enmesh.data.times import JITTER, Time
+from enmesh.data.values import FLOAT, INTEGER, TEXT, Values
 from enmesh.errors import InputError
 
-FLOAT, INTEGER, TEXT = "float", "integer", "text"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    """One node's samples in one trial.
-
-    ``values`` are float64 (NaN is missing), int64, or for text an array of objects (None is missing). Integers of
-    which some are missing are float64 too.
-    """
-
-    kind: str
-    values: np.ndarray
+KINDS = {"f": FLOAT, "i": INTEGER}
+# Bytes from which an array that nobody else holds is taken without a copy.
+LARGE = 2**28
+COMPLEX = "column {name} holds complex numbers; take their real part, absolute value or angle"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """What one file or object holds: trials of the chosen nodes, their names, step and time where they are known."""
+    """The chosen nodes of one file or object: all trials below one another, their lengths, step and time if known."""
 
     file: str
-    trials: list[list[Column]]
-    names: tuple[str, ...]
+    frame: Any
+    lengths: list[int]
     dt: float | None = None
     time: Time | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Values:
-    """Trials as arrays ``(time, node)``, the kind of every column, and the words behind the codes of text."""
+def assembled(recordings: Sequence[Recording], dt: float | None, own: bool) -> Values:
+    """Return several recordings as trials of one: int64 where all is whole and nothing is missing, else float64.
 
-    trials: tuple[np.ndarray, ...]
-    kinds: tuple[str, ...]
-    labels: dict[str, tuple[str, ...]]
-
-
-def assemble(trials: Sequence[Sequence[Column]], names: Sequence[str], share: bool = False) -> Values:
-    """Return int64 arrays where every column is whole and nothing is missing, float64 arrays otherwise.
-
-    ``share`` takes columns of one array as they are, without a copy: nobody else may hold that array.
+    Columns are matched by name, in the order of the first. ``own`` says that nobody else holds the values.
     """
-    kinds, columns, labels = [], [], {}
-    for i, name in enumerate(names):
-        parts = [trial[i] for trial in trials]
-        kind = _common_kind(name, {part.kind for part in parts})
-        pooled = parts[0].values if len(parts) == 1 else np.concatenate([part.values for part in parts])
-        if kind == TEXT:
-            labels[name], pooled = _coded(pooled)
-        kinds.append(kind)
-        columns.append(pooled.astype(np.float64, copy=False) if kind == FLOAT else pooled)
-    stacked = _stacked(columns) if share else np.column_stack(columns)
-    lengths = [len(trial[0].values) for trial in trials]
-    parts_of = tuple(np.split(stacked, np.cumsum(lengths)[:-1]))
-    return Values(trials=parts_of, kinds=tuple(kinds), labels=labels)
-
-
-def _stacked(columns: list[np.ndarray]) -> np.ndarray:
-    """Return columns side by side, without a copy where they are those of one array already."""
-    base = columns[0].base
-    if base is not None and base.dtype == np.float64 and base.shape == (len(columns[0]), len(columns)):
-        places = [one.__array_interface__["data"][0] - base.__array_interface__["data"][0] for one in columns]
-        if places == [i * base.strides[1] for i in range(len(columns))]:
-            return base
-    return np.column_stack(columns)
-
-
-def _common_kind(name: str, kinds: set[str]) -> str:
-    if len(kinds) == 1:
-        return kinds.pop()
-    if TEXT in kinds:
-        raise InputError(
-            f"column {visible(name)} is text in one trial and numbers in another; make it one or the other"
-        )
-    return FLOAT
-
-
-def _coded(words: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return the words in order, and their positions; NaN for missing ones."""
-    absent = np.array([word is None for word in words], bool)
-    found, codes = np.unique(words[~absent].astype(str), return_inverse=True)
-    if not absent.any():
-        return tuple(found.tolist()), codes.astype(np.int64)
-    placed = np.full(len(words), np.nan)
-    placed[~absent] = codes
-    return tuple(found.tolist()), placed
-
-
-def spread_out(column: Column, places: np.ndarray, length: int) -> Column:
-    """Return a column with its samples at the given places of a longer trial, and the others missing."""
-    if column.kind == TEXT:
-        values = np.full(length, None, object)
+    first = recordings[0]
+    names = list(first.frame.columns)
+    for other in recordings[1:]:
+        if sorted(other.frame.columns) != sorted(names):
+            both = f"{other.file} has the columns {listed(other.frame.columns)} but {first.file} has {listed(names)}"
+            raise InputError(f"{both}; trials need the same columns")
+        steps = (first.dt or 0.0, other.dt or 0.0) if dt is None else (0.0, 0.0)
+        if all(steps) and abs(steps[1] - steps[0]) > JITTER * steps[0]:
+            raise InputError(f"{other.file} has a time step of {other.dt:g} but {first.file} of {first.dt:g}")
+    frames = [first.frame, *(other.frame[names] for other in recordings[1:])]
+    kinds: list[str] = []
+    for name in names:
+        held = {KINDS.get(one[name].dtype.kind, TEXT) for one in frames}
+        if TEXT in held and len(held) > 1:
+            raise InputError(
+                f"column {visible(name)} is text in one trial and numbers in another; make it one"
+            )
+        kinds.append(held.pop() if len(held) == 1 else FLOAT)
+    frame = pd.concat(frames, ignore_index=True) if len(frames) > 1 else first.frame
+    labels: dict[str, tuple[str, ...]] = {}
+    if set(kinds) == {FLOAT}:
+        values = frame.to_numpy(dtype=np.float64)
+        values = values if own and values.nbytes > LARGE else np.array(values, order="C")
     else:
-        values = np.full(length, np.nan)
-    values[places] = column.values
-    return Column(kind=column.kind, values=values)
+        columns = [_coded(name, frame[name], kind, labels) for name, kind in zip(names, kinds)]
+        values = np.column_stack(columns)
+    lengths = [length for one in recordings for length in one.lengths]
+    trials = tuple(np.split(values, np.cumsum(lengths)[:-1]))
+    file = first.file + (f" and {len(recordings) - 1} more" if len(recordings) > 1 else "")
+    return Values(tuple(names), trials, tuple(kinds), labels, first.dt, first.time, file)
 
 
-# --- from pandas -------------------------------------------------------------------------------------------
+def _coded(name: str, column: Any, kind: str, labels: dict[str, tuple[str, ...]]) -> np.ndarray:
+    """Return a column as numbers, NaN for missing ones; words as their positions among the labels."""
+    if kind == TEXT:
+        codes, words = pd.factorize(column.to_numpy(object), sort=True)
+        labels[name] = tuple(words.tolist())
+        return np.where(codes < 0, np.nan, codes) if (codes < 0).any() else codes.astype(np.int64)
+    if kind == FLOAT or column.isna().any():
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(column.to_numpy(dtype=np.int64))
 
 
-def column_of(table: Table, name: Any, column: Any, rules: Rules) -> Column:
-    """Return a pandas column with its kind; refuse what is neither numbers nor words that repeat.
+def chosen(table: Table, nodes: Sequence[Any], rules: Rules) -> Any:
+    """Return the columns of the nodes with their kinds; what is named in ``rules.states`` is taken for words."""
+    frame, names = table.frame, [str(name) for name in nodes]
+    frame = frame if list(frame.columns) == list(nodes) else frame[list(nodes)]
+    if (frame.dtypes == np.float64).all() and not rules.na and not {*rules.states} & {*names}:
+        return frame.set_axis(names, axis=1)
+    columns = {name: _column(table, name, frame[node], rules) for name, node in zip(names, nodes)}
+    return pd.DataFrame(columns)
 
-    What is named in ``rules.states`` is taken for words, whatever it holds; what is in ``rules.na`` is missing.
-    """
-    import pandas as pd
 
+def _column(table: Table, name: str, column: Any, rules: Rules) -> Any:
+    """Return a column as an array of its kind; refuse what is neither numbers nor words that repeat."""
     column = _without(column, rules.na) if rules.na else column
-    if str(name) in rules.states or isinstance(column.dtype, pd.CategoricalDtype):
+    kind = column.dtype.kind
+    if name in rules.states or isinstance(column.dtype, pd.CategoricalDtype):
         return _words(column)
-    kind = getattr(column.dtype, "kind", "O")
-    if kind in "biu":
-        return _whole(table, name, column)
     if kind == "f":
-        return Column(kind=FLOAT, values=column.to_numpy(dtype=np.float64, na_value=np.nan))
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if kind in "biu":
+        if kind == "u" and len(column) and (most := column.max()) > np.iinfo(np.int64).max:
+            raise table.error(f"column {visible(name)} holds {most}, too large for a whole number")
+        return column.astype("Int64").array if column.isna().any() else column.to_numpy(dtype=np.int64)
     if kind in "Mm":
-        raise InputError(table.said(f"column {visible(name)} holds times; leave it out"))
+        raise table.error(f"column {visible(name)} holds times; leave it out")
     if kind == "c":
-        raise InputError(table.said(COMPLEX.format(name=visible(name))))
-    return _objects(table, name, column)
+        raise table.error(COMPLEX.format(name=visible(name)))
+    return _from_objects(table, name, column)
 
 
 def _without(column: Any, words: tuple[str, ...]) -> Any:
     """Return a column in which some words, or the numbers they say, are missing; whole numbers stay whole."""
-    kind = getattr(column.dtype, "kind", "O")
+    kind = column.dtype.kind
     if kind not in "iuf":
         return column.mask(column.astype(str).str.strip().isin(words))
-    numbers = [float(word) for word in words if not np.isnan(as_number(word))]
-    absent = column.isin(numbers)
+    absent = column.isin([number for word in words if not np.isnan(number := as_number(word))])
     if not absent.any():
         return column
     return column.astype("Int64").mask(absent) if kind in "iu" else column.mask(absent)
@@ -157,138 +132,64 @@ def as_number(word: str) -> float:
         return float("nan")
 
 
-COMPLEX = "column {name} holds complex numbers; take their real part, absolute value or angle"
-
-
-def _whole(table: Table, name: Any, column: Any) -> Column:
-    if column.isna().any():
-        return Column(kind=INTEGER, values=column.to_numpy(dtype=np.float64, na_value=np.nan))
-    values = column.to_numpy()
-    if values.dtype.kind == "u" and len(values) and values.max() > np.iinfo(np.int64).max:
-        raise InputError(
-            table.said(f"column {visible(name)} holds {values.max()}, too large for a whole number")
-        )
-    return Column(kind=INTEGER, values=values.astype(np.int64))
-
-
-def _objects(table: Table, name: Any, column: Any) -> Column:
-    """Return a column of Python objects or of text as numbers if all of them are, else as words."""
-    import pandas as pd
-
-    decoded = [cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in column]
-    cells = pd.Series(decoded, dtype=object)
-    if any(isinstance(cell, (complex, np.complexfloating)) for cell in decoded):
-        raise InputError(table.said(COMPLEX.format(name=visible(name))))
-    is_text = pd.Series([isinstance(cell, str) for cell in decoded], dtype=bool)
-    word = pd.Series(
-        [cell.strip().lower() if isinstance(cell, str) else "-" for cell in decoded], dtype=object
-    )
-    empty = cells.isna() | (word == "")
-    absent = empty | word.isin(MISSING)
-    marks = table.marks or _marks(table, name, cells[is_text & ~absent])
-    number = pd.Series(as_numbers(cells.where(~absent), *marks))
-    if (~absent).any() and number[~absent].isna().all() and is_text[~empty].all():
-        _refuse_unlike_states(table, name, cells, empty)
-        return _words(cells.where(~empty))
-    wrong = number.isna() & ~absent
-    if wrong.any():
-        row = int(wrong.to_numpy().argmax())
-        known = f"; if it stands for a missing value, pass na={str(cells.iloc[row]).strip()!r}"
-        said = f"{shown(cells.iloc[row])} is not a number{known if len(str(cells.iloc[row])) < 9 else ''}"
-        raise InputError(f"{table.at(row, name)}: {said}")
-    values = number.to_numpy(dtype=np.float64, na_value=np.nan)
-    whole = all(not _has_fraction(cell, marks[1]) for cell in cells[~absent])
-    if not whole or not (~absent).any():
-        return Column(kind=FLOAT, values=values)
-    return Column(kind=INTEGER, values=values if absent.any() else _as_int64(table, name, cells, marks[1]))
-
-
-def _marks(table: Table, name: Any, cells: Any) -> tuple[str, str | None]:
-    """Return the decimal and thousands marks that a column of text shows."""
+def _from_objects(table: Table, name: str, column: Any) -> Any:
+    """Return Python objects or text as numbers if all of them are, else as words."""
+    cells = pd.Series([_decoded(cell) for cell in column], dtype=object)
+    if any(isinstance(cell, (complex, np.complexfloating)) for cell in cells):
+        raise table.error(COMPLEX.format(name=visible(name)))
+    is_text = pd.Series([isinstance(cell, str) for cell in cells], dtype=bool)
+    words = cells.where(is_text, "-").astype(object).str.strip().str.lower()
+    empty = cells.isna() | (words == "")
+    there = ~(empty | words.isin(MISSING))
     try:
-        return marks_of(cells)
+        marks = table.marks or marks_of(cells[is_text & there])
     except InputError as error:
-        raise InputError(table.said(f"column {visible(name)}: {error}")) from None
-
-
-def _has_fraction(cell: object, thousands: str | None) -> bool:
-    """Say whether a cell is written as a number with a fraction: 2.0 is, 2 is not."""
-    if isinstance(cell, str):
-        plain = bare(cell).lstrip("+-")
-        return not (plain.replace(thousands, "") if thousands else plain).isdigit()
-    return not isinstance(cell, (bool, int, np.bool_, np.integer))
-
-
-def _as_int64(table: Table, name: Any, cells: Any, thousands: str | None) -> np.ndarray:
+        raise table.error(f"column {visible(name)}: {error}") from None
+    numbers = as_numbers(cells.where(there), *marks)
+    if there.any() and numbers[there].isna().all() and is_text[~empty].all():
+        _refuse_unlike_states(table, name, cells[~empty])
+        return _words(cells.where(~empty))
+    wrong = np.flatnonzero(numbers.isna() & there)
+    if len(wrong):
+        cell = str(cells[wrong[0]])
+        known = f"; if it stands for a missing value, pass na={cell.strip()!r}" if len(cell) < 9 else ""
+        raise table.error(f"{shown(cell)} is not a number{known}", wrong[0], name)
+    whole = {int(row): _whole(cells[row], marks[1]) for row in np.flatnonzero(there)}
+    if not whole or None in whole.values():
+        return numbers.to_numpy()
     limits = np.iinfo(np.int64)
-    plain = [bare(cell).replace(thousands or " ", "") if isinstance(cell, str) else cell for cell in cells]
-    whole = [int(cell) for cell in plain]
-    for row, number in enumerate(whole):
+    for row, number in whole.items():
         if not limits.min <= number <= limits.max:
-            raise InputError(
-                f"{table.at(row, name)}: {shown(cells.iloc[row])} is too large for a whole number"
-            )
-    return np.array(whole, np.int64)
+            raise table.error(f"{shown(cells[row])} is too large for a whole number", row, name)
+    exact = pd.Series(whole, dtype="Int64").reindex(cells.index)
+    return exact.array if exact.isna().any() else exact.to_numpy(dtype=np.int64)
 
 
-def _refuse_unlike_states(table: Table, name: Any, cells: Any, empty: Any) -> None:
+def _whole(cell: Any, thousands: str | None) -> Any:
+    """Return a whole number; None for what is written with a fraction: 2.0 is, 2 is not."""
+    if isinstance(cell, str):
+        plain = bare(cell).replace(thousands or " ", "")
+        return int(plain) if plain.lstrip("+-").isdigit() else None
+    return int(cell) if isinstance(cell, (bool, int, np.bool_, np.integer)) else None
+
+
+def _refuse_unlike_states(table: Table, name: str, cells: Any) -> None:
     """Refuse words that look like numbers gone wrong, and words that hardly repeat."""
-    first = int((~empty).to_numpy().argmax())
-    at, cell = table.at(first, name), str(cells.iloc[first]).strip()
-    if all(str(one).strip().lstrip("+-.,")[:1].isdigit() for one in cells[~empty]):
-        raise InputError(
-            f"{at}: {shown(cell)} is not a number; say how numbers are written with decimal= and thousands="
-        )
-    different, rows = cells[~empty].nunique(), int((~empty).sum())
-    if different > max(2, rows / 2):
-        raise InputError(
-            f"{at}: {shown(cell)} is not a number, and text is taken for states only where it repeats "
-            f"({different} different in {rows} rows); leave the column out"
-        )
+    row, cell = cells.index[0], str(cells.iloc[0]).strip()
+    if all(str(one).strip().lstrip("+-.,")[:1].isdigit() for one in cells):
+        told = "is not a number; say how numbers are written with decimal= and thousands="
+        raise table.error(f"{shown(cell)} {told}", row, name)
+    if cells.nunique() > max(2, len(cells) / 2):
+        told = f"{shown(cell)} is not a number, and text is taken for states only where it repeats"
+        count = f"({cells.nunique()} different in {len(cells)} rows)"
+        raise table.error(f"{told} {count}; leave the column out", row, name)
 
 
-def _words(column: Any) -> Column:
-    values = np.array(
-        [None if absent else _word(cell) for cell, absent in zip(column, column.isna())], dtype=object
-    )
-    return Column(kind=TEXT, values=values)
+def _decoded(cell: Any) -> Any:
+    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
 
 
-def _word(cell: object) -> str:
-    if isinstance(cell, (float, np.floating)):
-        return f"{cell:.17g}"
-    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell).strip()
-
-
-# --- several recordings as trials of one -------------------------------------------------------------------
-
-
-def matched(recordings: Sequence[Recording], dt: float | None, jitter: float) -> Recording:
-    """Return all trials of several recordings as one; columns are matched by name, in the order of the first."""
-    first = recordings[0]
-    trials = list(first.trials)
-    for other in recordings[1:]:
-        _refuse_unlike(first, other, dt, jitter)
-        order = [other.names.index(name) for name in first.names]
-        trials += [[trial[i] for i in order] for trial in other.trials]
-    return Recording(file=first.file, trials=trials, names=first.names, dt=first.dt, time=first.time)
-
-
-def _refuse_unlike(first: Recording, other: Recording, dt: float | None, jitter: float) -> None:
-    if sorted(other.names) != sorted(first.names):
-        raise InputError(
-            f"{other.file} has the columns {listed(other.names)} but {first.file} has {listed(first.names)}; "
-            "trials need the same columns"
-        )
-    if dt is not None or first.dt is None or other.dt is None:
-        return
-    if abs(other.dt - first.dt) > jitter * first.dt:
-        raise InputError(f"{other.file} has a time step of {other.dt:g} but {first.file} of {first.dt:g}")
-
-
-def missing_mask(trials: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:
-    """Return which samples of each trial are missing; None where none is."""
-    masks = tuple(
-        np.isnan(trial) if trial.dtype.kind == "f" else np.zeros(trial.shape, bool) for trial in trials
-    )
-    return masks if any(mask.any() for mask in masks) else None
+def _words(column: Any) -> np.ndarray:
+    exact = [f"{cell:.17g}" if isinstance(cell, (float, np.floating)) else _decoded(cell) for cell in column]
+    cells = [None if absent else str(cell).strip() for cell, absent in zip(exact, column.isna())]
+    return np.array(cells, dtype=object)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.data.columns import FLOAT, INTEGER, TEXT
 from enmesh.data.series import Series
-from enmesh.data.text_tables import guarded
+from enmesh.data.table import guarded
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,58 +47,20 @@ def write_series(series: Series, path: str | os.PathLike) -> Path:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in WRITERS:
-        raise InputError(f"cannot write {path}: its name must end in {', '.join(WRITERS)}")
+    if suffix not in (".csv", ".npz", ".parquet"):
+        raise InputError(f"cannot write {path}: its name must end in .csv, .npz, .parquet")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
-    return write_whole(path, lambda file: WRITERS[suffix](series, file))
-
-
-def frame_of(series: Series) -> "pd.DataFrame":
-    """Return all trials as one DataFrame (`Series.to_dataframe`)."""
-    import pandas as pd
-
-    def column(i: int, name: str) -> Any:
-        values = series[name]
-        if series.kinds[i] == TEXT:
-            return pd.Categorical(values, categories=list(series.labels[name]))
-        absent = series.kinds[i] == INTEGER and values.dtype.kind == "f"
-        return pd.array(values, dtype="Int64") if absent else values
-
-    if set(series.kinds) == {FLOAT} or (series.is_integer and not series.labels and series.missing is None):
-        frame = pd.DataFrame(series.values, columns=list(series.names))
-    else:
-        frame = pd.DataFrame({name: column(i, name) for i, name in enumerate(series.names)})
-    if len(series.trials) > 1:
-        frame.insert(0, "trial", np.repeat(np.arange(len(series.trials)), series.lengths))
-    return frame
-
-
-def series_table(series: Series) -> "pd.DataFrame":
-    """Return a series as a DataFrame, with columns ``trial`` and ``time`` where they say something."""
-    frame = series.to_dataframe()
-    name, times = _times(series)
-    if times is not None:
-        frame.insert(len(frame.columns) - series.n_nodes, name, times)
-    return frame
-
-
-def _times(series: Series) -> tuple[str, np.ndarray | None]:
-    """Return the name and the values of a column of times; None where the rows alone say it."""
-    elapsed = np.concatenate([np.arange(length) * series.dt for length in series.lengths])
-    axis = series.time
-    if axis is not None and isinstance(axis.start, str) and axis.unit == "s":
-        start = np.datetime64(axis.start.removesuffix("+00:00"), "us")
-        return "time", start + np.rint(elapsed * 1e6).astype("timedelta64[us]")
-    if axis is not None and not isinstance(axis.start, str):
-        return f"time ({axis.unit})" if axis.unit else "time", (axis.start + elapsed).round(12)
-    return "time", elapsed.round(12) if series.dt != 1 else None
-
-
-def _write_csv(series: Series, file: Path) -> None:
+    if suffix == ".npz":
+        return write_whole(path, lambda file: _write_npz(series, file))
     frame = series_table(series)
-    frame.columns = [guarded(str(name)) for name in frame.columns]
-    frame.to_csv(file, index=False)
+    if suffix == ".csv":
+        frame.columns = [guarded(str(name)) for name in frame.columns]
+        return write_whole(path, lambda file: frame.to_csv(file, index=False))
+    try:
+        return write_whole(path, lambda file: frame.to_parquet(file, index=False, engine="pyarrow"))
+    except ImportError:
+        raise InputError("writing parquet needs pyarrow; pip install 'enmesh[parquet]'") from None
 
 
 def _write_npz(series: Series, file: Path) -> None:
@@ -113,15 +74,16 @@ def _write_npz(series: Series, file: Path) -> None:
         np.savez_compressed(target, values=values, **beside)
 
 
-def _write_parquet(series: Series, file: Path) -> None:
-    try:
-        series_table(series).to_parquet(file, index=False, engine="pyarrow")
-    except ImportError:
-        raise InputError("writing parquet needs pyarrow; pip install 'enmesh[parquet]'") from None
-
-
-WRITERS: dict[str, Callable[[Series, Path], None]] = {
-    ".csv": _write_csv,
-    ".npz": _write_npz,
-    ".parquet": _write_parquet,
-}
+def series_table(series: Series) -> "pd.DataFrame":
+    """Return a series as a DataFrame, with columns ``trial`` and ``time`` where they say something."""
+    frame, axis, name = series.to_dataframe(), series.time, "time"
+    elapsed = np.concatenate([np.arange(length) * series.dt for length in series.lengths])
+    times: Any = elapsed.round(12) if series.dt != 1 else None
+    if axis is not None and isinstance(axis.start, str) and axis.unit == "s":
+        start = np.datetime64(axis.start.removesuffix("+00:00"), "us")
+        times = start + np.rint(elapsed * 1e6).astype("timedelta64[us]")
+    elif axis is not None and not isinstance(axis.start, str):
+        name, times = f"time ({axis.unit})" if axis.unit else "time", (axis.start + elapsed).round(12)
+    if times is not None:
+        frame.insert(len(frame.columns) - series.n_nodes, name, times)
+    return frame

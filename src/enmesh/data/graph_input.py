@@ -9,9 +9,6 @@ import numpy as np
 
 from enmesh.errors import InputError
 
-Edge = tuple[str, str]
-NodesAndEdges = tuple[list[str], list[Edge]]
-
 
 def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tuple[str, ...]]:
     """Return ``{target: (parent, ...)}`` with every node as a key.
@@ -35,87 +32,59 @@ def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tupl
     {'a': (), 'b': ('a',), 'c': ('a',)}
     """
     listed, edges = _nodes_and_edges(graph)
-    _refuse_bad_edges(edges)
+    twice = next((edge for edge, count in Counter(edges).items() if count > 1), None)
+    if twice:
+        raise InputError(f"the edge {twice[0]}>{twice[1]} is given twice; give each edge once")
+    own = next((source for source, target in edges if source == target), None)
+    if own is not None:
+        raise InputError(f"{own} drives itself in the graph; leave it out, own pasts are always included")
     appeared = list(dict.fromkeys([*(node for edge in edges for node in edge), *listed]))
-    if names is not None:
-        order = _known(appeared, names)
-    elif not appeared:
+    unknown = [node for node in appeared if names is not None and node not in names]
+    if unknown:
+        raise InputError(f"the graph names {', '.join(unknown)}; the nodes are {', '.join(names or ())}")
+    if names is None and not appeared:
         raise InputError("the graph has no node; name at least one, as in {'a': [], 'b': ['a']}")
-    else:
-        order = listed if len(listed) == len(appeared) else _drivers_first(appeared, edges)
-    return {target: tuple(s for s, t in edges if t == target) for target in order}
+    order = listed if len(listed) == len(appeared) else _drivers_first(appeared, edges)
+    return {target: tuple(s for s, t in edges if t == target) for target in names or order}
 
 
-def _nodes_and_edges(graph: Any) -> NodesAndEdges:
+def _nodes_and_edges(graph: Any) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the nodes the graph lists explicitly, and its edges (source, target)."""
     if isinstance(graph, str):
         return _read_text(graph)
     if hasattr(graph, "is_directed"):
         if not graph.is_directed():
-            raise InputError(
-                "the graph is undirected; give a DiGraph, whose edges point from driver to driven"
-            )
+            raise InputError("the graph is undirected; give a DiGraph, whose edges go from driver to driven")
         return [str(node) for node in graph.nodes], [(str(s), str(t)) for s, t in graph.edges()]
     graph = getattr(graph, "parents", graph)
     if isinstance(graph, Mapping):
-        return _read_mapping(graph)
-    return [], _read_edges(graph)
-
-
-def _read_text(text: str) -> NodesAndEdges:
-    nodes: list[str] = []
-    edges: list[Edge] = []
-    for part in text.replace("->", ">").replace(";", ",").replace("\n", ",").split(","):
-        chain = [name.strip() for name in part.split(">")]
-        if chain == [""]:
-            continue
-        if "" in chain:
-            raise InputError(f"cannot read {part.strip()!r} in the graph; write edges as 'a>b, b>c'")
-        nodes += chain if len(chain) == 1 else []
-        edges += pairwise(chain)
-    return list(dict.fromkeys(nodes)), edges
-
-
-def _read_mapping(graph: Mapping[Any, Any]) -> NodesAndEdges:
-    edges: list[Edge] = []
-    for target, parents in graph.items():
-        if not isinstance(parents, Iterable):
-            raise InputError(f"the parents of {target} are {parents!r}; give a list of names")
-        parents = [parents] if isinstance(parents, str) else parents
-        edges += [(str(source), str(target)) for source in parents]
-    return [str(target) for target in graph], edges
-
-
-def _read_edges(graph: Any) -> list[Edge]:
+        bad = next((target for target in graph if not isinstance(graph[target], Iterable)), None)
+        if bad is not None:
+            raise InputError(f"the parents of {bad} are {graph[bad]!r}; give a list of names")
+        sets = {str(t): [parents] if isinstance(parents, str) else parents for t, parents in graph.items()}
+        return list(sets), [(str(source), target) for target in sets for source in sets[target]]
     try:
-        edges = [(str(source), str(target)) for source, target in graph]
+        return [], [(str(source), str(target)) for source, target in graph]
     except (TypeError, ValueError):
         raise InputError(
             f"cannot read {graph!r} as a graph; give {{target: [parents]}}, edges [(source, target), ...], "
             "text 'a>b, b>c' or a networkx DiGraph"
         ) from None
-    return edges
 
 
-def _refuse_bad_edges(edges: Sequence[Edge]) -> None:
-    for source, target in edges:
-        if source == target:
-            raise InputError(
-                f"{source} drives itself in the graph; leave it out, own pasts are always included"
-            )
-    twice = next((edge for edge, count in Counter(edges).items() if count > 1), None)
-    if twice:
-        raise InputError(f"the edge {twice[0]}>{twice[1]} is given twice; give each edge once")
+def _read_text(text: str) -> tuple[list[str], list[tuple[str, str]]]:
+    nodes: dict[str, None] = {}
+    edges: list[tuple[str, str]] = []
+    for part in text.replace("->", ">").replace(";", ",").replace("\n", ",").split(","):
+        chain = [name.strip() for name in part.split(">")]
+        if "" in chain and chain != [""]:
+            raise InputError(f"cannot read {part.strip()!r} in the graph; write edges as 'a>b, b>c'")
+        nodes |= {chain[0]: None} if len(chain) == 1 and chain != [""] else {}
+        edges += pairwise(chain)
+    return list(nodes), edges
 
 
-def _known(appeared: Sequence[str], names: Sequence[str]) -> list[str]:
-    unknown = [node for node in appeared if node not in names]
-    if unknown:
-        raise InputError(f"the graph names {', '.join(unknown)}; the nodes are {', '.join(names)}")
-    return list(names)
-
-
-def _drivers_first(nodes: Sequence[str], edges: Sequence[Edge]) -> list[str]:
+def _drivers_first(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
     """Order nodes so that parents precede their targets; a cycle is entered at its first node."""
     order: list[str] = []
     left = list(nodes)

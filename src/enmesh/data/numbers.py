@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from enmesh.errors import InputError
 
@@ -27,6 +28,7 @@ EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d{1,3}$)")
 # A number with marks of one kind between groups of three digits: thousands, or a decimal mark before three digits.
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*")
 MARKED = re.compile(r"[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?")
+OTHER = {".": ",", ",": "."}
 
 
 def bare(cell: str) -> str:
@@ -47,42 +49,38 @@ def marks_of(cells: Iterable[str]) -> tuple[str, str | None]:
     """
     decimal: set[str] = set()
     thousands: set[str] = set()
-    either: set[str] = set()
-    example = ""
-    for cell in cells:
-        number = bare(cell)
-        if len(number) > LONGEST:
-            continue
+    either: dict[str, str] = {}  # marks that may be both, each with an example
+    for number in map(bare, cells):
         found = [mark for mark in ".," if mark in number]
-        if not found or not MARKED.fullmatch(number):
+        if not found or len(number) > LONGEST or not MARKED.fullmatch(number):
             continue
+        last = max(found, key=number.rindex)
         if len(found) == 2:
-            last = max(found, key=number.rindex)
             decimal.add(last)
-            thousands |= set(found) - {last}
-        elif number.count(found[0]) > 1:
-            thousands |= {found[0]} if GROUPED.fullmatch(number) else set()  # 31.01.2020 is no number
-        elif found[0] == "," and GROUPED.fullmatch(number):
-            either.add(",")
-            example = example or number
+            thousands.add(OTHER[last])
+        elif number.count(last) > 1:
+            thousands |= {last} if GROUPED.fullmatch(number) else set()  # 31.01.2020 is no number
+        elif GROUPED.fullmatch(number):
+            either.setdefault(last, number)
         else:
-            decimal.add(found[0]) if not (found[0] == "." and GROUPED.fullmatch(number)) else either.add(".")
+            decimal.add(last)
     if decimal & thousands or len(decimal) > 1 or len(thousands) > 1:
         raise InputError(
-            "decimal points and decimal commas are mixed; say which is which with decimal= and thousands="
+            "decimal points and decimal commas are mixed; say which with decimal= and thousands="
         )
     if not decimal and not thousands and "," in either:
-        raise InputError(
-            f"'{example}' has two readings, {example.replace(',', '')} and {example.replace(',', '.')}; "
-            "say which with decimal=',' or thousands=','"
-        )
-    other = {".": ",", ",": "."}
-    mark = decimal.pop() if decimal else other[thousands.copy().pop()] if thousands else "."
-    group = thousands.pop() if thousands else other[mark] if other[mark] in either else None
-    return mark, group
+        raise _two_readings(either[","], ",")
+    mark = next(iter(decimal or {OTHER[one] for one in thousands} or {"."}))
+    return mark, OTHER[mark] if thousands or OTHER[mark] in either else None
 
 
-def refuse_dotted(file: str, columns: Iterable[Sequence[str]]) -> None:
+def _two_readings(number: str, mark: str) -> InputError:
+    readings = sorted({number.replace(mark, ""), number.replace(mark, ".")}, key=len, reverse=mark == ".")
+    told = f"'{number}' has two readings, {' and '.join(readings)}"
+    return InputError(f"{told}; say which with decimal='{mark}' or thousands='{mark}'")
+
+
+def refuse_dotted(columns: Iterable[Sequence[str]]) -> None:
     """Refuse 981 above 1.020 beside semicolons, which may be a thousand, unless a point is surely decimal elsewhere."""
     doubtful = ""
     for column in columns:
@@ -94,25 +92,18 @@ def refuse_dotted(file: str, columns: Iterable[Sequence[str]]) -> None:
         if dotted and plain and all(cell.isdigit() and len(cell) < 4 for cell in plain):
             doubtful = dotted[0]
     if doubtful:
-        raise InputError(
-            f"{file}: '{doubtful}' has two readings, {doubtful} and {doubtful.replace('.', '')}; say which with "
-            "decimal='.' or thousands='.'"
-        )
+        raise _two_readings(doubtful, ".")
 
 
-def as_numbers(cells: Any, decimal: str = ".", thousands: str | None = None) -> np.ndarray:
+def as_numbers(cells: Any, decimal: str = ".", thousands: str | None = None) -> Any:
     """Return a pandas column of text as float64; NaN for what is no number."""
-    import pandas as pd
-
-    between = (
-        re.compile(rf"(?<=\d){re.escape(thousands)}(?=\d{{3}}(?!\d))") if thousands is not None else None
-    )
+    between = None if thousands is None else re.compile(rf"(?<=\d){re.escape(thousands)}(?=\d{{3}}(?!\d))")
 
     def plain(cell: Any) -> Any:
         if not isinstance(cell, str):
             return cell
-        cell = bare(cell)
-        cell = between.sub("", cell) if between is not None else cell
+        cell = bare(cell) if between is None else between.sub("", bare(cell))
         return cell.replace(".", "\0").replace(",", ".") if decimal == "," else cell
 
-    return pd.to_numeric(cells.map(plain), errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = pd.to_numeric(cells.map(plain), errors="coerce")
+    return pd.Series(numbers.to_numpy(dtype=np.float64, na_value=np.nan))

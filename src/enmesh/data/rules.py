@@ -1,7 +1,7 @@
 """How a recording is to be taken: the words that `enmesh.read`, `enmesh.Series` and the command line share."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
@@ -10,13 +10,12 @@ from enmesh.errors import InputError
 from enmesh.options import whole
 
 MODES = ("sort", "ignore")
-TimeRule = str | bool | Sequence[str | bool] | None
 
 
 class Reading(TypedDict, total=False):
     """The words, with their types."""
 
-    time: TimeRule
+    time: str | bool | Sequence[str | bool] | None
     columns: str | Sequence[str] | None
     trials: str | Sequence[str] | bool | None
     trial: str | Sequence[str] | bool | None
@@ -42,12 +41,12 @@ class Reading(TypedDict, total=False):
 class Rules:
     """The words, checked.
 
-    ``time_name`` is the named column of times, False for none, None to look for it; ``modes`` are of sort and ignore;
+    ``time`` is the named column of times, False for none, None to look for it; ``modes`` are of sort and ignore;
     ``longest`` is the longest gap that is interpolated; ``counters`` keeps columns that only count or repeat the
     calendar; ``given`` are the words that were used.
     """
 
-    time_name: str | bool | None = None
+    time: str | bool | None = None
     modes: frozenset[str] = frozenset()
     columns: tuple[str, ...] | None = None
     trials: tuple[str, ...] | bool | None = None
@@ -68,109 +67,59 @@ class Rules:
     transpose: bool | None = None
     sfreq: float | None = None
     counters: bool = False
-    given: frozenset[str] = field(default=frozenset())
-
-    @property
-    def step(self) -> float | None:
-        """The sampling step that ``sfreq`` says."""
-        return None if self.sfreq is None else 1 / self.sfreq
+    given: frozenset[str] = frozenset()
 
 
 def rules_of(words: Mapping[str, Any], *, counters: bool = False) -> Rules:
     """Return the rules that the words of a call say; None is a word that was not said."""
     unknown = sorted(words.keys() - Reading.__annotations__.keys())
     if unknown:
-        raise TypeError(
-            f"unexpected keyword argument {unknown[0]!r}; the words are {', '.join(Reading.__annotations__)}"
-        )
-    said = {name: value for name, value in words.items() if value is not None}
+        known = ", ".join(Reading.__annotations__)
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}; the words are {known}")
+    given = {name: value for name, value in words.items() if value is not None}
     for one, other in (("trial", "trials"), ("sheet", "variable")):
-        if one in said and said.setdefault(other, said[one]) != said[one]:
+        if one in given and given.setdefault(other, given[one]) != given[one]:
             raise InputError(f"{one}= and {other}= are one and the same; give one of them")
-    time_name, modes = _time(said.get("time"))
-    missing, longest = _missing(said.get("missing", "raise"))
-    return Rules(
-        time_name=time_name,
-        modes=modes,
-        columns=_names(said, "columns"),
-        trials=_trials(said.get("trials")),
-        rows=_rows(said.get("rows")),
-        states=_names(said, "states") or (),
-        missing=missing,
-        longest=longest,
-        header=said.get("header"),
-        variable=said.get("variable"),
-        **_marks(said),
-        na=tuple(map(str, np.atleast_1d(np.asarray(said.get("na", ()), object)))),
-        skip=whole("skip", said.get("skip", 0)),
-        units=said.get("units"),
-        date_format=said.get("date_format"),
-        encoding=_encoding(said.get("encoding")),
-        pivot=_pivot(said),
-        transpose=said.get("transpose"),
-        sfreq=_sfreq(said.get("sfreq")),
-        counters=counters,
-        given=frozenset(said),
-    )
+    checked = {name: CHECKS[name](value) if name in CHECKS else value for name, value in given.items()}
+    checked |= _missing(given.get("missing", "raise")) | _time(given.get("time")) | _marks(given)
+    for alias in ("trial", "sheet"):
+        checked.pop(alias, None)
+    return Rules(**checked, counters=counters, given=frozenset(given))
 
 
-def _time(time: Any) -> tuple[str | bool | None, frozenset[str]]:
+def _refused(word: str, value: object, advice: str) -> InputError:
+    return InputError(f"{word}={value!r} is not possible; {advice}")
+
+
+def _time(time: Any) -> dict[str, Any]:
     """Words of ``time`` that are no mode name a column."""
     words: list[Any] = list(time) if isinstance(time, (list, tuple, set)) else [time]
     names = [word for word in words if word not in MODES]
     if len(names) > 1:
         raise InputError(f"time={time!r} names several columns; name one, and 'sort' or 'ignore' beside it")
-    chosen = names[0] if names else None
-    return None if chosen is True else chosen, frozenset(word for word in words if word in MODES)
+    name = names[0] if names and names[0] is not True else None
+    return {"time": name, "modes": frozenset(words) & frozenset(MODES)}
 
 
-def _missing(missing: Any) -> tuple[str, int]:
+def _missing(missing: Any) -> dict[str, Any]:
     """Return raise, drop or interpolate, and the longest gap that is interpolated."""
     word, _, length = str(missing).partition(":")
     if word == "interpolate" and length.strip().isdigit() and int(length):
-        return word, int(length)
+        return {"missing": word, "longest": int(length)}
     if word == "interpolate":
-        raise InputError(
-            f"missing={missing!r} does not say how long a gap may be; give missing='interpolate:5' for up to 5 samples"
-        )
+        told = "does not say how long a gap may be; give missing='interpolate:5' for up to 5 samples"
+        raise InputError(f"missing={missing!r} {told}")
     if missing not in ("raise", "drop"):
         raise InputError(f"missing={missing!r} is not an option; use 'raise', 'drop' or 'interpolate:5'")
-    return word, 0
+    return {"missing": word}
 
 
-def _trials(trials: Any) -> tuple[str, ...] | bool | None:
-    if trials is None or isinstance(trials, bool):
-        return trials or (None if trials is None else False)
-    return tuple(map(str, [trials] if isinstance(trials, (str, int)) else trials))
-
-
-def _names(said: Mapping[str, Any], what: str) -> tuple[str, ...] | None:
-    given = said.get(what)
-    if given is None:
-        return None
-    names = (given,) if isinstance(given, str) else tuple(given)
-    if not all(isinstance(name, str) for name in names):
-        raise InputError(f"{what}={given!r} is not possible; give names of columns")
-    return names
-
-
-def _rows(rows: Any) -> slice | None:
-    """Read ``101:500``, counted from 1 with both ends; a slice is as in Python."""
-    if rows is None or isinstance(rows, slice):
-        return rows
-    ends = str(rows).split(":")
-    numbers = [int(end) if end.strip().isdigit() else None for end in ends]
-    if len(ends) != 2 or any(end.strip() and not number for end, number in zip(ends, numbers)):
-        raise InputError(f"rows={rows!r} is not possible; give FROM:TO, counted from 1, such as '101:500'")
-    return slice(None if numbers[0] is None else numbers[0] - 1, numbers[1])
-
-
-def _marks(said: Mapping[str, Any]) -> dict[str, str | None]:
-    decimal, thousands = said.get("decimal"), said.get("thousands")
+def _marks(given: Mapping[str, Any]) -> dict[str, Any]:
+    decimal, thousands = given.get("decimal"), given.get("thousands")
     if decimal not in (None, ".", ","):
-        raise InputError(f"decimal={decimal!r} is not possible; use '.' or ','")
+        raise _refused("decimal", decimal, "use '.' or ','")
     if thousands not in (None, ".", ",", " ", "'", "_"):
-        raise InputError(f"thousands={thousands!r} is not possible; use '.', ',', ' ', \"'\" or '_'")
+        raise _refused("thousands", thousands, "use '.', ',', ' ', \"'\" or '_'")
     if decimal is not None and decimal == thousands:
         raise InputError(f"decimal and thousands are both {decimal!r}; they must differ")
     if decimal is None and thousands is not None:
@@ -178,46 +127,65 @@ def _marks(said: Mapping[str, Any]) -> dict[str, str | None]:
     return {"decimal": decimal, "thousands": thousands}
 
 
-def _encoding(encoding: Any) -> str | None:
-    import codecs
-
-    if encoding is not None:
-        try:
-            codecs.lookup(encoding)
-            "".encode(encoding)
-        except (LookupError, TypeError):
-            raise InputError(
-                f"encoding={encoding!r} is not known; use utf-8, utf-16, latin-1, cp1252 or the like"
-            ) from None
-    return encoding
-
-
-def _pivot(said: Mapping[str, Any]) -> tuple[str, ...] | None:
-    pivot = said.get("pivot")
-    if pivot is None:
-        return None
-    names = tuple(str(name).strip() for name in (pivot.split(",") if isinstance(pivot, str) else pivot))
-    if len(names) != 3:
-        raise InputError(f"pivot={pivot!r} is not possible; name three columns: time, variable and value")
+def _names(what: str, given: Any) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if not all(isinstance(name, str) for name in names):
+        raise _refused(what, given, "give names of columns")
     return names
 
 
-def _sfreq(sfreq: Any) -> float | None:
-    if sfreq is None:
-        return None
+def _rows(rows: Any) -> slice:
+    """Read ``101:500``, counted from 1 with both ends; a slice is as in Python."""
+    if isinstance(rows, slice):
+        return rows
+    ends = [end.strip() for end in str(rows).split(":")]
+    if len(ends) != 2 or not all(end == "" or (end.isdigit() and int(end)) for end in ends):
+        raise _refused("rows", rows, "give FROM:TO, counted from 1, such as '101:500'")
+    return slice(int(ends[0] or 1) - 1, int(ends[1]) if ends[1] else None)
+
+
+def _encoding(encoding: Any) -> str:
+    try:
+        "".encode(encoding)
+    except (LookupError, TypeError):
+        advice = "is not known; use utf-8, utf-16, latin-1, cp1252 or the like"
+        raise InputError(f"encoding={encoding!r} {advice}") from None
+    return str(encoding)
+
+
+def _pivot(pivot: Any) -> tuple[str, ...]:
+    names = tuple(str(name).strip() for name in (pivot.split(",") if isinstance(pivot, str) else pivot))
+    if len(names) != 3:
+        raise _refused("pivot", pivot, "name three columns: time, variable and value")
+    return names
+
+
+def _sfreq(sfreq: Any) -> float:
     try:
         number = float(sfreq)
     except (TypeError, ValueError):
-        number = float("nan")
-    if not 0 < number < float("inf"):
-        raise InputError(
-            f"sfreq={sfreq!r} is not a sampling frequency; give samples per unit of time, such as 250"
-        )
+        number = 0.0
+    if not 0 < number < np.inf:
+        told = "is not a sampling frequency; give samples per unit of time, such as 250"
+        raise InputError(f"sfreq={sfreq!r} {told}")
     return number
 
 
-def step_of(dt: Any, rules: Rules, found: float | None) -> Any:
-    """Return the sampling step: as given, or as found, or 1."""
-    if dt is not None and rules.step is not None:
+CHECKS: dict[str, Callable[[Any], Any]] = {
+    "columns": lambda names: _names("columns", names),
+    "states": lambda names: _names("states", names),
+    "trials": lambda names: names if isinstance(names, bool) else tuple(map(str, np.atleast_1d(names))),
+    "rows": _rows,
+    "na": lambda na: tuple(map(str, np.atleast_1d(np.asarray(na, object)))),
+    "skip": lambda skip: whole("skip", skip),
+    "encoding": _encoding,
+    "pivot": _pivot,
+    "sfreq": _sfreq,
+}
+
+
+def step_of(dt: Any, rules: Rules, found: float | None = None) -> Any:
+    """Return the sampling step: as given, or as found; None where neither is known."""
+    if dt is not None and rules.sfreq is not None:
         raise InputError("dt= and sfreq= say the same; give one of them")
-    return next((one for one in (dt, rules.step, found) if one is not None), 1.0)
+    return dt if dt is not None else 1 / rules.sfreq if rules.sfreq is not None else found

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from enmesh.data import prepare
-from enmesh.data.columns import FLOAT, INTEGER, TEXT, Values, missing_mask
+from enmesh.data import values as prepare
 from enmesh.data.objects import values_of
 from enmesh.data.rules import Reading, Rules, rules_of, step_of
+from enmesh.data.sources import is_source
 from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
-from enmesh.data.validity import check_names, validate
+from enmesh.data.values import FLOAT, INTEGER, TEXT, Values, check_names, validate
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,23 +43,18 @@ class Series:
         masked is missing. Files are for `read`.
     names
         One name per node; by default the DataFrame's columns or ``x0, x1, ...``.
-    dt
-        Sampling step, in the user's unit of time; by default that of the times of the rows, or 1.
+    dt, sfreq
+        Sampling step in the user's unit of time, or samples per unit; by default that of the times of the rows, or 1.
     missing
-        ``"raise"`` refuses NaN and gaps in time; ``"drop"`` keeps them and every window that touches one is left
-        out; ``"interpolate:5"`` fills gaps of up to 5 samples of measurements by straight lines, and the rest is as
-        with ``"drop"``.
+        ``"raise"`` refuses NaN and gaps in time; ``"drop"`` keeps them and every window that touches one is left out;
+        ``"interpolate:5"`` fills gaps of up to 5 samples of measurements by straight lines and drops the others.
     duplicates
         ``"raise"`` refuses two identical columns; ``"allow"`` keeps them (synchronised simulations).
-    truth
-        The graph that generated the data, ``{target: parents}``, where it is known.
-    truth_lags
-        The lags at which its links act, ``{(source, target): lags}``, where they are known.
+    truth, truth_lags
+        The graph that generated the data, ``{target: parents}``, and the lags at which its links act,
+        ``{(source, target): lags}``, where they are known.
     transpose
-        True takes rows for nodes and columns for times; False says that they are not, where an array has more
-        columns than rows.
-    sfreq
-        Samples per unit of time, in place of ``dt``.
+        True takes rows for nodes; False says that they are not, where an array has more columns than rows.
     time, columns, trials, rows, states, pivot, date_format, decimal, thousands, na
         For what has columns, as in `read`.
 
@@ -85,81 +80,78 @@ class Series:
     Series(2 nodes: a, b; 1 trial of 4 samples; dt=1)
     """
 
+    time: Time | None = None
+    prepared: tuple[str, ...] = ()
+    file: str = ""
+    truth: dict[str, tuple[str, ...]] | None = None
+    truth_lags: dict[tuple[str, str], tuple[int, ...]] | None = None
+
     def __init__(
-        self,
-        values: Any,
-        names: Sequence[str] | None = None,
-        dt: float | None = None,
-        **words: Unpack[Words],
+        self, values: Any, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Words]
     ):
-        known_words = {name: words.pop(name, None) for name in ("duplicates", "truth", "truth_lags")}  # type: ignore[misc]
+        duplicates = words.pop("duplicates", None) or "raise"
+        truth, lags = words.pop("truth", None), words.pop("truth_lags", None)
         rules = rules_of(words, counters=names is not None)
-        self.time: Time | None
-        self.prepared: tuple[str, ...] = ()
-        self.file: str = ""
-        known: tuple[str, ...] | None
-        step: float | None
         if isinstance(values, Series):
             if rules.given - {"missing"}:
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
-            found, known, step, self.time = values._held(), values.names, values.dt, values.time
             self.prepared, self.file = values.prepared, values.file
+            found = values._held()
+        elif is_source(values):
+            raise InputError(f"{values} is a name, not values; files are read by enmesh.read")
         else:
-            found, known, step, self.time = values_of(values, rules, dt)
-        chosen = check_names(known if names is None else names, len(found.kinds))
-        if known is not None and chosen != known:
-            renamed = dict(zip(known, chosen))
-            found = replace(found, labels={renamed[name]: words for name, words in found.labels.items()})
-        self._take(found, chosen, step_of(dt, rules, step), rules)
-        truth, lags = known_words["truth"], known_words["truth_lags"]
+            found = values_of(values, rules, step_of(dt, rules))
+        self._take(found, names, dt, rules, duplicates)
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         self.truth_lags = None if lags is None else dict(lags)
-        validate(self, "drop" if rules.longest else rules.missing, known_words["duplicates"] or "raise")
 
     @classmethod
-    def of(cls, data: Any, **words: Unpack[Words]) -> "Series":
+    def of(
+        cls, data: Any, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Words]
+    ) -> "Series":
         """Return whatever holds a recording as a series: a series, an array, a table, a path or an open file.
 
         >>> Series.of([[0.1, 1.0], [0.4, 0.5], [0.3, 0.2], [0.8, 0.9]]).names
         ('x0', 'x1')
         """
-        if isinstance(data, cls) and not words:
+        if isinstance(data, cls) and not words and names is None and dt is None:
             return data
-        from enmesh.data.readers import is_source, read
-
-        return read(data, **words) if is_source(data) else cls(data, **words)  # type: ignore[misc]
-
-    @classmethod
-    def made(
-        cls, values: Values, names: Sequence[str], dt: float | None, rules: Rules, time: Time | None = None
-    ) -> "Series":
-        """Return a series of values whose kinds are known."""
-        made = object.__new__(cls)
-        made.time, made.prepared, made.file, made.truth, made.truth_lags = time, (), "", None, None
-        made._take(values, check_names(names, len(values.kinds)), 1.0 if dt is None else dt, rules)
-        validate(made, "drop" if rules.longest else rules.missing, "raise")
+        if not is_source(data):
+            return cls(data, names, dt, **words)
+        rules, made = rules_of(words), object.__new__(cls)
+        found = values_of(data, rules, step_of(dt, rules), names)
+        try:
+            made._take(found, None, dt, rules, "raise")
+        except InputError as error:
+            raise InputError(f"{found.file}: {error}") from None
+        files = data if isinstance(data, (list, tuple)) else [data]
+        made.file = ", ".join(str(one) for one in files if not hasattr(one, "read") and str(one) != "-")
         return made
 
-    def _take(self, found: Values, names: tuple[str, ...], dt: Any, rules: Rules) -> None:
-        """Take values, short gaps filled if that is asked for."""
+    def _take(self, values: Values, names: Any, dt: Any, rules: Rules, duplicates: str) -> None:
+        """Take values under other names, with another step, with short gaps filled, where that is asked for."""
+        values = values.renamed(check_names(values.names if names is None else names, len(values.kinds)))
         if rules.longest:
-            found, count = prepare.interpolated(found, rules.longest)
-            if count:
-                note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
-                self.prepared = (*self.prepared, note)
-        self._fill(found, names, dt)
+            values, count = prepare.interpolated(values, rules.longest)
+            note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
+            self.prepared = (*self.prepared, note) if count else self.prepared
+        values = replace(values, dt=step_of(dt, rules, values.dt))
+        self._fill(values, "drop" if rules.longest else rules.missing, duplicates)
 
-    def _fill(self, found: Values, names: tuple[str, ...], dt: Any) -> None:
+    def _fill(self, values: Values, missing: str, duplicates: str) -> None:
+        dt = 1.0 if values.dt is None else values.dt
         if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
-        self._names, self.dt = names, float(dt)
-        self.trials, self.kinds, self.labels = found.trials, found.kinds, found.labels
-        self.missing = missing_mask(self.trials)
+        self._names, self.dt, self.time = values.names, float(dt), values.time
+        self.trials, self.kinds, self.labels = values.trials, values.kinds, values.labels
+        absent = tuple(np.isnan(trial) for trial in self.trials)
+        self.missing = absent if any(mask.any() for mask in absent) else None
         for trial in self.trials:
             trial.flags.writeable = False
+        validate(values, missing, duplicates)
 
     def _held(self) -> Values:
-        return Values(trials=self.trials, kinds=self.kinds, labels=self.labels)
+        return Values(self.names, self.trials, self.kinds, self.labels, self.dt, self.time)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -245,20 +237,17 @@ class Series:
         nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes)
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
-            named = listed(self.names[i] for i in found)
-            raise InputError(f"a node is named twice in {named}; name each once")
+            raise InputError(f"a node is named twice in {listed(nodes)}; name each once")
         return found
 
     def select(self, nodes: Sequence[str]) -> "Series":
         """Return the series of the given nodes alone."""
         keep = list(self.indices(nodes))
         chosen = [self.names[i] for i in keep]
-        truth = self.truth and {
-            t: tuple(p for p in ps if p in chosen) for t, ps in self.truth.items() if t in chosen
-        }
-        kinds = tuple(self.kinds[i] for i in keep)
-        trials = [trial[:, keep] for trial in self.trials]
-        return self._derive(trials, kinds, names=tuple(chosen), truth=truth)
+        known = self.truth or {}
+        truth = {t: tuple(p for p in known[t] if p in chosen) for t in known if t in chosen}
+        kinds, trials = tuple(self.kinds[i] for i in keep), [trial[:, keep] for trial in self.trials]
+        return self._derive(trials, kinds, tuple(chosen), truth)
 
     def with_trials(self, trials: Sequence[np.ndarray]) -> "Series":
         """Return a series of other samples ``(time, node)`` of the same nodes, such as parts of the trials."""
@@ -273,7 +262,7 @@ class Series:
             raise InputError(f"levels={levels} is too few; give at least 2")
         if self.missing is not None:
             raise InputError("cannot discretise a series with missing values; fill or cut them first")
-        cut = prepare.nodes_to_change(self, nodes, "discretised", keep=(TEXT,))
+        cut = self._to_change(nodes, "discretised", keep=(TEXT,))
         pooled, kinds = self.values.copy(), list(self.kinds)
         for i in cut:
             column = self._typed(i, pooled[:, i])
@@ -320,15 +309,13 @@ class Series:
         codes = column.astype(np.int64, copy=False)
         return np.array(self.labels[self.names[i]])[codes] if self.kinds[i] == TEXT else codes
 
-    # --- preparing -----------------------------------------------------------------------------------------
-
     def difference(self, nodes: Sequence[str] | None = None) -> "Series":
         """Return the series of changes, ``x[t + 1] - x[t]`` in each trial, which is one sample shorter.
 
         As in all preparing, measurements (float) are changed and states are not: integer nodes only if they are
         named in ``nodes``, text never. Nodes that are not changed keep their values at t + 1.
         """
-        changed = self._prepared(prepare.differenced, nodes, "differenced", shorter=1)
+        changed = self._prepared(lambda trial: np.diff(trial, axis=0), nodes, "differenced", shorter=1)
         changed.time = None if self.time is None else self.time.later(self.dt)
         return changed
 
@@ -341,9 +328,8 @@ class Series:
 
         ``period`` is the length of a season in samples.
         """
-        length = prepare.checked_period(period, min(self.lengths))
-        what = f"freed from a season of {length} samples"
-        return self._prepared(lambda values: prepare.deseasoned(values, length), nodes, what)
+        what = f"freed from a season of {period} samples"
+        return self._prepared(lambda trial: prepare.deseasoned(trial, period), nodes, what)
 
     def standardise(self, nodes: Sequence[str] | None = None) -> "Series":
         """Return the series with mean 0 and standard deviation 1 of each node in each trial."""
@@ -354,41 +340,49 @@ class Series:
 
         ``rows`` are positions among the samples of all trials, a slice of them, or True for each sample to mask.
         """
-        length = sum(self.lengths)
-        chosen = prepare.rows_to_mask(rows, length)
-        values = self.values.astype(np.float64)
+        values, length = self.values.astype(np.float64), len(self)
+        picked = rows if isinstance(rows, slice) or np.size(rows) else np.empty(0, int)
+        try:
+            chosen = np.arange(length)[picked if isinstance(picked, slice) else np.asarray(picked)]
+        except IndexError as error:
+            raise InputError(f"cannot mask these rows of {length}: {error}") from None
+        if not chosen.size:
+            raise InputError("no row is masked; name at least one, or use the series as it is")
         values[chosen] = np.nan
-        note = f"{int(chosen.sum())} of {length} samples masked"
+        note = f"{len(np.unique(chosen))} of {length} samples masked"
         return self._derive(self._split(values), self.kinds, note=note)
 
-    def _prepared(
-        self,
-        change: Callable[[np.ndarray], np.ndarray],
-        nodes: Sequence[str] | None,
-        what: str,
-        shorter: int = 0,
-    ) -> "Series":
-        picked = prepare.nodes_to_change(self, nodes, what, keep=(TEXT, INTEGER))
-        changed = []
-        for trial in self.trials:
-            values = trial.astype(np.float64)[shorter:]
+    def _prepared(self, change: Callable, nodes: Any, what: str, shorter: int = 0) -> "Series":
+        picked = self._to_change(nodes, what, keep=(TEXT, INTEGER))
+        changed = [trial.astype(np.float64)[shorter:] for trial in self.trials]
+        for trial, values in zip(self.trials, changed):
             values[:, picked] = change(trial[:, picked].astype(np.float64))
-            changed.append(values)
-        names = [self.names[i] for i in picked]
-        after = np.concatenate(changed)[:, picked]
-        prepare.refuse_nothing_left(self.values[:, picked], after, names, what)
+        before, after = self.values[:, picked], np.concatenate(changed)[:, picked]
+        left = np.nanmax(after, 0) - np.nanmin(after, 0) > 1e-12 * np.nanmax(np.abs(before), 0)
+        if not left.all():  # but rounding errors
+            gone = ", ".join(self.names[i] for i, some in zip(picked, left) if not some)
+            raise InputError(f"nothing is left of column {gone} when it is {what}; leave it out")
         kinds = tuple(FLOAT if i in picked else kind for i, kind in enumerate(self.kinds))
         return self._derive(changed, kinds, note=self._noted(what, picked))
 
+    def _to_change(self, nodes: Sequence[str] | None, what: str, keep: tuple[str, ...]) -> list[int]:
+        """Return the positions of the nodes to change: the named ones, or all but the kinds to keep."""
+        picked = [i for i, kind in enumerate(self.kinds) if kind not in keep]
+        picked = picked if nodes is None else list(self.indices(nodes))
+        words = [self.names[i] for i in picked if self.kinds[i] == TEXT]
+        if words:
+            raise InputError(f"{listed(words)} is text and cannot be {what}; leave it out")
+        if not picked:
+            held = "text" if keep == (TEXT,) else "whole numbers or text"
+            raise InputError(f"every node is {held}, which stands for states; name the nodes to be {what}")
+        return picked
+
     def _noted(self, what: str, picked: list[int]) -> str:
-        if len(picked) == self.n_nodes:
-            return what
-        return f"{what} ({', '.join(self.names[i] for i in picked)})"
+        names = ", ".join(self.names[i] for i in picked)
+        return what if len(picked) == self.n_nodes else f"{what} ({names})"
 
     def _split(self, pooled: np.ndarray) -> list[np.ndarray]:
         return np.split(pooled, np.cumsum(self.lengths)[:-1])
-
-    # --- identity and other forms --------------------------------------------------------------------------
 
     @property
     def digest(self) -> str:
@@ -402,9 +396,20 @@ class Series:
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return all trials as one pandas DataFrame; several trials get a first column ``trial``."""
-        from enmesh.data.export import frame_of
+        import pandas as pd
 
-        return frame_of(self)
+        if set(self.kinds) == {FLOAT} or (self.is_integer and not self.labels and self.missing is None):
+            frame = pd.DataFrame(self.values, columns=list(self.names))
+        else:
+            frame = pd.DataFrame({name: self[name] for name in self.names})
+            for name, kind in zip(self.names, self.kinds):
+                if kind == TEXT:
+                    frame[name] = pd.Categorical(self[name], categories=list(self.labels[name]))
+                elif kind == INTEGER and frame[name].dtype.kind == "f":
+                    frame[name] = frame[name].astype("Int64")
+        if len(self.trials) > 1:
+            frame.insert(0, "trial", np.repeat(np.arange(len(self.trials)), self.lengths))
+        return frame
 
     def __repr__(self) -> str:
         lengths = sorted(set(self.lengths))
@@ -423,24 +428,19 @@ class Series:
         self,
         trials: Sequence[np.ndarray],
         kinds: tuple[str, ...],
-        *,
-        names: tuple[str, ...] | None = None,
+        names: Any = None,
         truth: Any = None,
-        note: str | None = None,
+        note: str = "",
     ) -> "Series":
         """Return a series of other values that keeps what is known of this one."""
-        made = object.__new__(Series)
-        made.time, made.file = self.time, self.file
-        made.prepared = self.prepared if note is None else (*self.prepared, note)
-        names = self.names if names is None else names
+        made, names = object.__new__(Series), self.names if names is None else names
+        made.file, made.prepared = self.file, (*self.prepared, note) if note else self.prepared
         whole = FLOAT not in kinds and not any(np.isnan(trial).any() for trial in trials)
         arrays = tuple(np.array(trial, np.int64 if whole else np.float64) for trial in trials)
-        texts = {name for name, kind in zip(names, kinds) if kind == TEXT}
-        labels = {name: words for name, words in self.labels.items() if name in texts}
-        made._fill(Values(trials=arrays, kinds=kinds, labels=labels), names, self.dt)
+        labels = {name: self.labels[name] for name, kind in zip(names, kinds) if kind == TEXT}
+        values = replace(self._held(), names=names, trials=arrays, kinds=kinds, labels=labels)
+        made._fill(values, "drop", "allow")
         made.truth = truth or self.truth
-        made.truth_lags = self.truth_lags and {
-            link: lags for link, lags in self.truth_lags.items() if set(link) <= set(names)
-        }
-        validate(made, "drop", "allow")
+        lags = self.truth_lags
+        made.truth_lags = lags and {link: lags[link] for link in lags if set(link) <= set(names)}
         return made

@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from enmesh.data.table import listed, visible
 from enmesh.errors import InputError
@@ -22,12 +22,14 @@ PIPE_WAIT = 30.0
 # Bytes that a compressed file may grow to; more is taken for a trap, and so is what grows large by such a ratio.
 MOST_BYTES = 2**33
 LARGE, MOST_RATIO = 2**26, 250
+# How often a file may be packed.
+MOST_LAYERS = 3
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 CHUNK = 1 << 20
-COMPRESSED = (".gz", ".xz", ".bz2")
-# Formats that their first bytes do not tell.
+OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+ARCHIVES = (".zip", ".xlsx", ".npz")
+# Suffixes of open files that count; other formats are known by their first bytes, and those by their names alone.
 KNOWN_BY_NAME = (".tsv", ".txt", ".dat", ".mat")
-# First bytes, by which the format of what comes through a pipe is known.
 MAGIC = {
     b"\x93NUMPY": ".npy",
     b"PAR1": ".parquet",
@@ -51,72 +53,52 @@ class Source:
     path: Path | None = None
 
 
+def is_source(data: Any) -> bool:
+    """Say whether data is a path or an open file, or a list of such."""
+    if isinstance(data, (list, tuple)) and data:
+        return all(is_source(one) for one in data)
+    return isinstance(data, (str, os.PathLike)) or hasattr(data, "read")
+
+
 def open_source(path: Any) -> Source:
     """Open a file, standard input (``-``), a pipe or what is open already; what is compressed is unpacked in memory."""
-    if hasattr(path, "read"):
-        return _opened(path)
-    if str(path) in STANDARD_INPUT:
-        return _sniffed("standard input", _standard_input())
-    if str(path).startswith(("http://", "https://", "ftp://", "s3://")):
-        raise InputError(f"{visible(path)} is an address, not a file; download it first")
-    path = Path(path).expanduser()
-    name = visible(path)
+    named = str(getattr(path, "name", "")) if hasattr(path, "read") else str(path)
+    name = "standard input" if named in STANDARD_INPUT else visible(named) or "the open file"
     try:
-        mode = path.stat().st_mode
+        source = _opened(path, name, Path(named).suffix.lower())
+        if not source.file.seek(0, os.SEEK_END):
+            source.file.close()
+            raise InputError(f"{name} is empty")
+        source.file.seek(0)
+        return _unpacked(source)
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError(f"there is no file {name}") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _opened(path: Any, name: str, suffix: str) -> Source:
+    """Open what is named; without a suffix the first bytes tell the format."""
+    if hasattr(path, "read") or name == "standard input":
+        suffix = suffix if suffix in KNOWN_BY_NAME else ""
+        if not hasattr(path, "read") and (sys.stdin is None or sys.stdin.isatty()):
+            raise InputError("standard input is a terminal; send a recording through a pipe: cat data.csv |")
+        data = (path if hasattr(path, "read") else getattr(sys.stdin, "buffer", sys.stdin)).read()
+        data = data.encode() if isinstance(data, str) else bytes(data)
+        return Source(name=name, suffix=suffix, file=io.BytesIO(data))
+    if name.startswith(("http://", "https://", "ftp://", "s3://")):
+        raise InputError(f"{name} is an address, not a file; download it first")
+    path = Path(path).expanduser()
+    mode = path.stat().st_mode
+    if stat.S_ISFIFO(mode):
+        return Source(name=name, suffix=suffix, file=io.BytesIO(_drained(name, path)))
     if stat.S_ISDIR(mode):
         raise InputError(f"{name} is a folder; name the files in it")
-    if stat.S_ISFIFO(mode):
-        return _from_pipe(name, path)
     if not stat.S_ISREG(mode):
         raise InputError(f"{name} is a device, not a file; name a file")
-    if not path.stat().st_size:
-        raise InputError(f"{name} is empty")
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror}") from None
-    source = Source(name=name, suffix=path.suffix.lower(), file=file, path=path)
-    return _unpacked(source, Path(path.name).stem)
-
-
-def _opened(file: Any) -> Source:
-    """Take what is left of an open file; its format is told by its name or its first bytes."""
-    named = getattr(file, "name", "")
-    name = visible(named) if isinstance(named, str) and named else "the open file"
-    try:
-        data = file.read()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name} cannot be read: {error}") from None
-    data = data.encode() if isinstance(data, str) else bytes(data)
-    suffix = Path(named).suffix.lower() if isinstance(named, str) else ""
-    if not data or suffix not in KNOWN_BY_NAME:
-        return _sniffed(name, data)
-    return Source(name=name, suffix=suffix, file=io.BytesIO(data))
-
-
-def _standard_input() -> bytes:
-    if sys.stdin is None or sys.stdin.isatty():
-        raise InputError(
-            "standard input is a terminal; send a recording through a pipe, as in cat data.csv |"
-        )
-    binary = getattr(sys.stdin, "buffer", None)
-    return binary.read() if binary is not None else sys.stdin.read().encode()
-
-
-# --- pipes -------------------------------------------------------------------------------------------------
-
-
-def _from_pipe(name: str, path: Path) -> Source:
-    data = _drained(name, path)
-    if path.suffix and path.suffix.lower() not in (*COMPRESSED, ".zip"):
-        if not data:
-            raise InputError(f"{name} is empty")
-        return Source(name=name, suffix=path.suffix.lower(), file=io.BytesIO(data))
-    return _sniffed(name, data)
+    return Source(name=name, suffix=suffix, file=path.open("rb"), path=path)
 
 
 def _drained(name: str, path: Path) -> bytes:
@@ -124,137 +106,88 @@ def _drained(name: str, path: Path) -> bytes:
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         wait = select.poll()
-        parts: list[bytes] = []
         wait.register(reader, select.POLLIN)
-        while True:
-            if not wait.poll(1000 * PIPE_WAIT):
-                raise InputError(
-                    f"nothing came through the pipe {name} in {PIPE_WAIT:g} s; write to it, or name a file"
-                )
-            part = os.read(reader, CHUNK)
-            if not part:
+        parts: list[bytes] = []
+        while wait.poll(1000 * PIPE_WAIT):
+            parts.append(os.read(reader, CHUNK))
+            if not parts[-1]:
                 return b"".join(parts)
-            parts.append(part)
     finally:
         os.close(reader)
+    raise InputError(f"nothing came through the pipe {name} in {PIPE_WAIT:g} s; write to it, or name a file")
 
 
-def _sniffed(name: str, data: bytes) -> Source:
+def _sniffed(file: BinaryIO) -> str:
     """Tell the format by the first bytes; anything else is delimited text."""
+    head = file.read(4096)
+    file.seek(0)
+    suffix = next((suffix for magic, suffix in MAGIC.items() if head.startswith(magic)), ".csv")
+    if suffix == ".zip" and zipfile.is_zipfile(file):
+        members = zipfile.ZipFile(file).namelist()
+        arrays = bool(members) and all(member.endswith(".npy") for member in members)
+        suffix = ".xlsx" if "[Content_Types].xml" in members else ".npz" if arrays else ".zip"
+    if suffix == ".csv" and not any(mark in head for mark in (b"\0", b",", b";")):
+        suffix = ".txt"  # tabs or spaces
+    file.seek(0)
+    return suffix
+
+
+def _unpacked(source: Source, layer: int = 0) -> Source:
+    """Return what a compressed file, or an archive of one table, holds; refuse what grows too much."""
+    name, file = source.name, source.file
+    suffix = source.suffix or _sniffed(file)
+    if suffix in ARCHIVES:
+        _refuse_bomb(name, file)
+    if suffix not in (*OPENERS, ".zip") or layer == MOST_LAYERS:
+        return Source(name=name, suffix=suffix, file=file, path=source.path)
+    try:
+        with file:
+            if suffix == ".zip":
+                name, inner, data = _only_member(name, file)
+            else:
+                inner, data = Path(Path(name).stem).suffix, _decompressed(name, suffix, file)
+    except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        raise InputError(f"{name} cannot be unpacked: {error}") from None
     if not data:
         raise InputError(f"{name} is empty")
-    suffix = next((suffix for magic, suffix in MAGIC.items() if data.startswith(magic)), ".csv")
-    if suffix == ".zip":
-        suffix = _kind_of_archive(data)
-    if suffix == ".csv" and b"\0" not in data[:4096] and b"," not in data[:4096] and b";" not in data[:4096]:
-        suffix = ".txt"  # tabs or spaces
-    source = Source(name=name, suffix=suffix, file=io.BytesIO(data))
-    if suffix in COMPRESSED:
-        return _sniffed(name, _decompressed(source))
-    return _unpacked(source, "")
+    return _unpacked(Source(name=name, suffix=inner.lower(), file=io.BytesIO(data)), layer + 1)
 
 
-def _kind_of_archive(data: bytes) -> str:
-    """Tell an archive of arrays (npz), a workbook (xlsx) and an archive of one table apart."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = archive.namelist()
-    except zipfile.BadZipFile:
-        return ".zip"
-    if "[Content_Types].xml" in members:
-        return ".xlsx"
-    return ".npz" if members and all(member.endswith(".npy") for member in members) else ".zip"
-
-
-# --- compressed --------------------------------------------------------------------------------------------
-
-
-def _unpacked(source: Source, stem: str) -> Source:
-    if source.suffix in (".xlsx", ".npz"):
-        _refuse_bomb(source)
-    if source.suffix not in (*COMPRESSED, ".zip"):
-        return source
-    with source.file:
-        if source.suffix == ".zip":
-            return _only_member(source)
-        inner = Path(stem).suffix.lower()
-        return Source(name=source.name, suffix=inner or ".csv", file=io.BytesIO(_decompressed(source)))
-
-
-def _decompressed(source: Source) -> bytes:
-    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-    packed = source.file.seek(0, os.SEEK_END)
-    source.file.seek(0)
-    try:
-        with openers[source.suffix](source.file) as stream:
-            return _limited(stream, source.name, packed)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(f"{source.name} cannot be unpacked: {error}") from None
-
-
-def _limited(stream: BinaryIO, name: str, packed: int) -> bytes:
+def _decompressed(name: str, suffix: str, file: BinaryIO) -> bytes:
+    packed = file.seek(0, os.SEEK_END)
+    file.seek(0)
     parts: list[bytes] = []
-    size = 0
-    while part := stream.read(CHUNK):
-        size += len(part)
-        _refuse_ratio(name, size, packed)
-        parts.append(part)
-    if not size:
-        raise InputError(f"{name} is empty")
+    with OPENERS[suffix](file) as stream:
+        while part := stream.read(CHUNK):
+            parts.append(part)
+            _refuse_ratio(name, CHUNK * len(parts), packed)
     return b"".join(parts)
 
 
-def _refuse_ratio(name: str, size: int, packed: int) -> None:
-    """Refuse what grows too large, or so much that it cannot be a recording."""
-    ratio = size // max(packed, 1)
-    if size > MOST_BYTES or (size > LARGE and ratio > MOST_RATIO):
-        raise InputError(
-            f"{name} unpacks to more than {size >> 20} MiB, {ratio} times its size; if that is right, unpack it and "
-            "read the file"
-        )
+def _only_member(name: str, file: BinaryIO) -> tuple[str, str, bytes]:
+    """Return the one table in a zip archive, with a name that says so and its suffix."""
+    with zipfile.ZipFile(file) as archive:
+        files = [one for one in archive.namelist() if not one.endswith("/")]
+        members = [Path(one) for one in files if not one.startswith("__MACOSX/")]
+        if len(members) != 1:
+            held = listed(members) or "nothing"
+            raise InputError(f"{name} must hold one table and holds {held}; unpack it")
+        return f"{name} ({visible(members[0].name)})", members[0].suffix, archive.read(str(members[0]))
 
 
-def _refuse_bomb(source: Source) -> None:
+def _refuse_bomb(name: str, file: BinaryIO) -> None:
     """Refuse an archive whose members say that they are much larger than the archive."""
     try:
-        with zipfile.ZipFile(source.file) as archive:
+        with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
     except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
         members = []  # the reader of the format says what is wrong
-    source.file.seek(0)
-    size, packed = (sum(getattr(one, what) for one in members) for what in ("file_size", "compress_size"))
-    _refuse_ratio(source.name, size, packed)
+    file.seek(0)
+    _refuse_ratio(name, sum(one.file_size for one in members), sum(one.compress_size for one in members))
 
 
-def _only_member(source: Source) -> Source:
-    """Return the one table in a zip archive."""
-    try:
-        with zipfile.ZipFile(source.file) as archive:
-            members = [
-                one for one in archive.namelist() if not one.endswith("/") and not one.startswith("__MACOSX/")
-            ]
-            if len(members) != 1:
-                held = listed(members) or "nothing"
-                raise InputError(f"{source.name} must hold one table and holds {held}; unpack it")
-            with archive.open(members[0]) as stream:
-                data = _limited(
-                    cast(BinaryIO, stream), source.name, archive.getinfo(members[0]).compress_size
-                )
-    except (
-        OSError,
-        EOFError,
-        RuntimeError,
-        ValueError,
-        zlib.error,
-        lzma.LZMAError,
-        zipfile.BadZipFile,
-    ) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{source.name} cannot be unpacked: {error}") from None
-    inner = Path(members[0])
-    name = f"{source.name} ({visible(inner.name)})"
-    nested = Source(name=name, suffix=inner.suffix.lower(), file=io.BytesIO(data))
-    if nested.suffix in COMPRESSED:
-        return _unpacked(nested, inner.stem)
-    return nested
+def _refuse_ratio(name: str, size: int, packed: int) -> None:
+    ratio = size // max(packed, 1)
+    if size > MOST_BYTES or (size > LARGE and ratio > MOST_RATIO):
+        told = f"{name} unpacks to more than {size >> 20} MiB, {ratio} times its size"
+        raise InputError(f"{told}; if that is right, unpack it and read the file")

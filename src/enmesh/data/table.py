@@ -9,34 +9,39 @@ import numpy as np
 
 from enmesh.errors import InputError
 
+# A spreadsheet takes a cell that begins with one of these for a formula; it is written with a quote in front.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
     """The columns of one file, or of one object that has columns, as they stand.
 
-    ``numbers[i]`` is the 1-based line (text) or row (arrays) of row i, called ``unit`` in messages. ``trials``, the
-    trial of each row, and ``dt``, the sampling step, are there where the format says them. ``file`` is empty for
-    what does not come from a file. ``marks`` are those of decimals and thousands, where they are known; ``assumed``
-    what was taken for granted, in words.
+    ``numbers[i]`` is the 1-based line (text) or row of row i, called ``unit`` in messages; None counts the rows.
+    ``trials``, the trial of each row, and ``dt``, the sampling step, are there where the format says them; ``marks``
+    are those of decimals and thousands, where they are known; ``notes`` say what was taken for granted.
     """
 
-    file: str
     frame: Any
-    numbers: Sequence[int]
+    file: str = ""
+    numbers: Sequence[int] | None = None
     unit: str = "row"
     trials: np.ndarray | None = None
     dt: float | None = None
     marks: tuple[str, str | None] | None = None
-    assumed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
-    def at(self, row: int, column: object) -> str:
-        """Say where a cell is: file, row and column."""
-        place = f"{self.unit} {self.numbers[row]}, column {visible(column)}"
-        return f"{self.file}, {place}" if self.file else place
+    def message(self, text: str, row: int | None = None, column: object = "") -> str:
+        """Return a message with the file, where there is one, and the place of a cell in front."""
+        place = self.file
+        if row is not None:
+            number = row + 1 if self.numbers is None else self.numbers[row]
+            place = f"{place}{', ' if place else ''}{self.unit} {number}, column {visible(column)}"
+        return f"{place}: {text}" if place else text
 
-    def said(self, text: str) -> str:
-        """Return a message with the name of the file in front, where there is one."""
-        return f"{self.file}: {text}" if self.file else text
+    def error(self, text: str, row: int | None = None, column: object = "") -> InputError:
+        """Return the error that says a message."""
+        return InputError(self.message(text, row, column))
 
 
 def listed(names: Iterable[object]) -> str:
@@ -78,7 +83,11 @@ def default_names(width: int) -> list[str]:
     return [f"x{i}" for i in range(width)]
 
 
-def refuse_unknown(file: str, name: str, known: Sequence[str], what: str = "variable") -> None:
-    """Refuse the name of an array or sheet that a file does not have."""
-    if name not in known:
-        raise InputError(f"{file}: there is no {what} {name}; it has {listed(known)}")
+def guarded(name: str) -> str:
+    """Return a name that no spreadsheet takes for a formula."""
+    return f"'{name}" if name.startswith(FORMULA) else name
+
+
+def unguarded(name: str) -> str:
+    """Return a name without the quote that keeps a spreadsheet from taking it for a formula."""
+    return name[1:] if name.startswith("'") and name[1:].startswith(FORMULA) else name

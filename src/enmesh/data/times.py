@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.table import Table
-from enmesh.errors import InputError, hazard
+from enmesh.errors import hazard
 
 # Steps up to this many times the usual one are jitter (months differ by a tenth); longer ones are gaps.
 GAP = 1.5
@@ -35,19 +35,11 @@ LIKELY_NAME = re.compile(
     re.IGNORECASE,
 )
 # A column of one of these names says to which trial a row belongs.
-TRIAL_NAMES = {
-    "trial",
-    "trials",
-    "subject",
-    "subj",
-    "participant",
-    "patient",
-    "animal",
-    "session",
-    "run",
-    "block",
-}
-TRIAL_NAMES |= {"epoch", "country", "region", "site", "station", "subject_id", "participant_id", "patient_id"}
+TRIAL_NAMES = {"trial", "trials", "subject", "subj", "participant", "patient", "animal", "session", "run"}
+TRIAL_NAMES |= {"block", "epoch", "country", "region", "site", "station"}
+TRIAL_NAMES |= {"subject_id", "participant_id", "patient_id"}
+Groups = Sequence[np.ndarray]
+"""The rows of each trial."""
 EVEN = "pass time='ignore' to take the rows as equally spaced"
 
 
@@ -66,12 +58,11 @@ class Time:
         """Return the axis that begins ``by`` units later."""
         if not isinstance(self.start, str):
             return Time(start=self.start + by, unit=self.unit)
-        if self.unit == "month":
-            month = np.datetime64(self.start, "M") + np.timedelta64(round(by), "M")
-            return Time(start=str(month), unit=self.unit)
-        moved = np.datetime64(self.start.removesuffix("+00:00"), "us") + np.timedelta64(round(by * 1e6), "us")
-        zone = "+00:00" if self.start.endswith("+00:00") else ""
-        return Time(start=f"{moved.astype('datetime64[us]').item().isoformat()}{zone}", unit=self.unit)
+        date, zone, _ = self.start.partition("+00:00")
+        month = self.unit == "month"
+        moved: Any = np.datetime64(date, "M" if month else "us")
+        moved += np.timedelta64(round(by), "M") if month else np.timedelta64(round(by * 1e6), "us")
+        return Time(start=str(moved) if month else f"{moved.item().isoformat()}{zone}", unit=self.unit)
 
 
 def step_in_words(dt: float, unit: str) -> str:
@@ -111,7 +102,16 @@ class Grid:
     places: list[np.ndarray] | None = None
     step: float | None = None
     time: Time | None = None
-    in_order: bool = True
+
+
+def steps_of(values: np.ndarray, groups: Groups) -> np.ndarray:
+    """Return the steps from row to row within each group of rows, one group after the other."""
+    return np.concatenate([np.diff(values[rows]) for rows in groups])
+
+
+def one_way(steps: np.ndarray) -> bool:
+    """Say whether every step goes up, or every step goes down."""
+    return bool((steps > 0).all() or (steps < 0).all())
 
 
 def even_share(steps: np.ndarray) -> float:
@@ -138,93 +138,74 @@ def restarts(values: np.ndarray) -> np.ndarray | None:
     return np.flatnonzero(back) + 1
 
 
-# --- order, step and gaps ----------------------------------------------------------------------------------
-
-
-def on_grid(
-    table: Table, stamps: Stamps, groups: Sequence[np.ndarray], modes: frozenset[str], missing: str
-) -> Grid:
+def on_grid(table: Table, stamps: Stamps, groups: Groups, modes: frozenset[str], missing: str) -> Grid:
     """Order the rows of each trial as asked, and find the step of the times and the places of gaps."""
     rows = list(groups)
     if "sort" in modes:
-        rows = [some[np.argsort(stamps.values[some], kind="stable")] for some in rows]
-    steps = [np.diff(stamps.values[some]) for some in rows]
-    pooled = np.concatenate(steps)
-    _refuse_newest_first(table, stamps, rows, pooled, modes)
-    plain = "sort" not in modes
+        rows = [one[np.argsort(stamps.values[one], kind="stable")] for one in rows]
+    pooled = steps_of(stamps.values, rows)
+    _refuse_newest_first(table, stamps, rows[0], pooled, modes)
     if "ignore" in modes:
-        return Grid(groups=rows, in_order=plain)
-    for some, step in zip(rows, steps):
-        _refuse_disorder(table, stamps, some, step)
+        return Grid(groups=rows)
+    for one in rows:
+        _refuse_disorder(table, stamps, one)
     time = Time(start=stamps.start(int(rows[0][0])), unit=stamps.unit)
     if not len(pooled):
-        return Grid(groups=rows, time=time, in_order=plain)
-    usual = float(f"{np.median(pooled):.9g}")
+        return Grid(groups=rows, time=time)
+    usual, least, most = float(f"{np.median(pooled):.9g}"), pooled.min(), pooled.max()
     places = None
-    if pooled.max() > GAP * usual:
-        places = [_places(table, stamps, some, step / usual, missing) for some, step in zip(rows, steps)]
-    elif max(pooled.max() - usual, usual - pooled.min()) > JITTER * usual:
-        said = f"the times step by {pooled.min():g} to {pooled.max():g}; taken as even steps of {usual:g}"
-        hazard(table.said(said))
-    return Grid(groups=rows, places=places, step=usual, time=time, in_order=plain)
+    if most > GAP * usual:
+        places = [_places(table, stamps, one, usual, missing) for one in rows]
+    elif max(most - usual, usual - least) > JITTER * usual:
+        hazard(table.message(f"the times step by {least:g} to {most:g}; taken as even steps of {usual:g}"))
+    return Grid(groups=rows, places=places, step=usual, time=time)
 
 
-def _refuse_newest_first(
-    table: Table, stamps: Stamps, rows: list[np.ndarray], steps: np.ndarray, modes: frozenset[str]
-) -> None:
+def _refuse_newest_first(table: Table, stamps: Stamps, rows: Any, steps: Any, modes: frozenset[str]) -> None:
     """Refuse times that fall: taken as they stand, every cause would follow its effect."""
     known = steps[np.isfinite(steps)]
     if not len(known) or (known >= 0).any():
         return
-    help_word = "time=('sort', 'ignore')" if "ignore" in modes else "time='sort'"
-    known = stamps.name == "index" or TIME_NAME.fullmatch(stamps.name) or LIKELY_NAME.fullmatch(stamps.name)
-    other = "" if known else f", or name the nodes with columns= if {stamps.name} is one of them"
-    raise InputError(
-        f"{table.at(rows[0][min(1, len(rows[0]) - 1)], stamps.name)}: the times fall, the newest row is the first; "
-        f"pass {help_word} to put the oldest first{other}"
-    )
+    word = "time=('sort', 'ignore')" if "ignore" in modes else "time='sort'"
+    clock = stamps.name == "index" or TIME_NAME.fullmatch(stamps.name) or LIKELY_NAME.fullmatch(stamps.name)
+    other = "" if clock else f", or name the nodes with columns= if {stamps.name} is one of them"
+    text = f"the times fall, the newest row is the first; pass {word} to put the oldest first{other}"
+    raise table.error(text, rows[min(1, len(rows) - 1)], stamps.name)
 
 
-def _refuse_disorder(table: Table, stamps: Stamps, rows: np.ndarray, steps: np.ndarray) -> None:
+def _refuse_disorder(table: Table, stamps: Stamps, rows: np.ndarray) -> None:
+    steps = np.diff(stamps.values[rows])
     back = np.flatnonzero(~(steps > 0))
     if not len(back):
         return
-    at = table.at(int(rows[back[0] + 1]), stamps.name)
+    advice = "pass time='sort' to put the rows in order, or name the column of trials"
     if (steps >= 0).all():
-        raise InputError(
-            f"{at}: the time does not increase, {_when(stamps, rows[back[0]])} comes twice; name the column of "
-            f"trials, keep one row of each time, or {EVEN}"
-        )
-    raise InputError(
-        f"{at}: the time does not increase; pass time='sort' to put the rows in order, "
-        "or name the column of trials"
-    )
+        start = stamps.start(int(rows[back[0]]))
+        when = start if isinstance(start, str) else f"{start:g}"
+        advice = f"{when} comes twice; name the column of trials, keep one row of each time, or {EVEN}"
+    mark = "," if (steps >= 0).all() else ";"
+    raise table.error(f"the time does not increase{mark} {advice}", rows[back[0] + 1], stamps.name)
 
 
-def _when(stamps: Stamps, row: int) -> str:
-    start = stamps.start(int(row))
-    return start if isinstance(start, str) else f"{start:g}"
-
-
-def _places(table: Table, stamps: Stamps, rows: np.ndarray, steps: np.ndarray, missing: str) -> np.ndarray:
+def _places(table: Table, stamps: Stamps, rows: np.ndarray, usual: float, missing: str) -> np.ndarray:
     """Return the place of each row on an even grid, if gaps are to be missing samples."""
+    steps = np.diff(stamps.values[rows]) / usual
     wide = np.flatnonzero(steps > GAP)
     if not len(wide):
         return np.arange(len(rows))
-    at = table.at(int(rows[wide[0] + 1]), stamps.name)
+    cell = rows[wide[0] + 1], stamps.name
     jump = f"the time jumps by {steps[wide[0]]:g} steps"
     if _is_business(stamps, rows):
-        business = f"{jump}, over a weekend: the rows are business days"
+        jump += ", over a weekend: the rows are business days"
         if missing == "raise":
-            raise InputError(f"{at}: {business}; {EVEN}")
-        hazard(f"{at}: {business}, so windows longer than a week are all left out; {EVEN}")
+            raise table.error(f"{jump}; {EVEN}", *cell)
+        hazard(table.message(f"{jump}, so windows longer than a week are all left out; {EVEN}", *cell))
     elif missing == "raise":
-        raise InputError(
-            f"{at}: {jump}; resample, or pass missing='drop' to leave out what touches a gap, or {EVEN}"
-        )
+        advice = f"resample, or pass missing='drop' to leave out what touches a gap, or {EVEN}"
+        raise table.error(f"{jump}; {advice}", *cell)
     whole = np.rint(steps)
     if (np.abs(steps - whole) > 0.25).any():
-        raise InputError(f"{at}: the times follow no even grid; resample the recording first, or {EVEN}")
+        raise table.error(f"the times follow no even grid; resample the recording first, or {EVEN}", *cell)
     return np.concatenate([[0], np.cumsum(whole)]).astype(np.int64)
 
 

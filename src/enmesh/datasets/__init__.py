@@ -153,16 +153,8 @@ def mixed_flows() -> Series:
     return coupled_flow("a>b, b>c", n=2000, system=turns, coupling=2.0, dt=0.05, seed=0)
 
 
-ALL: dict[str, tuple[Callable[[], Series], str]] = {
-    "gas-furnace": (gas_furnace, "published numbers, public"),
-    "heart-breath": (heart_breath, OWN),
-    "cortex": (cortex, OWN),
-    "plankton": (plankton, OWN),
-    "markets": (markets, OWN),
-    "plant": (plant, OWN),
-    "logistic-maps": (logistic_maps, OWN),
-    "mixed-flows": (mixed_flows, OWN),
-}
+MAKERS = (gas_furnace, heart_breath, cortex, plankton, markets, plant, logistic_maps, mixed_flows)
+ALL: dict[str, Callable[[], Series]] = {make.__name__.replace("_", "-"): make for make in MAKERS}
 
 
 def names() -> tuple[str, ...]:
@@ -172,7 +164,7 @@ def names() -> tuple[str, ...]:
 
 def load(name: str) -> Series:
     """Return a recording by its name, as on the command line: ``load("gas-furnace")``."""
-    return _entry(name)[0]()
+    return _maker(name)()
 
 
 def about(name: str) -> dict[str, str]:
@@ -181,17 +173,12 @@ def about(name: str) -> dict[str, str]:
     >>> about("gas-furnace")["licence"]
     'published numbers, public'
     """
-    make, licence = _entry(name)
-    text = (getdoc(make) or "").split(">>>")[0].split("\n\n", 1)
-    return {
-        "name": name,
-        "summary": text[0],
-        "text": " ".join(" ".join(text[1:]).split()),
-        "licence": licence,
-    }
+    summary, _, text = (getdoc(_maker(name)) or "").split(">>>")[0].partition("\n\n")
+    licence = "published numbers, public" if _maker(name) is gas_furnace else OWN
+    return {"name": name, "summary": summary, "text": " ".join(text.split()), "licence": licence}
 
 
-def _entry(name: str) -> tuple[Callable[[], Series], str]:
+def _maker(name: str) -> Callable[[], Series]:
     found = ALL.get(str(name).replace("_", "-"))
     if found is None:
         raise InputError(f"there is no dataset {name}; choose one of {', '.join(ALL)}")

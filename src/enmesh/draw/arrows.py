@@ -1,23 +1,28 @@
-"""Nodes and arrows of a `Layout` in Matplotlib axes: boxes with their text, arrows with their lags."""
+"""Nodes and arrows of a `Layout` in Matplotlib axes, and the key to the arrows' width and colour."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+from matplotlib.path import Path
+from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Affine2D
 
-from enmesh.draw.ink import LEVEL, USUAL_SHARE, Ink, fitted
 from enmesh.draw.labels import key
 from enmesh.draw.layout import Layout
-from enmesh.draw.scales import Scale, is_negative, strongest_of
-from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, headed, sampled
-from enmesh.draw.subject import Candidate, Network
+from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, edges_of, headed, sampled
+from enmesh.draw.style import USUAL_SHARE, FittedText, Theme, caption, colour_bar, fitted
+from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import SIZE, tag_size
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.transforms import Affine2D
-
+from enmesh.errors import InputError
 
 TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
 KEY_SIZE = 7  # points of the key under the drawing
@@ -25,27 +30,33 @@ PALEST = 0.2  # opacity of an arrow that was never found again
 MOST_PARTS = 4  # lags, or runs of them, written at an arrow
 INCH = 0.26  # of a new figure, per unit
 LEAST = (13.0, 2.2)  # units shown across and up, so that two or three nodes are not drawn huge
+COLOURS = {  # what the colour of an arrow can say, and the scale of colours for it
+    "effect": ("effect on the target (standard deviations)", "effect"),
+    "te": ("transfer entropy (nats)", "strength"),
+    "lag": ("lag (samples)", "ramp"),
+}
+
+Links = Mapping[Edge, Candidate]
 
 
-def links_of(network: Network) -> "dict[Edge, Candidate | None]":
-    """Return ``{(i, j): its test}`` for the edges; None where an edge was not tested."""
+def links_of(network: Network) -> dict[Edge, Candidate]:
+    """Return ``{(i, j): its test}`` for the edges; `UNTESTED` where an edge was not tested."""
     tested = {(c.source, c.target): c for c in network.candidates}
-    edges = np.argwhere(network.adjacency).tolist()
-    return {(i, j): tested.get((network.names[i], network.names[j])) for i, j in edges}
+    names = network.names
+    return {(i, j): tested.get((names[i], names[j]), UNTESTED) for i, j in edges_of(network.adjacency)}
 
 
 def shares_of(network: Network) -> dict[Edge, float]:
     """Return ``{(i, j): stability}`` for all pairs whose stability is known."""
-    names = network.names
-    pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if network.stability and i != j]
-    shares = {(i, j): network.stability.get(f"{names[i]}>{names[j]}", math.nan) for i, j in pairs}
+    pairs = [(i, j) for i in range(len(network.names)) for j in range(len(network.names)) if i != j]
+    keys = {(i, j): f"{network.names[i]}>{network.names[j]}" for i, j in pairs if network.stability}
+    shares = {pair: network.stability.get(name, math.nan) for pair, name in keys.items()}
     return {pair: share for pair, share in shares.items() if math.isfinite(share)}
 
 
-def lags_of(link: Candidate | None) -> tuple[float, ...]:
-    """Return the lags of a link, in samples or, of events, in time; one sample where it was not tested."""
-    lags = (1,) if link is None else getattr(link, "lags", None) or (link.lag,)
-    return tuple(int(lag) if lag == int(lag) else float(lag) for lag in lags)
+def lags_of(link: Candidate) -> tuple[float, ...]:
+    """Return the lags of a link, in samples or, of events, in time."""
+    return tuple(int(lag) if lag == int(lag) else float(lag) for lag in link.lags)
 
 
 def lag_unit(network: Network) -> str:
@@ -59,31 +70,85 @@ def lag_text(lags: Sequence[float]) -> str:
     >>> lag_text((3,)), lag_text((1, 2, 3, 4, 9)), lag_text((1, 3, 5, 7, 9))
     ('3', '1–4, 9', '1, 3, …, 9')
     """
-    runs: list[list[float]] = []
-    for lag in sorted(lags):
-        if runs and lag == runs[-1][-1] + 1:
-            runs[-1].append(lag)
-        else:
-            runs.append([lag])
     parts: list[str] = []
-    for run in runs:
+    for _, group in groupby(enumerate(sorted(lags)), lambda numbered: numbered[1] - numbered[0]):
+        run = [lag for _, lag in group]  # one after the other
         parts += [f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run)
     return ", ".join(parts if len(parts) <= MOST_PARTS else [*parts[:2], "…", parts[-1]])
 
 
-def common_lags(links: Mapping[Edge, Candidate | None]) -> str:
-    """Return the several lags that all links share, as they do with one embedding for all; else nothing."""
-    found = {lags_of(link) for link in links.values()}
-    same = found.pop() if len(found) == 1 and len(links) > 1 else ()
-    return lag_text(same) if len(same) > 1 else ""
-
-
-def lag_tags(links: Mapping[Edge, Candidate | None]) -> dict[Edge, str]:
-    """Return the lags to write on the arrows; nothing when every lag is one sample or `common_lags` says all."""
+def lag_tags(links: Links) -> dict[Edge, str]:
+    """Return the lags to write on the arrows; nothing when every lag is one sample or several are those of all."""
     lags = {edge: lags_of(link) for edge, link in links.items()}
-    if all(found == (1,) for found in lags.values()) or common_lags(links):
-        return {}
-    return {edge: lag_text(found) for edge, found in lags.items()}
+    found = set(lags.values())
+    shared = len(found) == 1 and len(links) > 1 and len(min(found)) > 1  # by one embedding for all
+    return {} if found <= {(1,)} or shared else {edge: lag_text(each) for edge, each in lags.items()}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What colour and width mean for the arrows of one picture; a unit of the drawing is ``points`` wide."""
+
+    links: Links
+    name: str
+    colours: ScalarMappable
+    theme: Theme
+    strongest: float  # transfer entropy of the thickest arrow
+    thick: float
+    points: float
+
+    def width(self, link: Candidate) -> float:
+        """Return how wide an arrow is, in units of the drawing."""
+        share = min(max(link.te, 0) / self.strongest, 1) if math.isfinite(link.te) else 0.0
+        return THIN + (self.thick - THIN) * share
+
+    def colour(self, link: Candidate) -> Any:
+        """Return the colour of an arrow; a faint one where its value is not known."""
+        value = getattr(link, self.name)
+        return self.colours.to_rgba(value) if math.isfinite(value) else self.theme.faint
+
+    def draw_key(self, ax: Axes, more: str) -> None:
+        """Say above and below the picture how to read it; ``more`` is said too."""
+        if not self.links:
+            caption(ax, "no link found", self.theme)
+            return
+        doubtful = any(not link.q_value <= LEVEL for link in self.links.values())
+        dashed = f"dashed: q above {LEVEL}" if doubtful else ""
+        caption(ax, "; ".join(filter(None, ["width: transfer entropy", dashed, more])), self.theme)
+        shares, faint = (0.25, 0.5, 1.0), self.theme.faint
+        widths = [self.points * (THIN + (self.thick - THIN) * share) for share in shares]
+        words = [f"{share * self.strongest:.2g}" for share in shares]
+        negative = any(link.effect < 0 for link in self.links.values())
+        words[-1] += " nats" + " (hollow head: negative effect)" * negative
+        ax.legend(
+            [Line2D([], [], color=faint, lw=width) for width in widths], words,
+            loc="upper right" if ax.axison else "upper left", bbox_to_anchor=(float(ax.axison), 0), ncols=3,
+            frameon=False, fontsize=8, handlelength=1.6, labelcolor=self.theme.text, columnspacing=1.2,
+            borderaxespad=0, borderpad=0.2,
+        )  # fmt: skip
+        bar = colour_bar(ax, self.colours, COLOURS[self.name][0], self.theme, below=True)
+        bar.locator = MaxNLocator(5, integer=self.name == "lag")
+        bar.update_ticks()
+
+
+def scale_of(links: Links, theme: Theme, wanted: str, *, thick: float = THICK, points: float) -> Scale:
+    """Return the scale for these links; ``"auto"`` is the effect where it is known for any, else the strength."""
+    if wanted not in ("auto", *COLOURS):
+        raise InputError(f"colour={wanted!r} is not known; choose one of auto, {', '.join(COLOURS)}")
+    if wanted == "auto":
+        wanted = "effect" if any(math.isfinite(link.effect) for link in links.values()) else "te"
+    values = [abs(getattr(link, wanted)) for link in links.values()]
+    top = max(filter(math.isfinite, values), default=0.0) or 1.0
+    low, high = {"effect": (-top, top), "te": (0.0, top), "lag": (1.0, max(top, 2.0))}[wanted]
+    norm, colours = Normalize(low, high, clip=True), theme.colours(COLOURS[wanted][1])
+    strongest = max((link.te for link in links.values() if link.te > 0), default=1.0)
+    return Scale(links, wanted, ScalarMappable(norm, colours), theme, strongest, thick, points)
+
+
+def thickest(count: int, circle: bool) -> float:
+    """Return the width of the strongest of so many arrows: many, or on a circle, are drawn thinner."""
+    most = 0.65 * THICK if circle else THICK
+    return float(np.clip(THICK * np.sqrt(60 / max(count, 1)), 1.6 * THIN, most))
 
 
 def size_of(drawing: Layout, names: Sequence[str] = ()) -> tuple[float, float]:
@@ -94,128 +159,69 @@ def size_of(drawing: Layout, names: Sequence[str] = ()) -> tuple[float, float]:
     return width, INCH * max(top - bottom + 1.2, LEAST[1]) + 1.45 + under
 
 
-def show(
-    ax: "Axes",
-    drawing: Layout,
-    links: "Mapping[Edge, Candidate | None]",
-    names: tuple[str, ...],
-    scale: Scale,
-    shares: Mapping[Edge, float],
-) -> float:
-    """Draw a whole network: boxes, arrows, lags, and the key of names that were shortened.
-
-    An arrow whose share of networks that have it is known (``shares``) is the paler the smaller it is. Returns how many
-    points a unit of the drawing is wide.
-    """
-    ink = scale.ink
+def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colour: str) -> Scale:
+    """Draw boxes, arrows (pale: not stable), lags, the key of shortened names; return the scale of the arrows."""
     left, right, bottom, top = drawing.extent
     aside, above = (max(0.6, (least - side) / 2) for least, side in zip(LEAST, (right - left, top - bottom)))
     ax.set(xlim=(left - aside, right + aside), ylim=(bottom - above, top + above))
-    ax.set_aspect(
-        "equal", anchor="NW"
-    )  # the drawing hangs from the words above it, which so have all the width
+    ax.set_aspect("equal", anchor="NW")  # hung from the words above it, which so have all the width
     ax.set_axis_off()
-    points = _points_per_unit(ax)
-    strongest, thick = strongest_of(links), thickest(len(links), bool(drawing.turns.any()))
-    for edge, link in sorted(links.items()):
-        gid = f"link-{edge[0]}-{edge[1]}"
-        alpha = PALEST + (1 - PALEST) * shares.get(edge, 1.0)
-        path = drawing.paths[edge]
-        arrow(ax, path, link, scale, points, strongest=strongest, thick=thick, gid=gid, alpha=alpha)
-    boxes(ax, drawing, ink)
-    for edge, (x, y) in drawing.tags.items():
-        _tag(ax, drawing.words[edge], x, y, ink)
-    said = fitted(key(names, drawing.labels), ax.bbox.width / ax.figure.dpi / USUAL_SHARE, KEY_SIZE)
-    if said:
+    links, shares = links_of(network), shares_of(network)
+    units = np.array([right - left + 2 * aside, top - bottom + 2 * above])
+    points = float((ax.bbox.size / units).min()) * 72 / ax.figure.dpi  # before the figure's layout is done
+    thick = thickest(len(links), bool(drawing.turns.any()))
+    scale = scale_of(links, theme, colour, thick=thick, points=max(points, 1.0))
+    for (i, j), link in sorted(links.items()):
+        alpha = PALEST + (1 - PALEST) * shares.get((i, j), 1.0)
+        arrow(ax, drawing.paths[i, j], link, scale, gid=f"link-{i}-{j}", alpha=alpha)
+    _boxes(ax, drawing, theme)
+    lines = fitted(key(network.names, drawing.labels), ax.bbox.width / ax.figure.dpi / USUAL_SHARE, KEY_SIZE)
+    if lines:
         ax.text(
-            0, -0.02, "\n".join(said), transform=ax.transAxes, va="top", fontsize=KEY_SIZE, color=ink.faint,
+            0, -0.02, "\n".join(lines), transform=ax.transAxes, va="top", fontsize=KEY_SIZE, color=theme.faint,
             parse_math=False,
         )  # fmt: skip
-    return points
+    return scale
 
 
-def thickest(count: int, circle: bool) -> float:
-    """Return the width of the strongest of so many arrows: many, or on a circle, are drawn thinner."""
-    most = 0.65 * THICK if circle else THICK
-    return float(np.clip(THICK * np.sqrt(60 / max(count, 1)), 1.6 * THIN, most))
-
-
-def boxes(ax: "Axes", drawing: Layout, ink: Ink) -> None:
-    """Draw the nodes."""
-    from matplotlib.patches import FancyBboxPatch
-    from matplotlib.transforms import Affine2D
-
-    for at, ((x, y), (width, height), turn) in enumerate(zip(drawing.centres, drawing.sizes, drawing.turns)):
-        place = Affine2D().rotate(turn).translate(x, y)
-        box = FancyBboxPatch(
-            (-width / 2, -height / 2), width, height, boxstyle=f"round,pad=0,rounding_size={CORNER}",
-            fc=ink.box, ec=ink.border, lw=0.8, zorder=3, gid=f"node-{at}", transform=place + ax.transData,
-        )  # fmt: skip
-        ax.add_artist(box)
+def _boxes(ax: Axes, drawing: Layout, theme: Theme) -> None:
+    """Draw the nodes and the words at the arrows."""
+    written: dict[str, Any] = {"color": theme.text, "transform": ax.transData}
+    style: dict[str, Any] = {"fc": theme.box, "ec": theme.border, "lw": 0.8, "zorder": 3}
+    for at, ((x, y), size, turn) in enumerate(zip(drawing.centres, drawing.sizes, drawing.turns)):
+        _box(ax, x, y, size, turn, radius=CORNER, gid=f"node-{at}", **style)
         lines = drawing.lines[at]
+        upright = bool(turn) and len(lines) == 1 and len(lines[0]) <= 2  # turned, b would read as q
+        room, angle = (size.min() - 0.2, 0.0) if upright else (size[0] - 0.5, math.degrees(turn))
         for k, words in enumerate(lines):
-            upright = bool(turn) and len(lines) == 1 and len(words) <= 2  # turned, b would read as q
-            room = min(width, height) - 0.2 if upright else width - 0.5
-            _words(ax, words, place, PITCH * ((len(lines) - 1) / 2 - k), room, ink.text, upright=upright)
+            up = PITCH * ((len(lines) - 1) / 2 - k)
+            place = x - up * math.sin(turn), y + up * math.cos(turn)
+            ax.add_artist(
+                FittedText(*place, words, unit=TEXT, room=room, rotation=angle, zorder=4, **written)
+            )
+    style = {"fc": theme.paper, "ec": "none", "alpha": 0.9, "zorder": 5}
+    for edge, (x, y) in drawing.tags.items():
+        size = np.array(tag_size(drawing.words[edge]))
+        _box(ax, x, y, size, 0.0, radius=size[1] / 3, gid="lag", **style)
+        ax.add_artist(FittedText(x, y, drawing.words[edge], unit=SIZE, room=size[0], zorder=6, **written))
 
 
-def _words(
-    ax: "Axes", words: str, place: "Affine2D", height: float, room: float, colour: str,
-    *, zorder: int = 4, size: float = TEXT, upright: bool = False,
-) -> None:  # fmt: skip
-    """Write a line in units of the drawing, not wider than ``room``: it keeps to its box however axes are resized."""
-    from enmesh.draw.fitted import FittedText
-
-    (x, y), (dx, dy) = place.transform([(0.0, height), (1.0, height)])
-    turn = 0.0 if upright else math.degrees(math.atan2(dy - y, dx - x))
-    text = FittedText(x, y, words, unit=size, room=room, color=colour, rotation=turn, zorder=zorder)
-    text.set_transform(ax.transData)
-    ax.add_artist(text)
-
-
-def _tag(ax: "Axes", words: str, x: float, y: float, ink: Ink) -> None:
-    from matplotlib.patches import FancyBboxPatch
-    from matplotlib.transforms import Affine2D
-
-    width, height = tag_size(words)
-    shape = f"round,pad=0,rounding_size={height / 3}"
-    ax.add_artist(
-        FancyBboxPatch(
-            (x - width / 2, y - height / 2), width, height, boxstyle=shape, fc=ink.paper, ec="none", zorder=5,
-            alpha=0.9, gid="lag",
-        )
-    )  # fmt: skip
-    _words(ax, words, Affine2D().translate(x, y), 0.0, width, ink.text, zorder=6, size=SIZE)
+def _box(ax: Axes, x: float, y: float, size: np.ndarray, turn: float, *, radius: float, **style: Any) -> None:
+    place, shape = Affine2D().rotate_around(x, y, turn) + ax.transData, f"round,pad=0,rounding_size={radius}"
+    (left, bottom), (width, height) = (x, y) - size / 2, size
+    ax.add_artist(FancyBboxPatch((left, bottom), width, height, boxstyle=shape, transform=place, **style))
 
 
 def arrow(
-    ax: "Axes", path: np.ndarray, link: Candidate | None, scale: Scale, points: float,
-    *, strongest: float, thick: float = THICK, gid: str = "", alpha: float = 1.0,
-) -> None:  # fmt: skip
+    ax: Axes, path: np.ndarray, link: Candidate, scale: Scale, *, gid: str = "", alpha: float = 1.0
+) -> None:
     """Draw one arrow: a shaft, dashed when in doubt, and a head, never dashed, hollow for a negative effect."""
-    from matplotlib.patches import PathPatch, Polygon
-    from matplotlib.path import Path
-
-    width = THIN
-    if link is not None and math.isfinite(link.te):
-        width += (thick - THIN) * min(max(link.te, 0) / strongest, 1)
-    colour = scale.colour(link)
-    sure = link is not None and link.q_value <= LEVEL
+    width, colour = scale.width(link), scale.colour(link)
     shaft, head = headed(sampled(path), width)
-    style = "-" if sure else (0, (3, 1.4))
+    style = "-" if link.q_value <= LEVEL else (0, (3, 1.4))
+    inside = scale.theme.paper if link.effect < 0 else colour
     # As artists, not patches: all lie within the limits of the axes, and measuring them again only costs time.
-    ax.add_artist(
-        PathPatch(
-            Path(shaft), fc="none", ec=colour, lw=width * points, ls=style, capstyle="butt", joinstyle="round",
-            zorder=2, gid=gid, in_layout=False, alpha=alpha,
-        )
-    )  # fmt: skip
-    inside = scale.ink.paper if is_negative(link) else colour
-    ax.add_artist(Polygon(head, fc=inside, ec=colour, lw=0.9, zorder=2, in_layout=False, alpha=alpha))
-
-
-def _points_per_unit(ax: "Axes") -> float:
-    """Return how many points wide a unit of the drawing is, before the figure's layout is done."""
-    width, height = ax.bbox.width * 72 / ax.figure.dpi, ax.bbox.height * 72 / ax.figure.dpi
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    return max(min(width / (right - left), height / (top - bottom)), 1.0)
+    common = {"ec": colour, "zorder": 2, "in_layout": False, "alpha": alpha}
+    line = {"lw": width * scale.points, "ls": style, "capstyle": "butt", "joinstyle": "round", "gid": gid}
+    ax.add_artist(PathPatch(Path(shaft), fc="none", **line, **common))
+    ax.add_artist(Polygon(head, fc=inside, lw=0.9, **common))

@@ -5,14 +5,14 @@ side. Labels point outward, so that an arrow, which stays inside the circle, mee
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
+import networkx as nx
 import numpy as np
 
-from enmesh.draw.shapes import APART, Edge, Placed, inset
+from enmesh.draw.shapes import APART, CORNER, Edge, Placed, arc, inset
 
-if TYPE_CHECKING:
-    import networkx as nx
+Graph: TypeAlias = "nx.DiGraph[int]"
 
 ROOM = 1.3  # along the circle, per node
 BLOCK_GAP = 0.9  # between blocks
@@ -23,26 +23,18 @@ SWEEPS = 12
 PORT = 0.3  # wished distance of two arrows' ends at one node
 
 
-def blocks(graph: "nx.DiGraph[int]") -> list[list[int]]:
+def blocks(graph: Graph) -> list[list[int]]:
     """Return the nodes in blocks, linked blocks and linked nodes near each other; lone nodes come last."""
-    import networkx as nx
-
-    plain = graph.to_undirected()
-    linked = sorted(node for node in plain if plain.degree(node))
-    lone = sorted(set(plain) - set(linked))
-    if not linked:
-        return [lone]
-    inside: nx.Graph[int] = nx.Graph()  # rebuilt in order, so that ties fall the same way every time
-    inside.add_nodes_from(linked)
-    inside.add_edges_from(sorted((min(edge), max(edge)) for edge in plain.edges))
-    found = nx.community.greedy_modularity_communities(inside)
+    inside: nx.Graph[int] = nx.Graph()  # built in order, so that ties fall the same way every time
+    inside.add_nodes_from(sorted({node for edge in graph.edges for node in edge}))
+    inside.add_edges_from(sorted((min(edge), max(edge)) for edge in graph.edges))
+    lone = sorted(set(graph) - set(inside))
+    found = nx.community.greedy_modularity_communities(inside) if inside else []
     groups = sorted((sorted(group) for group in found), key=lambda group: (-len(group), group))
     return _near_each_other(groups, inside) + ([lone] if lone else [])
 
 
-def on_circle(
-    graph: "nx.DiGraph[int]", nodes: Sequence[int], sizes: np.ndarray, spread: float = 1.0
-) -> Placed:
+def on_circle(graph: Graph, nodes: Sequence[int], sizes: np.ndarray, spread: float) -> Placed:
     """Return the nodes around a circle, by blocks, labels outward; ``spread`` times the least radius."""
     groups = blocks(graph)
     gap = BLOCK_GAP if len(groups) > 1 else 0.0
@@ -65,9 +57,7 @@ def on_circle(
     )
 
 
-def ring(
-    graph: "nx.DiGraph[int]", nodes: Sequence[int], sizes: np.ndarray, tall: bool, spread: float = 1.0
-) -> Placed:
+def ring(graph: Graph, nodes: Sequence[int], sizes: np.ndarray, tall: bool, spread: float) -> Placed:
     """Return a few nodes on an ellipse, labels upright, arrows straight or, for feedback, in two arcs."""
     first = np.pi if len(nodes) == 2 and not tall else np.pi / 2  # two nodes stand side by side
     angle = first - 2 * np.pi * np.arange(len(nodes)) / len(nodes)
@@ -75,20 +65,32 @@ def ring(
     place = {node: at for at, node in enumerate(nodes)}
     rooms = np.full((len(nodes), len(nodes), 2), APART_ON_RING)
     for i, j in graph.edges:
-        rooms[place[i], place[j]] = np.maximum(APART_ON_RING, graph.edges[i, j]["room"])
-    centres = spread * around * _least_scale(around, sizes, rooms)
+        for pair in ((place[i], place[j]), (place[j], place[i])):
+            rooms[pair] = np.maximum(rooms[pair], graph.edges[i, j]["room"])
+    # The least magnification at which boxes stand apart by the room that an arrow and its words need.
+    reach, apart = (sizes[:, None] + sizes) / 2 + rooms, np.abs(around[:, None] - around) + 1e-9
+    scale = (reach / apart).min(2)[~np.eye(len(nodes), dtype=bool)].max()
+    centres = spread * scale * around
     paths = {}
     for i, j in sorted(graph.edges):
         a, b = place[i], place[j]
         along = centres[b] - centres[a]
         aside = np.array([along[1], -along[0]]) / np.hypot(*along)
-        control = (centres[a] + centres[b]) / 2 + FEEDBACK * graph.has_edge(j, i) * aside
-        whole = np.array(
-            [centres[a], (centres[a] + 2 * control) / 3, (centres[b] + 2 * control) / 3, centres[b]]
-        )
-        leave, arrive = _leaves(whole, centres[a], sizes[a]), 1 - _leaves(whole[::-1], centres[b], sizes[b])
-        paths[i, j] = _between(whole, leave, arrive)
+        over = (centres[a] + centres[b]) / 2 + FEEDBACK * graph.has_edge(j, i) * aside
+        paths[i, j] = _from_box_to_box(centres[[a, b]], sizes[[a, b]], over)
     return Placed(centres=centres, sizes=sizes, turns=np.zeros(len(nodes)), paths=paths)
+
+
+def _from_box_to_box(centres: np.ndarray, sizes: np.ndarray, over: np.ndarray) -> np.ndarray:
+    """Return the part outside two rounded boxes of the quadratic curve between their centres towards ``over``."""
+    t = np.linspace(0, 1, 2001)[:, None]
+    points = (1 - t) ** 2 * centres[0] + 2 * t * (1 - t) * over + t**2 * centres[1]
+    beyond = np.maximum(np.abs(points[:, None] - centres) - np.maximum(sizes / 2 - CORNER, 0), 0)
+    outside = np.flatnonzero((np.hypot(*beyond.T) >= CORNER + APART).all(0))
+    (start,), (end,) = t[outside[[0, -1]]]
+    middle = (start * (1 - end) + end * (1 - start)) * over
+    middle += (1 - start) * (1 - end) * centres[0] + start * end * centres[1]
+    return arc(points[outside[0]], middle, points[outside[-1]])
 
 
 def _near_each_other(groups: list[list[int]], graph: "nx.Graph[int]") -> list[list[int]]:
@@ -98,19 +100,16 @@ def _near_each_other(groups: list[list[int]], graph: "nx.Graph[int]") -> list[li
         order = [node for group in groups for node in group]
         turn = {node: np.exp(2j * np.pi * at / len(order)) for at, node in enumerate(order)}
         pull = {node: sum(turn[other] for other in graph[node]) + turn[node] / 2 for node in order}
-
-        def place(pulls: list[complex], own: complex) -> float:
-            return float(np.angle(sum(pulls) / own))  # how far the links pull it onward from where it is
-
-        middle = [sum(turn[node] for node in group) for group in groups]
+        # How far the links pull a node, and a block, onward from where it is.
         shift = {
-            node: place([pull[node]], turn[node]) + 2 * np.pi * at / len(order)
+            node: float(np.angle(pull[node] / turn[node])) + 2 * np.pi * at / len(order)
             for at, node in enumerate(order)
         }
-        onward = [
-            float(np.angle(m)) % (2 * np.pi) + 0.5 * place([pull[node] for node in group], m)
-            for group, m in zip(groups, middle)
-        ]
+        onward = []
+        for group in groups:
+            middle = sum(turn[node] for node in group)
+            pulled = np.angle(sum(pull[node] for node in group) / middle)
+            onward.append(float(np.angle(middle) % (2 * np.pi) + 0.5 * pulled))
         groups = [sorted(group, key=lambda node: (shift[node], node)) for group in groups]
         groups = [group for _, group in sorted(zip(onward, groups))]
         length = _length(groups, graph)
@@ -126,15 +125,16 @@ def _length(groups: list[list[int]], graph: "nx.Graph[int]") -> int:
 
 
 def _chords(
-    graph: "nx.DiGraph[int]", angle: dict[int, float], radius: float, breadth: dict[int, float]
+    graph: Graph, angle: dict[int, float], radius: float, breadth: dict[int, float]
 ) -> dict[Edge, np.ndarray]:
     """Return the arrows: curves inside the circle, the deeper the farther they go."""
     ports = _ports(graph, angle)
     paths = {}
     for i, j in sorted(graph.edges):
         ends = []
-        for node, port in ((i, ports[i, j, i]), (j, ports[i, j, j])):
-            outward, aside = _axes(angle[node])
+        for node in (i, j):
+            port, outward = ports[i, j, node], np.array([np.cos(angle[node]), np.sin(angle[node])])
+            aside = np.array([-outward[1], outward[0]])
             ends.append((radius + inset(port, breadth[node]) - APART) * outward + port * aside)
         turned = np.arctan2(*np.array(ends).T[::-1])
         apart = abs(np.angle(np.exp(1j * (turned[0] - turned[1])))) / np.pi
@@ -143,7 +143,7 @@ def _chords(
     return paths
 
 
-def _ports(graph: "nx.DiGraph[int]", angle: dict[int, float]) -> dict[tuple[int, int, int], float]:
+def _ports(graph: Graph, angle: dict[int, float]) -> dict[tuple[int, int, int], float]:
     """Return ``{(i, j, end): offset}``: where on its node an arrow ends, in the order of the other ends."""
     ports = {}
     for node in graph:
@@ -156,44 +156,3 @@ def _ports(graph: "nx.DiGraph[int]", angle: dict[int, float]) -> dict[tuple[int,
         for k, edge in enumerate(ends):
             ports[(*edge, node)] = step * ((len(ends) - 1) / 2 - k)
     return ports
-
-
-def _axes(angle: float) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
-
-
-def _least_scale(spread: np.ndarray, sizes: np.ndarray, rooms: np.ndarray) -> float:
-    """Return the least magnification at which boxes stand apart by the room an arrow and its words need."""
-    scale = 1e-9
-    for a in range(len(spread)):
-        for b in range(a):
-            reach = (sizes[a] + sizes[b]) / 2 + np.maximum(rooms[a, b], rooms[b, a])
-            scale = max(scale, float(np.min(reach / (np.abs(spread[a] - spread[b]) + 1e-9))))
-    return scale
-
-
-def _leaves(path: np.ndarray, centre: np.ndarray, size: np.ndarray) -> float:
-    """Return the parameter at which a curve from a box's centre leaves it, by bisection."""
-
-    def inside(t: float) -> bool:
-        x, y = np.abs(_split(path, t)[0][3] - centre)
-        reach = np.maximum(size / 2 - 0.5, 0)
-        return bool(np.hypot(max(x - reach[0], 0), max(y - reach[1], 0)) < 0.5 + APART)
-
-    within, without = 0.0, 0.5
-    for _ in range(30):
-        middle = (within + without) / 2
-        within, without = (middle, without) if inside(middle) else (within, middle)
-    return without
-
-
-def _split(path: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a cubic curve up to ``t`` and from there on (de Casteljau)."""
-    a = path[:-1] + t * np.diff(path, axis=0)
-    b = a[:-1] + t * np.diff(a, axis=0)
-    c = b[0] + t * (b[1] - b[0])
-    return np.array([path[0], a[0], b[0], c]), np.array([c, b[1], a[2], path[3]])
-
-
-def _between(path: np.ndarray, start: float, end: float) -> np.ndarray:
-    return _split(_split(path, start)[1], (end - start) / (1 - start))[0]

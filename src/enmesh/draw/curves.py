@@ -1,276 +1,173 @@
-"""Pictures of what lies around a network: lag profile, stability, comparison, windows.
+"""Pictures of what lies around a network: lag profile, stability, comparison, windows, one link, limits, events.
 
-Each takes plain numbers, so that any result can be drawn; saves to ``path`` if one is given (``.png``, ``.svg``,
-``.pdf``), draws into Matplotlib's ``ax`` if one is given, in the colours of ``theme`` (see `plot.draw`), and returns
-the axes.
+Each takes plain numbers, so that any result can be drawn, and where the picture goes (`style.picture`); it returns the
+axes.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from enmesh.draw.ink import (
-    LEVEL,
-    Ink,
-    caption,
-    colour_bar,
-    heat,
-    matrix_size,
-    name_ticks,
-    picture,
-)  # fmt: skip
 from enmesh.draw.labels import flat, short
-from enmesh.errors import InputError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
-    from matplotlib.image import AxesImage
+from enmesh.draw.plot import draw_intervals, draw_lags, draw_null
+from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, picture
+from enmesh.draw.subject import LEVEL
 
 WRITTEN = 12  # nodes up to which a matrix has its numbers in the cells
 MOST_TICKS = 12  # along time
+HALVES, SIDES = "cuts whose two halves have it", ("first", "second")
 
 
-def lag_profile(
-    lags: Sequence[int],
-    te: ArrayLike,
-    *,
-    low: ArrayLike | None = None,
-    high: ArrayLike | None = None,
-    best: int | None = None,
-    p_value: float | None = None,
-    title: str = "",
-    path: str | Path | None = None,
-    ax: "Axes | None" = None,
-    theme: str = "auto",
-) -> "Axes":
-    """Draw transfer entropy over the source's lag.
+def lag_profile(profile: Any, **where: Any) -> Axes:
+    """Draw a `LagProfile`: transfer entropy over the source's lag, and a band of what chance gives."""
+    lags, best = profile.lags, profile.best
 
-    Parameters
-    ----------
-    lags, te
-        Lags in samples and the transfer entropy at each, in nats.
-    low, high
-        Lower and upper limit, per lag, of what chance gives: a band.
-    best
-        The lag that was chosen; marked.
-    p_value
-        Of the best lag, chosen as it was; written above.
-    title
-        What is drawn, such as ``"a → b"``.
-    path, ax, theme
-        As in `plot.draw`.
-    """
-    values = _row("te", te, len(lags))
-    band = (
-        None if low is None or high is None else (_row("low", low, len(lags)), _row("high", high, len(lags)))
-    )
-    if best is not None and best not in lags:
-        raise InputError(f"best={best} is not one of the lags drawn; give one of {list(lags)}")
-
-    def paint(ax: "Axes", ink: Ink) -> None:
-        if band is not None:
-            ax.fill_between(lags, *band, color=ink.null, lw=0, alpha=0.7, label="chance", zorder=1)
-        ax.axhline(0, color=ink.faint, lw=0.8, zorder=1)
-        ax.plot(lags, values, "o-", color=ink.ramp[1], ms=4, lw=1.5, label="measured", zorder=3)
-        if best is not None:
-            at = values[list(lags).index(best)]
-            ax.plot([best], [at], "D", color=ink.mark, ms=8, label=f"best lag: {best}", zorder=4)
+    def paint(ax: Axes, theme: Theme) -> None:
+        band: dict[str, Any] = {"color": theme.null, "lw": 0, "alpha": 0.7, "label": "chance", "zorder": 1}
+        ax.fill_between(lags, profile.low, profile.high, **band)
+        ax.axhline(0, color=theme.faint, lw=0.8, zorder=1)
+        ax.plot(lags, profile.te, "o-", color=theme.ramp[1], ms=4, lw=1.5, label="measured", zorder=3)
+        at = profile.te[list(lags).index(best)]
+        ax.plot([best], [at], "D", color=theme.mark, ms=8, label=f"best lag: {best}", zorder=4)
         ax.set(xlabel="lag (samples)", ylabel="transfer entropy (nats)")
         ax.locator_params(axis="x", integer=True)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize=8, labelcolor=ink.text)
-        p = (
-            ""
-            if p_value is None
-            else f"p = {p_value:.2g} (the best of {len(lags)} lags, chosen so in surrogates)"
-        )
-        caption(ax, "\n".join(filter(None, [flat(title) if title else "", p])), ink)
+        ax.legend(frameon=False, fontsize=8, labelcolor=theme.text)
+        given = f" given {', '.join(profile.given)}" if profile.given else ""
+        how = f"chi-square, times {len(lags)} lags"
+        if len(profile.null):
+            how = f"the best of {len(lags)} lags, chosen so in surrogates"
+        link = flat(f"{profile.source} → {profile.target}{given}")
+        caption(ax, f"{link}\np = {profile.p_value:.2g} ({how})", theme)
 
-    return picture(paint, lambda: (6.4, 3.8), path=path, ax=ax, theme=theme)
+    return picture(paint, (6.4, 3.8), **where)
 
 
 def stability(
-    names: Sequence[str],
-    frequency: ArrayLike,
-    *,
-    selected: ArrayLike | None = None,
-    of: str = "cuts whose two halves have it",
-    path: str | Path | None = None,
-    ax: "Axes | None" = None,
-    theme: str = "auto",
-) -> "Axes":
-    """Draw in how many cuts, or subjects, each link was found, row drives column; ``selected`` links are framed.
+    names: Sequence[str], frequency: ArrayLike, *, selected: Any = None, of: str = HALVES, **where: Any
+) -> Axes:
+    """Draw in what share, 0 to 1, of cuts or subjects each link was found; ``selected`` links are framed."""
+    shares, few = np.asarray(frequency, float), len(names) <= WRITTEN
 
-    ``frequency`` is ``(M, M)`` with shares from 0 to 1, ``selected`` ``(M, M)`` of truth values; ``of`` says of what
-    they are shares.
-    """
-    shares = _square("frequency", frequency, names)
-    framed = np.zeros(shares.shape, bool) if selected is None else _square("selected", selected, names) > 0
-    known = shares[np.isfinite(shares)]
-    if known.size and (known.min() < 0 or known.max() > 1):
-        raise InputError(f"frequency goes from {known.min():g} to {known.max():g}; give shares from 0 to 1")
+    def paint(ax: Axes, theme: Theme) -> None:
+        draw_matrix(
+            ax, shares, "heat", (0.0, 1.0), theme, rows=names, label=f"share of {of}",
+            framed=() if selected is None else np.asarray(selected),
+            written=(lambda share: f"{100 * share:.0f}") if few else None,
+        )  # fmt: skip
+        framing = "; framed: in the network" if np.any(selected) else ""
+        caption(ax, f"how often row drives column is found{', in percent' * few}{framing}", theme)
 
-    def paint(ax: "Axes", ink: Ink) -> None:
-        image = _cells(ax, shares, heat(ink), (0.0, 1.0), ink)
-        if len(names) <= WRITTEN:
-            _write(ax, [[f"{100 * v:.0f}" for v in row] for row in shares], shares > 0.6, ink)
-        _frames(ax, framed, ink)
-        name_ticks(ax, names, names)
-        ax.set(xlabel="target", ylabel="source")
-        colour_bar(ax, image, f"share of {of}", ink)
-        framing = "; framed: in the network" if framed.any() else ""
-        percent = ", in percent" if len(names) <= WRITTEN else ""
-        caption(ax, f"how often row drives column is found{percent}{framing}", ink)
-
-    return picture(paint, lambda: matrix_size(names, names), path=path, ax=ax, theme=theme)
+    return picture(paint, matrix_size(names), **where)
 
 
 def comparison(
-    names: Sequence[str],
-    difference: ArrayLike,
-    q_value: ArrayLike | None = None,
-    *,
-    level: float = LEVEL,
-    labels: tuple[str, str] = ("first", "second"),
-    path: str | Path | None = None,
-    ax: "Axes | None" = None,
-    theme: str = "auto",
-) -> "Axes":
-    """Draw what grew and what fell: differences of transfer entropy (second less first), row drives column.
+    names: Sequence[str], difference: ArrayLike, q_value: ArrayLike, *, labels: Any = SIDES, **where: Any
+) -> Axes:
+    """Draw what grew (triangle up, q up to 0.05) and what fell (down): second less first, row drives column."""
+    change = np.asarray(difference, float)
+    sure, most = np.asarray(q_value) <= LEVEL, float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
 
-    Cells with ``q_value`` up to ``level`` carry a triangle, up where the link grew and down where it fell, so that
-    the sign is seen in print too.
-    """
-    change = _square("difference", difference, names)
-    sure = np.zeros(change.shape, bool) if q_value is None else _square("q_value", q_value, names) <= level
-
-    def paint(ax: "Axes", ink: Ink) -> None:
-        import matplotlib as mpl
-
-        ends = mpl.colors.LinearSegmentedColormap.from_list("change", [ink.fell, ink.heat[0], ink.grew])
-        most = float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
-        image = _cells(ax, change, ends, (-most, most), ink)
-        if ink.hatch:
-            _hatched(ax, change < 0, ink)
+    def paint(ax: Axes, theme: Theme) -> None:
+        label = "change of transfer entropy (nats)"
+        draw_matrix(ax, change, "change", (-most, most), theme, rows=names, label=label)
+        lines: dict[str, Any] = {"fill": False, "hatch": theme.hatch, "ec": theme.faint, "lw": 0}
+        for i, j in np.argwhere(change < 0) if theme.hatch else ():
+            ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **lines))
         side = float(np.clip(120 / len(names), 3, 9))
         for marker, mask in (("^", sure & (change > 0)), ("v", sure & (change < 0))):
             rows, columns = np.nonzero(mask)
-            ax.plot(columns, rows, marker, ms=side, mfc=ink.text, mec=ink.paper, mew=0.8, ls="none")
-        name_ticks(ax, names, names)
-        ax.set(xlabel="target", ylabel="source")
-        colour_bar(ax, image, "change of transfer entropy (nats)", ink)
-        hatched = "; hatched: less than before" if ink.hatch else ""
-        sides = f"{labels[1]} less {labels[0]}; "
-        caption(
-            ax, f"{sides}row drives column; triangle up: grew, down: fell (q up to {level:g}){hatched}", ink
-        )
+            ax.plot(columns, rows, marker, ms=side, mfc=theme.text, mec=theme.paper, mew=0.8, ls="none")
+        hatched = "; hatched: less than before" if theme.hatch else ""
+        triangles = f"triangle up: grew, down: fell (q up to {LEVEL:g})"
+        caption(ax, f"{labels[1]} less {labels[0]}; row drives column; {triangles}{hatched}", theme)
 
-    return picture(paint, lambda: matrix_size(names, names), path=path, ax=ax, theme=theme)
+    return picture(paint, matrix_size(names), **where)
 
 
 def windows(
-    times: Sequence[float],
-    links: Sequence[str],
-    te: ArrayLike,
-    *,
-    q_value: ArrayLike | None = None,
-    level: float = LEVEL,
-    unit: str = "samples",
-    path: str | Path | None = None,
-    ax: "Axes | None" = None,
-    theme: str = "auto",
-) -> "Axes":
+    times: Sequence[float], links: Sequence[str], te: np.ndarray, q_value: np.ndarray, unit: str, **where: Any
+) -> Axes:
     """Draw transfer entropy over windows of time: a row per link, a column per window.
 
-    Parameters
-    ----------
-    times
-        Middle of each window.
-    links
-        Name of each link, such as ``"a → b"``.
-    te
-        ``(window, link)`` in nats; NaN where it is not known.
-    q_value
-        ``(window, link)``; cells up to ``level`` carry a dot.
-    unit
-        Of ``times``.
-    path, ax, theme
-        As in `plot.draw`.
+    ``times`` are the middles of the windows, in ``unit``; ``te`` and ``q_value`` are ``(window, link)``, and cells with
+    q up to 0.05 carry a dot.
     """
-    shape = len(times), len(links)
-    values = _table("te", te, shape)
-    sure = np.zeros(shape, bool) if q_value is None else _table("q_value", q_value, shape) <= level
+    top = float(np.nanmax(te, initial=0.0)) or 1.0
 
-    def paint(ax: "Axes", ink: Ink) -> None:
-        top = float(np.nanmax(values, initial=0.0)) or 1.0
-        image = _cells(ax, values.T, heat(ink), (0.0, top), ink)
+    def paint(ax: Axes, theme: Theme) -> None:
+        label = "transfer entropy (nats)"
+        draw_matrix(ax, te.T, "heat", (0.0, top), theme, rows=links, columns=[], label=label)
         ax.set_aspect("auto")
-        at, row = np.nonzero(sure)
-        ax.plot(at, row, "o", ms=3.5, mfc=ink.mark, mec=ink.paper, mew=0.6, ls="none")
-        name_ticks(ax, [""] * len(times), links)
+        ax.plot(*np.nonzero(q_value <= LEVEL), "o", ms=3.5, mfc=theme.mark, mec=theme.paper, mew=0.6)
         every = -(-len(times) // MOST_TICKS)
-        ax.set_xticks(
-            range(0, len(times), every), [f"{time:g}" for time in times[::every]], fontsize=8, rotation=0
-        )
+        ax.set_xticks(range(0, len(times), every), [f"{time:g}" for time in times[::every]], fontsize=8)
         ax.set_xlabel(f"middle of the window ({unit})")
-        colour_bar(ax, image, "transfer entropy (nats)", ink)
-        dots = f"; dot: q up to {level:g}" if q_value is not None else ""
-        caption(ax, f"each link over time{dots}", ink)
+        caption(ax, f"each link over time; dot: q up to {LEVEL:g}", theme)
 
-    def size() -> tuple[float, float]:
-        longest = max(map(len, short(links, 40)), default=1)
-        return 3.4 + 0.085 * longest + min(8.0, 0.16 * len(times)), 1.5 + 0.24 * len(links)
-
-    return picture(paint, size, path=path, ax=ax, theme=theme)
+    longest = max(map(len, short(links, 40)))
+    size = 3.4 + 0.085 * longest + min(8.0, 0.16 * len(times)), 1.5 + 0.24 * len(links)
+    return picture(paint, size, **where)
 
 
-def _row(what: str, values: ArrayLike, count: int) -> np.ndarray:
-    return _table(what, values, (count,))
+def explanation(about: Any, **where: Any) -> Axes:
+    """Draw an `Explanation`: scatter, lags, chance and local values in four panels."""
+
+    def paint(ax: Axes, theme: Theme) -> None:
+        ax.set_axis_off()
+        caption(ax, about.sentence, theme)
+        places = [(x, y, 0.4, 0.36) for y in (0.56, 0.05) for x in (0.07, 0.58)]
+        scatter, lags, null, local = found = [coloured(ax.inset_axes(box), theme) for box in places]
+        source, target = short((about.source, about.target), 24)
+        if len(about.scatter):
+            scatter.plot(*about.scatter.T, ".", color=theme.ramp[1], ms=4, alpha=0.6)
+            scatter.plot(*about.curve.T, color=theme.mark, lw=2)
+        earlier = f"{source}, {about.lag} earlier, less what is given"
+        scatter.set(xlabel=earlier, ylabel=f"{target}, less what is given")
+        if len(about.lags):
+            draw_lags(lags, about.lags, about.lag_te, about.chance, theme)
+            at = about.lag_te[about.lags.index(about.lag)] if about.lag in about.lags else 0
+            lags.plot([about.lag], [at], "D", color=theme.mark, ms=6, zorder=4)
+        lags.set(xlabel="lag (samples); grey: what chance reaches in 95 %", ylabel="transfer entropy (nats)")
+        lags.locator_params(axis="x", integer=True)
+        draw_null(null, about, theme)
+        null.axvspan(about.low, about.high, color=theme.mark, alpha=0.15, lw=0)
+        how = "distribution by formula" if about.by_formula else "surrogates"
+        null.set_xlabel(f"bars: {how}; line: measured, with 95 % limits (nats)")
+        local.axhline(0, color=theme.faint, lw=0.8)
+        local.plot(about.times, about.local, color=theme.ramp[1], lw=1.2)
+        local.set(xlabel="sample", ylabel="local transfer entropy (nats)")
+        for panel in found:
+            panel.spines[["top", "right"]].set_visible(False)
+            panel.tick_params(labelsize=8)
+            for part in (panel.xaxis.label, panel.yaxis.label):
+                part.set(fontsize=8, parse_math=False)
+
+    return picture(paint, (9.0, 6.4), **where)
 
 
-def _square(what: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
-    return _table(what, values, (len(names), len(names)))
+def interval(low: float, value: float, high: float, **where: Any) -> Axes:
+    """Draw a transfer entropy between its limits."""
+
+    def paint(ax: Axes, theme: Theme) -> None:
+        draw_intervals(ax, [(low, value, high, False)], theme)
+        ax.set_yticks([])
+
+    return picture(paint, (4.6, 0.9), **where)
 
 
-def _table(what: str, values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    """Return an array of floats, or say what shape is needed."""
-    table = np.asarray(values, float)
-    if table.shape != shape or not table.size:
-        raise InputError(f"{what} has the shape {table.shape}; it must be {shape}, and not empty")
-    return table
+def raster(names: Sequence[str], times: Sequence[ArrayLike], start: float, stop: float, **where: Any) -> Axes:
+    """Draw a mark for every event, a row per node."""
 
+    def paint(ax: Axes, theme: Theme) -> None:
+        ax.eventplot([np.asarray(t) for t in times], colors=theme.ramp[1], linelengths=0.7, linewidths=0.9)
+        ax.set_yticks(range(len(names)), short(names, 24), fontsize=8)
+        ax.set(xlim=(start, stop), ylim=(len(names) - 0.4, -0.6), xlabel="time")
+        ax.spines[["top", "right"]].set_visible(False)
+        caption(ax, f"events from {start:.4g} to {stop:.4g}", theme)
 
-def _cells(
-    ax: "Axes", values: np.ndarray, colours: "Colormap", limits: tuple[float, float], ink: Ink
-) -> "AxesImage":
-    """Draw a matrix as coloured cells; what is not known is blank."""
-    ax.set_facecolor(ink.empty)
-    return ax.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1])
-
-
-def _write(ax: "Axes", texts: list[list[str]], reversed_: np.ndarray, ink: Ink) -> None:
-    for i, row in enumerate(texts):
-        for j, text in enumerate(row):
-            if text != "nan":
-                colour = ink.paper if reversed_[i, j] else ink.text
-                ax.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
-
-
-def _hatched(ax: "Axes", mask: np.ndarray, ink: Ink) -> None:
-    """Draw thin lines over cells, which tell them from others where there is no colour."""
-    from matplotlib.patches import Rectangle
-
-    for i, j in np.argwhere(mask):
-        cell = Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, hatch=ink.hatch, ec=ink.faint, lw=0)
-        ax.add_patch(cell)
-
-
-def _frames(ax: "Axes", mask: np.ndarray, ink: Ink) -> None:
-    from matplotlib.patches import Rectangle
-
-    for i, j in np.argwhere(mask):
-        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, ec=ink.mark, lw=1.6, zorder=3))
+    return picture(paint, (7.2, 1.2 + 0.28 * len(names)), **where)

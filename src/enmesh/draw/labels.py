@@ -3,10 +3,16 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from textwrap import TextWrapper
 
 LINE = 20  # characters on a line of a node
 LONGEST = 4 * LINE  # characters of a label in a node
-BREAKS = re.compile(r"(?<=[\s_/.:,;|-])")  # a line may end after these
+
+
+class _Wrapper(TextWrapper):
+    """Breaks lines at spaces and after signs."""
+
+    wordsep_simple_re = re.compile(r"(\s+)|(?<=[_/.:,;|-])(?=\S)")
 
 
 def flat(name: str) -> str:
@@ -48,21 +54,8 @@ def wrap(label: str) -> tuple[str, ...]:
     >>> wrap("blood pressure, left arm (mmHg)")
     ('blood pressure, left', 'arm (mmHg)')
     """
-    return min((_filled(label, LINE + more) for more in range(5)), key=len)
-
-
-def _filled(label: str, width: int) -> tuple[str, ...]:
-    lines, line = [], ""
-    for word in BREAKS.split(label):
-        while len(line + word.rstrip()) > width:
-            if line.strip():
-                lines.append(line.rstrip())
-                line = ""
-            else:
-                lines.append(word[:width])
-                word = word[width:]
-        line += word
-    return tuple([*lines, line.rstrip()] if line.strip() or not lines else lines)
+    found = [tuple(_Wrapper(LINE + more, break_on_hyphens=False).wrap(label)) for more in range(5)]
+    return min(found, key=len)
 
 
 def width(text: str) -> float:

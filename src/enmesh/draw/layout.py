@@ -8,18 +8,15 @@ as a ring, and a network of many nodes or links on a circle, ordered by blocks, 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
 
-from enmesh.draw.circle import on_circle, ring
+from enmesh.draw.circle import Graph, on_circle, ring
 from enmesh.draw.labels import box, short, wrap
 from enmesh.draw.layered import in_layers
-from enmesh.draw.shapes import Edge, Placed, corners, passes, sampled
-from enmesh.draw.tags import tag_places, tag_room, tag_size
-
-if TYPE_CHECKING:
-    import networkx as nx
+from enmesh.draw.shapes import HEAD, Edge, Placed, corners, passes
+from enmesh.draw.tags import SEEN, tag_places, tag_size
 
 MANY = 60  # more nodes than this in one component go on a circle
 ON_CIRCLE = 24  # characters of a label on a circle
@@ -33,46 +30,22 @@ SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
-    """A drawing in units of the height of a node with one line, y upward.
+class Layout(Placed):
+    """A whole drawing: boxes, arrows, and what is written."""
 
-    Attributes
-    ----------
-    labels
-        One label per node, no two alike.
-    lines
-        Each label as the lines that stand in its box.
-    centres, sizes
-        ``(M, 2)`` centres, and widths and heights, of the boxes.
-    turns
-        ``(M,)`` angles by which the boxes are turned, in radians, counter-clockwise.
-    paths
-        Per edge ``(i, j)`` the points ``(1 + 3 k, 2)`` of its ``k`` cubic Bézier curves, from border to border.
-    words
-        Per edge what is written at its arrow.
-    tags
-        Per edge with words, where their middle is.
-    """
-
-    labels: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
-    centres: np.ndarray
-    sizes: np.ndarray
-    turns: np.ndarray
-    paths: Mapping[Edge, np.ndarray]
-    words: Mapping[Edge, str]
-    tags: Mapping[Edge, tuple[float, float]]
+    labels: tuple[str, ...]  # one per node, no two alike
+    lines: tuple[tuple[str, ...], ...]  # each label as the lines that stand in its box
+    words: Mapping[Edge, str]  # per edge what is written at its arrow
+    tags: Mapping[Edge, tuple[float, float]]  # per edge with words, where their middle is
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
         """Left, right, bottom and top of everything drawn, arrows and their words included."""
-        curves = [sampled(path) for path in self.paths.values()]
-        boxes = corners(self.centres, self.sizes, self.turns).reshape(-1, 2)
         halves = {edge: np.array(tag_size(text)) / 2 for edge, text in self.words.items()}
         words = [self.tags[edge] + side * half for edge, half in halves.items() for side in (-1, 1)]
-        points = np.concatenate([boxes, *curves, np.reshape(words, (-1, 2))])
-        (left, bottom), (right, top) = points.min(0), points.max(0)
-        return float(left), float(right), float(bottom), float(top)
+        points = np.concatenate([self.points, np.reshape(words, (-1, 2))])
+        (left, bottom), (right, top) = points.min(0).tolist(), points.max(0).tolist()
+        return left, right, bottom, top
 
 
 def arrange(
@@ -92,14 +65,13 @@ def arrange(
     >>> bool((np.diff(drawing.centres[:, 0]) > 0).all())
     True
     """
-    import networkx as nx
-
     labels, words = short(names), words or {}
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(range(len(labels)))
-    graph.add_edges_from(sorted(edges), room=np.zeros(2))
-    graph.add_edges_from((*edge, {"room": tag_room(text)}) for edge, text in words.items())
-    parts = [list(graph)] if circle else components(graph)
+    graph = graph_of(len(labels), edges)
+    for i, j, known in graph.edges(data=True):  # how far apart two boxes stand if words are between them
+        text = words.get((i, j))
+        known["room"] = np.array(tag_size(text)) + HEAD + 2 * SEEN if text else np.zeros(2)
+    parts = [list(graph)] if circle else [sorted(part) for part in nx.weakly_connected_components(graph)]
+    parts.sort(key=lambda part: (-len(part), part))
     found: list[tuple[float, Layout]] = []
     for spread in SPREADS:
         drawing = _packed(labels, graph, parts, tall, circle, spread)
@@ -112,20 +84,16 @@ def arrange(
     return min(found, key=lambda one: one[0])[1]
 
 
-def components(graph: "nx.DiGraph[int]") -> list[list[int]]:
-    """Return the weakly connected components, largest first."""
-    import networkx as nx
+def graph_of(count: int, edges: Iterable[Edge]) -> Graph:
+    """Return the graph of ``count`` nodes with these edges."""
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(count))
+    graph.add_edges_from(sorted(edges))
+    return graph
 
-    parts = (sorted(part) for part in nx.weakly_connected_components(graph))
-    return sorted(parts, key=lambda part: (-len(part), part))
 
-
-def _near(
-    graph: "nx.DiGraph[int]", part: list[int], sizes: np.ndarray, tall: bool, spread: float
-) -> Placed | None:
+def _near(graph: Graph, part: list[int], sizes: np.ndarray, tall: bool, spread: float) -> Placed | None:
     """Return a component as a ring or in layers; None where neither suits it."""
-    import networkx as nx
-
     if len(part) == 1:
         return Placed(centres=np.zeros((1, 2)), sizes=sizes, turns=np.zeros(1), paths={})
     if len(part) <= RING and not nx.is_directed_acyclic_graph(graph):
@@ -141,7 +109,7 @@ def _near(
     return found if along <= LONGEST * spread or along <= 3 * across or len(part) <= RING else None
 
 
-def crossed(placed: Placed | Layout, part: Sequence[int]) -> list[tuple[Edge, int]]:
+def crossed(placed: Placed, part: Sequence[int]) -> list[tuple[Edge, int]]:
     """Return ``(edge, node)`` for each arrow that passes through the box of a third node."""
     return [
         ((i, j), node)
@@ -152,42 +120,29 @@ def crossed(placed: Placed | Layout, part: Sequence[int]) -> list[tuple[Edge, in
 
 
 def _packed(
-    labels: tuple[str, ...],
-    graph: "nx.DiGraph[int]",
-    parts: list[list[int]],
-    tall: bool,
-    circle: bool,
-    spread: float,
+    labels: tuple[str, ...], graph: Graph, parts: list[list[int]], tall: bool, circle: bool, spread: float
 ) -> Layout:
     """Return all components in one drawing: those of like height side by side in rows, largest first."""
-    lines, narrow = [wrap(label) for label in labels], short(labels, ON_CIRCLE)
+    lines, shown, narrow = [wrap(label) for label in labels], list(labels), short(labels, ON_CIRCLE)
     placed = []
     for part in parts:
         inside, sizes = graph.subgraph(part), np.array([box(lines[node]) for node in part])
         found = None if circle else _near(inside, part, sizes, tall, spread)
         if found is None:  # names on one line each, turned
-            labels = tuple(narrow[node] if node in part else label for node, label in enumerate(labels))
             for node in part:
-                lines[node] = (labels[node],)
+                shown[node], lines[node] = narrow[node], (narrow[node],)
             found = on_circle(inside, part, np.array([box(lines[node]) for node in part]), spread)
         placed.append(found)
-    count = len(labels)
-    centres, sizes, turns = np.zeros((count, 2)), np.zeros((count, 2)), np.zeros(count)
+    centres, sizes, turns = np.zeros((len(labels), 2)), np.zeros((len(labels), 2)), np.zeros(len(labels))
     paths: dict[Edge, np.ndarray] = {}
     for part, found, corner in zip(parts, placed, _rows(placed, tall)):
-        shift = corner - found.low
+        shift = corner - found.points.min(0)
         centres[part], sizes[part], turns[part] = found.centres + shift, found.sizes, found.turns
         paths |= {edge: path + shift for edge, path in found.paths.items()}
     return Layout(
-        labels=labels,
-        lines=tuple(lines),
-        centres=centres,
-        sizes=sizes,
-        turns=turns,
-        paths=paths,
-        words={},
-        tags={},
-    )
+        centres=centres, sizes=sizes, turns=turns, paths=paths, labels=tuple(shown), lines=tuple(lines),
+        words={}, tags={},
+    )  # fmt: skip
 
 
 def _rows(placed: list[Placed], tall: bool) -> list[np.ndarray]:
@@ -195,7 +150,7 @@ def _rows(placed: list[Placed], tall: bool) -> list[np.ndarray]:
 
     Single nodes come last, in lines as long as the drawing is wide.
     """
-    boxes = [found.high - found.low for found in placed]
+    boxes = [np.ptp(found.points, axis=0) for found in placed]
     alone = [len(found.centres) == 1 for found in placed]
     linked = [size for size, lone in zip(boxes, alone) if not lone] or boxes[:1]
     area = sum((w + COLUMN_GAP) * (h + ROW_GAP) for w, h in linked)

@@ -1,58 +1,50 @@
-"""Pictures of a network: graph, circle, time-series graph, matrix, embedding criterion, surrogate values.
+"""Pictures of a network: graph, circle, time-series graph, matrix, lags, limits, embedding criterion, surrogate values.
 
-Each is a function of an `enmesh.Network` and, if wanted, of Matplotlib axes to draw into; it returns the axes.
-`draw` picks one by name and saves it. An arrow's width is its transfer entropy, its colour the signed effect, the
+Each is a function of an `enmesh.Network`, the wished colour of arrows, and where the picture goes (`style.picture`); it
+returns the axes. `draw` picks one by name. An arrow's width is its transfer entropy, its colour the signed effect, the
 strength or the lag; an arrow with a q-value above 0.05 is dashed, one with a negative effect has a hollow head, so that
 colour is never the only sign. Where a bootstrap was made, arrows of graph and circle that were seldom found again are
 pale.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from enmesh.draw.arrows import (
-    common_lags,
+    Links,
+    arrow,
+    draw_network,
     lag_tags,
+    lag_text,
     lag_unit,
+    lags_of,
     links_of,
+    scale_of,
     shares_of,
-    show,
     size_of,
-    thickest,
-)
-from enmesh.draw.circle import blocks
-from enmesh.draw.evidence import intervals, intervals_size, lags, lags_size
-from enmesh.draw.ink import (
-    LEVEL,
-    Ink,
-    caption,
-    colour_bar,
-    grid,
-    heat,
-    matrix_size,
-    name_ticks,
-    panels,
-    picture,
-    save,
 )  # fmt: skip
-from enmesh.draw.labels import short
-from enmesh.draw.layout import Layout, arrange
-from enmesh.draw.scales import Scale, draw_key, scale_of
-from enmesh.draw.shapes import THICK
-from enmesh.draw.subject import Candidate, Network
-from enmesh.draw.timegraph import timegraph_size, timelines
+from enmesh.draw.circle import blocks
+from enmesh.draw.labels import short, width
+from enmesh.draw.layout import Layout, arrange, graph_of
+from enmesh.draw.shapes import arc, chain, edges_of, passes
+from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, panels, picture
+from enmesh.draw.subject import LEVEL, Candidate, Network
 from enmesh.errors import InputError
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-__all__ = ["KINDS", "LEVEL", "circle", "draw", "embedding", "graph", "matrix", "nulls", "save", "timegraph"]
-
+STEP, ROW = 5.0, 2.2  # of a time-series graph: least room between two times, and between two nodes
+PER_ROW, WIDEST = 0.7, 60.0  # more room between times for more nodes, up to a picture so wide
+DOT = 0.36  # radius of a node at a time
+MANY = 14  # rows above which they stand closer
+CLOSE = 1.3  # room between two nodes then
+INCH, SMALL = 0.24, 0.17  # per unit, and with many rows
+BENDS = (0.0, 0.05, -0.05, 0.09, -0.09, 0.14, -0.14, 0.2, -0.2, 0.28, -0.28)
 MOST_PANELS = 48
+MOST_PAIRS_DRAWN = 24  # nodes up to which every pair has a panel
 GAINS = {"Ragwitz": -1, "ActiveStorage": 1, "Cao": 1}  # whether a high value of the criterion is good
 SHEET = (11.0, 8.0)  # inches, which a picture should fit on
 DECISIVE = 0.2  # share of a criterion by which its values must differ to be drawn from pale to dark
@@ -64,148 +56,189 @@ def draw(
     path: str | Path | None = None,
     *,
     kind: str = "graph",
-    ax: "Axes | None" = None,
-    theme: str = "auto",
     colour: str = "auto",
-) -> "Axes":
-    """Draw a network, save the picture if a path is given, and return the axes.
+    **where: Any,
+) -> Axes:
+    """Draw a network, save the picture if a path is given, and return the axes; arguments as of `Network.plot`.
 
-    Parameters
-    ----------
-    network
-        What to draw.
-    path
-        Where to save it; ``.png``, ``.svg`` or ``.pdf``.
-    kind
-        ``"graph"``, ``"matrix"``, ``"timegraph"``, ``"circle"``, ``"embedding"``, ``"nulls"``, ``"lags"`` or
-        ``"intervals"``: the function of that name.
-    ax
-        Matplotlib axes to draw into; by default a new figure of a fitting size.
-    theme
-        ``"light"``, ``"dark"`` or ``"grey"`` (for print); ``"auto"`` takes dark colours where the figure, or
-        Matplotlib's style, is dark.
-    colour
-        Of arrows: ``"effect"``, ``"te"`` or ``"lag"``; ``"auto"`` takes the effect where it is known.
+    ``theme="auto"`` takes dark colours where the figure, or Matplotlib's style, is dark; ``colour="auto"`` the effect
+    where it is known.
     """
     if kind not in KINDS:
         raise InputError(f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
-    paint, size = KINDS[kind]
-    return picture(
-        lambda ax, ink: paint(network, ax, ink, colour), lambda: size(network), path=path, ax=ax, theme=theme
-    )
+    return KINDS[kind](network, colour, path=path, **where)
 
 
-def graph(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
-    """Draw who drives whom: width = transfer entropy, colour = effect, strength or lag, dashed = q above 0.05."""
-    _graph(network, _layout(network), ax, ink, colour)
+def graph(network: Network, colour: str, *, circle: bool = False, **where: Any) -> Axes:
+    """Draw who drives whom; on a ``circle`` all nodes stand around it, by blocks, with the arrows inside."""
+    drawing = _layout(network, circle)
+
+    def paint(ax: Axes, theme: Theme) -> None:
+        links = links_of(network)
+        scale = draw_network(ax, drawing, network, theme, colour)
+        same = max(map(lags_of, links.values()), default=())
+        lags = f"lags of every link: {lag_text(same)} samples" if len(same) > 1 else ""
+        lags = f"at the arrows: lag in {lag_unit(network)}" if drawing.words else lags
+        pale = "pale: seldom found again in halves of the data" if shares_of(network) else ""
+        scale.draw_key(ax, "; ".join(filter(None, (pale, lags))))
+
+    return picture(paint, size_of(drawing, network.names), **where)
 
 
-def circle(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
-    """Draw all nodes around one circle, ordered by blocks, and the arrows inside it."""
-    _graph(network, _layout(network, circle=True), ax, ink, colour)
+def _layout(network: Network, circle: bool = False) -> Layout:
+    """Return the drawing; one that is too long for a sheet goes from top to bottom if it is larger there."""
+    links = links_of(network)
+    words = lag_tags(links)
+    wide = arrange(network.names, links, circle=circle, words=words)
+    if circle or _shrunk(wide) == 1:
+        return wide
+    tall = arrange(network.names, links, tall=True, words=words)
+    return tall if _shrunk(tall) > 1.25 * _shrunk(wide) else wide
 
 
-def timegraph(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
+def _shrunk(drawing: Layout) -> float:
+    """Return by how much a picture must be shrunk to fit on a sheet; 1 where it fits."""
+    width, height = size_of(drawing)
+    return min(1.0, SHEET[0] / width, SHEET[1] / height)
+
+
+def timegraph(network: Network, colour: str, **where: Any) -> Axes:
     """Draw a line per linked node and a column per lag in use: an arrow from (source, t - lag) to (target, t)."""
-    links, linked = links_of(network), linked_of(network)
-    scale = scale_of(links, ink, colour)
-    points = timelines(ax, network.names, links, linked, scale)
-    lone = len(network.names) - len(linked)
-    _graph_key(ax, links, scale, f"not drawn: {lone} without a link" if lone and links else "", THICK, points)
+    links, names = links_of(network), network.names
+    linked = sorted({node for edge in links for node in edge}) or list(range(len(names)))
+    times = _times(links, len(linked))
+    first, room = min(times.values()), 0.092 * max(width(label) for label in short(names, 40))
+    pitch, inch = (ROW, INCH) if len(linked) <= MANY else (CLOSE, SMALL)
+
+    def paint(ax: Axes, theme: Theme) -> None:
+        scale = scale_of(links, theme, colour, points=72 * inch)
+        heights = {node: -pitch * at for at, node in enumerate(linked)}
+        low, high = min(heights.values()) - 0.6, 0.6
+        ax.hlines(list(heights.values()), first, 0, color=theme.empty, lw=0.8, zorder=1)
+        dots = np.array([(time, height) for height in heights.values() for time in times.values()])
+        for (i, j), link in sorted(links.items()):
+            for lag in lags_of(link):
+                path = _path(np.array([times[lag], heights[i]]), np.array([0.0, heights[j]]), dots)
+                arrow(ax, path, link, scale, gid=f"link-{i}-{j}-lag-{lag}")
+                low, high = min(low, path[:, 1].min()), max(high, path[:, 1].max())
+        ax.plot(*dots.T, "o", ms=2 * DOT * scale.points, mfc=theme.box, mec=theme.border, mew=0.9, zorder=3)
+        ax.set_xticks(list(times.values()), [f"t − {lag}" if lag else "t" for lag in times], fontsize=8)
+        labels, size = [short(names, 40)[node] for node in linked], 9 if len(linked) <= MANY else 7
+        ax.set_yticks(list(heights.values()), labels, fontsize=size, parse_math=False)
+        ax.set(xlim=(first - 1.2, 1.6), ylim=(low - 0.6, high + 0.6))
+        ax.set_aspect("equal", anchor="NW")
+        ax.xaxis.tick_top()
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        alone = len(names) - len(linked)
+        scale.draw_key(ax, f"not drawn: {alone} without a link" if alone else "")
+
+    across = 1.6 + room - inch * first
+    return picture(paint, (max(4.6 + 0.8 * room, across), 1.9 + inch * pitch * len(linked)), **where)
 
 
-def matrix(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
+def _times(links: Links, rows: int) -> dict[float, float]:
+    """Return where now and each lag in use stand; with many nodes arrows are steep and need more room."""
+    lags = sorted({lag for link in links.values() for lag in lags_of(link)}) or [1]
+    step = max(STEP, min(PER_ROW * rows, WIDEST / len(lags)))
+    return {lag: -step * at for at, lag in enumerate([0, *lags])}
+
+
+def _path(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
+    """Return the gentlest way between two dots that passes no other dot: straight, in an arc, or between the rows.
+
+    An arrow never leaves the time between its ends, so that none seems to begin before its source.
+    """
+    along = end - start
+    reach = 2.0 + 0.5 * max(BENDS) * float(np.hypot(*along))
+    near = (dots >= np.minimum(start, end) - reach) & (dots <= np.maximum(start, end) + reach)
+    others = dots[near.all(1) & (dots != start).any(1) & (dots != end).any(1)]
+    size = np.array([2 * DOT + 0.2] * 2)
+    middle, aside = (start + end) / 2, np.array([along[1], -along[0]])
+    for bend in BENDS:
+        over = middle + bend * aside
+        first, last = (at + (DOT + 0.06) * (over - at) / np.hypot(*(over - at)) for at in (start, end))
+        path = arc(first, over, last)
+        if start[0] <= path[:, 0].min() and not any(passes(path, dot, size, 0.0) for dot in others):
+            return path
+    return _between_rows(start, end, dots)
+
+
+def _between_rows(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
+    """Return the way that crosses each time half way between two rows, where no dot is, and bends between times.
+
+    Arrows that cross at one place are set apart a little, by the rows that they join.
+    """
+    times, pitch = np.unique(dots[:, 0]), float(np.diff(np.unique(dots[:, 1])).min(initial=ROW))
+    rim = np.array([DOT + 0.06, 0.0])
+    rows = np.round(np.array([start[1], end[1]]) / pitch).astype(int)
+    apart = 0.07 * pitch * (int(3 * rows[0] + rows[1]) % 5 - 2)
+    knots = [start + rim, start + 1.5 * rim]
+    for time in times[(times > start[0] + 1e-9) & (times < end[0] - 1e-9)]:
+        straight = start[1] + (end[1] - start[1]) * (time - start[0]) / (end[0] - start[0])
+        gap = pitch * (np.floor(straight / pitch) + 0.5) + apart
+        knots += [np.array([time - 2 * DOT, gap]), np.array([time + 2 * DOT, gap])]
+    return chain([*knots, end - 1.5 * rim, end - rim])
+
+
+def matrix(network: Network, colour: str, **where: Any) -> Axes:
     """Draw the transfer entropy of every tested pair, row drives column, by blocks; links are framed."""
-    from matplotlib.patches import Rectangle
-
     order, borders = block_order(network)
     names = [network.names[node] for node in order]
     place = {name: i for i, name in enumerate(names)}
     te = np.full((len(names), len(names)), np.nan)
     for tested in network.candidates:
         te[place[tested.source], place[tested.target]] = tested.te
-    known = te[np.isfinite(te)]
-    top = known.max() if known.size and known.max() > 0 else 1.0
-    ax.set_facecolor(ink.empty)
-    image = ax.imshow(te, cmap=heat(ink), vmin=0, vmax=top)
-    for source, target in np.argwhere(network.adjacency[np.ix_(order, order)]):
-        ax.add_patch(Rectangle((target - 0.5, source - 0.5), 1, 1, fill=False, ec=ink.mark, lw=1.6, zorder=3))
-    for border in borders:
-        ax.axhline(border - 0.5, color=ink.faint, lw=0.8, zorder=2)
-        ax.axvline(border - 0.5, color=ink.faint, lw=0.8, zorder=2)
-    if len(names) <= WRITTEN:
-        for (i, j), value in np.ndenumerate(te):
-            if np.isfinite(value):
-                colour = ink.paper if value > 0.6 * top else ink.text
-                ax.text(j, i, _written(value), ha="center", va="center", fontsize=8, color=colour)
-    name_ticks(ax, names, names)
-    extend = "min" if known.size and known.min() < 0 else "neither"
-    colour_bar(ax, image, "transfer entropy (nats)", ink, extend=extend)
-    ax.set(xlabel="target", ylabel="source")
-    by_blocks = "; lines between blocks" if borders else ""
-    caption(ax, f"row drives column; framed: in the network{by_blocks}", ink)
+    top = max(float(np.nanmax(te, initial=0.0)), 0.0) or 1.0
+
+    def paint(ax: Axes, theme: Theme) -> None:
+        draw_matrix(
+            ax, te, "heat", (0.0, top), theme, rows=names, label="transfer entropy (nats)",
+            framed=network.adjacency[np.ix_(order, order)],
+            written=(lambda te: f"{te:z.3f}".replace("-", "−")) if len(names) <= WRITTEN else None,
+        )  # fmt: skip
+        for border in borders:
+            ax.axhline(border - 0.5, color=theme.faint, lw=0.8, zorder=2)
+            ax.axvline(border - 0.5, color=theme.faint, lw=0.8, zorder=2)
+        by_blocks = "; lines between blocks" if borders else ""
+        caption(ax, f"row drives column; framed: in the network{by_blocks}", theme)
+
+    return picture(paint, matrix_size(names), **where)
 
 
-def embedding(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
+def embedding(network: Network, colour: str, **where: Any) -> Axes:
     """Draw, per node, the criterion by which dimension and delay were chosen, and the choice."""
-    for panel, (name, table) in zip(panels(ax, len(network.criteria), ink), network.criteria.items()):
-        values = np.array(table["values"], float)
-        dims, delays, (dim, delay) = list(table["dims"]), list(table["delays"]), table["best"]
-        row, column = dims.index(dim), delays.index(delay)
-        colours = heat(ink).reversed() if is_error(table) else heat(ink)  # the best cell is the strongest
+    if not network.criteria:
+        raise InputError("the embedding was given, not chosen from the data; there is no criterion to draw")
+
+    def paint(ax: Axes, item: tuple[str, Mapping[str, Any]], theme: Theme) -> None:
+        name, table = item
+        values, (dim, delay) = np.array(table["values"], float), table["best"]
         low, high = np.nanmin(values), np.nanmax(values)
-        faint = max(
-            high - low, DECISIVE * np.nanmax(np.abs(values))
-        )  # where all are nearly alike all look alike
-        ends = (low, low + faint) if is_error(table) else (high - faint, high)
-        panel.imshow(values, cmap=colours, aspect="auto", origin="lower", vmin=ends[0], vmax=ends[1])
-        panel.plot(column, row, "o", mfc=ink.mark, mec=ink.paper, mew=1.2, ms=7)
-        panel.set_xticks(range(len(delays)), delays)
-        panel.set_yticks(range(len(dims)), dims)
-        panel.tick_params(labelsize=7, length=0)
-        panel.spines[:].set_visible(False)
+        span = max(high - low, DECISIVE * np.nanmax(np.abs(values)))  # nearly alike, all look alike
+        colours, ends = theme.colours("heat"), (high - span, high)
+        if is_error(table):  # the best cell is the strongest
+            colours, ends = colours.reversed(), (low, low + span)
+        ax.imshow(values, cmap=colours, aspect="auto", origin="lower", vmin=ends[0], vmax=ends[1])
+        row, column = table["dims"].index(dim), table["delays"].index(delay)
+        ax.plot(column, row, "o", mfc=theme.mark, mec=theme.paper, mew=1.2, ms=7)
+        ax.set_xticks(range(len(table["delays"])), table["delays"])
+        ax.set_yticks(range(len(table["dims"])), table["dims"])
+        ax.tick_params(labelsize=7, length=0)
+        ax.spines[:].set_visible(False)
         title = f"{short([name], 24)[0]}: {dim}, {delay}"
-        panel.set_title(title, fontsize=8, color=ink.text, parse_math=False)
+        ax.set_title(title, fontsize=8, color=theme.text, parse_math=False)
+
     method = next(iter(network.criteria.values())).get("method", "criterion")
-    caption(
-        ax,
+    text = (
         f"{method}: dimension (up) and delay (right), darker is better. Dot: the choice, the smallest "
-        "dimension that is as good as the best; it need not lie on the darkest cell",
-        ink,
+        "dimension that is as good as the best; it need not lie on the darkest cell"
     )
-
-
-def nulls(network: Network, ax: "Axes", ink: Ink, colour: str = "auto") -> None:
-    """Draw, per link, the surrogate values (bars) and the measured transfer entropy (line).
-
-    Without any link, the tested pairs with the smallest p-values are shown.
-    """
-    shown = _with_null(network)
-    for panel, tested in zip(panels(ax, len(shown), ink), shown):
-        panel.hist(tested.null, bins="sqrt", color=ink.null)
-        panel.axvline(tested.te, color=ink.mark, lw=1.8)
-        source, target = short((tested.source, tested.target), 18)
-        title = f"{source} → {target}\nq = {tested.q_value:.2g}"
-        panel.set_title(title, fontsize=7, color=ink.text, parse_math=False)
-        panel.tick_params(labelsize=6, length=2)
-        panel.set_yticks([])
-        panel.locator_params(axis="x", nbins=3)
-        panel.margins(x=0.12)
-        panel.spines[["left", "right", "top"]].set_visible(False)
-    caption(ax, "bars: surrogates without the link; line: measured (transfer entropy in nats)", ink)
-
-
-def _written(value: float) -> str:
-    """Return a number for a cell: three digits, and no minus before a zero."""
-    said = f"{value:.3f}".replace("-", "−")
-    return "0.000" if said == "−0.000" else said
+    return panels(paint, list(network.criteria.items()), text, **where)
 
 
 def is_error(table: Mapping[str, Any]) -> bool:
-    """Return whether a low value of an embedding criterion is good: an error to be small, not a gain.
-
-    Of a method that is not known here, the choice tells: it is nearer to the good end.
-    """
+    """Return whether a low value of a criterion is good: of an unknown method, whether the choice is nearer to it."""
     if table.get("method") in GAINS:
         return GAINS[table["method"]] < 0
     values = np.array(table["values"], float)
@@ -213,104 +246,123 @@ def is_error(table: Mapping[str, Any]) -> bool:
     return bool(2 * chosen <= np.nanmin(values) + np.nanmax(values))
 
 
+def nulls(network: Network, colour: str, **where: Any) -> Axes:
+    """Draw, per link (without any, per pair nearest to one), surrogate values as bars and the measured as a line."""
+    able = [c for c in network.candidates if c.null]
+    if not able:
+        raise InputError("no surrogate values to draw: the links were tested by a formula, or not at all")
+    links = sorted((c for c in able if c.selected), key=lambda c: (-c.te, c.source, c.target))[:MOST_PANELS]
+    shown = links or sorted(able, key=lambda c: (c.p_value, -c.te, c.source, c.target))[:12]
+
+    def paint(ax: Axes, tested: Candidate, theme: Theme) -> None:
+        draw_null(ax, tested, theme)
+        source, target = short((tested.source, tested.target), 18)
+        title = f"{source} → {target}\nq = {tested.q_value:.2g}"
+        ax.set_title(title, fontsize=7, color=theme.text, parse_math=False)
+        ax.tick_params(labelsize=6, length=2)
+        ax.locator_params(axis="x", nbins=3)
+        ax.margins(x=0.12)
+        ax.spines[["left", "right", "top"]].set_visible(False)
+
+    text = "bars: surrogates without the link; line: measured (transfer entropy in nats)"
+    return panels(paint, shown, text, **where)
+
+
+def draw_null(ax: Axes, tested: Candidate, theme: Theme) -> None:
+    """Draw what chance gives, and the measured value."""
+    if len(tested.null):
+        ax.hist(tested.null, bins="sqrt", color=theme.null)
+    ax.axvline(tested.te, color=theme.mark, lw=1.8)
+    ax.set_yticks([])
+
+
 def block_order(network: Network) -> tuple[list[int], list[int]]:
-    """Return the nodes by blocks of links, and where a further block begins.
-
-    Blocks come in the order of their first node, and nodes within a block in the order of the series.
-    """
-    import networkx as nx
-
-    linked: nx.DiGraph[int] = nx.DiGraph()
-    linked.add_nodes_from(range(len(network.names)))
-    linked.add_edges_from((i, j) for i, j in np.argwhere(network.adjacency).tolist())
-    groups = sorted(sorted(group) for group in blocks(linked))
+    """Return the nodes by blocks of links, in the order of their first nodes, and where a further block begins."""
+    graph = graph_of(len(network.names), edges_of(network.adjacency))
+    groups = sorted(sorted(group) for group in blocks(graph))
     begins = np.cumsum([len(group) for group in groups])[:-1].tolist()
     return [node for group in groups for node in group], begins
 
 
-def _layout(network: Network, circle: bool = False) -> Layout:
-    """Return the drawing; one that is too long for a sheet goes from top to bottom if it is larger there."""
-    edges = [(i, j) for i, j in np.argwhere(network.adjacency).tolist()]
-    words = lag_tags(links_of(network))
-    wide = arrange(network.names, edges, circle=circle, words=words)
-    if circle or _scale(wide) == 1:
-        return wide
-    tall = arrange(network.names, edges, tall=True, words=words)
-    return tall if _scale(tall) > 1.25 * _scale(wide) else wide
+def lags(network: Network, colour: str, **where: Any) -> Axes:
+    """Draw transfer entropy at every lag for every pair, row drives column, over chance; links are framed."""
+    count = len(network.names)
+    if count > MOST_PAIRS_DRAWN:
+        much = f"{count} nodes make {count * (count - 1)} pairs, too many to see"
+        raise InputError(f"{much}; draw the network of up to {MOST_PAIRS_DRAWN} nodes")
+    found, te, chance = network.lag_grid()
+    top = float(np.nanmax(te, initial=0.0)) * 1.05 or 1.0
+
+    def paint(ax: Axes, theme: Theme) -> None:
+        ax.set_axis_off()
+        names, side = short(network.names, 16), 1 / count
+        written: dict[str, Any] = {"fontsize": max(4.0, 9 - count / 4), "parse_math": False}
+        for (i, j), link in np.ndenumerate(network.adjacency):
+            box = (j * side + 0.06 * side, 1 - (i + 0.9) * side, 0.88 * side, 0.8 * side)
+            panel = coloured(ax.inset_axes(box), theme)
+            panel.set(xticks=[], yticks=[], ylim=(0, top))
+            if i == 0:
+                panel.set_title(names[j], color=theme.text, **written)
+            if j == 0:
+                panel.set_ylabel(names[i], rotation=0, ha="right", va="center", **written)
+            if i == j:
+                panel.set_facecolor(theme.empty)
+                panel.spines[:].set_visible(False)
+            else:
+                draw_lags(panel, found, te[i, j], chance[i, j], theme)
+                panel.spines[:].set(color=theme.mark if link else theme.empty, lw=1.6 if link else 0.8)
+        text = (
+            f"row drives column, at lags 1 to {found[-1]}, all up to {top:.2g} nats, by regression with squares given "
+            "the target's past and parents; grey: what chance reaches in 95 % at one lag; framed: in the network"
+        )
+        caption(ax, text, theme)
+
+    across = min(1.5 * count, 3 + 0.75 * count)
+    return picture(paint, (across + 1.2, 0.8 * across + 0.9), **where)
 
 
-def _scale(drawing: Layout) -> float:
-    """Return by how much a picture must be shrunk to fit on a sheet; 1 where it fits."""
-    width, height = size_of(drawing)
-    return min(1.0, SHEET[0] / width, SHEET[1] / height)
+def draw_lags(ax: Axes, lags: Any, te: np.ndarray, chance: Any, theme: Theme) -> None:
+    """Draw transfer entropy at each lag over the band of chance."""
+    ax.axhspan(0, chance, color=theme.null, alpha=0.5, lw=0)
+    ax.vlines(lags, 0, te, color=theme.ramp[1], lw=1.6)
+    ax.plot(lags, te, "o", color=theme.ramp[1], ms=2.6)
+    ax.set_xlim(0.3, max(lags) + 0.7)
 
 
-def _graph(network: Network, drawing: Layout, ax: "Axes", ink: Ink, colour: str) -> None:
-    links, shares = links_of(network), shares_of(network)
-    scale = scale_of(links, ink, colour)
-    points = show(ax, drawing, links, network.names, scale, shares)
-    same = common_lags(links)
-    lags = f"lags of every link: {same} samples" if same else ""
-    lags = f"at the arrows: lag in {lag_unit(network)}" if lag_tags(links) else lags
-    pale = "pale: seldom found again in halves of the data" if shares else ""
-    thick = thickest(len(links), bool(drawing.turns.any()))
-    _graph_key(ax, links, scale, "; ".join(filter(None, (pale, lags))), thick, points)
+def intervals(network: Network, colour: str, **where: Any) -> Axes:
+    """Draw the transfer entropy of every link with its 95 % limits, strongest first; hollow: q above 0.05."""
+    known = [row for row in network.with_evidence().evidence.values() if row.get("low") is not None]
+    if not known:
+        raise InputError("no limits to draw: there is no link, or its data are not in memory nor in the file")
+    found = sorted(known, key=lambda row: -(row["te"] or 0.0))
+    names = short([f"{row['source']} → {row['target']}" for row in found], 60)
+    clear = [row["q_value"] is not None and row["q_value"] <= LEVEL for row in found]
+
+    def paint(ax: Axes, theme: Theme) -> None:
+        rows = [(row["low"], row["te"], row["high"], not sure) for row, sure in zip(found, clear)]
+        draw_intervals(ax, rows, theme)
+        ax.set_yticks(range(len(names)), list(names), fontsize=8, parse_math=False)
+        ax.invert_yaxis()
+        ax.grid(axis="x", color=theme.empty, lw=0.8)
+        ax.set_axisbelow(True)
+        caption(ax, "each link with its 95 % limits, strongest first; hollow: q above 0.05", theme)
+
+    return picture(paint, (4.6 + 0.07 * max(map(len, names)), 1.3 + 0.24 * len(names)), **where)
 
 
-def _graph_key(
-    ax: "Axes",
-    links: "dict[tuple[int, int], Candidate | None]",
-    scale: Scale,
-    more: str,
-    thick: float,
-    points: float,
-) -> None:
-    if not links:
-        caption(ax, "no link found", scale.ink)
-        return
-    doubtful = any(link is None or not link.q_value <= LEVEL for link in links.values())
-    said = ["width: transfer entropy", *[f"dashed: q above {LEVEL}"] * doubtful, *filter(None, [more])]
-    caption(ax, "; ".join(said), scale.ink)
-    draw_key(ax, links, scale, thick, points)
+def draw_intervals(ax: Axes, rows: Sequence[tuple[float, float, float, bool]], theme: Theme) -> None:
+    """Draw rows of transfer entropies between their limits, ``(low, value, high, is hollow)``, over an axis from 0."""
+    colour = theme.ramp[1]
+    for at, (low, value, high, hollow) in enumerate(rows):
+        ax.plot([low, high], [at, at], color=colour, lw=2, solid_capstyle="round", zorder=2)
+        ax.plot([value], [at], "o", mfc=theme.paper if hollow else colour, mec=colour, ms=6, zorder=3)
+    ax.axvline(0, color=theme.faint, lw=0.8)
+    ax.set_xlabel("transfer entropy (nats)")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
 
 
-def linked_of(network: Network) -> list[int]:
-    """Return the nodes that have a link; all where none has."""
-    linked = np.flatnonzero(network.adjacency.any(0) | network.adjacency.any(1)).tolist()
-    return linked or list(range(len(network.names)))
-
-
-def _with_null(network: Network) -> "list[Candidate]":
-    """Return the links with surrogate values, strongest first; without a link the pairs nearest to one."""
-    able = [c for c in network.candidates if c.null]
-    if not able:
-        raise InputError("no surrogate values to draw: the links were tested by a formula, or not at all")
-    chosen = sorted((c for c in able if c.selected), key=lambda c: (-c.te, c.source, c.target))
-    return chosen[:MOST_PANELS] or sorted(able, key=lambda c: (c.p_value, -c.te, c.source, c.target))[:12]
-
-
-def _panels_size(count: int) -> tuple[float, float]:
-    columns, rows = grid(max(count, 1))
-    return max(5.0, 1.9 * columns), 0.8 + 1.6 * rows
-
-
-def _embedding_size(network: Network) -> tuple[float, float]:
-    if not network.criteria:
-        raise InputError("the embedding was given, not chosen from the data; there is no criterion to draw")
-    return _panels_size(len(network.criteria))
-
-
-Picture = Callable[[Network, "Axes", Ink, str], None]
-KINDS: "dict[str, tuple[Picture, Callable[[Network], tuple[float, float]]]]" = {
-    "graph": (graph, lambda network: size_of(_layout(network), network.names)),
-    "matrix": (matrix, lambda network: matrix_size(network.names, network.names)),
-    "timegraph": (
-        timegraph,
-        lambda network: timegraph_size(network.names, links_of(network), linked_of(network)),
-    ),
-    "circle": (circle, lambda network: size_of(_layout(network, circle=True), network.names)),
-    "embedding": (embedding, _embedding_size),
-    "lags": (lags, lags_size),
-    "intervals": (intervals, intervals_size),
-    "nulls": (nulls, lambda network: _panels_size(len(_with_null(network)))),
-}
+KINDS: dict[str, Callable[..., Axes]] = {
+    "graph": graph, "matrix": matrix, "timegraph": timegraph, "circle": partial(graph, circle=True),
+    "embedding": embedding, "lags": lags, "intervals": intervals, "nulls": nulls,
+}  # fmt: skip

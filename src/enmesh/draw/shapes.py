@@ -1,7 +1,8 @@
-"""Boxes and curves of a drawing: what a layout is made of and how it is measured."""
+"""Boxes and curves of a drawing, what a layout is made of and how it is measured; and a recording as a few points."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +10,7 @@ SAMPLES = 40  # points of a curve at which it is measured and drawn
 CORNER = 0.5  # radius of a box's corners
 APART = 0.08  # between an arrow's end and the box
 THIN, THICK = 0.055, 0.24  # widths of the weakest and the strongest arrow
+POINTS = 720  # of a recording that are kept
 HEAD = 0.3 + 1.9 * THICK  # length of the largest head
 
 Edge = tuple[int, int]
@@ -16,26 +18,23 @@ Edge = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """One component: boxes in the order of its nodes, and the paths of its edges (see `layout.Layout`)."""
+    """Boxes and arrows, in units of the height of a node with one line, y upward."""
 
-    centres: np.ndarray
-    sizes: np.ndarray
-    turns: np.ndarray
-    paths: Mapping[Edge, np.ndarray]
-
-    @property
-    def low(self) -> np.ndarray:
-        """Lower left corner of boxes and arrows."""
-        return self._points().min(0)
+    centres: np.ndarray  # (M, 2) of the boxes
+    sizes: np.ndarray  # (M, 2) widths and heights
+    turns: np.ndarray  # (M,) angles by which the boxes are turned, in radians, counter-clockwise
+    paths: Mapping[Edge, np.ndarray]  # (1 + 3 k, 2) points of k cubic Bézier curves, from border to border
 
     @property
-    def high(self) -> np.ndarray:
-        """Upper right corner of boxes and arrows."""
-        return self._points().max(0)
-
-    def _points(self) -> np.ndarray:
+    def points(self) -> np.ndarray:
+        """Points that span everything drawn."""
         boxes = corners(self.centres, self.sizes, self.turns).reshape(-1, 2)
         return np.concatenate([boxes, *(sampled(path) for path in self.paths.values())])
+
+
+def edges_of(links: np.ndarray) -> list[Edge]:
+    """Return the pairs of positions that a matrix has as links."""
+    return [(i, j) for i, j in np.argwhere(links).tolist()]
 
 
 def corners(centres: np.ndarray, sizes: np.ndarray, turns: np.ndarray) -> np.ndarray:
@@ -50,10 +49,8 @@ def sampled(path: np.ndarray, samples: int = SAMPLES) -> np.ndarray:
     """Return points along a chain of cubic Bézier curves, ``(k (samples - 1) + 1, 2)``."""
     t = np.linspace(0, 1, samples)[1:, None]
     weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
-    parts = [
-        sum(weight * path[at + k] for k, weight in enumerate(weights)) for at in range(0, len(path) - 1, 3)
-    ]
-    return np.concatenate([path[:1], *parts])
+    pieces = [path[at : at + 4] for at in range(0, len(path) - 1, 3)]
+    return np.concatenate([path[:1], *(np.hstack(weights) @ piece for piece in pieces)])
 
 
 def walked(points: np.ndarray) -> np.ndarray:
@@ -61,11 +58,9 @@ def walked(points: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
 
 
-def spaced(points: np.ndarray, step: float) -> np.ndarray:
-    """Return points along a broken line, about a ``step`` apart."""
-    far = walked(points)
-    at = np.linspace(0, far[-1], max(2, round(far[-1] / step) + 1))
-    return np.column_stack([np.interp(at, far, axis) for axis in points.T])
+def along_line(points: np.ndarray, at: np.ndarray | list[float]) -> np.ndarray:
+    """Return the points at these lengths of a broken line."""
+    return np.column_stack([np.interp(at, walked(points), axis) for axis in points.T])
 
 
 def headed(way: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
@@ -73,24 +68,16 @@ def headed(way: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
     far, half = walked(way), 0.13 + 0.95 * width
     length = min(0.3 + 1.9 * width, 0.6 * far[-1])
 
-    def at(distance: float) -> np.ndarray:
-        return np.array([np.interp(distance, far, way[:, axis]) for axis in (0, 1)])
-
-    tip, base = way[-1], at(far[-1] - length)
+    tip, (base, inner) = way[-1], along_line(way, [far[-1] - length, far[-1] - 0.72 * length])
     along = (tip - base) / max(float(np.hypot(*(tip - base))), 1e-9)
     aside = np.array([-along[1], along[0]])
-    inner = at(far[-1] - 0.72 * length)
     shaft = np.vstack([way[far < far[-1] - 0.72 * length], inner])
     return shaft, np.array([tip, base + half * aside, inner, base - half * aside])
 
 
-def line(points: Sequence[np.ndarray]) -> np.ndarray:
-    """Return a broken line as a chain of cubic curves."""
-    corners_ = np.asarray(points)
-    steps = [corners_[:1]]
-    for a, b in zip(corners_, corners_[1:]):
-        steps.append(np.array([a + (b - a) / 3, a + 2 * (b - a) / 3, b]))
-    return np.concatenate(steps)
+def arc(first: np.ndarray, over: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Return the quadratic curve between two points towards a third as a cubic one."""
+    return np.array([first, (first + 2 * over) / 3, (last + 2 * over) / 3, last])
 
 
 def chain(knots: Sequence[np.ndarray]) -> np.ndarray:
@@ -98,7 +85,7 @@ def chain(knots: Sequence[np.ndarray]) -> np.ndarray:
     points = [knots[0][None]]
     for at, (a, b) in enumerate(zip(knots, knots[1:])):
         if at % 2 == 0:
-            points.append(line([a, b])[1:])
+            points.append(np.array([a + (b - a) / 3, a + 2 * (b - a) / 3, b]))
         else:
             half = np.array([(b[0] - a[0]) / 2, 0.0])
             points.append(np.array([a + half, b - half, b]))
@@ -121,3 +108,29 @@ def inset(offset: float, breadth: float) -> float:
     """Return how far a box's rounded side stands back at ``offset`` from the middle of a side ``breadth`` long."""
     beyond = abs(offset) - (breadth / 2 - CORNER)
     return CORNER - float(np.sqrt(max(CORNER**2 - beyond**2, 0.0))) if beyond > 0 else 0.0
+
+
+def extremes(values: Sequence[float] | np.ndarray, most: int) -> np.ndarray:
+    """Return at most ``most`` values: of each of ``most / 2`` pieces the smallest and the largest, in their order.
+
+    A piece without any known value stays a gap.
+
+    >>> extremes([0, 1, 9, 2, 3, 4, -5, 6], 4).tolist()
+    [0.0, 9.0, -5.0, 6.0]
+    """
+    column = np.asarray(values, float)
+    if len(column) <= most:
+        return column
+    kept: list[float] = []
+    borders = np.linspace(0, len(column), most // 2 + 1).astype(int)  # even, so that time stays even
+    for piece in np.split(column, borders[1:-1]):
+        known = np.flatnonzero(np.isfinite(piece))
+        ends = sorted((known[piece[known].argmin()], known[piece[known].argmax()])) if len(known) else [0, 0]
+        kept += piece[ends].tolist()
+    return np.array(kept)
+
+
+def preview(series: Any) -> dict[str, tuple[float, ...]]:
+    """Return the first trial of each node of a series for pictures, by its `extremes`."""
+    shown = (extremes(column, POINTS) for column in series.trials[0].T)
+    return {name: tuple(map(float, column)) for name, column in zip(series.names, shown)}

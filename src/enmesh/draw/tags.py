@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from enmesh.draw.shapes import HEAD, THICK, Edge, headed, sampled, spaced, walked
+from enmesh.draw.shapes import THICK, Edge, along_line, headed, sampled, walked
 
 SIZE = 0.5  # of the text
 HEIGHT, PAD = 0.5, 0.24  # of the words, and their room to the left and right together
@@ -28,74 +28,39 @@ def tag_size(text: str) -> tuple[float, float]:
     return PAD + CHARACTER * sum(widths.get(character, 1.0) for character in text), HEIGHT
 
 
-def tag_room(text: str) -> np.ndarray:
-    """Return how far apart two boxes stand, across or up, if the arrow between them has these words."""
-    return np.array(tag_size(text)) + HEAD + 2 * SEEN
-
-
 def tag_places(
     boxes: np.ndarray, paths: Mapping[Edge, np.ndarray], texts: Mapping[Edge, str], wished: float
 ) -> tuple[dict[Edge, tuple[float, float]], float]:
     """Return where the middle of each arrow's words is, and the area that they hide of what must be seen.
 
-    Places on the shaft come before those beside it, and those near the share ``wished`` of its length before far ones.
-
-    Parameters
-    ----------
-    boxes
-        Corners of the nodes, ``(M, 4, 2)``.
-    paths
-        The arrows (see `layout.Layout`).
-    texts
-        The words of those arrows that have some.
-    wished
-        Where along an arrow its words are best.
+    ``boxes`` are the corners of the nodes, ``(M, 4, 2)``. Places on the shaft come before those beside it, and those
+    near the share ``wished`` of its length before far ones.
     """
-    ways = {edge: sampled(path) for edge, path in paths.items()} if texts else {}
-    points = _Points({edge: spaced(headed(way, THICK)[0], STEP) for edge, way in ways.items()})
-    low, high = _taken(boxes, ways, points)
-    first = len(low)
+    drawn = {edge: headed(sampled(path), THICK) for edge, path in paths.items()} if texts else {}
+    shafts = _Shafts({edge: _spaced(shaft) for edge, (shaft, _) in drawn.items()})
+    ends = [head for _, head in drawn.values()] + [shaft[: int(TAIL / STEP)] for shaft in shafts.of.values()]
+    # Lower left and upper right corners of what no words may hide: nodes, heads and tails; then those of the words.
+    taken = [*boxes, *(np.vstack([end - TOUCH, end + TOUCH]) for end in ends)]
+    low, high = (np.array([bound(shape, axis=0) for shape in taken]) for bound in (np.min, np.max))
+    first, lost = len(low), 0.0
     spots: dict[Edge, tuple[float, float]] = {}
-    total = 0.0
-    shortest = sorted(texts, key=lambda edge: (len(points.shafts[edge]), edge))  # it has the least choice
-    for edge in shortest:
+    for edge in sorted(texts, key=lambda edge: (len(shafts.of[edge]), edge)):  # the shortest choose first
         half = np.array(tag_size(texts[edge])) / 2
-        places = _places(points.shafts[edge], half, wished)
-        lost = _shared(places, half, low, high) + _hidden(points.shafts[edge], places, half)
-        free = np.flatnonzero(lost <= lost.min() + 1e-9)
+        places = _places(shafts.of[edge], half, wished)
+        hidden = _shared(places, half, low, high) + _hidden(shafts.of[edge], places, half)
         alone = _shared(places, half + 2 * BESIDE, low[first:], high[first:]) == 0
-        at = _clearest(points, edge, places, half, free, alone)
-        total += float(lost[at])
+        at = shafts.clearest(edge, places, half, np.flatnonzero(hidden <= hidden.min() + 1e-9), alone)
+        lost += float(hidden[at])
         spots[edge] = float(places[at, 0]), float(places[at, 1])
         low, high = np.vstack([low, places[at] - half]), np.vstack([high, places[at] + half])
-    return spots, total + _unseen(points, low[first:], high[first:])
+    return spots, lost + shafts.hidden(low[first:], high[first:])
 
 
-class _Points:
-    """Points of all shafts, a `STEP` apart, from left to right, and the number of the arrow that each is of."""
-
-    def __init__(self, shafts: Mapping[Edge, np.ndarray]):
-        self.shafts, self.number = shafts, {edge: at for at, edge in enumerate(shafts)}
-        every = np.concatenate([np.empty((0, 2)), *shafts.values()])
-        whose = np.repeat(np.arange(len(shafts)), [len(shaft) for shaft in shafts.values()])
-        order = np.argsort(every[:, 0], kind="stable")
-        self.at, self.whose = every[order], whose[order]
-
-    def inside(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return which points lie in a box."""
-        first, last = np.searchsorted(self.at[:, 0], [low[0], high[0]])
-        up = self.at[first:last, 1]
-        return first + np.flatnonzero((up > low[1]) & (up < high[1]))
-
-
-def _taken(
-    boxes: np.ndarray, ways: Mapping[Edge, np.ndarray], points: _Points
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower left and upper right corners of what no words may hide: nodes, heads and tails."""
-    heads = [headed(way, THICK)[1] for way in ways.values()]
-    tails = [shaft[: int(TAIL / STEP)] for shaft in points.shafts.values()]
-    shapes = [*boxes, *(np.vstack([end - TOUCH, end + TOUCH]) for end in (*heads, *tails))]
-    return np.array([shape.min(0) for shape in shapes]), np.array([shape.max(0) for shape in shapes])
+def _spaced(points: np.ndarray) -> np.ndarray:
+    """Return points along a broken line, about a `STEP` apart."""
+    far = walked(points)
+    at = np.linspace(0, far[-1], max(2, round(far[-1] / STEP) + 1))
+    return along_line(points, at)
 
 
 def _places(shaft: np.ndarray, half: np.ndarray, wished: float) -> np.ndarray:
@@ -103,62 +68,69 @@ def _places(shaft: np.ndarray, half: np.ndarray, wished: float) -> np.ndarray:
     far = walked(shaft)
     along = np.linspace(0, 1, PLACES + 2)[1:-1]
     along = far[-1] * along[np.argsort(np.abs(along - wished), kind="stable")]
-    before, on, after = (
-        np.column_stack([np.interp(along + step, far, axis) for axis in shaft.T]) for step in (-STEP, 0, STEP)
-    )
+    before, on, after = (along_line(shaft, along + step) for step in (-STEP, 0, STEP))
     aside = np.abs(after - before)[:, ::-1] + 1e-9
     aside /= np.hypot(*aside.T)[:, None]
     # Moved so far left or right, up or down, words touch the shaft no more.
     off = (aside @ half + BESIDE)[:, None] / aside
-    nearer = off - half <= (off - half).min(1)[:, None]
-    off = np.where(nearer, off, 0.0)
+    off = np.where(off - half <= (off - half).min(1)[:, None], off, 0.0)
     return np.concatenate([on, np.stack([on + off, on - off], axis=1).reshape(-1, 2)])
 
 
 def _shared(places: np.ndarray, half: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return for each place the area that words there share with the boxes from ``low`` to ``high``."""
     near = ((low < places.max(0) + half) & (high > places.min(0) - half)).all(1)
-    sides = [
-        np.minimum.outer(places[:, axis] + half[axis], high[near, axis])
-        - np.maximum.outer(places[:, axis] - half[axis], low[near, axis])
-        for axis in (0, 1)
-    ]
-    return (np.clip(sides[0], 0, None) * np.clip(sides[1], 0, None)).sum(1)
+    right = np.minimum((places + half)[:, None], high[near])
+    left = np.maximum((places - half)[:, None], low[near])
+    return np.clip(right - left, 0, None).prod(2).sum(1)
 
 
 def _hidden(shaft: np.ndarray, places: np.ndarray, half: np.ndarray) -> np.ndarray:
     """Return for each place the length of the shaft that words there hide; 0 where enough of it is seen."""
-    x, y = (np.abs(np.subtract.outer(places[:, axis], shaft[:, axis])) < half[axis] for axis in (0, 1))
-    covered = x & y
+    covered = (np.abs(places[:, None] - shaft) < half).all(2)
     ends = int(SEEN / STEP) + 1
     seen = ~covered[:, :ends].any(1) & ~covered[:, -ends:].any(1) & (covered.mean(1) <= MOST_HIDDEN)
     return np.where(seen, 0.0, STEP * covered.sum(1))
 
 
-def _clearest(
-    points: _Points, edge: Edge, places: np.ndarray, half: np.ndarray, free: np.ndarray, alone: np.ndarray
-) -> int:
-    """Return the first of the ``free`` places where no other arrow passes, else that where the fewest points lie.
+class _Shafts:
+    """Points of all shafts, a `STEP` apart, from left to right, and the number of the arrow that each is of."""
 
-    Beside their arrow, words must be nearer to it than to others, and ``alone``, to be better off than on it.
-    """
-    fewest, best, on_it = np.inf, int(free[0]), bool((free < PLACES).any())
-    for at in free.tolist():
-        reach = half + (TOUCH if at < PLACES else BESIDE)
-        whose = points.whose[points.inside(places[at] - reach, places[at] + reach)]
-        met = int((whose != points.number[edge]).sum())
-        if met == 0 and (at < PLACES or alone[at]):
-            return at
-        if met < fewest and (at < PLACES or not on_it):
-            fewest, best = met, at
-    return best
+    def __init__(self, of: Mapping[Edge, np.ndarray]):
+        self.of, self.number = of, {edge: at for at, edge in enumerate(of)}
+        points = np.concatenate([np.empty((0, 2)), *of.values()])
+        order = np.argsort(points[:, 0], kind="stable")
+        self.points = points[order]
+        self.whose = np.repeat(np.arange(len(of)), [len(shaft) for shaft in of.values()])[order]
 
+    def inside(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return which points lie in a box."""
+        first, last = np.searchsorted(self.points[:, 0], [low[0], high[0]])
+        up = self.points[first:last, 1]
+        return first + np.flatnonzero((up > low[1]) & (up < high[1]))
 
-def _unseen(points: _Points, low: np.ndarray, high: np.ndarray) -> float:
-    """Return the length of all shafts that words, in boxes from ``low`` to ``high``, hide beyond the share they may."""
-    covered = np.zeros(len(points.at), bool)
-    for corners in zip(low, high):
-        covered[points.inside(*corners)] = True
-    hidden = np.bincount(points.whose[covered], minlength=len(points.shafts))
-    whole = np.bincount(points.whose, minlength=len(points.shafts))
-    return STEP * float(np.clip(hidden - MOST_HIDDEN * whole, 0, None).sum())
+    def clearest(
+        self, edge: Edge, places: np.ndarray, half: np.ndarray, free: np.ndarray, alone: np.ndarray
+    ) -> int:
+        """Return the first of the ``free`` places where no other arrow passes, else that where the fewest points lie.
+
+        Beside their arrow, words must be nearer to it than to others, and ``alone``, to be better off than on it.
+        """
+        fewest, best, on_it = np.inf, int(free[0]), bool((free < PLACES).any())
+        for at in free.tolist():
+            reach = half + (TOUCH if at < PLACES else BESIDE)
+            met = (self.whose[self.inside(places[at] - reach, places[at] + reach)] != self.number[edge]).sum()
+            if met == 0 and (at < PLACES or alone[at]):
+                return at
+            if met < fewest and (at < PLACES or not on_it):
+                fewest, best = met, at
+        return best
+
+    def hidden(self, low: np.ndarray, high: np.ndarray) -> float:
+        """Return the length of all shafts that words, in boxes from ``low`` to ``high``, hide beyond what they may."""
+        covered = np.zeros(len(self.points), bool)
+        for corners in zip(low, high):
+            covered[self.inside(*corners)] = True
+        hidden = np.bincount(self.whose[covered], minlength=len(self.of))
+        whole = np.bincount(self.whose, minlength=len(self.of))
+        return STEP * float(np.clip(hidden - MOST_HIDDEN * whole, 0, None).sum())

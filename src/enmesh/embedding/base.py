@@ -14,7 +14,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Embedding, Lagged, Pasts
-from enmesh.errors import InputError
+from enmesh.errors import InputError, said_of_all_columns
 from enmesh.methods import Method
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ class SelfPrediction(EmbeddingMethod):
 
     def tables(self, series: Series) -> dict[str, EmbeddingTable]:
         """Return the table of every node."""
-        return {name: self.judge(series, name) for name in series.names}
+        with said_of_all_columns():
+            return {name: self.judge(series, name) for name in series.names}
 
     def choose(self, series: Series) -> Embedding:
         """Return each node's best dimension and delay."""

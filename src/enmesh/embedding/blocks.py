@@ -13,7 +13,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.lagged import Lagged, Pasts, reach
-from enmesh.errors import InputError, hazard
+from enmesh.errors import InputError, hazard, said_of_all_columns
 
 # Conditioned values of series that are in use, by the option that conditions them: one inference asks for them often.
 _kept: "WeakKeyDictionary[Series, dict[Any, np.ndarray]]" = WeakKeyDictionary()
@@ -65,9 +65,12 @@ class Blocks:
         self._table = pasts.table(series.names)
         self.span, self.searched = reach(pasts, series.names), pasts.searched
         self._series = series
-        self.values = (
-            _conditioned(series, condition) if not reaches_back else series.transform(condition, in_runs=True)
-        )
+        with said_of_all_columns():
+            self.values = (
+                _conditioned(series, condition)
+                if not reaches_back
+                else series.transform(condition, in_runs=True)
+            )
         offsets = np.concatenate([[0], np.cumsum(series.lengths)])
         times = [np.arange(self.span, length) for length in series.lengths]
         if series.missing is not None or reaches_back:

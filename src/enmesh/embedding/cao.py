@@ -88,11 +88,12 @@ class Cao(SelfPrediction):
         dims = tuple(range(1, self.max_dim + 1))
         enough = self._enough(e1, e2)
         if not enough:
-            hazard(
-                f"{name}: Cao's E1 reaches {max(e1):.2f} at most up to kappa {self.max_dim}; raise max_dim"
-            )
+            said = f"at most up to kappa {self.max_dim}; raise max_dim"
+            hazard(said, f"{name}: Cao's E1 reaches {max(e1):.2f}")
         if np.abs(e2 - 1).max() <= self.tolerance:
-            hazard(f"{name}: Cao's E2 is within {np.abs(e2 - 1).max():.2f} of 1 at every kappa, as noise is")
+            hazard(
+                "of 1 at every kappa, as noise is", f"{name}: Cao's E2 is within {np.abs(e2 - 1).max():.2f}"
+            )
         return EmbeddingTable(
             method="Cao",
             dims=dims,

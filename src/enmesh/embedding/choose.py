@@ -24,7 +24,7 @@ from enmesh.embedding.base import EmbeddingMethod, EmbeddingTable, SelfPredictio
 from enmesh.embedding.lagged import Embedding, Pasts, PerNode
 from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.storage import ActiveStorage
-from enmesh.errors import InputError, hazard
+from enmesh.errors import InputError, hazard, said_of_all_columns
 from enmesh.estimators import Estimator
 
 
@@ -85,11 +85,11 @@ def choose_embedding(
     if not isinstance(method, SelfPrediction):
         return method.choose(series)
     tables = method.tables(series)
-    for name, table in tables.items():
-        if 1 < table.dims[-1] == table.best[0]:
-            hazard(
-                f"{name}: kappa {table.best[0]} is the largest that was tried; raise max_dim to see further"
-            )
+    with said_of_all_columns():
+        for name, table in tables.items():
+            if 1 < table.dims[-1] == table.best[0]:
+                said = "is the largest that was tried; raise max_dim to see further"
+                hazard(said, f"{name}: kappa {table.best[0]}")
     embedding = chosen_embedding(tables)
     for note in embedding_notes(embedding, series.names, state_dim=state_dim, driver_dim=driver_dim):
         hazard(note)

@@ -23,6 +23,7 @@ import numpy as np
 
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Lagged, Lags
+from enmesh.embedding.least_squares import COLLINEAR, f_test, orthonormal_rest, residual_sum
 from enmesh.tasks import Task, ready, run
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ LOOSE, FURTHER = 2.0, 6
 MOST_MEMORY, CURVED_MEMORY, SAMPLES_PER_OWN_FEATURE = 10, 5, 40
 # Lagged variables that are selected at most, and samples for each coefficient at least.
 MOST_SELECTED, SAMPLES_PER_COEFFICIENT = 30, 8
-# Share of its variance that a candidate must keep beside those selected; less is rounding error.
-COLLINEAR = 1e-6
 
 
 class Past(NamedTuple):
@@ -432,30 +431,3 @@ class Curve(Fit):
         columns = self.records.take(variables) if variables else np.empty((self.records.n, 0))
         first, second = np.triu_indices(columns.shape[1])
         return np.column_stack([columns, columns[:, first] * columns[:, second]])
-
-
-def orthonormal_rest(basis: Any, features: Any, xp: Any = np) -> Any:
-    """Return an orthonormal basis of what features add to a basis; directions of rounding error are left out."""
-    size = xp.sqrt((features**2).sum(axis=0))
-    features = features / xp.where(size > 0, size, 1.0)
-    for _ in range(2):  # twice: the first time leaves rounding errors
-        features = features - basis @ (basis.T @ features)
-    left, values, _ = xp.linalg.svd(features, full_matrices=False)
-    return left[:, values > COLLINEAR**0.5]
-
-
-def residual_sum(features: np.ndarray, y: np.ndarray) -> tuple[float, int]:
-    """Return the residual sum of squares of a centred y on a constant and features, and the rank of the features."""
-    ones = np.full((len(y), 1), len(y) ** -0.5)
-    basis = orthonormal_rest(ones, features) if features.shape[1] else features
-    along = basis.T @ y
-    return float(y @ y - along @ along), basis.shape[1]
-
-
-def f_test(share: float, added: int, rest: int) -> float:
-    """Return the p-value of a share of variance that ``added`` coefficients explain; ``rest`` degrees are left."""
-    from scipy.special import fdtrc
-
-    if rest < 1 or share <= 0:
-        return 1.0
-    return float(fdtrc(added, rest, share / max(1 - share, 1e-300) * rest / added))

@@ -7,6 +7,7 @@ what is to be explained.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.methods import Method
+from enmesh.neighbours import at_once
 from enmesh.surrogates import Draw, batches
 
 # Joint dimension beyond which nearest neighbours are hardly nearer than any other sample.
@@ -69,7 +71,7 @@ class Prepared(ABC):
 
 
 class Surrogates:
-    """What the surrogates x_s of x say of y given z: I(x_s ; y | z), in the order they are drawn."""
+    """I(x_s ; y | z) of the surrogates x_s of x, in the order they are drawn."""
 
     def __init__(self, prepared: Prepared, x: np.ndarray, draw: Draw, stream: int, choose: int = 0):
         self._prepared, self._x, self._draw, self._stream, self._choose = prepared, x, draw, stream, choose
@@ -84,28 +86,22 @@ class Surrogates:
 
         The function that is returned waits for the answers; a GPU is at work meanwhile.
         """
-        return lambda: self._answers(first, count, itself)
+        best = partial(self._prepared.best, choose=self._choose) if self._choose else self._prepared.cmi
+        return lambda: self._answers(best, first, count, itself)
 
     def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         """Ask about each column of the same surrogates alone; answers ``(count, d)``, that of x first if ``itself``."""
-        own = [self._x[None]] if itself else []
-        drawn = chain(own, batches(self._draw, self._x, self._stream, count, first))
-        return lambda: np.concatenate([self._prepared.each(batch) for batch in drawn])
+        return lambda: self._answers(self._prepared.each, first, count, itself)
 
-    def _answers(self, first: int, count: int, itself: bool) -> np.ndarray:
+    def _answers(self, measured: Any, first: int, count: int, itself: bool) -> np.ndarray:
         drawn = batches(self._draw, self._x, self._stream, count, first)
-        values = [self._value(batch) for batch in drawn]
-        return np.concatenate([self._value(self._x[None]), *values] if itself else values)
-
-    def _value(self, x: np.ndarray) -> np.ndarray:
-        return self._prepared.best(x, self._choose) if self._choose else self._prepared.cmi(x)
+        return np.concatenate([measured(x) for x in chain([self._x[None]] * itself, drawn)])
 
 
 class PreparedOnDevice(Prepared):
     """For neighbours on a GPU: surrogates are drawn there."""
 
     _neighbours: Any  # of `enmesh.neighbours.cuda`
-
     _constant: float = 0.0
 
     @abstractmethod
@@ -119,16 +115,14 @@ class PreparedOnDevice(Prepared):
 
     def _asked_best(self, x: Any, choose: int, xp: Any) -> Callable[[], np.ndarray]:
         """Ask as `best` does; columns are chosen on the device, and nothing waits but the function that is returned."""
-        scale = 1.0
+        asked = []
 
         def measured(trial: Any) -> Any:
-            nonlocal scale
-            means = self._means(trial)
-            scale = means.scale
-            return means.sums()
+            asked.append(self._means(trial))
+            return asked[-1].sums()
 
         sums = _chosen(x, choose, measured, xp)
-        return lambda: self._constant + sums.get() * scale
+        return lambda: self._constant + sums.get() * asked[-1].scale
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         return self._asked(x)()
@@ -149,16 +143,10 @@ class SurrogatesOnDevice(Surrogates):
         super().__init__(prepared, x, draw, stream, choose)
         self._resampled = prepared._neighbours.resample(x, draw, stream)
 
-    @property
-    def questions(self) -> int:
-        """One: a launch has room for all columns."""
-        return 1
+    questions = 1  # a launch has room for all columns
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
-        """Launch; waiting fetches the answers. With ``choose`` all columns of all surrogates go in one launch.
-
-        To choose more than one column takes a launch for each.
-        """
+        """Launch; waiting fetches the answers. With ``choose`` there is a launch for each column to choose."""
         if not self._choose:
             return self._prepared._asked(self._resampled.some(first, count, itself))
         if self._choose > 1:
@@ -230,30 +218,26 @@ class Estimator(Method, ABC):
 
     def dof(self, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> int:
         """Degrees of freedom of 2 N I(x ; y | z) under independence, from the arity of every column."""
-        raise InputError(
-            f"{type(self).__name__} has no known null distribution; use TEE, which finds it by surrogates"
-        )
+        name = type(self).__name__
+        raise InputError(f"{name} has no known null distribution; use TEE, which finds it by surrogates")
 
     def n_parameters(self, y: Sequence[int], z: Sequence[int]) -> int:
         """Return the number of free parameters of p(y | z), from the arity of every column."""
         raise InputError(f"{type(self).__name__} has no parameters to count; use TEE, which needs none")
 
     def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
-        """Return how many parents ``n`` samples bear, at least 1, and the reason.
+        """Return how many parents ``n`` samples bear, at least 1, and the reason: here the joint dimension.
 
-        ``widths`` are the columns of every node's past, ``states`` the number of states of every node. Unless an
-        estimator says otherwise the joint dimension is what limits.
+        ``widths`` are the columns of every node's past, ``states`` the number of states of every node.
         """
-        widest = max(widths)
-        bearable = max(1, (NEIGHBOUR_DIMENSION - 1 - widest) // widest)
+        bearable = max(1, (NEIGHBOUR_DIMENSION - 1 - max(widths)) // max(widths))
         return bearable, f"joint dimension at most {NEIGHBOUR_DIMENSION}"
 
 
 def _chosen(x: Any, choose: int, measured: Callable[[Any], Any], xp: Any) -> Any:
-    """Return the largest measure of each ``x (batch, n, d)`` by so many of its columns; ``xp`` is the library of x.
+    """Return the largest measure of each ``x (batch, n, d)`` by ``choose`` of its columns; ``xp`` is the library of x.
 
-    Columns are chosen one after the other, each time the one with which the chosen ones say most. ``measured`` takes
-    ``(batch, n, columns)``.
+    Columns are chosen by forward selection. ``measured`` takes ``(batch, n, columns)``.
     """
     columns = xp.ascontiguousarray(xp.swapaxes(x, 1, 2))
     batch, d, n = columns.shape
@@ -278,6 +262,27 @@ def _block(values: np.ndarray) -> np.ndarray:
     if values.ndim != 2:
         raise InputError(f"a block has shape {values.shape}; give (n, d)")
     return values
+
+
+class ByNeighbours(Estimator):
+    """An estimator that asks `enmesh.neighbours`, on a CPU or a GPU."""
+
+    releases_gil = True
+    device: str
+    precision: str
+
+    @property
+    def at_once(self) -> int:
+        """Several on a GPU, one on a CPU."""
+        return at_once(self.device)
+
+
+@lru_cache(maxsize=8)
+def on_device(tables: Callable[..., tuple[np.ndarray, ...]], *key: Any) -> tuple[Any, ...]:
+    """Return ``tables(*key)`` on the GPU, as whole numbers."""
+    from enmesh.neighbours.cuda import whole
+
+    return tuple(map(whole, tables(*key)))
 
 
 def numeric(column: np.ndarray, name: str, estimator: str) -> np.ndarray:

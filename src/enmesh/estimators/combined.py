@@ -1,26 +1,21 @@
 """Several tests of one link at one level: it passes when any of them stands out among its own surrogates.
 
-A linear test finds weak linear links that neighbours miss, neighbours find what no line shows. To ask both, each at
-half the level, is safe and wasteful: what the two see overlaps. Here the surrogates themselves say what both together
-may cost.
+A linear test finds weak linear links that neighbours miss, neighbours find what no line shows. To test both at half the
+level would be safe and wasteful: what they see overlaps. Here the surrogates say what both together may cost.
 
-1. Every member m measures the source as it is and each of the s surrogates: T_m(0), T_m(1) ... T_m(s). All members
-   see the same surrogates.
-2. A member's values are put on a scale of its own chance: the median of all its 1 + s values becomes 0, their quantile
-   at 1 - (1 - level) / (number of members) becomes 1. More than 1 is "passes at its share of the level".
-3. Of each of the 1 + s columns the largest over the members counts: max_m.
+1. Every member m measures the source and the same s surrogates: T_m(0), T_m(1) ... T_m(s).
+2. A member's 1 + s values are put on one scale: their median becomes 0, their quantile at
+   1 - (1 - level) / (number of members) becomes 1.
+3. Of each of the 1 + s columns the largest over the members counts.
 
-If the source says nothing of the target, the source as it is cannot be told from its surrogates (which is what a
-surrogate test supposes): the 1 + s columns may come in any order. Steps 2 and 3 treat all columns alike, so the 1 + s
-maxima may come in any order too, and p = (1 + #{max(s) >= max(0)}) / (1 + s) has exactly the level it says, however
-the members hang together. Nothing is halved: where members agree, the quantile of the maxima falls back to that of one.
-
-To be read in nats, maxima are written on the scale of the first member: where it is the one that stands out, its
-value is the value.
+If the source says nothing of the target, the columns may come in any order, which is what a surrogate test supposes.
+Steps 2 and 3 treat them alike, so the maxima may too, and p = (1 + #{max(s) >= max(0)}) / (1 + s) has exactly the level
+it says, however the members depend on each other. Maxima are written on the scale of the first member, in nats.
 """
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -111,8 +106,7 @@ class Combined(Estimator):
             raise InputError(
                 f"level={self.level!r} is not possible; give a number between 0 and 1, such as 0.99"
             )
-        scalings = {getattr(member, "normalise", "none") == "rank" for member in self.members}
-        if len(scalings) > 1:
+        if len({getattr(member, "normalise", "none") == "rank" for member in self.members}) > 1:
             raise InputError("members differ in normalise='rank'; give it to all members or to none")
         references = dict.fromkeys(work for member in self.members for work in member.references)
         object.__setattr__(self, "references", tuple(references))
@@ -141,12 +135,9 @@ class Combined(Estimator):
         explained = getattr(first, "features", z)
         members = [first]
         for member in self.members[1:]:
-            try:
-                members.append(
-                    member.prepare(y, explained if isinstance(member, Gaussian) else z, times=times)
-                )
-            except NothingLeft:  # no line could add to what is known: the other members decide alone
-                continue
+            known = explained if isinstance(member, Gaussian) else z
+            with suppress(NothingLeft):  # no line could add to what is known: the other members decide alone
+                members.append(member.prepare(y, known, times=times))
         return _PreparedCombined(members, self.level)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
@@ -168,28 +159,25 @@ class _PreparedCombined(Prepared):
         return self.members[0]._local(x)
 
     def surrogates(self, x: np.ndarray, draw: Draw, stream: int, choose: int = 0) -> Surrogates:
-        """Return the surrogates as all members see them; with ``choose`` each member chooses columns of its own."""
         return _CombinedSurrogates(self, x, draw, stream, choose)
 
 
 class _CombinedSurrogates(Surrogates):
-    """Answers are those of the combined test, which needs all surrogates at once."""
+    """Answers are those of the combined test, which needs all surrogates at once; members choose their own columns."""
 
     def __init__(self, prepared: _PreparedCombined, x: np.ndarray, draw: Draw, stream: int, choose: int):
         super().__init__(prepared, x, draw, stream)
         self._level = prepared.level
-        how = {"choose": choose} if choose else {}
-        self._members = [member.surrogates(x, draw, stream, **how) for member in prepared.members]
+        self._members = [member.surrogates(x, draw, stream, choose) for member in prepared.members]
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
-        """Ask all members about x and ``count`` surrogates; waiting combines what they say."""
         if first or not itself:
             raise InputError("a combined test needs the source and all its surrogates in one question")
         asked = [member.ask(first, count, itself) for member in self._members]
 
         def answers() -> np.ndarray:
-            said = np.stack([answer() for answer in asked])
-            value, null = combine(said[:, 0], said[:, 1:], self._level)
+            values = np.stack([answer() for answer in asked])
+            value, null = combine(values[:, 0], values[:, 1:], self._level)
             return np.concatenate([[value], null])
 
         return answers

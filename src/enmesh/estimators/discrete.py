@@ -16,28 +16,16 @@ with psi the digamma function. Tests take the plug-in value, whose null distribu
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared
-from enmesh.options import option
+from enmesh.options import known_fields, option
 
-if TYPE_CHECKING:
-    from enmesh.embedding.blocks import Blocks
-    from enmesh.embedding.lagged import Lagged
-
-# Above this many joint states per sample a dense table of counts wastes memory, and states are sorted instead.
-DENSE_STATES_PER_SAMPLE = 8
-# Samples from which on a compiled loop, which takes half a second to load, is worth it.
-LONG_SERIES = 100_000
-# Span of integers that a table of codes may cover; beyond, states are sorted.
-TABLE_SPAN = 1 << 20
-
-
-def _miller_madow(n: np.ndarray) -> np.ndarray:
-    return np.log(n) - 1 / (2 * n)
+DENSE_STATES_PER_SAMPLE = 8  # joint states beyond which states are sorted, not counted in a table
+TABLE_SPAN = 1 << 20  # span of integers that a table of codes may cover; beyond, states are sorted
 
 
 def _grassberger(n: np.ndarray) -> np.ndarray:
@@ -50,7 +38,7 @@ def _grassberger(n: np.ndarray) -> np.ndarray:
 # What stands for the logarithm of a count.
 LOGARITHMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "none": np.log,
-    "miller-madow": _miller_madow,
+    "miller-madow": lambda n: np.log(n) - 1 / (2 * n),
     "grassberger": _grassberger,
 }
 # Words for the methods paragraph, and the work to cite.
@@ -99,10 +87,7 @@ class Discrete(Estimator):
             raise InputError(
                 f"arity={self.arity!r} is not possible; give a whole number of at least 2, or None"
             )
-        if self.correction not in LOGARITHMS:
-            raise InputError(
-                f"correction={self.correction!r} is not known; use {', '.join(map(repr, LOGARITHMS))}"
-            )
+        known_fields(self, correction=tuple(LOGARITHMS))
         if self.correction in CORRECTIONS:
             object.__setattr__(self, "references", (CORRECTIONS[self.correction][1],))
 
@@ -134,25 +119,18 @@ class Discrete(Estimator):
 
     def sentence(self) -> str:
         """Say how probabilities were estimated."""
-        said = CORRECTIONS[self.correction][0] if self.correction in CORRECTIONS else ""
-        return f"plug-in frequencies of the discrete states{said}"
-
-    def joint(self, blocks: "Blocks") -> "_JointDiscrete | None":
-        """Count states straight from the series where columns of codes would cost more than the counting."""
-        return _JointDiscrete(blocks, self.correction) if blocks.n >= LONG_SERIES else None
+        return f"plug-in frequencies of the discrete states{CORRECTIONS.get(self.correction, ('',))[0]}"
 
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         return _PreparedDiscrete(y, z, self.correction)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = -1/N sum_n ln (N(x) / N), with the correction's logarithm of N(x)."""
-        x = np.asarray(x)
-        codes, size = _joint_code(_columns_coded(x.reshape(len(x), -1)))
-        counts = np.bincount(codes, minlength=size)
-        values = np.log(len(x)) - LOGARITHMS[self.correction](counts[codes])
-        values -= (
-            1 / (2 * len(x)) if self.correction == "miller-madow" else 0
-        )  # states less one are what is added
+        columns = np.reshape(x, (len(x), -1)).T
+        codes, _ = _joint_code(np.stack([_coded(column)[0] for column in columns], axis=1))
+        values = np.log(len(x)) - LOGARITHMS[self.correction](_occurrences(codes))
+        if self.correction == "miller-madow":
+            values -= 1 / (2 * len(x))  # states less one are what is added
         return values if local else float(values.mean())
 
     def dof(self, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> int:
@@ -172,26 +150,6 @@ class Discrete(Estimator):
         return observed if self.arity is None else (self.arity,) * len(observed)
 
 
-class _JointDiscrete:
-    """Tables of joint counts of lagged states, in one pass over the series."""
-
-    def __init__(self, blocks: "Blocks", correction: str):
-        self._blocks, self._correction = blocks, correction
-
-    def cmi(self, x: Sequence["Lagged"], y: "Lagged", z: Sequence["Lagged"]) -> float | None:
-        """I(x ; y | z) of columns; None where the table would be too large."""
-        from enmesh.estimators.discrete_kernels import count_states
-
-        blocks, columns = self._blocks, [*x, *z, y]
-        shape = [prod(blocks.arities(part)) for part in (x, z, [y])]
-        if prod(shape) > DENSE_STATES_PER_SAMPLE * blocks.n:
-            return None
-        nodes, lags = np.array(columns).T
-        arities = np.array(blocks.arities(columns))
-        table = count_states(blocks.values, blocks.rows, nodes, lags, arities)
-        return _from_table(table.reshape(shape), blocks.n, self._correction)
-
-
 class _PreparedDiscrete(Prepared):
     def __init__(self, y: np.ndarray, z: np.ndarray, correction: str):
         super().__init__(y, z)
@@ -203,39 +161,38 @@ class _PreparedDiscrete(Prepared):
         return np.array([self._counted(*_joint_code(one)) for one in x])
 
     def _counted(self, x: np.ndarray, n_x: int) -> float:
-        """Sum n ln n over the cells of the joint table and its margins: no pass over samples but one count."""
         joint = (x * self._n_z + self._z) * self._n_y + self._y
         n, size = len(joint), n_x * self._n_z * self._n_y
         if size <= DENSE_STATES_PER_SAMPLE * n:
             table = np.bincount(joint, minlength=size).reshape(n_x, self._n_z, self._n_y)
-            return _from_table(table, n, self._correction)
+            margins = table.sum((0, 2)), table.sum(2), table.sum(0)
+            return _from_counts(table, *margins, n, self._correction)
         states, counts = np.unique(joint, return_counts=True)
         x_z, y = np.divmod(states, self._n_y)
         z = x_z % self._n_z
-        n_xz, n_yz, n_z = _regroup(x_z, counts), _regroup(z * self._n_y + y, counts), _regroup(z, counts)
-        return _from_counts((counts, n_z), (n_xz, n_yz), n, self._correction)
+        groups = (np.unique(keys, return_inverse=True)[1] for keys in (x_z, z * self._n_y + y, z))
+        n_xz, n_yz, n_z = (np.bincount(group, weights=counts) for group in groups)
+        return _from_counts(counts, n_z, n_xz, n_yz, n, self._correction)
 
     def _local(self, x: np.ndarray) -> np.ndarray:
-        return np.array([self._log_ratios(*_joint_code(one)) for one in x])
+        return np.array([self._log_ratios(_joint_code(one)[0]) for one in x])
 
-    def _log_ratios(self, x: np.ndarray, n_x: int) -> np.ndarray:
+    def _log_ratios(self, x: np.ndarray) -> np.ndarray:
         x_z, y_z = x * self._n_z + self._z, self._z * self._n_y + self._y
         counts = [_occurrences(code) for code in (x_z * self._n_y + self._y, self._z, x_z, y_z)]
         joint, n_z, n_xz, n_yz = map(LOGARITHMS[self._correction], counts)
         return joint + n_z - n_xz - n_yz
 
 
-def _from_table(table: np.ndarray, n: int, correction: str) -> float:
-    """I(x ; y | z) from the table of joint counts, axes x, z, y."""
-    return _from_counts((table, table.sum((0, 2))), (table.sum(2), table.sum(0)), n, correction)
-
-
 def _from_counts(
-    plus: tuple[np.ndarray, np.ndarray], minus: tuple[np.ndarray, np.ndarray], n: int, correction: str
+    joint: np.ndarray, n_z: np.ndarray, n_xz: np.ndarray, n_yz: np.ndarray, n: int, correction: str
 ) -> float:
     """1/N sum n_xyz ln ( n_xyz n_z / (n_xz n_yz) ), summed margin by margin."""
-    joint, n_z, n_xz, n_yz = (_n_log_n(counts, LOGARITHMS[correction]) for counts in (*plus, *minus))
-    return (joint + n_z - n_xz - n_yz) / n
+    total = 0.0
+    for sign, counts in ((1, joint), (1, n_z), (-1, n_xz), (-1, n_yz)):
+        occurring = counts[counts > 0].astype(np.float64)
+        total += sign * float(occurring @ LOGARITHMS[correction](occurring))
+    return total / n
 
 
 def _coded(column: np.ndarray) -> tuple[np.ndarray, int]:
@@ -260,21 +217,7 @@ def _joint_code(columns: np.ndarray) -> tuple[np.ndarray, int]:
     return code, size
 
 
-def _columns_coded(columns: np.ndarray) -> np.ndarray:
-    return np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1)
-
-
 def _occurrences(code: np.ndarray) -> np.ndarray:
     """Return for every sample how many samples share its state."""
     _, inverse, counts = np.unique(code, return_inverse=True, return_counts=True)
     return counts[inverse]
-
-
-def _regroup(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    _, inverse = np.unique(keys, return_inverse=True)
-    return np.bincount(inverse, weights=counts)
-
-
-def _n_log_n(counts: np.ndarray, log: Callable[[np.ndarray], np.ndarray]) -> float:
-    counts = counts[counts > 0].astype(np.float64)
-    return float(counts @ log(counts))

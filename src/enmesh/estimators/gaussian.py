@@ -17,7 +17,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.estimators.ksg import KSG
 from enmesh.estimators.scaling import normal_scores
-from enmesh.options import option
+from enmesh.options import known_fields, option
 
 if TYPE_CHECKING:
     from enmesh.embedding.blocks import Blocks
@@ -27,10 +27,10 @@ INCE = (
     "Framework for Neuroimaging Data Analysis Based on Mutual Information Estimated via a Gaussian Copula. "
     "Human Brain Mapping 38, 1541."
 )
-# A direction with less than this share of its variance left after z is rounding error, not data.
-SINGULAR = 1e-12
-# Sums of squares lose that share's digits to cancellation: below this, residuals are formed instead.
-CAUTIOUS = 1e-6
+SINGULAR = (
+    1e-12  # a direction with less than this share of its variance left after z is rounding error, not data
+)
+CAUTIOUS = 1e-6  # below this share sums of squares lose their digits to cancellation, and residuals are formed instead
 # Values of lagged variables that are held at once to form their covariance, and multiplications it is worth.
 CHUNK_VALUES, JOINT_PRODUCTS = 20_000_000, 1e12
 
@@ -59,8 +59,7 @@ class Gaussian(Estimator):
     normalise: str = "none"
 
     def __post_init__(self) -> None:
-        if self.normalise not in ("none", "rank"):
-            raise InputError(f"normalise={self.normalise!r} is not known; use 'none' or 'rank'")
+        known_fields(self, normalise=("none", "rank"))
         if self.normalise == "rank":
             object.__setattr__(self, "references", (INCE,))
 
@@ -126,7 +125,7 @@ class JointGaussian:
     _last: tuple[Any, float | None] = (None, None)
 
     def __init__(self, blocks: "Blocks", columns: list[Lagged]):
-        self._position = {column: i for i, column in enumerate(columns)}
+        self._n, self._position = blocks.n, {column: i for i, column in enumerate(columns)}
         step = max(1, CHUNK_VALUES // len(columns))
         parts = [slice(start, start + step) for start in range(0, blocks.n, step)]
         mean = sum(blocks.take(columns, part).sum(0) for part in parts) / blocks.n
@@ -136,7 +135,6 @@ class JointGaussian:
             covariance += values.T @ values
         scale = np.sqrt(np.diag(covariance))
         self._correlation = covariance / np.outer(scale, scale)
-        self._n = blocks.n
 
     def cmi(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> float | None:
         """I(x ; y | z) of columns, y a single one; None where cancellation would cost digits.
@@ -169,12 +167,11 @@ class JointGaussian:
 class _PreparedGaussian(Prepared):
     def __init__(self, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
-        _require(len(y), y.shape[1] + z.shape[1])
+        require_samples(len(y), y.shape[1] + z.shape[1], "Gaussian")
         self._basis = _orthonormal(np.column_stack([np.ones(len(z)), z]))
         residual = self._residual(y)
         norms = np.linalg.norm(y - y.mean(0), axis=0)
-        share = residual.T @ residual / np.outer(norms, norms)
-        if not _has_full_rank(share):
+        if not _has_full_rank(residual.T @ residual / np.outer(norms, norms)):
             raise NothingLeft(
                 "the target is a linear function of its past: nothing is left to explain; add noise or leave it out"
             )
@@ -187,7 +184,7 @@ class _PreparedGaussian(Prepared):
 
     def _canonical(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the whitened residual of each x ``(b, n, d)`` and its cross-correlation with the target's."""
-        _require(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2])
+        require_samples(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2], "Gaussian")
         residual = self._residual(x)
         norms = np.linalg.norm(x - x.mean(axis=1, keepdims=True), axis=1)
         scaled = residual / np.where(norms > 0, norms, 1)[:, None, :]
@@ -214,7 +211,7 @@ class _PreparedGaussian(Prepared):
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         """From sums of squares, without forming residuals, wherever cancellation leaves digits enough."""
-        _require(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2])
+        require_samples(len(self.y), self.y.shape[1] + self.z.shape[1] + x.shape[2], "Gaussian")
         across = np.swapaxes(self._fixed.T @ x, 1, 2)
         explained, cross = np.split(across, [self._basis.shape[1]], axis=2)
         inner = np.swapaxes(x, 1, 2) @ x
@@ -238,10 +235,11 @@ class _PreparedGaussian(Prepared):
         return value[:, None] + len(self.y) / 2 * (before - after)
 
 
-def _require(n: int, dimension: int) -> None:
+def require_samples(n: int, dimension: int, model: str) -> None:
+    """Refuse fewer samples than a model of so many variables needs."""
     if n < dimension + 2:
         raise InputError(
-            f"too few samples: {n} for a Gaussian of {dimension} variables; at least {dimension + 2} are needed"
+            f"too few samples: {n} for a {model} of {dimension} variables; at least {dimension + 2} are needed"
         )
 
 

@@ -6,21 +6,20 @@ with n_b the number of samples within ``width`` standard deviations of sample n 
 The value depends on the width; compare values of one width only.
 """
 
-import functools
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
+from enmesh.estimators.base import ByNeighbours, Prepared, PreparedOnDevice, numeric, on_device
 from enmesh.estimators.scaling import zscore
-from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
+from enmesh.neighbours import check_device, chosen, engine
 from enmesh.options import option
 
 
 @option
-class Kernel(Estimator):
+class Kernel(ByNeighbours):
     """Box kernel: counts of samples within a fixed distance.
 
     Parameters
@@ -46,7 +45,6 @@ class Kernel(Estimator):
     cli_name = "kernel"
     cli_options = ("width", "theiler", "device")
     summary = "comparison with published values of one width; otherwise prefer ksg"
-    releases_gil = True
 
     width: float = 0.5
     theiler: int = 0
@@ -59,17 +57,8 @@ class Kernel(Estimator):
             raise InputError(
                 f"width={self.width!r} is not possible; give a positive number of standard deviations"
             )
-        if not isinstance(self.theiler, int) or self.theiler < 0:
-            raise InputError(
-                f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
-            )
-        check_device(self.device, self.precision)
-        check_threads(self.threads)
-
-    @property
-    def at_once(self) -> int:
-        """Several on a GPU, one on a CPU."""
-        return at_once(self.device)
+        check_theiler(self.theiler)
+        check_device(self.device, self.precision, self.threads)
 
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Scale to zero mean and unit standard deviation (ddof 1)."""
@@ -87,9 +76,9 @@ class Kernel(Estimator):
         """H(x) = -1/N sum_n ln ( n_x / (N (2 w)^d) ), w the width in the data's units."""
         x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
         scaled = np.column_stack([zscore(column) for column in x.T])
-        nothing = np.empty((len(x), 0))
-        neighbours = engine(self.device, self.precision, self.threads)(scaled, nothing)
-        counts = neighbours.within(np.empty((1, len(x), 0)), self.width)[2][0]
+        nothing = np.empty((1, len(x), 0))
+        neighbours = engine(self.device, self.precision, self.threads)(scaled, nothing[0])
+        counts = neighbours.within(nothing, self.width)[2][0]
         volume = x.shape[1] * np.log(2 * self.width) + np.log(x.std(0, ddof=1)).sum()
         values = np.log(len(x)) + volume - np.log(counts)
         return values if local else float(values.mean())
@@ -114,14 +103,17 @@ class _PreparedOnDevice(PreparedOnDevice, _PreparedKernel):
     """Means are summed where the counts are."""
 
     def _means(self, x: Any) -> Any:
-        return self._neighbours.within_mean(x, self._width, _logarithms_on_device(len(self.y)))
+        return self._neighbours.within_mean(x, self._width, *on_device(_logarithms, len(self.y)))
 
 
-@functools.lru_cache(maxsize=8)
-def _logarithms_on_device(n: int) -> Any:
-    from enmesh.neighbours.cuda import whole
+def _logarithms(n: int) -> tuple[np.ndarray]:
+    return (np.log(np.maximum(1, np.arange(n + 1))),)
 
-    return whole(np.log(np.maximum(1, np.arange(n + 1))))
+
+def check_theiler(theiler: int) -> None:
+    """Refuse a Theiler window that is no number of samples."""
+    if not isinstance(theiler, int) or theiler < 0:
+        raise InputError(f"theiler={theiler!r} is not possible; give a whole number of samples, 0 for none")
 
 
 def without_neighbours_in_time(theiler: int) -> str:

@@ -16,27 +16,19 @@ from typing import Any
 import numpy as np
 
 from enmesh.errors import InputError, hazard
-from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice, numeric
-from enmesh.estimators.kernel import without_neighbours_in_time
+from enmesh.estimators.base import ByNeighbours, Prepared, PreparedOnDevice, numeric, on_device
+from enmesh.estimators.kernel import check_theiler, without_neighbours_in_time
 from enmesh.estimators.residuals import RESIDUALS, Residuals
 from enmesh.estimators.scaling import normal_scores, tie_noise, zscore
-from enmesh.neighbours import at_once, check_device, check_threads, chosen, engine
-from enmesh.options import option
+from enmesh.neighbours import check_device, chosen, engine
+from enmesh.options import known_fields, option
 
-_REGRESSIONS = {
-    "none": "",
-    "linear": ", residuals of linear regressions on the condition",
-    "quadratic": ", residuals of quadratic regressions on the condition",
-    "features": ", residuals of regressions on random Fourier features of the condition",
-}
-# Continuous data repeat values only by rounding; beyond this share the k-th distance is mostly zero or noise.
-MANY_TIES = 0.1
-# Neighbours where none are given: the usual number, and the most that are taken of residuals.
-USUAL, MOST = 4, 10
+MANY_TIES = 0.1  # share of repeated values beyond which the k-th distance is mostly zero or noise
+USUAL, MOST = 4, 10  # neighbours where none are given: the usual number, and the most of residuals
 
 
 @option
-class KSG(Estimator):
+class KSG(ByNeighbours):
     """Nearest-neighbour estimator for continuous data of any distribution.
 
     Parameters
@@ -84,7 +76,6 @@ class KSG(Estimator):
         "Frenzel, S. and Pompe, B. (2007). Partial Mutual Information for Coupling Analysis of Multivariate Time "
         "Series. Physical Review Letters 99, 204101.",
     )
-    releases_gil = True
 
     k: int | None = None
     algorithm: int = 1
@@ -103,20 +94,11 @@ class KSG(Estimator):
             raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
         if self.algorithm not in (1, 2):
             raise InputError(f"algorithm={self.algorithm!r} is not known; KSG has 1 and 2")
-        if not isinstance(self.theiler, int) or self.theiler < 0:
-            raise InputError(
-                f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
-            )
+        check_theiler(self.theiler)
         if not (np.isfinite(self.noise) and 0 <= self.noise < 1):
             raise InputError(f"noise={self.noise!r} is not possible; give a small number such as 1e-8, or 0")
-        if self.normalise not in ("zscore", "rank"):
-            raise InputError(f"normalise={self.normalise!r} is not known; use 'zscore' or 'rank'")
-        if self.residual not in RESIDUALS:
-            raise InputError(
-                f"residual={self.residual!r} is not known; use {', '.join(map(repr, RESIDUALS))}"
-            )
-        check_device(self.device, self.precision)
-        check_threads(self.threads)
+        known_fields(self, normalise=("zscore", "rank"), residual=tuple(RESIDUALS))
+        check_device(self.device, self.precision, self.threads)
 
     def neighbours(self, n: int, dz: int) -> int:
         """Return k; where it is not given, how many neighbours are taken of n samples given ``dz`` columns."""
@@ -124,35 +106,23 @@ class KSG(Estimator):
             return self.k
         return min(MOST, max(USUAL, round(n**0.5 / 5))) if dz else USUAL
 
-    @property
-    def at_once(self) -> int:
-        """Several on a GPU, one on a CPU."""
-        return at_once(self.device)
-
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Scale or rank, and break ties with noise that depends on the variable's position alone."""
         column = numeric(column, name, "KSG")
         ties = 1 - len(np.unique(column)) / len(column)
         if ties > MANY_TIES:
-            hazard(
-                f"{name}: {ties:.0%} of the values repeat an earlier one; KSG is for continuous data, "
-                "consider Discrete or more decimals"
-            )
+            said = "of the values repeat an earlier one; KSG is for continuous data, consider Discrete or more decimals"
+            hazard(said, f"{name}: {ties:.0%}")
         scaled = normal_scores(column) if self.normalise == "rank" else zscore(column)
-        if self.noise:
-            scaled = scaled + tie_noise(self.noise, index, len(scaled))
-        return scaled
+        return scaled + tie_noise(self.noise, index, len(scaled)) if self.noise else scaled
 
     def sentence(self) -> str:
         """Say k, algorithm, norm and scaling, with their references."""
         scaling = {"zscore": "z-scored", "rank": "rank-normalised"}[self.normalise]
-        apart = without_neighbours_in_time(self.theiler)
-        near = (
-            f"{USUAL} to {MOST}, a fifth of the root of the number of samples" if self.k is None else self.k
-        )
+        k = self.k or f"{USUAL} to {MOST}, a fifth of the root of the number of samples"
         return (
-            f"nearest neighbours (k = {near}, algorithm {self.algorithm}, maximum norm, {scaling} values"
-            f"{_REGRESSIONS[self.residual]}{apart}; "
+            f"nearest neighbours (k = {k}, algorithm {self.algorithm}, maximum norm, {scaling} values"
+            f"{RESIDUALS[self.residual]}{without_neighbours_in_time(self.theiler)}; "
             "Kraskov et al. 2004, Frenzel and Pompe 2007)"
         )
 
@@ -190,14 +160,17 @@ class _PreparedKSG(Prepared):
     _constant: float
 
     def __init__(self, estimator: KSG, y: np.ndarray, z: np.ndarray, times: np.ndarray):
+        from scipy.special import digamma
+
         super().__init__(y, z)
         self._k, self._algorithm = estimator.neighbours(*z.shape), estimator.algorithm
         plain = estimator.residual == "none" or z.shape[1] == 0
         self._residuals = None if plain else Residuals(estimator.residual, z)
         y = y if self._residuals is None else self._residuals(y)
         self._neighbours = self._engine(estimator)(y, z, times=times, theiler=estimator.theiler)
-        mutual = z.shape[1] == 0
-        self._constant, self._plus, self._minus = _tables(len(y), self._k, self._algorithm, mutual)
+        self._tables = len(y), self._algorithm, (mutual := z.shape[1] == 0)
+        self._plus, self._minus = _tables(*self._tables)
+        self._constant = digamma(self._k) - (self._algorithm - 1) * (1 if mutual else 2) / self._k
 
     def _engine(self, estimator: KSG) -> Any:
         return engine(estimator.device, estimator.precision, estimator.threads)
@@ -228,28 +201,18 @@ class _PreparedOnDevice(PreparedOnDevice, _PreparedKSG):
         return x
 
     def _means(self, x: Any) -> Any:
-        tables = _tables_on_device(len(self.y), self._k, self._algorithm, self.z.shape[1] == 0)
-        return self._neighbours.ksg_mean(x, self._k, self._algorithm, *tables)
+        return self._neighbours.ksg_mean(x, self._k, self._algorithm, *on_device(_tables, *self._tables))
 
 
 @functools.lru_cache(maxsize=8)
-def _tables(n: int, k: int, algorithm: int, mutual: bool) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return (constant, plus, minus): a local value is ``constant + plus[n_z] - minus[n_xz] - minus[n_yz]``."""
+def _tables(n: int, algorithm: int, mutual: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return (plus, minus): a local value is ``constant + plus[n_z] - minus[n_xz] - minus[n_yz]``."""
     from scipy.special import digamma
 
     counts = np.arange(n + 1)
+    inside = digamma(counts + 1.0)
     if algorithm == 1:
-        inside = digamma(counts + 1.0)
-        return digamma(k), inside, inside
+        return inside, inside
     psi = np.concatenate([[-np.inf], digamma(counts[1:])])  # the neighbours themselves are counted: never 0
-    if mutual:  # Kraskov's mutual information: one marginal fewer, one correction fewer
-        return digamma(k) - 1 / k, digamma(counts + 1.0), psi
-    return digamma(k) - 2 / k, psi, psi - 1 / np.maximum(counts, 1)
-
-
-@functools.lru_cache(maxsize=8)
-def _tables_on_device(n: int, k: int, algorithm: int, mutual: bool) -> tuple[Any, ...]:
-    from enmesh.neighbours.cuda import whole
-
-    _, plus, minus = _tables(n, k, algorithm, mutual)
-    return whole(plus), whole(minus)
+    # Kraskov's mutual information has one marginal fewer and one correction fewer.
+    return (inside, psi) if mutual else (psi, psi - 1 / np.maximum(counts, 1))

@@ -15,19 +15,18 @@ from typing import Any
 import numpy as np
 
 from enmesh.errors import InputError, hazard
-from enmesh.estimators.base import Estimator, Prepared, PreparedOnDevice
+from enmesh.estimators.base import ByNeighbours, Prepared, PreparedOnDevice, on_device
 from enmesh.estimators.scaling import zscore
-from enmesh.neighbours import at_once, check_device, chosen, engine_for_ties
+from enmesh.neighbours import check_device, chosen, engine
 from enmesh.options import option
 
 # Distance of two states, a power of two so that it is exact; z-scores of n samples differ by less than 2 sqrt(n).
 APART = 2.0**40
-# Samples per state below which most samples have no neighbour of their own state.
-FEW_PER_STATE = 3
+FEW_PER_STATE = 3  # samples per state below which most samples have no neighbour of their own state
 
 
 @option
-class Mixed(Estimator):
+class Mixed(ByNeighbours):
     """Nearest neighbours among columns of numbers, of integer states and of text states together.
 
     A column of floating-point numbers is z-scored and compared by distance; it may have ties, such as many zeros. A
@@ -63,7 +62,6 @@ class Mixed(Estimator):
         "Mesner, O. C. and Shalizi, C. R. (2021). Conditional Mutual Information Estimation for Mixed, Discrete and "
         "Continuous Data. IEEE Transactions on Information Theory 67, 464.",
     )
-    releases_gil = True
     takes_labels = True
 
     k: int = 4
@@ -75,11 +73,6 @@ class Mixed(Estimator):
             raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
         check_device(self.device, self.precision)
 
-    @property
-    def at_once(self) -> int:
-        """Several on a GPU, one on a CPU."""
-        return at_once(self.device)
-
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Scale numbers to unit variance; set states so far apart that they are never taken for near."""
         column = np.asarray(column)
@@ -88,8 +81,9 @@ class Mixed(Estimator):
         states, codes = np.unique(column, return_inverse=True)
         if len(states) * FEW_PER_STATE > len(column):
             hazard(
-                f"{name} has {len(states)} states in {len(column)} samples: most samples are alone in theirs and say "
-                "nothing; if it is a quantity give it as floating-point numbers"
+                f"in {len(column)} samples: most samples are alone in theirs and say nothing; if it is a quantity give "
+                "it as floating-point numbers",
+                f"{name} has {len(states)} states",
             )
         return codes * APART
 
@@ -117,7 +111,7 @@ class _PreparedMixed(Prepared):
     def __init__(self, estimator: Mixed, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
         self._k = estimator.k
-        self._neighbours = engine_for_ties(estimator.device, estimator.precision)(y, z)
+        self._neighbours = engine(estimator.device, estimator.precision)(y, z)
 
     def _local(self, x: np.ndarray) -> np.ndarray:
         plus, minus = _tables(len(self.y), self.z.shape[1] == 0)
@@ -129,7 +123,7 @@ class _PreparedOnDevice(PreparedOnDevice, _PreparedMixed):
     """Means are summed where the counts are."""
 
     def _means(self, x: Any) -> Any:
-        tables = _tables_on_device(len(self.y), self.z.shape[1] == 0)
+        tables = on_device(_tables, len(self.y), self.z.shape[1] == 0)
         return self._neighbours.tied_mean(x, self._k, APART / 2, *tables)
 
 
@@ -140,10 +134,3 @@ def _tables(n: int, mutual: bool) -> tuple[np.ndarray, np.ndarray]:
 
     psi = digamma(np.maximum(1, np.arange(n + 1)))
     return np.full(n + 1, psi[n]) if mutual else psi, psi
-
-
-@functools.lru_cache(maxsize=8)
-def _tables_on_device(n: int, mutual: bool) -> tuple[Any, ...]:
-    from enmesh.neighbours.cuda import whole
-
-    return tuple(whole(table) for table in _tables(n, mutual))

@@ -15,7 +15,7 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.estimators.discrete import Discrete
-from enmesh.options import option
+from enmesh.options import option, whole_fields
 
 # 7! = 5,040 states are more than most recordings can fill.
 MOST = 7
@@ -61,8 +61,7 @@ class Ordinal(Estimator):
     def __post_init__(self) -> None:
         if isinstance(self.order, bool) or not isinstance(self.order, int) or not 2 <= self.order <= MOST:
             raise InputError(f"order={self.order!r} is not possible; give a whole number from 2 to {MOST}")
-        if isinstance(self.delay, bool) or not isinstance(self.delay, int) or self.delay < 1:
-            raise InputError(f"delay={self.delay!r} is not possible; give a whole number of at least 1")
+        whole_fields(self, delay=1)
 
     @property
     def reaches_back(self) -> int:
@@ -78,7 +77,7 @@ class Ordinal(Estimator):
         default all is one run.
         """
         column = numeric(column, name, "Ordinal")
-        borders = [*(np.array([0]) if starts is None else np.asarray(starts)), len(column)]
+        borders = [*([0] if starts is None else starts), len(column)]
         codes = np.full(len(column), -1, np.int64)
         for first, last in pairwise(borders):
             codes[first + self.reaches_back : last] = patterns(column[first:last], self.order, self.delay)
@@ -110,7 +109,7 @@ class Ordinal(Estimator):
 
 
 class _PreparedOrdinal(Prepared):
-    """Counts where target and condition have patterns."""
+    """Counts where target and condition have patterns; local values are those of these samples."""
 
     def __init__(self, y: np.ndarray, z: np.ndarray, known: np.ndarray):
         super().__init__(y, z)
@@ -130,7 +129,6 @@ class _PreparedOrdinal(Prepared):
         return self._counting._cmi(self._where_known(x))
 
     def _local(self, x: np.ndarray) -> np.ndarray:
-        """One value per sample that has a pattern."""
         return self._counting._local(self._where_known(x))
 
 

@@ -15,14 +15,12 @@ what is proven of TEA, of Theorem 1 and of Corollary 1 for linear systems holds 
 `SHRINK` N |w|^2 added for the coefficients w, a ridge that settles what the data leave open and nothing else. The least
 J is nested like the least sum of squares. Degrees of freedom count features, redundant ones too: the test is then
 cautious. With fewer samples than features values are finite and mean little; tests by the known null say so.
-
-Pieces for others: `Features` lists the features of columns (`of`), those that x adds to z (`added`) and how many there
-are (`count`); `better_scale` decides between ranks and z-scores.
 """
 
 from collections.abc import Sequence
 from dataclasses import field
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,30 +28,24 @@ import numpy as np
 from enmesh.embedding.lagged import Lagged
 from enmesh.errors import InputError, hazard
 from enmesh.estimators.base import Estimator, Prepared, numeric
-from enmesh.estimators.gaussian import Gaussian, JointGaussian
+from enmesh.estimators.gaussian import Gaussian, JointGaussian, require_samples
 from enmesh.estimators.scaling import normal_scores, zscore
 from enmesh.neighbours import check_device, chosen
-from enmesh.options import option
+from enmesh.options import known_fields, option
 
 if TYPE_CHECKING:
     from enmesh.embedding.blocks import Blocks
 
-# Ridge on every coefficient, as a share of a feature's sum of squares.
-SHRINK = 1e-9
-# A feature that varies less than this share of its mean is constant but for rounding.
-CONSTANT = 1e-10
-# Values of features that are held at a time.
-HELD = 1_000_000
-# Multiplications beyond which products of all features of all lagged variables are not worth forming at once.
-JOINT_PRODUCTS = 2_000_000_000
-# Samples for each feature below which values are mostly chance.
-SCARCE = 2
-# Frequencies of Fourier features, per standard deviation. Slower ones are lines, faster ones noise, to a few hundred
-# samples.
+SHRINK = 1e-9  # ridge on every coefficient, as a share of a feature's sum of squares
+CONSTANT = 1e-10  # a feature that varies less than this share of its mean is constant but for rounding
+HELD = 1_000_000  # values of features that are held at a time
+JOINT_PRODUCTS = 2_000_000_000  # multiplications beyond which products of all features are not formed at once
+SCARCE = 2  # samples for each feature below which values are mostly chance
+# Of Fourier features, per standard deviation. Slower ones are lines, faster ones noise, to a few hundred samples.
 FREQUENCIES = (1.0, 2.0)
-# How many times more ranks must miss of a variable's next values for z-scores to be taken.
-CLEARLY = 1.1
-KINDS = ("linear", "quadratic", "fourier")
+CLEARLY = 1.1  # times more that ranks must miss of a variable's next values for z-scores to be taken
+# Kinds of features: how many a variable has, and how many a pair of them.
+KINDS = {"linear": (1, 0), "quadratic": (2, 1), "fourier": (1 + 2 * len(FREQUENCIES), 4)}
 
 
 class Features:
@@ -72,11 +64,7 @@ class Features:
 
     def __init__(self, kind: str, xp: Any = np):
         self.kind, self.xp = kind, xp
-        self._of_one, self._of_pair = {
-            "linear": (1, 0),
-            "quadratic": (2, 1),
-            "fourier": (1 + 2 * len(FREQUENCIES), 4),
-        }[kind]
+        self._of_one, self._of_pair = KINDS[kind]
 
     def count(self, d: int) -> int:
         """Return the number of features of ``d`` variables."""
@@ -171,11 +159,8 @@ class Regression(Estimator):
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if self.features not in KINDS:
-            raise InputError(f"features={self.features!r} is not known; use {', '.join(map(repr, KINDS))}")
-        if self.normalise not in (None, "rank", "zscore"):
-            raise InputError(f"normalise={self.normalise!r} is not known; use 'rank', 'zscore' or None")
-        check_device(self.device, "double")
+        known_fields(self, features=tuple(KINDS), normalise=("rank", "zscore", None))
+        check_device(self.device)
         if self.features == "fourier":
             fourier = (
                 "Rahimi, A. and Recht, B. (2007). Random Features for Large-Scale Kernel Machines. "
@@ -209,7 +194,8 @@ class Regression(Estimator):
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         if self.features == "linear":
             return Gaussian().prepare(y, z)
-        features = Features(self.features, _library(self.device))
+        xp = np if chosen(self.device) == "cpu" else import_module("cupy")
+        features = Features(self.features, xp)
         return PreparedRegression(features, y.astype(np.float64), z.astype(np.float64))
 
     def joint(self, blocks: "Blocks") -> JointGaussian | None:
@@ -280,13 +266,12 @@ class PreparedRegression(Prepared):
     def __init__(self, features: Features, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
         self._features, self._xp = features, (xp := features.xp)
-        _require(len(y), y.shape[1] + z.shape[1])
+        require_samples(len(y), y.shape[1] + z.shape[1], "regression")
         n, self._z = len(y), xp.asarray(z.T)
         count = features.count(z.shape[1])
         rows = xp.empty((n + count, count))
         rows[:n], rows[n:] = features.of(self._z).T, (SHRINK * n) ** 0.5 * xp.eye(count)
-        rows = xp.linalg.qr(rows)[0]
-        basis = xp.ascontiguousarray(rows.T)
+        basis = xp.ascontiguousarray(xp.linalg.qr(rows)[0].T)
         target = xp.zeros((y.shape[1], n + count))
         target[:, :n] = features.standard(xp.asarray(y.T))
         for _ in range(2):  # the first time leaves rounding errors
@@ -329,7 +314,7 @@ class PreparedRegression(Prepared):
         """Yield parts of ``x (b, n, d)`` as ``(b', d, n)`` whose features fit into a cache."""
         b, n, d = x.shape
         known = len(self._z)
-        _require(n, self.y.shape[1] + known + d)
+        require_samples(n, self.y.shape[1] + known + d, "regression")
         count = self._features.count(known + d)
         if n < SCARCE * count:
             hazard(
@@ -350,9 +335,8 @@ class PreparedRegression(Prepared):
         return values if self._xp is np else values.get()
 
     def _value(self, left: Any) -> Any:
-        return (
-            -self._xp.log(left[:, 0, 0]) / 2 if left.shape[1] == 1 else -self._xp.linalg.slogdet(left)[1] / 2
-        )
+        one = left.shape[1] == 1
+        return -(self._xp.log(left[:, 0, 0]) if one else self._xp.linalg.slogdet(left)[1]) / 2
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         parts = (self._freed(part)[1:] for part in self._batches(x))
@@ -402,18 +386,3 @@ def _missed(column: np.ndarray) -> float:
 def _pairs(d: int) -> tuple[np.ndarray, ...]:
     """Return first and second of every pair of ``d`` variables."""
     return np.triu_indices(d, 1)
-
-
-def _library(device: str) -> Any:
-    if chosen(device) == "cpu":
-        return np
-    import cupy
-
-    return cupy
-
-
-def _require(n: int, dimension: int) -> None:
-    if n < dimension + 2:
-        raise InputError(
-            f"too few samples: {n} for a regression of {dimension} variables; at least {dimension + 2} are needed"
-        )

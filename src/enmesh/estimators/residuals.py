@@ -18,18 +18,18 @@ import numpy as np
 
 from enmesh.tasks import single_thread
 
-# Less than this share of a column's spread is rounding error, not data.
-ROUNDING = 1e-6
-RESIDUALS = ("none", "linear", "quadratic", "features")
-
-# A feature for every so many samples at most: the regression then takes a tenth of the noise with it.
-SAMPLES_PER_FEATURE = 10
-# Random Fourier features that are drawn, and directions of them that are used at most.
-DRAWN, USED = 96, 48
-# Share of the random features' spread that a direction needs: fainter ones fit noise.
-FAINT = 1e-4
-# Degrees of freedom of the Student distribution that frequencies come from: some are high, most are low.
-TAIL = 3
+ROUNDING = 1e-6  # less than this share of a column's spread is rounding error, not data
+# Kinds of regressions, and how the methods paragraph says them.
+RESIDUALS = {
+    "none": "",
+    "linear": ", residuals of linear regressions on the condition",
+    "quadratic": ", residuals of quadratic regressions on the condition",
+    "features": ", residuals of regressions on random Fourier features of the condition",
+}
+SAMPLES_PER_FEATURE = 10  # at least: the regression then takes a tenth of the noise with it
+DRAWN, USED = 96, 48  # random Fourier features that are drawn, and directions of them that are used at most
+FAINT = 1e-4  # share of the random features' spread that a direction needs: fainter ones fit noise
+TAIL = 3  # degrees of freedom of the Student distribution that frequencies come from: some are high, most are low
 
 
 class Residuals:
@@ -74,13 +74,15 @@ def _basis(kind: str, z: np.ndarray) -> np.ndarray:
     """Return the orthonormal features of z, a constant first."""
     n = len(z)
     limit = n // SAMPLES_PER_FEATURE
-    z = z[:, _by_values(z)]
+    # The order of columns depends on what they hold, not on where they stand.
+    z = z[:, sorted(range(z.shape[1]), key=lambda c: (np.sort(z[:, c]).tobytes(), z[:, c].tobytes()))]
     centred = z - z.mean(axis=0)
     spread = centred.std(axis=0)
     standard = centred[:, spread > 0] / spread[spread > 0]
     basis = _extended(np.full((n, 1), n**-0.5), standard, limit)
     if kind == "quadratic":
-        return _extended(basis, _products(standard), limit)
+        first, second = np.triu_indices(standard.shape[1])
+        return _extended(basis, standard[:, first] * standard[:, second], limit)
     if kind == "features":
         return _extended(basis, _waves(standard), min(limit, basis.shape[1] + USED), FAINT)
     return basis
@@ -101,21 +103,9 @@ def _extended(basis: np.ndarray, features: np.ndarray, limit: int, faint: float 
     return np.hstack([basis, directions / np.linalg.norm(directions, axis=0)])
 
 
-def _products(z: np.ndarray) -> np.ndarray:
-    """Return all squares and products of two columns."""
-    first, second = np.triu_indices(z.shape[1])
-    return z[:, first] * z[:, second]
-
-
 def _waves(z: np.ndarray) -> np.ndarray:
     """Return random Fourier features of standardised columns: the same draws for any data of so many columns."""
     d = z.shape[1]
     rng = np.random.default_rng([0xFEA7, d])
     frequencies = rng.standard_normal((d, DRAWN)) / np.sqrt(rng.chisquare(TAIL, DRAWN) / TAIL * max(1, d))
     return np.cos(z @ frequencies + rng.uniform(0, 2 * np.pi, DRAWN))
-
-
-def _by_values(z: np.ndarray) -> list[int]:
-    """Return the columns in an order that depends on what they hold, not on where they stand."""
-    columns = [np.ascontiguousarray(column) for column in z.T]
-    return sorted(range(z.shape[1]), key=lambda c: (np.sort(columns[c]).tobytes(), columns[c].tobytes()))

@@ -12,12 +12,8 @@ def normal_scores(column: np.ndarray) -> np.ndarray:
     """Replace values by the normal quantiles of their (mean) ranks."""
     from scipy.special import ndtri
 
-    order = np.argsort(column, kind="stable")
-    sorted_column = column[order]
-    first = np.flatnonzero(np.concatenate([[True], sorted_column[1:] != sorted_column[:-1]]))
-    stop = np.concatenate([first[1:], [len(column)]])
-    ranks = np.empty(len(column))
-    ranks[order] = np.repeat((first + stop + 1) / 2, stop - first)  # equal values share their mean rank
+    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]  # equal values share their mean rank
     return ndtri((ranks - 0.5) / len(column))
 
 

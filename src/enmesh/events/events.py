@@ -205,7 +205,7 @@ class Events:
 
     def plot(self, path: Any = None, *, ax: Any = None, theme: str = "auto", most: int = 60) -> Any:
         """Draw the raster of the first observed time, about ``most`` events of the busiest node; return the axes."""
-        from enmesh.draw.raster import raster
+        from enmesh.draw.curves import raster
 
         start, stop, times = self.excerpt(most)
         return raster(self.names, times, start, stop, path=path, ax=ax, theme=theme)

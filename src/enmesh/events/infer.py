@@ -67,9 +67,7 @@ def infer_events(
         "search": describe(look),
         "max_parents": limit,
         "acyclic": acyclic,
-        "required": sorted(map(list, rules.named(rules.required))),
-        "forbidden": sorted(map(list, rules.named(rules.forbidden))),
-        "candidates": {events.names[i]: [events.names[j] for j in some] for i, some in enumerate(allowed)},
+        **rules.described(allowed),
         "screening": screening,
         "seed": seed,
     }

@@ -132,8 +132,8 @@ def _seconds(column: np.ndarray) -> np.ndarray:
 
 
 def _from_file(path: Any, node: str | None, time: str | None, trial: str | None) -> list[Trial]:
-    from enmesh.data.formats import read_table
     from enmesh.data.rules import rules_of
+    from enmesh.data.tables import read_table
 
     if str(path).endswith((".npz", ".npy")):
         return _from_numpy(path, node, time, trial)

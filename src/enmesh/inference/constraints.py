@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from enmesh.data.series import Series
 from enmesh.errors import InputError
+from enmesh.search.base import Problem
 
 Edges = Iterable[tuple[str, str]]
 
@@ -29,16 +31,18 @@ class Constraints:
     ) -> "Constraints":
         """Read the rules as a user writes them."""
         must, never = _edges(series, required), _edges(series, forbidden) | _against(series, tiers)
-        both = sorted(must & never)
-        if both and tiers is not None:
-            names = [series.names[node] for node in both[0]]
-            raise InputError(
-                f"edge {names[0]} -> {names[1]} is required and forbidden at once; drop it from one of them"
-            )
-        given = {
-            series.index(target): set(series.indices(some)) for target, some in (candidates or {}).items()
-        }
         nodes = range(series.n_nodes)
+        Problem(  # refuses contradictions before anything is computed
+            n_nodes=len(nodes),
+            max_parents=len(nodes),
+            acyclic=False,
+            required=must,
+            forbidden=never,
+            names=series.names,
+        )
+        given = {
+            series.index(target): set(series.indices(named)) for target, named in (candidates or {}).items()
+        }
         allowed = tuple(
             tuple(j for j in nodes if j != i and (j, i) not in never and j in given.get(i, nodes))
             for i in nodes
@@ -48,16 +52,19 @@ class Constraints:
     @property
     def named_candidates(self) -> dict[str, tuple[str, ...]]:
         """Return the sources of each target that may not have all others, by name."""
-        names, others = self.names, len(self.names) - 1
-        return {
-            names[i]: tuple(names[j] for j in some)
-            for i, some in enumerate(self.allowed)
-            if len(some) < others
+        sources = {
+            target: tuple(self.names[j] for j in some) for target, some in zip(self.names, self.allowed)
         }
+        return {target: some for target, some in sources.items() if len(some) < len(self.names) - 1}
 
-    def named(self, edges: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
-        """Return edges by name."""
-        return [(self.names[source], self.names[target]) for source, target in edges]
+    def described(self, allowed: Sequence[Sequence[int]]) -> dict[str, Any]:
+        """Return the rules, and the sources that were looked at, by name, as `Network.options` keeps them."""
+        names = self.names
+        return {
+            "required": sorted([names[source], names[target]] for source, target in self.required),
+            "forbidden": sorted([names[source], names[target]] for source, target in self.forbidden),
+            "candidates": {target: [names[j] for j in sources] for target, sources in zip(names, allowed)},
+        }
 
 
 def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset[tuple[int, int]]:

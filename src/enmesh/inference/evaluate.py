@@ -5,7 +5,6 @@ Scores are cached, looked up in the store, and computed by workers. What is comp
 nothing here can change a result.
 """
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -16,7 +15,8 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.inference.progress import Progress
-from enmesh.inference.work import Payload, Question, fingerprint, plain, scorer_pool
+from enmesh.inference.store import Store, key_of
+from enmesh.inference.work import Payload, Question, plain, scorer_pool
 from enmesh.inference.workers import Workers
 from enmesh.options import describe
 from enmesh.scores.base import Link, Score
@@ -62,40 +62,39 @@ class Evaluator:
         progress: Any = None,
         memory: int | None = None,
     ):
+        from enmesh import __version__
+
         self.score: Any = score.with_embedding(series) if isinstance(score, Score) else score
         self.series = series
-        description = describe_run(self.score, series)
-        self._payload = Payload(series, self.score, run_key(description))
+        description = {
+            "data": series.digest,
+            "names": list(series.names),
+            "score": describe(self.score),
+            "code": f"{__version__}/{score.FORMAT}",
+        }
+        self._payload = Payload(series, self.score, key_of(description))
         with single_thread():  # binding may form sums that threads would round otherwise
             self.scorer = scorer_pool.take(self._payload.key, self._payload)
         self._workers = Workers(self._payload, self.scorer, n_jobs, memory)
-        self._store = None
-        if store is not None:  # last: what fails before must not leave a session that seems to be running
-            from enmesh.inference.store import Store
-
-            self._store = Store(store, self._payload.key, description)
+        # Last: what fails before must not leave a session that seems to be running.
+        self._store = None if store is None else Store(store, self._payload.key, description)
         self._progress = Progress.of(progress).__enter__()
-        self._scores: dict[Family, float] = {}
-        self._tests: dict[Question, Significance] = {}
-        self._pasts: dict[int, Past] = {}
-        self._asked: set[Family] = set()
+        self._known: dict[Question, Any] = {}
         self._failed: set[Link] = set()
 
     def __call__(self, families: Iterable[Family]) -> np.ndarray:
         """Return the score of each family, in the order given."""
-        families = [(target, tuple(parents)) for target, parents in families]
-        self._asked.update(families)
-        unknown = [family for family in dict.fromkeys(families) if family not in self._scores]
-        tests = {family: self.scorer.tests(*family) for family in unknown}
-        self._scores |= self._stored(Question.family(*family) for family in unknown)
-        whole = [family for family in unknown if not tests[family] and family not in self._scores]
-        self._compute([Question.family(*family) for family in whole])
-        self._combine({family: links for family, links in tests.items() if links})
-        return np.array([self._scores[family] for family in families], dtype=float)
+        questions = [Question.family(target, tuple(parents)) for target, parents in families]
+        new = [question for question in dict.fromkeys(questions) if question not in self._known]
+        tests = {question: self.scorer.tests(*question.args) for question in new}
+        self._look_up(new)
+        self._compute([question for question in new if not tests[question] and question not in self._known])
+        self._combine({question: links for question, links in tests.items() if links})
+        return np.array([self._known[question] for question in questions], dtype=float)
 
     def edges(self, links: Iterable[Link], count: int | None = None) -> list[Significance]:
         """Return the test of each edge ``(source, target, given)``, in the order given, with so many surrogates."""
-        return self._tested([Question.test(Link(s, t, tuple(sorted(g))), None, count) for s, t, g in links])
+        return self._answers([Question.test(Link(s, t, tuple(sorted(g))), None, count) for s, t, g in links])
 
     def verdicts(self, links: Iterable[Link], level: float) -> list[Significance]:
         """Return tests of edges; those whose p cannot be at most ``level`` any more may have stopped early.
@@ -103,7 +102,7 @@ class Evaluator:
         How early depends on what is known already: of a test that fails, use no more than its value, that it
         fails, and its first `significance.FIRST_LOOK` null values.
         """
-        return self._tested([Question.test(Link(s, t, tuple(sorted(g))), level) for s, t, g in links])
+        return self._answers([Question.test(Link(s, t, tuple(sorted(g))), level) for s, t, g in links])
 
     def superfluous(self, families: Iterable[Family]) -> list[int | None]:
         """Return for each family a parent that it scores no less without, alone or with weaker ones; or None.
@@ -122,16 +121,9 @@ class Evaluator:
 
     def pasts(self, targets: Iterable[int]) -> list[Past]:
         """Return the lagged variables that forward selection finds for each target (`NonUniform`)."""
-        targets = list(targets)
-        if self._store is not None:
-            found = self._store.read(Question.past(target) for target in targets)
-            self._pasts |= {question.args[0]: past for question, past in found.items()}
-        new = [Question.past(t) for t in targets if t not in self._pasts]
-        self._progress.advance(0, known=len(targets) - len(new))
-        self._compute(new)
-        return [self._pasts[target] for target in targets]
+        return self._answers([Question("past", (target,)) for target in targets])
 
-    def know(self, nulls: Mapping[Link, np.ndarray]) -> None:
+    def add_nulls(self, nulls: Mapping[Link, np.ndarray]) -> None:
         """Take tests as made whose null distributions are known; the values are measured here."""
         answers = {}
         for link, null in nulls.items():
@@ -140,23 +132,10 @@ class Evaluator:
             answers[Question.test(link)] = plain(tested(value, null))
         self._keep(answers)
 
-    def nulls(self) -> dict[Link, np.ndarray]:
-        """Return the null distributions of all tests that were made in full, by edge."""
-        return {
-            Link(*question.args): test.null
-            for question, test in self._tests.items()
-            if question.level is None and question.surrogates is None and len(test.null)
-        }
-
-    @property
-    def evaluated(self) -> int:
-        """Number of distinct families that were asked for."""
-        return len(self._asked)
-
-    def close(self, status: str = "finished") -> None:
+    def close(self, error: BaseException | None = None) -> None:
         """Let go of the store and the scorer."""
         if self._store is not None:
-            self._store.close(status)
+            self._store.close(error)
             self._store = None
         if self.scorer is not None:
             scorer_pool.put_back(self._payload.key, self.scorer)
@@ -167,11 +146,9 @@ class Evaluator:
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        from enmesh.inference.store import how_it_ended
+        self.close(error)
 
-        self.close(how_it_ended(error))
-
-    def _combine(self, tests: dict[Family, Sequence[Link]]) -> None:
+    def _combine(self, tests: dict[Question, Sequence[Link]]) -> None:
         """Score families from their edge tests, each of which is computed once for all families.
 
         Those whose scores are stored are combined as well: `Scorer.deciding` goes by what the scorer has seen.
@@ -182,44 +159,30 @@ class Evaluator:
         results = dict(zip(links, self.edges(links)))
         with single_thread():
             found = {
-                Question.family(*family): plain(
-                    self.scorer.combine(*family, {link: results[link] for link in needed})
-                )
+                family: plain(self.scorer.combine(*family.args, {link: results[link] for link in needed}))
                 for family, needed in tests.items()
             }
-        self._keep(
-            {question: score for question, score in found.items() if question.args not in self._scores}
-        )
+        self._keep({family: score for family, score in found.items() if family not in self._known})
 
-    def _tested(self, questions: Sequence[Question]) -> list[Significance]:
+    def _answers(self, questions: Sequence[Question]) -> list[Any]:
         unique = dict.fromkeys(questions)
         self._look_up(unique)
-        new = [question for question in unique if question not in self._tests]
+        new = [question for question in unique if question not in self._known]
         self._progress.advance(0, known=len(unique) - len(new))
-        self._compute([question for question in new if question.level is None])
-        self._compute([question for question in new if question.level is not None])
-        return [self._tests[question] for question in questions]
+        self._compute(new)
+        return [self._known[question] for question in questions]
 
     def _look_up(self, questions: Iterable[Question]) -> None:
         """Take tests that are known at another level, and read what the store has."""
-        new = [question for question in questions if question not in self._tests]
-        self._tests |= {q: self._tests[q.full] for q in new if q.full in self._tests}
+        new = [question for question in questions if question not in self._known]
+        self._known |= {q: self._known[q.full] for q in new if q.level is not None and q.full in self._known}
         if self._store is not None:
-            self._tests |= self._store.read(q for q in new if q not in self._tests)
-
-    def _stored(self, questions: Iterable[Question]) -> dict[Family, float]:
-        found = self._store.read(questions) if self._store is not None else {}
-        return {question.args: score for question, score in found.items()}
+            self._known |= self._store.read(q for q in new if q not in self._known)
 
     def _keep(self, answers: dict[Question, Any]) -> None:
+        """Remember and store answers; a test that was to stop early and passed is the full test."""
         full = {q.full: test for q, test in answers.items() if q.is_full(test)}
-        for question, found in (answers | full).items():
-            if question.kind == "family":
-                self._scores[question.args] = found
-            elif question.kind == "past":
-                self._pasts[question.args[0]] = found
-            else:
-                self._tests[question] = found
+        self._known |= answers | full
         if self._store is not None and answers:
             self._store.write({q: a for q, a in answers.items() if not q.is_full(a)} | full)
 
@@ -228,24 +191,7 @@ class Evaluator:
         if not questions:
             return
         self._progress.advance(0, asked=len(questions))
-        with closing(self._workers.answers(sorted(questions, key=lambda q: q.shares))) as chunks:
+        with closing(self._workers.answers(sorted(questions, key=lambda q: q.order))) as chunks:
             for answers in chunks:
                 self._keep(answers)
                 self._progress.advance(len(answers))
-
-
-def describe_run(score: Score | NonUniform, series: Series) -> dict[str, Any]:
-    """Return what a run's values depend on, as plain data."""
-    from enmesh import __version__
-
-    return {
-        "data": series.digest,
-        "names": list(series.names),
-        "score": describe(score),
-        "code": f"{__version__}/{score.FORMAT}",
-    }
-
-
-def run_key(description: dict[str, Any]) -> str:
-    """Return the hash that values of a run are stored under."""
-    return fingerprint(json.dumps(description, sort_keys=True))

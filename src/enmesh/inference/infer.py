@@ -6,18 +6,18 @@ with the best total, then test every candidate edge given the target's other par
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
-import numpy as np
-
+from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
+from enmesh.explain import with_effects
 from enmesh.inference.constraints import Constraints, Edges
 from enmesh.inference.diagnostics import hazards_of_data
-from enmesh.inference.effects import with_effects
 from enmesh.inference.network import Network
 from enmesh.inference.run import Run, instantaneous_of, warn_of_loops
 from enmesh.inference.wanted import wanted_of
@@ -122,24 +122,21 @@ def infer(
     >>> net.parents
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
+    given = {name: value for name, value in locals().items() if name != "series"}
+    check_numbers(**given)
     if isinstance(series, Events):
         from enmesh.events.infer import infer_events
 
-        asked = {name: value for name, value in locals().items() if name not in ("series", "infer_events")}
         for name in ("embedding", "max_lag", "bootstrap"):
-            if asked.pop(name):
+            if given.pop(name):
                 raise InputError(
                     f"{name} belongs to samples; events have histories (PointProcess) and no {name}"
                 )
-        return infer_events(series, **asked)
+        return infer_events(series, **given)
     series = Series.of(series)
-    check_numbers(max_lag=max_lag, max_parents=max_parents, screen=screen, n_jobs=n_jobs, bootstrap=bootstrap)
-    if bootstrap:
-        given = {name: value for name, value in locals().items() if name != "bootstrap"}
-        from enmesh.sureness.halves import count_links
-
-        network = infer(**given)
-        return count_links(infer, n=bootstrap, **given).on(network)
+    if given.pop("bootstrap"):
+        network = infer(series, **given)
+        return late.room("stability")(series=series, n=bootstrap, **given).on(network)
     if series.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; the series has 1")
     run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
@@ -161,7 +158,7 @@ def infer(
         plan = run.plan(replace(wanted, candidates=rules.named_candidates))
         chosen = resolve(Search, search) if search is not None else run.default_search()
         with run.evaluator(plan.score) as evaluator:
-            evaluator.know(plan.nulls)
+            evaluator.add_nulls(plan.nulls)
             allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
             limit, found, tests = run.searched(
                 evaluator, chosen, rules, allowed, max_parents, plan.candidates is not None
@@ -176,34 +173,20 @@ def infer(
         "search": describe(chosen),
         "max_parents": limit,
         "acyclic": acyclic,
-        "required": sorted(map(list, rules.named(rules.required))),
-        "forbidden": sorted(map(list, rules.named(rules.forbidden))),
-        "candidates": {series.names[i]: [series.names[j] for j in some] for i, some in enumerate(allowed)},
+        **rules.described(allowed),
         "screening": screening,
         "seed": seed,
     }
     return run.network(found, tests, options, plan.criteria, instantaneous)
 
 
-def check_numbers(
-    *,
-    max_lag: Any = None,
-    max_parents: Any = None,
-    screen: Any = None,
-    n_jobs: Any = None,
-    bootstrap: Any = 0,
-    **others: Any,
-) -> None:
+def check_numbers(**given: Any) -> None:
     """Refuse numbers that `infer` cannot use, before anything is computed or written."""
-    check_jobs(n_jobs)
-    for name, value, least in (("max_lag", max_lag, 1), ("max_parents", max_parents, 0)):
-        if value is not None:
-            whole(name, value, least)
-    whole("bootstrap", bootstrap)
-    if not (screen is None or isinstance(screen, (bool, np.bool_))):
-        try:
-            whole("screen", screen, 1)
-        except InputError:
-            raise InputError(
-                f"screen={screen!r} is not possible; give True, False or a number of candidates"
-            ) from None
+    check_jobs(given["n_jobs"])
+    for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0)):
+        if given.get(name) is not None:
+            whole(name, given[name], least)
+    screen = given["screen"]
+    number = isinstance(screen, Integral) and int(screen) >= 1
+    if not (number or screen is None or screen is False):
+        raise InputError(f"screen={screen!r} is not possible; give True, False or a number of candidates")

@@ -3,9 +3,9 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,12 @@ from enmesh.data.export import write_whole
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError
+from enmesh.explain import Explainer, Explanation, explain, lag_grid
 from enmesh.options import plain
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
-
-    from enmesh.inference.explain import Explanation
 
 FORMAT = "enmesh network 1"
 MOST_EXPLAINED = 400  # links of which the file and the page keep what stands behind them
@@ -31,7 +30,7 @@ class Candidate:
 
     ``te`` is the conditional transfer entropy in nats; ``null`` holds the surrogate values of an empirical test and
     is empty for an analytic one. ``lags`` are all lags at which the source is asked about, ``lag`` is the strongest.
-    ``effect`` is the linear effect at that lag (`effects.effects`), NaN where it is not known.
+    ``effect`` is the linear effect at that lag (`explain.effects`), NaN where it is not known.
     """
 
     source: str
@@ -181,18 +180,16 @@ class Network:
         """
         import pandas as pd
 
-        columns = ["source", "target", "te", "p_value", "q_value", "lag", "lags", "significant", "stability"]
-        columns += ["effect"]
+        columns = ["source", "target", "te", "p_value", "q_value", "lag", "lags"]
         tested = {(c.source, c.target): c for c in self.candidates}
         rows = []
-        for target in self.names:
-            for source in self.parents[target]:
-                test = tested.get((source, target))
-                nothing = (float("nan"),) * 3 + (1, (1,))
-                rest = (test.te, test.p_value, test.q_value, test.lag, test.lags) if test else nothing
-                share = self.stability.get(f"{source}>{target}", math.nan)
-                effect = test.effect if test else math.nan
-                rows.append((source, target, *rest, bool(rest[2] <= LEVEL), share, effect))
+        for edge in self:
+            test = tested.get(edge)
+            known: Any = (*edge, *[math.nan] * 3, 1, (1,))
+            known = [getattr(test, name) for name in columns] if test else known
+            share = self.stability.get(">".join(edge), math.nan)
+            rows.append((*known, bool(known[4] <= LEVEL), share, test.effect if test else math.nan))
+        columns += ["significant", "stability", "effect"]
         frame = pd.DataFrame(rows, columns=columns)
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
 
@@ -211,12 +208,8 @@ class Network:
     @property
     def adjacency(self) -> np.ndarray:
         """Boolean ``(M, M)`` array, ``[i, j]`` true when i drives j."""
-        position = {name: i for i, name in enumerate(self.names)}
-        matrix = np.zeros((len(self.names),) * 2, bool)
-        for target, sources in self.parents.items():
-            for source in sources:
-                matrix[position[source], position[target]] = True
-        return matrix
+        rows = [[source in self.parents[target] for target in self.names] for source in self.names]
+        return np.array(rows, bool).reshape((len(self.names),) * 2)
 
     def to_networkx(self) -> "nx.DiGraph":
         """Return a networkx DiGraph; edges carry te, p_value, q_value, lag, lags and effect."""
@@ -225,11 +218,10 @@ class Network:
         graph: nx.DiGraph = nx.DiGraph()
         for name in self.names:
             graph.add_node(name, score=float(self.local[name]))
-        for row in self.edges.itertuples():
-            values = {key: getattr(row, key) for key in ("te", "p_value", "q_value", "lag")}
-            values |= {"effect": row.effect} if math.isfinite(cast(float, row.effect)) else {}
-            values["lags"] = " ".join(map(str, cast(tuple[int, ...], row.lags)))
-            graph.add_edge(row.source, row.target, **{key: plain(value) for key, value in values.items()})
+        for row in self.edges.to_dict("records"):
+            shown = ["te", "p_value", "q_value", "lag"] + ["effect"] * math.isfinite(row["effect"])
+            values = {key: plain(row[key]) for key in shown}
+            graph.add_edge(row["source"], row["target"], **values, lags=" ".join(map(str, row["lags"])))
         return graph
 
     def to_dbn(self) -> "nx.DiGraph":
@@ -254,11 +246,9 @@ class Network:
         kept = self.with_evidence()
         data = {"format": FORMAT, "score": self.score}
         data |= {f.name: getattr(kept, f.name) for f in fields(kept) if f.name not in ("series", "evidence")}
-        data["candidates"] = [asdict(test) for test in kept.candidates]
+        data["candidates"] = [vars(test) for test in kept.candidates]
         text = json.dumps(plain(data), indent=1, allow_nan=False)
-        behind = json.dumps(
-            plain(kept.evidence), separators=(",", ":"), allow_nan=False
-        )  # in one line: it is long
+        behind = json.dumps(plain(kept.evidence), separators=(",", ":"))  # in one line: it is long
         text = f'{text[:-2]},\n "evidence": {behind}\n}}'
         if path is not None:
             write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
@@ -268,8 +258,6 @@ class Network:
     def from_json(cls, source: str | Path) -> "Network":
         """Return the network that `to_json` wrote; ``source`` is a path or the text itself."""
         data = _loaded(source)
-        del data["format"]
-        data.pop("score", None)
         try:
             network = cls(**_revived(data))
             _refuse_inconsistent(network)
@@ -280,7 +268,7 @@ class Network:
             ) from None
         return network
 
-    def explain(self, source: str, target: str) -> "Explanation":
+    def explain(self, source: str, target: str) -> Explanation:
         """Return what stands behind a link, or any pair: scatter, lags, chance, local values, limits, a sentence.
 
         A network that was read from a file has it for its links alone.
@@ -291,35 +279,20 @@ class Network:
         >>> about.lag, about.low < about.te < about.high, about.effect > 0
         (1, True, True)
         """
-        from enmesh.inference.explain import Explainer, Explanation
-
         for name in (source, target):
             self[name]  # says which nodes there are
-        stored = self.evidence.get(f"{source}>{target}")
-        if stored is not None:
-            test = next((c for c in self.candidates if (c.source, c.target) == (source, target)), None)
-            return Explanation.from_dict(stored, () if test is None else test.null)
-        if not hasattr(self.series, "trials"):
-            raise InputError(
-                f"nothing is kept of {visible(source)} > {visible(target)}: the data are not in memory; ask the "
-                "network that infer returned, or for one of the links"
-            )
-        return Explainer(self, self.series)(source, target)
+        return explain(self, source, target)
 
     def lag_grid(self) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return lags, and for every pair transfer entropy at each of them and what chance gives."""
-        from enmesh.inference.explain import lag_grid
-
         return lag_grid(self)
 
     def with_evidence(self) -> "Network":
         """Return the network with `evidence` for its links, the strongest `MOST_EXPLAINED` of them."""
-        from enmesh.inference.explain import Explainer
-
         if self.evidence or not hasattr(self.series, "trials") or not self.options.get("score"):
             return self
-        explain, links = Explainer(self, self.series), self.edges[["source", "target"]][:MOST_EXPLAINED]
-        found = {f"{s}>{t}": explain(s, t).to_dict() for s, t in links.itertuples(index=False)}
+        explained, links = Explainer(self), self.edges[["source", "target"]][:MOST_EXPLAINED]
+        found = {f"{s}>{t}": explained(s, t).to_dict() for s, t in links.itertuples(index=False)}
         return replace(self, evidence=found)
 
     def plot(
@@ -380,27 +353,25 @@ def _loaded(source: str | Path) -> dict[str, Any]:
 
 def _revived(data: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a network with tuples and numbers where JSON has lists and null."""
-    data["names"] = tuple(data["names"])
-    data["parents"] = {target: tuple(sources) for target, sources in data["parents"].items()}
-    data["local"] = {name: float(_number(score)) for name, score in data["local"].items()}
-    data["optimal"] = bool(data["optimal"])
-    data["removed"] = tuple((source, target) for source, target in data["removed"])
-    data["candidates"] = tuple(map(_candidate, data["candidates"]))
-    data["gap"] = math.nan if data["gap"] is None else float(data["gap"])
-    data["bound"] = math.inf if data["bound"] is None else float(data["bound"])
-    data["choices"] = tuple(map(tuple, data["choices"]))
-    data["warnings"] = tuple(map(str, data["warnings"]))
-    data["together"] = tuple((a, b, *map(float, rest)) for a, b, *rest in data.get("together", ()))
-    data["preview"] = {
-        name: tuple(float(_number(value)) for value in values) for name, values in data["preview"].items()
-    }
-    return data
+    made = {name: value for name, value in data.items() if name not in ("format", "score")}
+    made["names"] = tuple(data["names"])
+    made["parents"] = {target: tuple(sources) for target, sources in data["parents"].items()}
+    made["local"] = {name: _number(score) for name, score in data["local"].items()}
+    made["optimal"] = bool(data["optimal"])
+    made["removed"] = tuple((source, target) for source, target in data["removed"])
+    made["candidates"] = tuple(map(_candidate, data["candidates"]))
+    made["gap"], made["bound"] = _number(data["gap"]), _number(data["bound"], math.inf)
+    made["choices"] = tuple(map(tuple, data["choices"]))
+    made["warnings"] = tuple(map(str, data["warnings"]))
+    made["together"] = tuple((a, b, *map(float, rest)) for a, b, *rest in data.get("together", ()))
+    made["preview"] = {name: tuple(map(_number, values)) for name, values in data["preview"].items()}
+    return made
 
 
 def _refuse_inconsistent(network: Network) -> None:
     """Refuse nodes that are named twice or not at all, and links of nodes that are not there."""
     known = set(network.names)
-    if not network.names or len(known) < len(network.names) or not all(isinstance(one, str) for one in known):
+    if not known or len(known) < len(network.names) or not all(isinstance(one, str) for one in known):
         raise ValueError("its names are no list of different texts")
     if not all(map(can_be_seen, known)):
         raise ValueError("one of its names cannot be seen")
@@ -408,25 +379,23 @@ def _refuse_inconsistent(network: Network) -> None:
         if set(keys) != known:
             raise ValueError(f"its {what} are not those of its names")
     tested = [(one.source, one.target) for one in network.candidates]
-    for source, target in (*network, *network.removed, *tested):
-        if source not in known or target not in known:
-            odd = source if source not in known else target
+    for edge in (*network, *network.removed, *tested):
+        for odd in sorted({*edge} - known):
             raise ValueError(f"{odd} drives or is driven but is not among its names")
-        if source == target:
-            raise ValueError(f"{source} drives itself")
+        if len({*edge}) == 1:
+            raise ValueError(f"{edge[0]} drives itself")
     if len(set(network)) < len(network):
         raise ValueError("a parent is named twice")
 
 
 def _candidate(data: Mapping[str, Any]) -> Candidate:
-    numbers = {name: float(_number(data[name])) for name in ("te", "p_value", "q_value")}
-    numbers["effect"] = float(_number(data.get("effect")))
-    null = tuple(float(_number(value)) for value in data["null"])
-    return Candidate(**{**data, **numbers, "null": null, "lags": tuple(data.get("lags", ()))})
+    numbers = {name: _number(data[name]) for name in ("te", "p_value", "q_value")}
+    null, lags = tuple(map(_number, data["null"])), tuple(data.get("lags", ()))
+    return Candidate(**{**data, **numbers, "effect": _number(data.get("effect")), "null": null, "lags": lags})
 
 
-def _number(value: Any) -> Any:
-    return math.nan if value is None else value
+def _number(value: Any, unknown: float = math.nan) -> float:
+    return unknown if value is None else float(value)
 
 
 def _short(source: str | Path) -> str:

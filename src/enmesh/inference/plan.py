@@ -161,6 +161,9 @@ class Planner:
         evidence = self.evidence
         how = decided(NEIGHBOURS, evidence)
         estimator = self.choices.add("estimator", how.choice(evidence), f"{reason}; {how.reason}")
+        self.wanted = replace(
+            self.wanted, max_lag=self._reach()
+        )  # 1, where samples are few: the paper's procedure
         return self._with_estimator(estimator)
 
     def _reach(self) -> int:

@@ -3,14 +3,12 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from enmesh.data.export import write_whole
-from enmesh.data.table import listed, visible
-from enmesh.data.text_tables import guarded
+from enmesh.data.table import guarded, listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import Network
 
@@ -48,14 +46,12 @@ def refuse_foreign(
     read = [Path(one) for one in inputs if str(one) != "-" and Path(one).exists()]
     for file in there:
         if any(file.samefile(one) for one in read):
-            raise InputError(
-                f"{visible(file)} is what was read and would be overwritten; give another folder"
-            )
+            said = f"{visible(file)} is what was read and would be overwritten; give another folder"
+            raise InputError(said)
     if there and not force and not _is_ours(folder):
-        files = listed(file.name for file in there)
         raise InputError(
-            f"{visible(folder)} holds {files}, which enmesh did not write; give another folder, or use force=True "
-            "to overwrite"
+            f"{visible(folder)} holds {listed(file.name for file in there)}, which enmesh did not write; give another "
+            "folder, or use force=True to overwrite"
         )
 
 
@@ -89,18 +85,18 @@ def write_results(
     files in ``inputs`` never. Everything but network.json shows names that cannot be seen as escapes. Returns the
     paths, in the order of writing.
     """
-    names = result_names(formats)
-    folder = results_folder(path)
+    import networkx as nx
+
+    names, folder, seen = result_names(formats), results_folder(path), with_visible_names(network)
     refuse_foreign(folder, names, inputs, force)
-    shown_network = with_visible_names(network)
     writers: dict[str, Callable[[Path], object]] = {
         "network.json": network.to_json,
-        "edges.csv": lambda file: _write_edges(shown_network, file),
-        "network.png": shown_network.plot,
-        "network.svg": shown_network.plot,
-        "report.html": shown_network.report,
-        "network.graphml": lambda file: _write_graphml(shown_network, file),
-        "network.dot": lambda file: _write_dot(shown_network, file),
+        "edges.csv": lambda file: _write_edges(seen, file),
+        "network.png": seen.plot,
+        "network.svg": seen.plot,
+        "report.html": seen.report,
+        "network.graphml": lambda file: nx.write_graphml(seen.to_networkx(), file),
+        "network.dot": lambda file: _write_dot(seen, file),
     }
     return [write_whole(folder / name, writers[name]) for name in names]
 
@@ -139,25 +135,15 @@ def _write_edges(network: Network, file: Path) -> None:
     edges.to_csv(file, index=False)
 
 
-def _write_graphml(network: Network, file: Path) -> None:
-    import networkx as nx
-
-    nx.write_graphml(network.to_networkx(), file)
-
-
 def _write_dot(network: Network, file: Path) -> None:
     """Write Graphviz text; the width of an arrow grows with its transfer entropy."""
-    edges = network.edges
-    strongest = max([te for te in edges.te if te > 0], default=1.0)
-    lines = ["digraph enmesh {", *(f"  {_quoted(name)};" for name in network.names)]
-    for row in edges.to_dict("records"):
-        te = row["te"]
-        width = 1 + 3 * max(te, 0) / strongest if np.isfinite(te) else 1
-        about = f'label="{te:.3g}", penwidth={width:.2f}, q_value="{row["q_value"]:.3g}", lag={row["lag"]}'
-        lines.append(f"  {_quoted(row['source'])} -> {_quoted(row['target'])} [{about}];")
-    file.write_text("\n".join([*lines, "}"]) + "\n", encoding="utf-8")
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    rows, quoted = network.edges.to_dict("records"), partial(json.dumps, ensure_ascii=False)
+    strongest = max([row["te"] for row in rows if row["te"] > 0], default=1.0)
+    lines = [f"  {quoted(name)};" for name in network.names]
+    for row in rows:
+        width = 1 + 3 * row["te"] / strongest if row["te"] > 0 else 1
+        about = (
+            f'label="{row["te"]:.3g}", penwidth={width:.2f}, q_value="{row["q_value"]:.3g}", lag={row["lag"]}'
+        )
+        lines.append(f"  {quoted(row['source'])} -> {quoted(row['target'])} [{about}];")
+    file.write_text("\n".join(["digraph enmesh {", *lines, "}"]) + "\n", encoding="utf-8")

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw.shapes import preview
 from enmesh.embedding import Embedding, Lagged, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Gaussian
 from enmesh.events.events import Events
 from enmesh.inference.constraints import Constraints
 from enmesh.inference.diagnostics import hazards_of_pasts
-from enmesh.inference.effects import preview
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.network import LEVEL, Candidate, Network
@@ -29,7 +29,8 @@ from enmesh.measures import Transfers
 from enmesh.options import whole
 from enmesh.scores import Link, PerTarget
 from enmesh.search import Exact, Independent
-from enmesh.search.base import Found, Problem, Search
+from enmesh.search.base import Found, Parents, Problem, Search
+from enmesh.search.graphs import ancestors
 from enmesh.significance import Significance, analytic, q_values
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
@@ -80,57 +81,53 @@ class Run:
         rules: Constraints,
         screen: bool | int | None,
         max_parents: int | None,
-    ) -> tuple[tuple[tuple[int, ...], ...], dict[str, Any]]:
+    ) -> tuple[Parents, dict[str, Any]]:
         """Return the sources each target may have: those that were selected with their lags, or after screening."""
-        allowed = rules.allowed
-        selected = plan.candidates is not None and screen is not False
-        if selected and plan.candidates is not None:
-            kept = [set(some) for some in plan.candidates]
+        allowed, report = rules.allowed, {}
+        if plan.candidates is not None and screen is not False:
             allowed = tuple(
-                tuple(j for j in some if j in kept[i] or (j, i) in rules.required)
-                for i, some in enumerate(allowed)
+                tuple(j for j in sources if j in kept or (j, i) in rules.required)
+                for i, (sources, kept) in enumerate(zip(allowed, plan.candidates))
             )
+            report["selected"] = [len(sources) for sources in allowed]
+            screen = None if screen is True else screen
         limit = THRESHOLDS.few_parents if max_parents is None else whole("max_parents", max_parents)
         limit = min(limit, self.series.n_nodes - 1)
-        wanted = None if selected and screen is True else screen
         with self.progress.phase("screening"):
-            found, report = preselect(
+            found, screened = preselect(
                 evaluator,
                 allowed,
                 required=rules.required,
                 max_parents=limit,
-                wanted=wanted,
+                wanted=screen,
                 choices=self.choices,
             )
-        return found, report | ({"selected": [len(some) for some in allowed]} if selected else {})
+        return found, screened | report
 
     def searched(
         self,
         evaluator: Evaluator,
         search: Search,
         rules: Constraints,
-        allowed: tuple[tuple[int, ...], ...],
+        allowed: Parents,
         max_parents: int | None,
         selected: bool,
     ) -> tuple[int, Found, tuple[Candidate, ...]]:
         """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
-        others = self.series.n_nodes - 1
-        by_regression = selected and (
-            isinstance(evaluator.score, PerTarget) or evaluator.score.estimator.analytic
-        )
-        bearable, reason = (others, "") if by_regression else bearable_parents(self.series, evaluator.score)
-        given = max_parents is not None
-        most = min(others, whole("max_parents", max_parents) if given else bearable)
-        first = min(THRESHOLDS.few_parents, most)
-        limit, affordable = most if given else first, _affordable_parents(allowed, most)
-        if not given and affordable < most:
-            most, reason = (
-                max(first, affordable),
-                f"more would be over {FAMILIES:,} sets of parents for a node",
-            )
-        limit = limit if given else max(first, min(most, max(map(len, allowed), default=0)))
+        limit, most, reason = self._parent_limits(evaluator, allowed, max_parents, selected)
         while True:
-            problem = self._problem(evaluator, rules, allowed, limit)
+            problem = Problem(
+                n_nodes=self.series.n_nodes,
+                max_parents=limit,
+                acyclic=self.acyclic,
+                required=rules.required,
+                forbidden=rules.forbidden,
+                candidates=allowed,
+                bounds=evaluator.scorer.bounds(allowed),
+                superfluous=evaluator.superfluous,
+                seed=self.seed,
+                names=self.series.names,
+            )
             with self.progress.phase("searching"):
                 found = search.run(evaluator, problem)
             with self.progress.phase("testing links"):
@@ -140,53 +137,58 @@ class Run:
                 break
             limit += 1
         if left_out:
+            more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
             hazard(
-                f"at most {limit} parents per node were allowed, but {_listed(left_out)} "
+                f"at most {limit} parents per node were allowed, but {', '.join(left_out[:5])}{more} "
                 f"{'is' if len(left_out) == 1 else 'are'} significant beyond them; raise max_parents"
             )
-        if not given:
+        if max_parents is None:
             self.choices.add("max_parents", limit, reason if left_out else "no source is left out by it")
         far = (evaluator.score.embedding or Embedding()).searched
         warn_of_last_lag([(c.source, c.target, max(c.lags)) for c in tests if c.selected], far)
         return limit, found, tests
 
-    def _problem(
-        self, evaluator: Evaluator, rules: Constraints, allowed: tuple[tuple[int, ...], ...], limit: int
-    ) -> Problem:
-        return Problem(
-            n_nodes=self.series.n_nodes,
-            max_parents=limit,
-            acyclic=self.acyclic,
-            required=rules.required,
-            forbidden=rules.forbidden,
-            candidates=allowed,
-            bounds=evaluator.scorer.bounds(allowed),
-            superfluous=evaluator.superfluous,
-            seed=self.seed,
-            names=self.series.names,
-        )
+    def _parent_limits(
+        self, evaluator: Evaluator, allowed: Sequence[Sequence[int]], max_parents: int | None, selected: bool
+    ) -> tuple[int, int, str]:
+        """Return how many parents a node may have at first and at most, and why no more."""
+        others, widest, score = self.series.n_nodes - 1, max(map(len, allowed), default=0), evaluator.score
+        if max_parents is not None:
+            limit = min(others, whole("max_parents", max_parents))
+            return limit, limit, ""
+        by_regression = selected and (isinstance(score, PerTarget) or score.estimator.analytic)
+        most, reason = (others, "") if by_regression else bearable_parents(self.series, score)
+        most = min(others, most)
+        first = min(THRESHOLDS.few_parents, most)
+        sizes = range(1, most + 1)
+        affordable = max((n for n in sizes if count_families([range(widest)], n) <= FAMILIES), default=1)
+        if affordable < most:
+            most = max(first, affordable)
+            reason = f"more would be over {FAMILIES:,} sets of parents for a node"
+        return max(first, min(most, widest)), most, reason
 
     def _left_out(
-        self, evaluator: Evaluator, parents: Any, tests: tuple[Candidate, ...], limit: int
-    ) -> list[tuple[str, str]]:
+        self, evaluator: Evaluator, parents: Parents, tests: tuple[Candidate, ...], limit: int
+    ) -> list[str]:
         """Return links to full targets that are significant given the parents kept."""
-        names = self.series.names
-        full = {names[i] for i, some in enumerate(parents) if len(some) >= limit > 0}
+        node = {name: i for i, name in enumerate(self.series.names)}
+        level = 1 - (getattr(evaluator.score, "alpha", None) or THRESHOLDS.alpha)
+        above = ancestors(parents) if self.acyclic else [0] * len(parents)
         return [
-            (c.source, c.target)
+            f"{c.source} -> {c.target}"
             for c in tests
             if not c.selected
-            and c.target in full
-            and c.p_value <= 1 - (getattr(evaluator.score, "alpha", None) or THRESHOLDS.alpha)
-            and not (self.acyclic and _reaches(parents, names.index(c.target), names.index(c.source)))
+            and len(parents[node[c.target]]) >= limit > 0
+            and c.p_value <= level
+            and not above[node[c.source]] >> node[c.target] & 1
         ]
 
     def _edge_tests(
         self,
         evaluator: Evaluator,
-        parents: Any,
-        allowed: tuple[tuple[int, ...], ...],
-        possible: tuple[tuple[int, ...], ...],
+        parents: Parents,
+        allowed: Parents,
+        possible: Parents,
     ) -> tuple[Candidate, ...]:
         """Test every candidate edge given the target's other parents; q-values count all pairs as tests.
 
@@ -196,17 +198,33 @@ class Run:
         pairs = size * (size - 1)
         asked = possible if pairs <= MOST_PAIRS else allowed
         links = [
-            Link(j, i, tuple(p for p in parents[i] if p != j)) for i, some in enumerate(asked) for j in some
+            Link(j, i, tuple(p for p in parents[i] if p != j))
+            for i, sources in enumerate(asked)
+            for j in sources
         ]
         chosen = [link for link in links if link.source in parents[link.target]]
         tests = self._tests_of_found(evaluator, chosen, pairs)
         rest = [link for link in links if link not in tests]
         tests |= zip(rest, evaluator.verdicts(rest, DOUBTFUL))
         q = q_values(np.array([tests[link].p_value for link in links] + [1.0] * (pairs - len(links))))
-        return tuple(
-            self._candidate(evaluator, link, tests[link], float(q[row]), link in chosen)
-            for row, link in enumerate(links)
-        )
+        names, found = self.series.names, []
+        for row, link in enumerate(links):
+            test, selected = tests[link], link.source in parents[link.target]
+            strongest, lags = _lags(evaluator, link, selected)
+            found.append(
+                Candidate(
+                    source=names[link.source],
+                    target=names[link.target],
+                    te=float(test.value),
+                    p_value=float(test.p_value),
+                    q_value=float(q[row]),
+                    lag=strongest,
+                    lags=lags,
+                    selected=selected,
+                    null=tuple(map(float, test.null)),
+                )
+            )
+        return tuple(found)
 
     def _tests_of_found(
         self, evaluator: Evaluator, links: list[Link], pairs: int
@@ -225,23 +243,6 @@ class Run:
             again = [link for link in clear if len(tests[link].null)]
             tests |= zip(again, evaluator.edges(again, more))
         return tests
-
-    def _candidate(
-        self, evaluator: Evaluator, link: Link, test: Significance, q: float, selected: bool
-    ) -> Candidate:
-        names = self.series.names
-        strongest, lags = _lags(evaluator, link, selected)
-        return Candidate(
-            source=names[link.source],
-            target=names[link.target],
-            te=float(test.value),
-            p_value=float(test.p_value),
-            q_value=q,
-            lag=strongest,
-            lags=lags,
-            selected=selected,
-            null=tuple(map(float, test.null)),
-        )
 
     def warn_of_pasts(self, plan: Plan, found: Found) -> None:
         """Warn of pasts that determine too much; a joint space too wide troubles neighbours and kernels alone."""
@@ -265,7 +266,7 @@ class Run:
         names = self.series.names
         return Network(
             names=names,
-            parents={names[i]: tuple(names[j] for j in some) for i, some in enumerate(found.parents)},
+            parents={names[i]: tuple(names[j] for j in sources) for i, sources in enumerate(found.parents)},
             local=dict(zip(names, found.local)),
             optimal=found.optimal,
             bound=found.bound,
@@ -282,9 +283,6 @@ class Run:
             criteria=criteria,
             together=instantaneous,
         )
-
-
-# --- search ----------------------------------------------------------------------------------------------------------
 
 
 def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[int, ...]]:
@@ -309,30 +307,6 @@ def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[
 def _surrogates(pairs: float, links: int) -> int:
     """Return how many surrogates give so many links a q-value of 0.05 among all pairs, if none reaches them."""
     return ceil(pairs / (LEVEL * links)) if links else 0
-
-
-def _affordable_parents(allowed: Sequence[Sequence[int]], most: int) -> int:
-    """Return the largest number of parents for which no target has more than `FAMILIES` sets of them."""
-    widest = range(max(map(len, allowed), default=0))
-    return max((size for size in range(1, most + 1) if count_families([widest], size) <= FAMILIES), default=1)
-
-
-def _reaches(parents: Sequence[Sequence[int]], start: int, end: int) -> bool:
-    """Whether a path of arrows leads from ``start`` to ``end``."""
-    above, seen = [end], set[int]()
-    while above:
-        node = above.pop()
-        if node == start:
-            return True
-        if node not in seen:
-            seen.add(node)
-            above.extend(parents[node])
-    return False
-
-
-def _listed(links: Sequence[tuple[str, str]]) -> str:
-    shown = ", ".join(f"{source} -> {target}" for source, target in links[:5])
-    return shown + (f" and {len(links) - 5} more" if len(links) > 5 else "")
 
 
 def instantaneous_of(
@@ -363,26 +337,20 @@ def instantaneous_of(
 
 def warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
     """Say that both directions of a link are significant where acyclicity left one of them out."""
-    p_values = {(c.source, c.target): c.p_value for c in tests}
+    names, p_values = series.names, {(c.source, c.target): c.p_value for c in tests}
     for source, target in found.removed:
-        ends = series.names[source], series.names[target]
-        back = ends[::-1]
+        ends, back = (names[source], names[target]), (names[target], names[source])
         if source in found.parents[target] or p_values.get(ends, 1.0) > LEVEL:
             continue
+        both, why, kept = "", "because it closes a loop", "it"
         if target in found.parents[source]:
-            both = "both ways significant; " * (p_values.get(back, 1.0) <= LEVEL)
-            hazard(
-                f"{both}feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was "
-                f"left out for {back[0]} -> {back[1]} (p = {p_values.get(back, 1.0):.2g}); allow cycles to keep both"
-            )
-        else:
-            hazard(
-                f"feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was left out because it "
-                "closes a loop; allow cycles to keep it"
-            )
-
-
-# --- bookkeeping -----------------------------------------------------------------------------------------------------
+            p_back = p_values.get(back, 1.0)
+            both = "both ways significant; " * (p_back <= LEVEL)
+            why, kept = f"for {back[0]} -> {back[1]} (p = {p_back:.2g})", "both"
+        hazard(
+            f"{both}feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was left out {why}; "
+            f"allow cycles to keep {kept}"
+        )
 
 
 def _provenance(series: Series) -> dict[str, Any]:

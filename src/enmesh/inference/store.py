@@ -6,11 +6,11 @@ not at all, two runs may share a file, and a reader never waits. Column ``comput
 was computed; resuming leaves it at 1.
 """
 
+import hashlib
 import json
 import os
 import socket
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
@@ -30,17 +30,34 @@ APPLICATION, LAYOUT = 0x656E6D73, 3
 # Seconds to wait for another process that is writing.
 WAIT = 10.0
 
-TABLES = """
-CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, data TEXT, names TEXT, score TEXT,
-    code TEXT);
-CREATE TABLE sessions (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, host TEXT, pid INTEGER, started TEXT,
-    ended TEXT, status TEXT);
-CREATE TABLE answers (run INTEGER NOT NULL, kind TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL,
-    nulls BLOB, computed INTEGER NOT NULL DEFAULT 1, UNIQUE (run, kind, question));
-"""
+TABLES = (
+    f"PRAGMA application_id={APPLICATION}",
+    f"PRAGMA user_version={LAYOUT}",
+    """CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, data TEXT, names TEXT, score TEXT,
+    code TEXT)""",
+    """CREATE TABLE sessions (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, host TEXT, pid INTEGER, started TEXT,
+    ended TEXT, status TEXT)""",
+    """CREATE TABLE answers (run INTEGER NOT NULL, kind TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL,
+    nulls BLOB, computed INTEGER NOT NULL DEFAULT 1, UNIQUE (run, kind, question))""",
+)
 READ = "SELECT answer, nulls FROM answers WHERE run=? AND kind=? AND question=?"
 WRITE = """INSERT INTO answers (run, kind, question, answer, nulls) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET computed = computed + 1"""
+SUMMARY = """SELECT key, data, names, score, code, first AS started, coalesce(ended, started) AS last, sessions,
+    ifnull(families, 0) AS families, ifnull(tests, 0) AS tests, ifnull(answers, 0) AS answers,
+    ifnull(twice, 0) AS computed_twice, status, host, pid
+    FROM runs
+    JOIN (SELECT run, count(*) AS sessions, min(started) AS first, max(id) AS newest FROM sessions GROUP BY run)
+        AS counted ON counted.run = runs.id
+    JOIN sessions ON sessions.id = newest
+    LEFT JOIN (SELECT run, sum(kind = 'family') AS families, sum(kind = 'test') AS tests, count(*) AS answers,
+        sum(computed > 1) AS twice FROM answers GROUP BY run) AS done ON done.run = runs.id
+    ORDER BY runs.id"""
+
+
+def key_of(description: Mapping[str, Any]) -> str:
+    """Return the hash that values of a run are stored under."""
+    return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
 
 
 class Store:
@@ -56,16 +73,13 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], key: str, description: Mapping[str, Any]):
         self.path = Path(path)
-        _refuse_foreign(self.path)
         with _explained(self.path):
-            self._db = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
-        try:
-            with _explained(self.path):
-                self._open()
+            self._db = _opened(self.path)
+            try:
                 self._run, self._session = self._begin(key, description)
-        except BaseException:
-            self._db.close()
-            raise
+            except BaseException:
+                self._db.close()
+                raise
 
     def read(self, questions: Iterable[Question]) -> dict[Question, Any]:
         """Return the answers that are there; a test that was not stopped early holds at any level."""
@@ -81,12 +95,13 @@ class Store:
     def write(self, answers: Mapping[Question, Any]) -> None:
         """Keep answers; when this returns, a kill of the process cannot lose them."""
         rows = [(self._run, *_text(question), *_encoded(answer)) for question, answer in answers.items()]
-        with _explained(self.path), self._transaction():
+        with _explained(self.path), self._db:
             self._db.executemany(WRITE, rows)
 
-    def close(self, status: str = "finished") -> None:
-        """Note how the session ended and close the file."""
-        with suppress(sqlite3.Error):  # what is finished is in the file; a full disk has been reported before
+    def close(self, error: BaseException | None = None) -> None:
+        """Note how the session ended, in an error if there is one, and close the file."""
+        status = "finished" if error is None else "interrupted" if was_stopped(error) else "failed"
+        with suppress(sqlite3.Error), self._db:  # a full disk has been reported before
             self._db.execute(
                 "UPDATE sessions SET ended=?, status=? WHERE id=?", (_now(), status, self._session)
             )
@@ -96,51 +111,31 @@ class Store:
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self.close(how_it_ended(error))
-
-    def _open(self) -> None:
-        """Make the tables if the file is new: in one transaction, so that a kill leaves all or nothing."""
-        with self._transaction():
-            if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                self._db.execute(f"PRAGMA application_id={APPLICATION}")
-                self._db.execute(f"PRAGMA user_version={LAYOUT}")
-                for statement in TABLES.split(";")[:-1]:
-                    self._db.execute(statement)
-        deadline = time.monotonic() + WAIT
-        while True:  # changing the mode does not wait for others by itself
-            try:
-                self._db.execute("PRAGMA journal_mode=WAL")
-                break
-            except sqlite3.OperationalError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
-        self._db.execute("PRAGMA synchronous=NORMAL")
+        self.close(error)
 
     def _begin(self, key: str, description: Mapping[str, Any]) -> tuple[int, int | None]:
-        with self._transaction():
-            words = [json.dumps(description[name]) for name in ("names", "score")]
-            self._db.execute(
+        """Note the run and a session of it; in a new file make the tables, in one transaction: all or nothing."""
+        words = [json.dumps(description[name]) for name in ("names", "score")]
+        with self._db as db:
+            db.execute("BEGIN IMMEDIATE")
+            if not _has_tables(db):
+                for statement in TABLES:
+                    db.execute(statement)
+            db.execute(
                 "INSERT OR IGNORE INTO runs (key, data, names, score, code) VALUES (?, ?, ?, ?, ?)",
                 (key, description["data"], *words, description["code"]),
             )
-            run = self._db.execute("SELECT id FROM runs WHERE key=?", (key,)).fetchone()[0]
-            session = self._db.execute(
+            (run,) = db.execute("SELECT id FROM runs WHERE key=?", (key,)).fetchone()
+            session = db.execute(
                 "INSERT INTO sessions (run, host, pid, started) VALUES (?, ?, ?, ?)",
                 (run, socket.gethostname(), os.getpid(), _now()),
             ).lastrowid
+        with suppress(
+            sqlite3.OperationalError
+        ):  # another process may be at it; every mode keeps what is written
+            db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
         return run, session
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                self._db.execute("ROLLBACK")
-            raise
 
 
 def runs(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -153,42 +148,14 @@ def runs(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     path = Path(path)
     if not path.is_file() or not path.stat().st_size:
         raise InputError(f"there is no store {path}; give the file that was passed as store=")
-    _refuse_foreign(path)
-    with _explained(path), closing(_read_only(path)) as db:
-        return [
-            _summary(db, *row) for row in db.execute("SELECT id, key, data, names, score, code FROM runs")
-        ]
-
-
-def _summary(
-    db: sqlite3.Connection, run: int, key: str, data: str, names: str, score: str, code: str
-) -> dict[str, Any]:
-    sessions = db.execute(
-        "SELECT started, ended, status, host, pid FROM sessions WHERE run=? ORDER BY id", (run,)
-    ).fetchall()
-    counted = "SELECT kind, count(*), sum(computed > 1) FROM answers WHERE run=? GROUP BY kind"
-    kinds = {kind: (count, twice) for kind, count, twice in db.execute(counted, (run,))}
-    started, ended, status, host, pid = sessions[-1]
-    return {
-        "key": key,
-        "data": data,
-        "names": json.loads(names),
-        "score": json.loads(score),
-        "code": code,
-        "started": sessions[0][0],
-        "last": ended or started,
-        "sessions": len(sessions),
-        "families": kinds.get("family", (0, 0))[0],
-        "tests": kinds.get("test", (0, 0))[0],
-        "answers": sum(count for count, _ in kinds.values()),
-        "computed_twice": sum(twice for _, twice in kinds.values()),
-        "status": status or ("running" if _alive(host, pid) else "stopped"),
-    }
-
-
-def how_it_ended(error: BaseException | None) -> str:
-    """Return the status of a session that ended in this error, or in none."""
-    return "finished" if error is None else "interrupted" if was_stopped(error) else "failed"
+    found = []
+    with _explained(path), closing(_opened(path)) as db:
+        db.row_factory = sqlite3.Row
+        for row in db.execute(SUMMARY) if _has_tables(db) else ():
+            run = dict(row) | {name: json.loads(row[name]) for name in ("names", "score")}
+            alive = _alive(run.pop("host"), run.pop("pid"))
+            found.append(run | {"status": run["status"] or ("running" if alive else "stopped")})
+    return found
 
 
 def _text(question: Question) -> tuple[str, str]:
@@ -219,10 +186,8 @@ def _alive(host: str, pid: int) -> bool:
         return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    except OSError as error:
+        return isinstance(error, PermissionError)
     return True
 
 
@@ -233,59 +198,41 @@ def _now() -> str:
 # --- files that are no store --------------------------------------------------------------------------------
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Refuse what is no store, or a damaged one, without opening it for writing."""
+def _opened(path: Path) -> sqlite3.Connection:
+    """Open a store, or a new file; refuse what is no store, or a damaged one, before anything is written."""
     if not path.parent.is_dir():
         raise InputError(f"the store {path} cannot be made: there is no folder {path.parent}")
     if path.is_dir():
         raise InputError(f"the store {path} is a folder; give a file name such as {path / 'run.db'}")
-    if not path.exists() or not path.stat().st_size or _undone(path):
-        return
-    header = _header(path)
-    if not _is_ours(header):
-        raise InputError(f"{path} is not an enmesh store and was left as it is; give another file name")
-    if int.from_bytes(header[60:64]) != LAYOUT:
-        raise InputError(f"{path} was written by another version of enmesh; move it away or give another")
-    with _explained(path), closing(_read_only(path)) as db:
-        found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if found != "ok":
-        raise _damaged(path, found)
-
-
-def _header(path: Path) -> bytes:
+    header = b""
     try:
-        with path.open("rb") as file:
-            return file.read(100)
+        if path.exists():
+            with path.open("rb") as file:
+                header = file.read(100)
     except OSError as error:
         raise InputError(f"the store {path} cannot be read ({error.strerror}); give another file") from None
+    if any(header):  # none of a file that is new, or whose first transaction was not finished
+        if header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72]) != APPLICATION:
+            raise InputError(f"{path} is not an enmesh store and was left as it is; give another file name")
+        if int.from_bytes(header[60:64]) != LAYOUT:
+            raise InputError(f"{path} was written by another version of enmesh; move it away or give another")
+    # In a folder that cannot be written to, a file that nobody is writing is taken as it is.
+    as_it_is = not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
+    address = f"file:{quote(str(path.absolute()))}?{'mode=ro&immutable=1' if as_it_is else 'mode=rwc'}"
+    db = sqlite3.connect(address, uri=True, timeout=WAIT, isolation_level="IMMEDIATE")
+    try:
+        found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.Error:
+        db.close()
+        raise
+    if found != "ok":
+        db.close()
+        raise _damaged(path, found)
+    return db
 
 
-def _is_ours(header: bytes) -> bool:
-    return header[:16] == b"SQLite format 3\0" and int.from_bytes(header[68:72]) == APPLICATION
-
-
-def _undone(path: Path) -> bool:
-    """Whether the file was being made when its process was killed; SQLite then empties it by its journal."""
-    header = _header(path)
-    if not Path(f"{path}-journal").exists() or (any(header) and not _is_ours(header)):
-        return False
-    with _explained(path), closing(sqlite3.connect(path, timeout=WAIT)) as db:
-        return not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-
-
-def _read_only(path: Path) -> sqlite3.Connection:
-    """Open for reading; a file in a folder that cannot be written to is taken as it is."""
-    address = f"file:{quote(str(path.absolute()))}?mode=ro"
-    for last in (False, True):
-        db = sqlite3.connect(address + ("&immutable=1" if last else ""), uri=True, timeout=WAIT)
-        try:
-            db.execute("SELECT count(*) FROM sqlite_master")
-            return db
-        except sqlite3.OperationalError:
-            db.close()
-            if last or os.access(path.parent, os.W_OK) or Path(f"{path}-wal").exists():
-                raise
-    raise AssertionError  # unreachable: the last turn returns or raises
+def _has_tables(db: sqlite3.Connection) -> bool:
+    return bool(db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
 @contextmanager

@@ -9,16 +9,15 @@ import logging
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import count, islice
+from itertools import islice
 from math import ceil
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.progress import Progress
-from enmesh.inference.work import Answer, Payload, Question, Reply, answer, fingerprint, work
+from enmesh.inference.work import Answer, Payload, Question, Reply, answer, work
 from enmesh.scores.base import Scorer
 from enmesh.surrogates import BATCH_VALUES
 from enmesh.tasks import single_thread
@@ -53,18 +52,18 @@ class Workers:
         self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
         self._most = None if memory is None else affordable(scorer, memory, self._prefer)
         self._hazards: set[str] = set()
-        self._tickets = count()
-        self._payloads_due: int | None = None
+        self._to_send: int | None = None  # how many tasks are to carry the data
 
     def answers(self, questions: Sequence[Question]) -> Generator[dict[Question, Answer], None, None]:
         """Yield the answers of finished chunks, in any order."""
-        queue = Queue(questions)
+        waiting = deque(questions)
+        self._cost = 0.0  # seconds of a question; 0 as long as it is not known
         with single_thread():
             backend, workers = self._backend()
             if backend is not None and self._prefer == "processes":
-                yield from self._here(queue, PROBE)
-                backend = backend if queue.seconds_left > SHORT else None
-            yield from self._here(queue) if backend is None else self._elsewhere(queue, backend, workers)
+                yield from self._here(waiting, PROBE)
+                backend = backend if len(waiting) * self._cost > SHORT else None
+            yield from self._here(waiting) if backend is None else self._elsewhere(waiting, backend, workers)
 
     def _backend(self) -> tuple[Any, int]:
         """Return the backend joblib would use, None for this process alone, and its number of workers."""
@@ -77,53 +76,50 @@ class Workers:
         workers = workers if self._most is None else min(workers, self._most)
         return (backend if workers > 1 else None), workers
 
-    def _here(self, queue: "Queue", seconds: float = np.inf) -> Iterator[dict[Question, Answer]]:
+    def _here(self, waiting: deque[Question], seconds: float = np.inf) -> Iterator[dict[Question, Answer]]:
         spent = 0.0
         longest = min(HERE, CHUNK) if self._payload.score.estimator.at_once == 1 else CHUNK
-        while queue and spent < seconds:
-            chunk = queue.take(MOST_QUESTIONS)
-            reply = answer(self._scorer, chunk, min(longest, seconds - spent))
+        while waiting and spent < seconds:
+            reply = answer(self._scorer, _taken(waiting, MOST_QUESTIONS), min(longest, seconds - spent))
             spent += reply.seconds
-            yield from self._unpack(queue, chunk, reply)
+            yield self._received(waiting, reply)
             if reply.error is not None:
                 raise reply.error
 
-    def _elsewhere(self, queue: "Queue", backend: Any, workers: int) -> Iterator[dict[Question, Answer]]:
+    def _elsewhere(
+        self, waiting: deque[Question], backend: Any, workers: int
+    ) -> Iterator[dict[Question, Answer]]:
         """Send chunks until nothing is left; a lost worker's are sent again, as long as others get on.
 
         When a question raises, nothing more is sent; what is under way elsewhere is waited for and kept.
         """
-        failures, raised = 0, None
-        while queue:
-            out: dict[int, list[Question]] = {}
-            replies = self._replies(self._tasks(queue, out, backend, workers), backend, workers)
-            while True:
-                try:
-                    ticket, reply = next(replies)
-                except StopIteration:
-                    break
-                except Exception as error:  # not raised by a question: those come as replies
-                    failures += 1
-                    if failures > PATIENCE:
-                        raise
-                    log.warning(
-                        "workers were lost (%s: %s); their work is done again", type(error).__name__, error
-                    )
-                    break
-                failures = 0
-                yield from self._unpack(queue, out.pop(ticket), reply)
-                if reply is not None and reply.error is not None:
-                    raised = raised or reply.error
-                if raised is not None:
-                    queue.clear()
-            if raised is not None:
-                raise raised
-            for chunk in out.values():
-                queue.put_back(chunk)
+        left, failures, raised = dict.fromkeys(waiting), 0, list[Exception]()
+        while left and not raised:
+            waiting = deque(left)
+            with closing(self._replies(self._tasks(waiting, workers, raised), backend, workers)) as replies:
+                while True:
+                    try:
+                        reply = next(replies, None)
+                    except Exception as error:  # not raised by a question: those come as replies
+                        failures += 1
+                        if failures > PATIENCE:
+                            raise
+                        log.warning("workers were lost (%r); their work is done again", error)
+                        break
+                    if reply is None:
+                        break
+                    failures = 0
+                    raised += [reply.error] if reply.error is not None else []
+                    found = self._received(waiting, reply)
+                    for question in found:
+                        del left[question]
+                    yield found
+        if raised:
+            raise raised[0]
 
     def _replies(
         self, tasks: Iterator[tuple[Any, ...]], backend: Any, workers: int
-    ) -> Iterator[tuple[int, Reply | None]]:
+    ) -> Generator[Reply, None, None]:
         """Run tasks as joblib does; where a backend cannot stream results, a few at a time."""
         from joblib import Parallel, delayed
 
@@ -135,100 +131,45 @@ class Workers:
             return_as="generator_unordered" if streams else "list",
         )
         calls = (delayed(work)(*task) for task in tasks)
-        results = run(calls if streams else islice(calls, 4 * workers))
-        try:
-            yield from results
-        finally:
-            if streams:
-                self._payload.stop.set()
-                results.close()
-                self._payload.stop.clear()
+        yield from run(calls if streams else islice(calls, 4 * workers))
 
     def _tasks(
-        self, queue: "Queue", out: dict[int, list[Question]], backend: Any, workers: int
+        self, waiting: deque[Question], workers: int, raised: Sequence[Exception]
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield chunks as `work` takes them, sized by what the last ones cost; ``out`` holds those sent.
+        """Yield chunks as `work` takes them: about `CHUNK` seconds by what the last ones cost, less near the end.
 
-        On one machine joblib maps large data into every worker's memory. To others the payload goes with as
-        many tasks as there are workers, and again whenever one says that it has none.
+        The data go with as many tasks as there are workers, and again whenever one says that it has none.
         """
-        local = _is_local(backend)
-        if self._payloads_due is None:
-            self._payloads_due = workers
-        while queue:
-            chunk, ticket = queue.take(queue.fair_share(workers)), next(self._tickets)
-            out[ticket] = chunk
-            payload: Payload | bytes | None = self._payload if local else None
-            if not local and self._payloads_due > 0:
-                self._payloads_due -= 1
-                payload = self._payload.packed
-            yield ticket, self._payload.key, chunk, CHUNK, payload
+        self._to_send = workers if self._to_send is None else self._to_send
+        while waiting and not raised:
+            timely = int(CHUNK / max(self._cost, CHUNK / MOST_QUESTIONS)) if self._cost else 1
+            size = max(1, min(timely, ceil(len(waiting) / (2 * workers))))
+            payload = self._payload if self._to_send > 0 else None
+            self._to_send -= payload is not None
+            yield self._payload.key, _taken(waiting, size), CHUNK, payload
 
-    def _unpack(
-        self, queue: "Queue", chunk: list[Question], reply: Reply | None
-    ) -> Iterator[dict[Question, Answer]]:
-        """Yield the answers and put back the rest."""
-        if reply is None:
-            self._payloads_due = (self._payloads_due or 0) + 1
-            queue.put_back(chunk)
-            return
+    def _received(self, waiting: deque[Question], reply: Reply) -> dict[Question, Answer]:
+        """Return the answers; put back the rest, and take note of costs and hazards."""
         answered = len(reply.answers)
-        queue.learn(reply.seconds, answered)
-        queue.put_back(chunk[answered:])
-        for message in set(reply.hazards) - self._hazards:
-            self._hazards.add(message)
-            hazard(message)
-        yield dict(zip(chunk, reply.answers))
-
-
-class Queue:
-    """Questions waiting, in an order that lets neighbours share what is prepared; and what one costs."""
-
-    def __init__(self, questions: Iterable[Question]):
-        self._waiting, self._lock = deque(questions), Lock()
-        self._cost: float | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
-
-    @property
-    def seconds_left(self) -> float:
-        """Seconds one worker would take for the rest."""
-        return len(self._waiting) * (self._cost or 0.0)
-
-    def take(self, most: int) -> list[Question]:
-        """Take up to ``most`` questions from the front."""
-        with self._lock:
-            return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
-
-    def put_back(self, chunk: Sequence[Question]) -> None:
-        """Put questions back at the front."""
-        with self._lock:
-            self._waiting.extendleft(reversed(chunk))
-
-    def clear(self) -> None:
-        """Drop all that is waiting."""
-        with self._lock:
-            self._waiting.clear()
-
-    def learn(self, seconds: float, answered: int) -> None:
-        """Take note of what the last questions cost."""
+        waiting.extendleft(reversed(reply.questions[answered:]))
         if answered:
-            cost = seconds / answered
-            self._cost = cost if self._cost is None else (self._cost + cost) / 2
+            cost = reply.seconds / answered
+            self._cost = (self._cost + cost) / 2 if self._cost else cost
+        self._to_send = (self._to_send or 0) + 1 if reply.needs_data else self._to_send
+        new = [message for message in reply.hazards if message not in self._hazards]
+        self._hazards.update(new)
+        for message in new:
+            hazard(message)
+        return dict(zip(reply.questions, reply.answers))
 
-    def fair_share(self, workers: int) -> int:
-        """Return how many to give a worker: about `CHUNK` seconds, and less near the end."""
-        if self._cost is None:
-            return 1
-        timely = int(CHUNK / max(self._cost, CHUNK / MOST_QUESTIONS))
-        return max(1, min(timely, ceil(len(self._waiting) / (2 * workers))))
+
+def _taken(waiting: deque[Question], most: int) -> list[Question]:
+    """Take questions from the front; another thread may put some back meanwhile."""
+    return [waiting.popleft() for _ in range(min(most, len(waiting)))]
 
 
 def _is_local(backend: Any) -> bool:
-    from joblib.parallel import LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend
-
-    return type(backend) in (LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend)
+    return type(backend).__module__ == "joblib._parallel_backends"
 
 
 def affordable(scorer: Scorer[Any], memory: int, prefer: str) -> int:
@@ -302,13 +243,13 @@ def resumed(
 
     ``description`` says what results depend on besides, as `Store` takes it.
     """
-    from enmesh.inference.store import Store
+    from enmesh.inference.store import Store, key_of
 
     if store is None:
         return in_order(function, arguments, **how)
-    plain = json.dumps(description, sort_keys=True, default=repr)
-    questions = [Question.result(name) for name in names]
-    with Store(store, fingerprint(plain), json.loads(plain)) as kept:
+    plain = json.loads(json.dumps(description, sort_keys=True, default=repr))
+    questions = [Question("result", (name,)) for name in names]
+    with Store(store, key_of(plain), plain) as kept:
         found = kept.read(questions)
         new = [i for i, question in enumerate(questions) if question not in found]
         for i, result in each(function, [arguments[i] for i in new], before=len(found), **how):

@@ -1,12 +1,13 @@
 """The nearest-neighbour seam: one interface, `Neighbours`, on every device.
 
-``Neighbours(y, z, times=..., theiler=...)`` is prepared once; ``ksg(x, k, algorithm)`` and ``within(x, radius)``
-return counts for a batch of x, and so does ``tied(x, k, far)`` where many distances are equal. See
-`enmesh.neighbours.cpu`, `enmesh.neighbours.tied` and `enmesh.neighbours.cuda`.
+``Neighbours(y, z, times=..., theiler=...)`` is prepared once; ``ksg(x, k, algorithm)``, ``within(x, radius)`` and, for
+data with many equal distances, ``tied(x, k, far)`` return counts for a batch of x. See `enmesh.neighbours.cpu`, its
+twin `enmesh.neighbours.plain`, and `enmesh.neighbours.cuda`.
 """
 
 import functools
 import logging
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -17,16 +18,12 @@ PRECISIONS = ("single", "double")
 QUESTIONS_ON_GPU = 32  # of which some are prepared or looked at while others run
 
 
-def check_device(device: str, precision: str = "single") -> None:
-    """Refuse a device that no engine is made for, and a precision that none has."""
+def check_device(device: str, precision: str = "single", threads: int = 1) -> None:
+    """Refuse a device that no engine is made for, a precision that none has, and no threads."""
     if device not in DEVICES:
         raise InputError(f"device={device!r} is not known; use {', '.join(map(repr, DEVICES))}")
     if precision not in PRECISIONS:
         raise InputError(f"precision={precision!r} is not known; use {' or '.join(map(repr, PRECISIONS))}")
-
-
-def check_threads(threads: int) -> None:
-    """Refuse a number of threads that is none."""
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise InputError(f"threads={threads!r} is not possible; give a whole number of at least 1")
 
@@ -34,24 +31,19 @@ def check_threads(threads: int) -> None:
 def engine(device: str, precision: str = "double", threads: int = 1) -> Callable[..., Any]:
     """Return the ``Neighbours`` of a device; imported here so that only its users pay for it.
 
-    ``precision`` is that of distances on a GPU, the CPU's are always double; ``threads`` are the CPU's.
+    ``precision`` is that of distances on a GPU, the CPU's are always double; ``threads`` are the CPU's. On a CPU the
+    environment variable ENMESH_NEIGHBOURS chooses between ``fast``, the default, and ``plain``.
     """
-    if chosen(device) == "cpu":
-        from enmesh.neighbours import cpu
+    if chosen(device) == "cuda":
+        from enmesh.neighbours import cuda
 
-        return functools.partial(cpu.Neighbours, threads=threads)
-    from enmesh.neighbours import cuda
+        return functools.partial(cuda.Neighbours, precision=precision)
+    from enmesh.neighbours import cpu, plain
 
-    return functools.partial(cuda.Neighbours, precision=precision)
-
-
-def engine_for_ties(device: str, precision: str = "double") -> Callable[..., Any]:
-    """Return what answers ``tied(x, k, far)`` on a device."""
-    if chosen(device) == "cpu":
-        from enmesh.neighbours.tied import TiedNeighbours
-
-        return TiedNeighbours
-    return engine(device, precision)
+    word = os.environ.get("ENMESH_NEIGHBOURS", "fast")
+    if word not in ("fast", "plain"):
+        raise InputError(f"ENMESH_NEIGHBOURS={word!r} is not known; use 'fast' or 'plain'")
+    return functools.partial((plain if word == "plain" else cpu).Neighbours, threads=threads)
 
 
 def at_once(device: str) -> int:

@@ -7,7 +7,8 @@ Two strategies give the same counts:
 - **lists** (`lists`): the neighbours of each point in (y, z) and in z are listed once per batch and walked by 32
   questions at a time. Best for many questions.
 
-Which of them answers is decided by a model of what they cost (`model`). Only the speed depends on it.
+Which of them answers is decided by a model of what they cost (`model`). Only the speed depends on it. `plain` gives the
+same counts without either.
 """
 
 from collections.abc import Callable
@@ -27,14 +28,11 @@ MEMORY = 320 << 20  # bytes of x that are kept in walking order at once
 _PER_NUMBER = 10  # bytes of a number of x in walking order: exact and rounded
 
 Grown = tuple[np.ndarray, tree.Tree] | None
-Ask = Callable[[np.ndarray, np.ndarray], None]  # one x (n, d), where its counts (kinds, n) go
-Walk = Callable[
-    [Any, np.ndarray, int, int], None
-]  # codes of a batch, where its counts go, from and to which point
+Work = Callable[..., None]
 
 
 class Neighbours:
-    """Prepared (y, z): answers, for any x, the counts that KSG and the box kernel need.
+    """Prepared (y, z): answers, for any x, the counts that KSG, the box kernel and ties need.
 
     Parameters
     ----------
@@ -63,30 +61,15 @@ class Neighbours:
         self.theiler, self.threads = int(theiler), int(threads)
 
     def ksg(self, x: np.ndarray, k: int, algorithm: int = 1) -> tuple[np.ndarray, ...]:
-        """Count neighbours within the distance to the k-th joint neighbour.
+        """Return n_xz, n_yz, n_z, (b, n) int32 arrays: neighbours within the distance to the k-th joint neighbour.
 
-        Parameters
-        ----------
-        x : (b, n, dx) array
-            A batch of b questions.
-        k : int
-            Neighbours in (x, y, z).
-        algorithm : {1, 2}
-            1: strictly nearer than the k-th; 2: within the k nearest's largest distance in each block, inclusive.
-
-        Returns
-        -------
-        n_xz, n_yz, n_z : (b, n) int32 arrays
-            The point itself is not counted.
+        x is a batch of b questions, (b, n, dx). Algorithm 1 counts those strictly nearer than the k-th; 2 those within
+        the k nearest's largest distance in each block, inclusive. The point itself is not counted.
         """
         width, dy, dz = x.shape[2], self.y.shape[1], self.z.shape[1]
-        how = tree.Search(k, algorithm, self.theiler, width, width + dy)
 
         def ask(one: np.ndarray, out: np.ndarray) -> None:
-            joint, xz = self._grow(np.hstack([one, self.y, self.z]), np.hstack([one, self.z]))
-            radii = np.empty((3, len(one)))
-            self._share(tree.nearest, joint[1], self.times, how, radii)
-            rx, ry, rz = radii
+            _, xz, (rx, ry, rz) = self._nearest(one, k, algorithm)
             out[0] = self._count(xz, width, rx, rz)
             out[1] = self._count(self._yz_tree, dy, ry, rz)
             out[2] = self._count(self._z_tree, 0, rz, rz)
@@ -99,25 +82,19 @@ class Neighbours:
         return tuple(self._answer(x, 3, ask, walk, model.Problem(len(self.y), width, dy, dz, k=k)))
 
     def within(self, x: np.ndarray, radius: float) -> tuple[np.ndarray, ...]:
-        """Count the points no farther than ``radius``, a point itself included unless theiler > 0.
-
-        Returns
-        -------
-        n_xyz, n_xz, n_yz, n_z : (b, n) int32 arrays
-        """
+        """Return n_xyz, n_xz, n_yz, n_z: points no farther than ``radius``, itself included unless theiler > 0."""
         radius = min(float(radius), np.finfo(float).max)
         half = np.full(len(self.y), radius)
         apart = self.theiler > 0
         n_yz, n_z = (self._count(grown, 0, half, half, apart) for grown in (self._yz_tree, self._z_tree))
 
         def ask(one: np.ndarray, out: np.ndarray) -> None:
-            joint, xz = self._grow(np.hstack([one, self.y, self.z]), np.hstack([one, self.z]))
-            out[0], out[1] = (self._count(grown, 0, half, half, apart) for grown in (joint, xz))
+            out[0], out[1] = (self._count(grown, 0, half, half, apart) for grown in self._joint(one))
 
         def walk(codes: Any, out: np.ndarray, lo: int, hi: int) -> None:
             from enmesh.neighbours import lists
 
-            listed = self._listed._replace(theiler=self.theiler or -1)  # -1: not even itself is left out
+            listed = self._listed._replace(spans=self._spans(self.theiler or -1))  # -1: itself is counted too
             lists.box(listed, codes, radius, out, lo, hi)
 
         widths = x.shape[2], self.y.shape[1], self.z.shape[1]
@@ -125,42 +102,52 @@ class Neighbours:
         n_xyz, n_xz = self._answer(x, 2, ask, walk, problem)
         return n_xyz, n_xz, np.tile(n_yz, (len(x), 1)), np.tile(n_z, (len(x), 1))
 
-    def _answer(self, x: np.ndarray, kinds: int, ask: Ask, walk: Walk, problem: model.Problem) -> np.ndarray:
+    def tied(self, x: np.ndarray, k: int, far: float = np.inf) -> tuple[np.ndarray, ...]:
+        """Return n_xyz, n_xz, n_yz, n_z: the points no farther than the k-th joint neighbour, k fewer than n.
+
+        With states beside numbers many distances are equal: all those at the k-th's are counted, so that n_xyz is k
+        where there are no ties. Where the k-th is farther than ``far`` all four are 0.
+        """
+        out = np.empty((4, *x.shape[:2]), np.int32)
+        for s, one in enumerate(np.ascontiguousarray(x, dtype=np.float64)):
+            joint, xz, (reach, _, _) = self._nearest(one, k, 1)
+            reach = np.nextafter(reach, np.inf)
+            for row, grown in zip(out, (joint, xz, self._yz_tree, self._z_tree)):
+                row[s] = np.where(reach > far, 0, self._count(grown, 0, reach, reach))
+        return tuple(out)
+
+    def _answer(self, x: np.ndarray, kinds: int, ask: Work, walk: Work, problem: model.Problem) -> np.ndarray:
         """Return (kinds, b, n) counts by ``ask(x[s], out)`` and ``walk(codes, out, lo, hi)``, as the model says."""
         x = np.ascontiguousarray(x, dtype=np.float64)
         b, n, width = x.shape
-        out = np.empty((kinds, b, n), np.int32)
+        out, listed = np.empty((kinds, b, n), np.int32), 0
         groups = MEMORY // (max(1, n * width) * model.GROUP * _PER_NUMBER)
-        listed = model.for_lists(problem, b) if width and self.z.shape[1] and groups else 0
-        if listed:
-            self._walk(x[:listed], out, groups * model.GROUP, walk)
+        if width and self.z.shape[1] and groups:
+            listed = model.for_lists(problem, b)
+        for s in range(0, listed, groups * model.GROUP or 1):
+            from enmesh.neighbours import lists
+
+            some = x[s : min(s + groups * model.GROUP, listed)]
+            counts = np.empty((kinds, len(some), n), np.int32)
+            self._share(walk, lists.encode(some, self._listed.tree.order), counts)
+            out[:, s : s + len(some)] = counts
         for s in range(listed, b):
             ask(x[s], out[:, s])
         return out
-
-    def _walk(self, x: np.ndarray, out: np.ndarray, most: int, walk: Walk) -> None:
-        """Fill ``out[:, : len(x)]`` by lists, for at most so many questions at a time as memory allows."""
-        from enmesh.neighbours import lists
-
-        pieces = -(-len(x) // most)
-        step = -(-len(x) // (pieces * model.GROUP)) * model.GROUP
-        for s in range(0, len(x), step):
-            some = x[s : s + step]
-            counts = out if len(some) == out.shape[1] else np.empty((len(out), *some.shape[:2]), np.int32)
-            self._share(walk, lists.encode(some, self._listed.tree.order), counts)
-            if counts is not out:
-                out[:, s : s + len(some)] = counts
 
     @cached_property
     def _listed(self) -> "Points":
         """What lists are made from: the tree over z, y and z in its order, and what is not to be compared."""
         from enmesh.neighbours import lists
 
-        if self._z_tree is None:
-            raise ValueError("lists are made around a condition z, and there is none")
+        assert self._z_tree is not None
         z, index = self._z_tree
-        y, widths = self.y[index.order], (self.y.shape[1], z.shape[1])
-        return lists.Points(index, y, z[index.order], *widths, self.times, self.theiler)
+        widths = self.y.shape[1], z.shape[1]
+        return lists.Points(index, self.y[index.order], z[index.order], *widths, self._spans(self.theiler))
+
+    def _spans(self, theiler: int) -> np.ndarray:
+        """Return from when to before when each point is; points that overlap in time are not compared."""
+        return np.column_stack([self.times, self.times + (theiler + 1)])
 
     @cached_property
     def _z_tree(self) -> Grown:
@@ -169,6 +156,18 @@ class Neighbours:
     @cached_property
     def _yz_tree(self) -> Grown:
         return self._grow(np.hstack([self.y, self.z]))[0]
+
+    def _joint(self, x: np.ndarray) -> list[Any]:
+        """Return trees over (x, y, z) and (x, z)."""
+        return self._grow(np.hstack([x, self.y, self.z]), np.hstack([x, self.z]))
+
+    def _nearest(self, x: np.ndarray, k: int, algorithm: int) -> tuple[Any, Any, np.ndarray]:
+        """Return the trees of x, and the radii (3, n) that its k nearest neighbours imply."""
+        joint, xz = self._joint(x)
+        how = tree.Search(k, algorithm, x.shape[1], x.shape[1] + self.y.shape[1])
+        radii = np.empty((3, len(x)))
+        self._share(tree.nearest, joint[1], self._spans(self.theiler), how, radii)
+        return joint, xz, radii
 
     @cached_property
     def _windows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -195,7 +194,7 @@ class Neighbours:
         with ThreadPoolExecutor(self.threads) as pool:
             return list(pool.map(plant, blocks))
 
-    def _share(self, work: Callable[..., None], *args: Any) -> None:
+    def _share(self, work: Work, *args: Any) -> None:
         """Run ``work(*args, lo, hi)`` over all points, in pieces when there are threads to share them."""
         n = len(self.y)
         if self.threads == 1:

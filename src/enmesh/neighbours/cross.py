@@ -7,23 +7,8 @@ either are not compared, a point with itself among them. Sets are held as trees 
 import numpy as np
 
 from enmesh.compiled import kernel, part
-from enmesh.neighbours.lanes import (
-    FLOATS,
-    after,
-    at_most,
-    bits,
-    both,
-    first,
-    flat,
-    gap,
-    larger,
-    load,
-    smallest,
-    splat,
-    store,
-    subtract,
-)  # fmt: skip
-from enmesh.neighbours.tree import STACK, Tree, flat_tree, grow
+from enmesh.neighbours.lanes import after, flat
+from enmesh.neighbours.tree import STACK, Tree, collect, grow, search, search_room
 
 
 def settled(points: np.ndarray) -> Tree:
@@ -33,9 +18,8 @@ def settled(points: np.ndarray) -> Tree:
 
 def nearest(tree: Tree, points: np.ndarray, k: int) -> np.ndarray:
     """Return rows ``(n, k)`` of the k nearest in the tree, near ones first."""
-    n = len(points)
-    who, apart = np.empty((n, k), np.int32), np.zeros((max(n, tree.n), 4))
-    _nearest(tree, apart, np.ascontiguousarray(points), k, n, who, *_room(tree, k))
+    who, never = np.empty((len(points), k), np.int32), np.zeros((max(len(points), tree.n), 2))
+    _nearest(tree, np.ascontiguousarray(points), never, k, who, search_room(tree, k))
     return who
 
 
@@ -50,155 +34,55 @@ def brackets(
     """
     points = np.ascontiguousarray(points)
     own, out = grow(points), np.empty(len(points))
-    room = _room(max(own, other, key=lambda tree: tree.top), k)
-    _brackets(own, other, spans, other_spans, points, k, psi, out, *room)
+    n = max(own.n, other.n)
+    _, *room = search_room(max(own, other, key=lambda tree: tree.top), k)
+    around = np.empty(n, np.int32), np.empty(n), np.empty(STACK, np.int64)
+    _brackets(own, other, spans, other_spans, points, k, psi, out, (*room,), around)
     return out
 
 
-def _room(tree: Tree, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return memory for one query at a time."""
-    numbers = np.empty(tree.dims + k + (tree.top + 3) * FLOATS)
-    return numbers, np.empty(k + tree.top + 2 + STACK, np.int64)
-
-
 @part
-def _share_time(spans, i, others, j):
-    a, b = 4 * i, 4 * j
-    known = spans[a] < others[b + 1] and others[b] < spans[a + 1]
-    return known or (spans[a + 2] < others[b + 3] and others[b + 2] < spans[a + 3])
-
-
-@part
-def _search(tree, its_spans, query, spans, row, k, best, who, leaf, nodes):
-    """Find the k nearest to the query among the points that share no time with it; return how many are no farther.
-
-    Histories share intervals, so that distances tie: there can be more than k.
-    """
-    order, points, boxes, start, n, dims, top = tree
-    reach = after(leaf, FLOATS)
-    for m in range(k):
-        best[m], who[m] = np.inf, -1
-    level, fresh, tied = top, True, 0
-    nodes[level] = 0
-    while level <= top:
-        if fresh:
-            box = (start[level] + nodes[level]) * dims * 2 * FLOATS
-            near = splat(0.0)
-            for c in range(dims):
-                low, high = load(boxes, box + c * 2 * FLOATS), load(boxes, box + c * 2 * FLOATS + FLOATS)
-                near = larger(near, larger(subtract(low, splat(query[c])), subtract(splat(query[c]), high)))
-            store(reach, level * FLOATS, near)
-        near = load(reach, level * FLOATS)
-        closest = smallest(near)
-        fresh = False
-        if closest > best[k - 1] or closest == np.inf:
-            level += 1
-            continue
-        slot = first(bits(at_most(near, splat(closest))))
-        reach[level * FLOATS + slot] = np.inf
-        child = nodes[level] * FLOATS + slot
-        if level > 0:
-            level -= 1
-            nodes[level] = child
-            fresh = True
-            continue
-        away = splat(0.0)
-        for c in range(dims):
-            away = larger(away, gap(load(points, (child * dims + c) * FLOATS), splat(query[c])))
-        hits = bits(at_most(away, splat(best[k - 1])))
-        if hits:
-            store(leaf, 0, away)
-        while hits:
-            lane = first(hits)
-            hits &= hits - 1
-            s, d = child * FLOATS + lane, leaf[lane]
-            if s >= n or d > best[k - 1] or _share_time(spans, row, its_spans, order[s]):
-                continue
-            if d == best[k - 1]:
-                tied += 1
-                continue
-            last, m = best[k - 1], k - 1
-            while m > 0 and best[m - 1] > d:
-                best[m], who[m] = best[m - 1], who[m - 1]
-                m -= 1
-            best[m], who[m] = d, order[s]
-            tied = tied + 1 if best[k - 1] == last and last < np.inf else 0
-    return k + tied
-
-
-@part
-def _within(tree, its_spans, query, spans, row, r, leaf, stack):
+def _within(tree, its_spans, query, spans, row, r, around):
     """Count the points no farther than r, and find the largest distance among them."""
-    order, points, boxes, start, n, dims, top = tree
-    count, largest = 0, 0.0
-    stack[0], stack[1] = top, 0
-    depth = 2
-    while depth > 0:
-        depth -= 2
-        level, node = stack[depth], stack[depth + 1]
-        box = (start[level] + node) * dims * 2 * FLOATS
-        meets = at_most(splat(0.0), splat(0.0))
-        for c in range(dims):
-            low, high = load(boxes, box + c * 2 * FLOATS), load(boxes, box + c * 2 * FLOATS + FLOATS)
-            q = splat(query[c])
-            meets = both(
-                meets, both(at_most(subtract(low, q), splat(r)), at_most(subtract(q, high), splat(r)))
-            )
-        some = bits(meets)
-        while some:
-            child = node * FLOATS + first(some)
-            some &= some - 1
-            if level > 0:
-                stack[depth], stack[depth + 1] = level - 1, child
-                depth += 2
-                continue
-            away = splat(0.0)
-            for c in range(dims):
-                away = larger(away, gap(load(points, (child * dims + c) * FLOATS), splat(query[c])))
-            hits = bits(at_most(away, splat(r)))
-            if hits:
-                store(leaf, 0, away)
-            while hits:
-                lane = first(hits)
-                hits &= hits - 1
-                s = child * FLOATS + lane
-                if s < n and not _share_time(spans, row, its_spans, order[s]):
-                    count, largest = count + 1, max(largest, leaf[lane])
+    found, away, stack = around
+    count = collect(tree, query, r, spans, row, its_spans, 2, found, away, stack)
+    largest = 0.0
+    for e in range(count):
+        largest = max(largest, away[e])
     return count, largest
 
 
 @kernel
-def _nearest(tree, apart, points, k, n, who, numbers, places):
-    inner = flat_tree(tree)
-    points, who, apart = flat(points), flat(who), flat(apart)
-    best, whose = flat(numbers), flat(places)
-    leaf, nodes = after(best, k), after(whose, k)
+def _nearest(tree, points, never, k, who, room):
+    n = len(points)
+    tree, points, never, who = flat((tree, points, never, who))
+    _, best, whose, reach, nodes = flat(room)
     for i in range(n):
-        _search(inner, apart, after(points, i * inner.dims), apart, i, k, best, whose, leaf, nodes)
+        query = after(points, i * tree.dims)
+        search(tree, query, k, True, never, i, never, 1, best, whose, reach, nodes)
         for m in range(k):
-            who[i * k + m] = whose[m]
+            who[i * k + m] = tree.order[whose[m]]
 
 
 @kernel
-def _brackets(own, other, spans, other_spans, points, k, psi, out, numbers, places):
-    own, other = flat_tree(own), flat_tree(other)
+def _brackets(own, other, spans, other_spans, points, k, psi, out, room, around):
+    own, other, spans, other_spans, points = flat((own, other, spans, other_spans, points))
+    psi, out, room, around = flat((psi, out, room, around))
+    best, who, reach, nodes = room
     dims = own.dims
-    points, psi, out, spans, other_spans = flat(points), flat(psi), flat(out), flat(spans), flat(other_spans)
-    best, who = flat(numbers), flat(places)
-    leaf, nodes = after(best, k), after(who, k)
     for p in range(own.n):
         i = own.order[p]
         query = after(points, i * dims)
         # Events are mostly denser than random times around an event, so that the latter say how far to look.
-        n_u = _search(other, other_spans, query, spans, i, k, best, who, leaf, nodes)
+        n_u = search(other, query, k, True, spans, i, other_spans, 2, best, who, reach, nodes)
         r = eps_u = best[k - 1]
         n_x, eps_x = 0, 0.0
         if r < np.inf:
-            n_x, eps_x = _within(own, spans, query, spans, i, r, leaf, nodes)
+            n_x, eps_x = _within(own, spans, query, spans, i, r, around)
         if n_x < k:
-            n_x = _search(own, spans, query, spans, i, k, best, who, leaf, nodes)
+            n_x = search(own, query, k, True, spans, i, spans, 2, best, who, reach, nodes)
             eps_x = best[k - 1]
             if r < np.inf and eps_x < np.inf:
-                n_u, eps_u = _within(other, other_spans, query, spans, i, eps_x, leaf, nodes)
+                n_u, eps_u = _within(other, other_spans, query, spans, i, eps_x, around)
         known = eps_u < np.inf and eps_x < np.inf
         out[i] = dims * np.log(eps_u / eps_x) + psi[n_x] - psi[n_u] if known else np.nan

@@ -19,35 +19,20 @@ import numpy as np
 
 from enmesh.surrogates.base import Draw
 
-Array = Any
-"""An array of CuPy, which has no types of its own."""
-
-Real = Any
-"""``np.float32`` or ``np.float64``."""
-
+Array = Any  # of CuPy, which has no types of its own
+Real = Any  # ``np.float32`` or ``np.float64``
 TILE = 32
 CELL = 4096
-LONG = 2**16
-"""Samples from which wide tiles come first, lest they be waited for at the end; with fewer it does not pay."""
-
-MANY = 8
-"""Questions from which a lane is better spent on a question than on a point."""
-
+LONG = 2**16  # samples from which it pays to let wide tiles come first, lest they be waited for at the end
+MANY = 8  # questions from which a lane is better spent on a question than on a point
 MODES: dict[str | int, int] = {"box": 0, 1: 1, 2: 2, "tied": 3}
-UNIT = 2.0**-36
-"""Resolution of summed values: 1.5e-11 nats each, and room for a million samples."""
-
-REGISTERS = 56
-"""Words a lane may hold for its points in ``many.cu``; more would leave too few warps to hide loads."""
-
-CROWDED = 40
-"""Words up to which 32 warps fit an SM with next to none of them spilled."""
-
-SMALL = 2**30
-"""Bytes that are taken without asking how many are free, which takes longer than many a question."""
-
-FREE_SHARE = 0.5
-"""Share of the free device memory that a batch may take."""
+UNIT = 2.0**-36  # resolution of summed values: 1.5e-11 nats each, and room for a million samples
+REGISTERS = (
+    56  # words a lane may hold for its points in ``many.cu``; more would leave too few warps to hide loads
+)
+CROWDED = 40  # words up to which 32 warps fit an SM with next to none of them spilled
+SMALL = 2**30  # bytes that are taken without asking how many are free, which takes long
+FREE_SHARE = 0.5  # of the device memory that a batch may take
 
 
 class Neighbours:

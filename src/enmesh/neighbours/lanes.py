@@ -1,8 +1,9 @@
 """Vectors as numba values, so that kernels say what the vector unit does.
 
-LLVM's loop vectoriser gives up on the short inner loops of a neighbour search (possible aliasing, tiny trip
-counts). Here the vectors are explicit: a variable holds `FLOATS` float64 or `SHORTS` int16 numbers in a register,
-and every function below is one or two instructions on all of them. None of them rounds but `subtract` and `gap`.
+LLVM's loop vectoriser gives up on the short inner loops of a neighbour search (possible aliasing, tiny trip counts).
+Here the vectors are explicit: a variable holds `FLOATS` float64 or `SHORTS` int16 numbers in a register, and every
+operation is one or two instructions on all of them. ``a - b``, ``a <= b`` (a mask) and ``&``, ``|``, ``^`` of masks are
+written as they are; the functions below do the rest. Nothing rounds but differences.
 """
 
 import operator
@@ -25,9 +26,21 @@ def aligned(size: int, dtype: type) -> np.ndarray:
 
 
 class _Lanes(types.Type):
-    def __init__(self, element, width, vector):
-        self.element, self.width, self.vector = element, width, vector
+    """A vector of numbers, or a mask: one bit for each."""
+
+    def __init__(self, element, width, scalar):
+        self.element, self.width, self.vector = element, width, ir.VectorType(scalar, width)
+        self.real = element == types.float64
+        self.suffix = f"v{width}" + ("f64" if self.real else "i16")
         super().__init__(name=f"Lanes({element}, {width})")
+
+
+class _Flat(types.Type):
+    """Memory of numbers of one type."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+        super().__init__(name=f"Flat({dtype})")
 
 
 @register_model(_Lanes)
@@ -36,61 +49,59 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, fe_type.vector)
 
 
-def _kind(element, width, scalar):
-    return _Lanes(element, width, ir.VectorType(scalar, width))
-
-
-_KINDS = {
-    types.float64: _kind(types.float64, FLOATS, ir.DoubleType()),
-    types.int16: _kind(types.int16, SHORTS, ir.IntType(16)),
-}
-_MASKS = {width: _kind(types.boolean, width, ir.IntType(1)) for width in (FLOATS, SHORTS)}
-
-
-def _is_float(kind):
-    return kind.element == types.float64
-
-
-def _constant(kind, value):
-    return ir.Constant(kind.vector, [value] * kind.width)
-
-
-def _call(builder, name, result, args):
-    function = builder.module.declare_intrinsic(name, (), ir.FunctionType(result, [a.type for a in args]))
-    return builder.call(function, args)
-
-
-def _suffix(kind):
-    return f"v{kind.width}" + ("f64" if _is_float(kind) else "i16")
-
-
-def _compare(builder, sign, kind, a, b):
-    return builder.fcmp_ordered(sign, a, b) if _is_float(kind) else builder.icmp_signed(sign, a, b)
-
-
-class _Flat(types.Type):
-    def __init__(self, dtype):
-        self.dtype = dtype
-        super().__init__(name=f"Flat({dtype})")
-
-
 @register_model(_Flat)
 class _FlatModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
         super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
 
 
+_KINDS = {
+    types.float64: _Lanes(types.float64, FLOATS, ir.DoubleType()),
+    types.int16: _Lanes(types.int16, SHORTS, ir.IntType(16)),
+}
+_MASKS = {width: _Lanes(types.boolean, width, ir.IntType(1)) for width in (FLOATS, SHORTS)}
+
+
 @intrinsic
-def flat(typingctx, array):
-    """The memory of a contiguous array, read and written by one index.
+def flat(typingctx, value):
+    """The memory of a contiguous array, or of all arrays of a tuple, read and written by one index.
 
     It has neither a length nor a count of its users, and no index is negative: a fraction of the code to compile.
     """
 
     def generate(context, builder, signature, args):
-        return context.make_array(signature.args[0])(context, builder, args[0]).data
+        return _flattened(context, builder, value, args[0])
 
-    return (_Flat(array.dtype)(array), generate) if array.layout == "C" else None
+    return _flat_kind(value)(value), generate
+
+
+def _flat_kind(kind):
+    if isinstance(kind, types.BaseTuple):
+        parts, named = [_flat_kind(part) for part in kind.types], getattr(kind, "instance_class", None)
+        return types.BaseTuple.from_types(parts, named)
+    if isinstance(kind, types.Array) and kind.layout != "C":
+        raise TypeError("kernels take contiguous arrays")
+    return _Flat(kind.dtype) if isinstance(kind, types.Array) else kind
+
+
+def _flattened(context, builder, kind, value):
+    if isinstance(kind, types.BaseTuple):
+        parts = [
+            _flattened(context, builder, part, builder.extract_value(value, i))
+            for i, part in enumerate(kind.types)
+        ]
+        return context.make_tuple(builder, _flat_kind(kind), parts)
+    return context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+
+
+def _element(context, builder, signature, args):
+    return builder.gep(args[0], [context.cast(builder, args[1], signature.args[1], types.intp)])
+
+
+def _pointer(context, builder, signature, args):
+    """Address of ``memory[offset]`` as a pointer to a vector."""
+    vector = _KINDS[signature.args[0].dtype].vector
+    return builder.bitcast(_element(context, builder, signature, args), vector.as_pointer())
 
 
 @intrinsic
@@ -119,16 +130,6 @@ def _write(context, builder, signature, args):
     value = context.cast(builder, args[2], signature.args[2], signature.args[0].dtype)
     builder.store(value, _element(context, builder, signature, args))
     return context.get_dummy_value()
-
-
-def _element(context, builder, signature, args):
-    return builder.gep(args[0], [context.cast(builder, args[1], signature.args[1], types.intp)])
-
-
-def _pointer(context, builder, signature, args):
-    """Address of ``memory[offset]`` as a pointer to a vector."""
-    vector = _KINDS[signature.args[0].dtype].vector
-    return builder.bitcast(_element(context, builder, signature, args), vector.as_pointer())
 
 
 @intrinsic
@@ -167,150 +168,89 @@ def splat(typingctx, value):
 
 
 @intrinsic
-def subtract(typingctx, a, b):
-    """Lane by lane a - b."""
-
-    def generate(context, builder, signature, args):
-        return builder.fsub(*args) if _is_float(a) else builder.sub(*args)
-
-    return a(a, a), generate
-
-
-@intrinsic
-def gap(typingctx, a, b):
-    """Lane by lane |a - b|."""
-
-    def generate(context, builder, signature, args):
-        if _is_float(a):
-            return _call(builder, f"llvm.fabs.{_suffix(a)}", a.vector, [builder.fsub(*args)])
-        difference = builder.sub(*args)
-        keep = ir.Constant(ir.IntType(1), 0)
-        return _call(builder, f"llvm.abs.{_suffix(a)}", a.vector, [difference, keep])
-
-    return a(a, a), generate
-
-
-@intrinsic
-def larger(typingctx, a, b):
-    """Lane by lane the larger number."""
-
-    def generate(context, builder, signature, args):
-        return builder.select(_compare(builder, ">", a, *args), *args)
-
-    return a(a, a), generate
-
-
-@intrinsic
-def smaller(typingctx, a, b):
-    """Lane by lane the smaller number."""
-
-    def generate(context, builder, signature, args):
-        return builder.select(_compare(builder, "<", a, *args), *args)
-
-    return a(a, a), generate
-
-
-@intrinsic
-def at_most(typingctx, a, b):
-    """Mask of the lanes where a <= b."""
-
-    def generate(context, builder, signature, args):
-        return _compare(builder, "<=", a, *args)
-
-    return _MASKS[a.width](a, a), generate
-
-
-@intrinsic
-def less(typingctx, a, b):
-    """Mask of the lanes where a < b."""
-
-    def generate(context, builder, signature, args):
-        return _compare(builder, "<", a, *args)
-
-    return _MASKS[a.width](a, a), generate
-
-
-@intrinsic
-def both(typingctx, a, b):
-    """Mask of the lanes where both masks hold."""
-    return a(a, a), lambda context, builder, signature, args: builder.and_(*args)
-
-
-@intrinsic
-def bits(typingctx, a):
-    """The mask as an integer, lane 0 in the lowest bit; 0 when no lane holds."""
-
-    def generate(context, builder, signature, args):
-        return builder.zext(builder.bitcast(args[0], ir.IntType(a.width)), ir.IntType(64))
-
-    return types.int64(a), generate
-
-
-@intrinsic
-def tally(typingctx, total, a):
-    """Add one to the int16 lanes of ``total`` where the mask holds."""
-
-    def generate(context, builder, signature, args):
-        return builder.sub(args[0], builder.sext(args[1], total.vector))
-
-    return total(total, a), generate
-
-
-@intrinsic
-def largest(typingctx, a):
-    """The largest lane."""
-
-    def generate(context, builder, signature, args):
-        name = "fmax" if _is_float(a) else "smax"
-        return _call(builder, f"llvm.vector.reduce.{name}.{_suffix(a)}", a.vector.element, [args[0]])
-
-    return a.element(a), generate
-
-
-@intrinsic
-def smallest(typingctx, a):
-    """The smallest lane."""
-
-    def generate(context, builder, signature, args):
-        name = "fmin" if _is_float(a) else "smin"
-        return _call(builder, f"llvm.vector.reduce.{name}.{_suffix(a)}", a.vector.element, [args[0]])
-
-    return a.element(a), generate
-
-
-@intrinsic
 def pick(typingctx, a, lane):
     """The number in one lane."""
-
-    def generate(context, builder, signature, args):
-        return builder.extract_element(*args)
-
-    return a.element(a, lane), generate
+    return a.element(a, lane), lambda context, builder, signature, args: builder.extract_element(*args)
 
 
-@intrinsic
-def first(typingctx, value):
-    """Position of the lowest set bit of a non-zero integer."""
-
-    def generate(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), generate
-
-
-@intrinsic
-def ones(typingctx, value):
-    """Number of set bits."""
-    return types.int64(types.int64), lambda context, builder, signature, args: builder.ctpop(args[0])
+def _operator(sign, build, mask=False):
+    """Define ``a sign b`` of two vectors of a kind; the result is of that kind, or a mask."""
+    type_callable(sign)(
+        lambda context: lambda a, b: (_MASKS[a.width] if mask else a) if isinstance(a, _Lanes) else None
+    )
+    lower_builtin(sign, _Lanes, _Lanes)(
+        lambda context, builder, signature, args: build(builder, signature.args[0], *args)
+    )
 
 
-@intrinsic
-def either(typingctx, a, b):
-    """Mask of the lanes where either mask holds."""
-    return a(a, a), lambda context, builder, signature, args: builder.or_(*args)
+def _of_two(build):
+    @intrinsic
+    def function(typingctx, a, b):
+        return a(a, b), lambda context, builder, signature, args: build(builder, a, *args)
+
+    return function
 
 
-@intrinsic
-def unlike(typingctx, a, b):
-    """Mask of the lanes where exactly one mask holds."""
-    return a(a, a), lambda context, builder, signature, args: builder.xor(*args)
+def _of_one(build, result):
+    @intrinsic
+    def function(typingctx, a):
+        return result(a)(a), lambda context, builder, signature, args: build(builder, a, *args)
+
+    return function
+
+
+def _call(builder, name, kind, result, *args):
+    signature = ir.FunctionType(result, [a.type for a in args])
+    return builder.call(builder.module.declare_intrinsic(f"llvm.{name}.{kind.suffix}", (), signature), args)
+
+
+def _compare(builder, sign, kind, a, b):
+    return builder.fcmp_ordered(sign, a, b) if kind.real else builder.icmp_signed(sign, a, b)
+
+
+def _difference(builder, kind, a, b):
+    return builder.fsub(a, b) if kind.real else builder.sub(a, b)
+
+
+def _gap(builder, kind, a, b):
+    apart = _difference(builder, kind, a, b)
+    if kind.real:
+        return _call(builder, "fabs", kind, kind.vector, apart)
+    return _call(builder, "abs", kind, kind.vector, apart, ir.Constant(ir.IntType(1), 0))
+
+
+def _extreme(name):
+    def build(builder, kind, a):
+        return _call(
+            builder, f"vector.reduce.{'f' if kind.real else 's'}{name}", kind, kind.vector.element, a
+        )
+
+    return build
+
+
+def _mask_bits(builder, kind, a):
+    return builder.zext(builder.bitcast(a, ir.IntType(kind.width)), ir.IntType(64))
+
+
+_operator(operator.sub, _difference)
+_operator(operator.le, lambda builder, kind, a, b: _compare(builder, "<=", kind, a, b), mask=True)
+_operator(operator.and_, lambda builder, kind, a, b: builder.and_(a, b))
+_operator(operator.or_, lambda builder, kind, a, b: builder.or_(a, b))
+_operator(operator.xor, lambda builder, kind, a, b: builder.xor(a, b))
+
+# Lane by lane |a - b|, the larger and the smaller number; a count, one more where a mask holds.
+gap = _of_two(_gap)
+larger = _of_two(lambda builder, kind, a, b: builder.select(_compare(builder, ">", kind, a, b), a, b))
+smaller = _of_two(lambda builder, kind, a, b: builder.select(_compare(builder, "<", kind, a, b), a, b))
+tally = _of_two(lambda builder, kind, total, mask: builder.sub(total, builder.sext(mask, kind.vector)))
+
+# The largest and the smallest lane.
+largest = _of_one(_extreme("max"), lambda kind: kind.element)
+smallest = _of_one(_extreme("min"), lambda kind: kind.element)
+
+# A mask as an integer, lane 0 in the lowest bit; the place of an integer's lowest set bit; the number of its set bits.
+bits = _of_one(_mask_bits, lambda kind: types.int64)
+first = _of_one(
+    lambda builder, kind, a: builder.cttz(a, ir.Constant(ir.IntType(1), 1)), lambda kind: types.int64
+)
+ones = _of_one(lambda builder, kind, a: builder.ctpop(a), lambda kind: types.int64)

@@ -19,25 +19,19 @@ from enmesh.neighbours.lanes import (
     SHORTS,
     after,
     aligned,
-    at_most,
     bits,
-    both,
-    either,
     first,
     flat,
     gap,
     larger,
     largest,
     load,
-    pick,
     smaller,
     splat,
     store,
-    subtract,
     tally,
-    unlike,
-)  # fmt: skip
-from enmesh.neighbours.tree import STACK, Tree, flat_tree
+)
+from enmesh.neighbours.tree import STACK, Tree, collect
 
 TOP = 32767  # the largest code of a distance; stands for itself and everything above
 EDGE = 16383  # codes of x lie between -EDGE and EDGE
@@ -71,8 +65,7 @@ class Points(NamedTuple):
     z: np.ndarray  # (n, dz)
     dy: int
     dz: int
-    times: np.ndarray  # (n,) in the original order
-    theiler: int  # pairs no farther apart in time are left out
+    spans: np.ndarray  # (n, 2) in the original order: pairs that overlap are left out
 
 
 class List(NamedTuple):
@@ -120,15 +113,6 @@ class Block(NamedTuple):
     groups: int
 
 
-class Room(NamedTuple):
-    """What working memory is cut from."""
-
-    shorts: np.ndarray
-    ints: np.ndarray
-    longs: np.ndarray
-    floats: np.ndarray
-
-
 def encode(x: np.ndarray, order: np.ndarray) -> Codes:
     """Codes of x (b, n, d) for a tree with this ``order``.
 
@@ -137,8 +121,7 @@ def encode(x: np.ndarray, order: np.ndarray) -> Codes:
     b, n, dims = x.shape
     sample = x[0] if b * n < 10_000 else x[:: max(1, b // 8)].reshape(-1, dims)[:: max(1, n // 1000)]
     tails = np.quantile(sample, [0.001, 0.5, 0.999], axis=0)
-    least, most = np.full(dims, np.inf), np.full(dims, -np.inf)
-    _bounds(x, least, most)
+    least, most = np.array([(x[..., c].min(), x[..., c].max()) for c in range(dims)]).T
     low = np.maximum(least, tails[1] - 4 * (tails[1] - tails[0]))
     high = np.minimum(most, tails[1] + 4 * (tails[2] - tails[1]))
     span = float((high - low).max())
@@ -151,21 +134,10 @@ def encode(x: np.ndarray, order: np.ndarray) -> Codes:
 
 
 @kernel
-def _bounds(x, least, most):
-    """Smallest and largest value along each axis."""
-    b, n, dims = x.shape
-    x, least, most = flat(x), flat(least), flat(most)
-    for p in range(b * n):
-        for c in range(dims):
-            v = x[p * dims + c]
-            least[c], most[c] = min(least[c], v), max(most[c], v)
-
-
-@kernel
 def _interleave(x, order, centre, scale, exact, codes):
     """Put the points in order and write their codes side by side; the last question fills the last group."""
     b, n, dims = x.shape
-    x, order, centre, exact, codes = flat(x), flat(order), flat(centre), flat(exact), flat(codes)
+    x, order, centre, exact, codes = flat((x, order, centre, exact, codes))
     for g in range((b + SHORTS - 1) // SHORTS):
         for tile in range(0, n, _TILE):
             for m in range(SHORTS):
@@ -180,107 +152,40 @@ def _interleave(x, order, centre, scale, exact, codes):
 
 def ksg(points: Points, x: Codes, k: int, algorithm: int, out: np.ndarray, lo: int, hi: int) -> None:
     """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n)."""
-    _ksg(points, x, k, algorithm, out, lo, hi, _room(x, k))
+    _ksg(points, x, k, algorithm, out, lo, hi, _lanes(k), _block(x))
 
 
 def box(points: Points, x: Codes, radius: float, out: np.ndarray, lo: int, hi: int) -> None:
     """Write (n_xyz, n_xz) within ``radius``, inclusive, of tree positions lo..hi to ``out`` (2, b, n)."""
-    _box(points, x, radius, out, lo, hi, _room(x, 1))
+    _box(points, x, radius, out, lo, hi, _lanes(1), _block(x))
 
 
-def _room(x: Codes, k: int) -> Room:
-    """Memory that `_cut` cuts up."""
-    n, groups, capacity = x.n, -(-x.b // SHORTS), x.n + max(x.n, 1 << 14) + _CHUNK
-    lists = capacity + capacity // _CHUNK + 1
-    return Room(
-        aligned(SHORTS * (k + 7) + 2 * n + 2 * (lists + capacity), np.int16),
-        np.empty(3 * SHORTS + 3 * n + 2 + 2 * capacity, np.int32),
-        np.empty(SHORTS * k + _BLOCK * (5 + groups) + 2 + STACK, np.int64),
-        np.empty(SHORTS * (k + 3) + 2 * _BLOCK + n),
-    )
+def _lanes(k: int) -> Lanes:
+    codes, sure, possible, held = (aligned(SHORTS * size, np.int16) for size in (k, 3, 3, 1))
+    best, who, counts = np.empty(SHORTS * k), np.empty(SHORTS * k, np.int64), np.empty(SHORTS * 3, np.int32)
+    return Lanes(codes, best, who, np.empty(SHORTS * 3), sure, possible, counts, held)
 
 
-@part
-def _cut(room, n, groups, k):
-    """Cut up the room for the lanes of a group and for a block of points."""
-    shorts, ints, longs, floats = flat(room.shorts), flat(room.ints), flat(room.longs), flat(room.floats)
-    lanes = Lanes(
-        shorts, floats, longs, after(floats, SHORTS * k), after(shorts, SHORTS * k),
-        after(shorts, SHORTS * (k + 3)), ints, after(shorts, SHORTS * (k + 6)),
-    )  # fmt: skip
-    shorts, ints = after(shorts, SHORTS * (k + 7)), after(ints, 3 * SHORTS)
-    longs, floats = after(longs, SHORTS * k), after(floats, SHORTS * (k + 3))
-    size = n + max(n, 1 << 14) + _CHUNK
-    step = 2 * size + size // _CHUNK + 1
-    far_row, lists = after(ints, 3 * n + 2 + size), after(shorts, 2 * n)
-    near_row, more = after(ints, 3 * n + 2), after(lists, step)
-    near = List(lists, after(lists, size), near_row, after(lists, 2 * size), longs, after(longs, _BLOCK))
-    longs = after(longs, 2 * _BLOCK)
-    far = List(more, after(more, size), far_row, after(more, 2 * size), longs, after(longs, _BLOCK))
-    longs = after(longs, 2 * _BLOCK)
-    block = Block(
-        near, far, ints, after(floats, 2 * _BLOCK), shorts, after(shorts, n), after(ints, n),
-        after(ints, 2 * n + 2), after(longs, _BLOCK * (1 + groups) + 2), after(longs, _BLOCK * (1 + groups)),
-        longs, after(longs, _BLOCK), floats, after(floats, _BLOCK), size, groups,
-    )  # fmt: skip
-    return lanes, block
+def _block(x: Codes) -> Block:
+    n, groups = x.n, -(-x.b // SHORTS)
+    capacity = n + max(n, 1 << 14) + _CHUNK
 
+    def empty_list() -> List:
+        y, z, low = (aligned(size, np.int16) for size in (capacity, capacity, capacity // _CHUNK + 1))
+        return List(y, z, np.empty(capacity, np.int32), low, *np.empty((2, _BLOCK), np.int64))
 
-@inlined
-def _flat_points(points):
-    return Points(
-        flat_tree(points.tree), flat(points.y), flat(points.z), points.dy, points.dz, flat(points.times), points.theiler
-    )  # fmt: skip
-
-
-@inlined
-def _flat_codes(x):
-    return Codes(flat(x.exact), flat(x.codes), x.scale, x.b, x.n, x.dims, x.bound)
+    (found, seen), (y, z) = np.empty((2, n), np.int32), np.empty((2, n), np.int16)
+    stack, ends, who, pending = (np.empty(size, np.int64) for size in (STACK, 2, _BLOCK, _BLOCK * groups))
+    away, heads, reach, takes = np.empty(n), np.empty(n + 2, np.int32), np.empty(_BLOCK), np.empty(_BLOCK)
+    around = found, away, y, z, heads, seen, stack, ends
+    return Block(empty_list(), empty_list(), *around, who, pending, reach, takes, capacity, groups)
 
 
 @part
-def _collect(points, p, radius, found, away, stack):
+def _collect(points, p, radius, block):
     """Positions and z distances of all admissible points within ``radius`` of position p; return their number."""
-    order, leaves, boxes, start, n, dims, top = points.tree
-    times, theiler = points.times, points.theiler
-    total = 0
-    stack[0], stack[1] = top, 0
-    depth = 2
-    r = splat(radius)
-    when = times[order[p]]
-    here = p // FLOATS * dims * FLOATS + p % FLOATS
-    while depth > 0:
-        depth -= 2
-        level, node = stack[depth], stack[depth + 1]
-        box = (start[level] + node) * dims * 2 * FLOATS
-        far = splat(0.0)
-        for c in range(dims):
-            q = splat(leaves[here + c * FLOATS])
-            low, high = load(boxes, box + c * 2 * FLOATS), load(boxes, box + c * 2 * FLOATS + FLOATS)
-            far = larger(far, larger(subtract(low, q), subtract(q, high)))
-        some = bits(at_most(far, r))
-        while some:
-            child = node * FLOATS + first(some)
-            some &= some - 1
-            if level > 0:
-                stack[depth], stack[depth + 1] = level - 1, child
-                depth += 2
-                continue
-            d = splat(0.0)
-            for c in range(dims):
-                d = larger(
-                    d, gap(load(leaves, (child * dims + c) * FLOATS), splat(leaves[here + c * FLOATS]))
-                )
-            hits = bits(at_most(d, r))
-            while hits:
-                s = first(hits)
-                hits &= hits - 1
-                j = child * FLOATS + s
-                if j < n and abs(times[order[j]] - when) > theiler:
-                    found[total] = j
-                    away[total] = pick(d, s)
-                    total += 1
-    return total
+    query, i, spans = after(points.z, p * points.dz), points.tree.order[p], points.spans
+    return collect(points.tree, query, radius, spans, i, spans, 1, block.found, block.away, block.stack)
 
 
 @part
@@ -336,7 +241,7 @@ def _enlist(points, scale, q, block):
     """Write the lists of the q-th point of a block."""
     near, far, found, away, ys, zs = block.near, block.far, block.found, block.away, block.y, block.z
     p, radius, ends, y, dy = block.who[q], block.reach[q], block.ends, points.y, points.dy
-    total = _collect(points, p, radius, found, away, block.stack)
+    total = _collect(points, p, radius, block)
     most = np.int64(min(radius * scale, TOP))
     for e in range(total):
         ys[e], zs[e] = 0, np.int16(min(away[e] * scale, TOP))
@@ -370,14 +275,14 @@ def _kth(codes, here, base, dims, near, q, k, best, seen):
         for f in range(e, min(e + _CHUNK, end)):
             d = splat(max(ys[f], zs[f]))
             d = larger(d, _separation(codes, here, base + row[f] * dims * SHORTS, dims))
-            if bits(at_most(d, limit)):
+            if bits(d <= limit):
                 seen[total] = f
                 total += 1
                 for m in range(k):
                     held = load(best, m * SHORTS)
                     store(best, m * SHORTS, smaller(held, d))
                     d = larger(held, d)
-                limit = subtract(smaller(load(best, (k - 1) * SHORTS), top), slack)
+                limit = smaller(load(best, (k - 1) * SHORTS), top) - slack
     return largest(load(best, (k - 1) * SHORTS)), total
 
 
@@ -392,17 +297,14 @@ def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
     last = load(lanes.codes, (k - 1) * SHORTS)
     nearer = splat(np.int16(-1))
     if algorithm == 1 and x.bound > EDGE:  # nearer than the k-th for sure: it is enough to count them
-        nearer = subtract(last, splat(np.int16(_SLACK + 1)))
-    reach = subtract(smaller(last, splat(np.int16(TOP - _SLACK))), splat(np.int16(-_SLACK)))
+        nearer = last - splat(np.int16(_SLACK + 1))
+    reach = smaller(last, splat(np.int16(TOP - _SLACK))) - splat(np.int16(-_SLACK))
     for e in range(total):
         f = seen[e]
         j = row[f]
-        there, rank = (
-            base + j * dims * SHORTS,
-            order[j],
-        )  # among equal distances the smaller original row wins
+        there, rank = base + j * dims * SHORTS, order[j]  # of equally far points the smaller row wins
         d = larger(splat(max(near.y[f], near.z[f])), _separation(codes, here, there, dims))
-        some, sure = bits(at_most(d, reach)), bits(at_most(d, nearer))
+        some, sure = bits(d <= reach), bits(d <= nearer)
         apart = max(_distance(y, dy, j, p), _distance(z, dz, j, p)) if some & ~sure else 0.0
         while some:
             m = first(some)
@@ -455,10 +357,8 @@ def _radii(points, x, here, base, p, near, k, algorithm, lanes):
                     there = base + j * dims * SHORTS
                     for c in range(m * dims, m * dims + dims):
                         rx = max(rx, abs(x.exact[here + c] - x.exact[there + c]))
-                    ry, rz = (
-                        max(ry, _distance(points.y, points.dy, j, p)),
-                        max(rz, _distance(points.z, points.dz, j, p)),
-                    )
+                    ry = max(ry, _distance(points.y, points.dy, j, p))
+                    rz = max(rz, _distance(points.z, points.dz, j, p))
         radius[m], radius[SHORTS + m], radius[2 * SHORTS + m] = rx, ry, rz
     return most
 
@@ -504,9 +404,9 @@ def _count_yz(points, p, near, q, lanes):
             break
         for f in range(e, min(e + _CHUNK, end)):
             y, z = splat(ys[f]), splat(zs[f])
-            inside = both(at_most(y, sure_y), at_most(z, sure_z))
+            inside = (y <= sure_y) & (z <= sure_z)
             total = tally(total, inside)
-            doubt = bits(unlike(inside, both(at_most(y, may_y), at_most(z, may_z))))
+            doubt = bits(inside ^ ((y <= may_y) & (z <= may_z)))
             if doubt:
                 dy = _distance(points.y, points.dy, row[f], p)
                 dz = _distance(points.z, points.dz, row[f], p)
@@ -539,11 +439,11 @@ def _count_xz(points, x, here, base, p, far, q, lanes):
             there = base + row[f] * dims * SHORTS
             z = splat(zs[f])
             d = _separation(codes, here, there, dims)
-            in_z, may = at_most(z, sure_z), at_most(z, may_z)
-            inside, maybe = both(in_z, at_most(d, sure_x)), both(may, at_most(d, may_x))
+            in_z, may = z <= sure_z, z <= may_z
+            inside = in_z & (d <= sure_x)
             n_z, n_xz = tally(n_z, in_z), tally(n_xz, inside)
-            doubt_z, doubt = unlike(in_z, may), unlike(inside, maybe)
-            some = bits(either(doubt_z, doubt))
+            doubt_z, doubt = in_z ^ may, inside ^ (may & (d <= may_x))
+            some = bits(doubt_z | doubt)
             if some:
                 unsure, unsure_z, dz = bits(doubt), bits(doubt_z), _distance(points.z, points.dz, row[f], p)
                 while some:
@@ -636,14 +536,13 @@ def _keep(block, waiting, built, everything, guess):
 
 
 @kernel
-def _ksg(points, x, k, algorithm, out, lo, hi, room):
+def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block):
     """Points wait in a queue until all their groups are settled, with longer lists if need be.
 
     How far the lists of the last points had to reach is the first guess for the next: neighbours in the tree are
     neighbours in z.
     """
-    points, x, out = _flat_points(points), _flat_codes(x), flat(out)
-    lanes, block = _cut(room, x.n, (x.b + SHORTS - 1) // SHORTS, k)
+    points, x, out, lanes, block = flat((points, x, out, lanes, block))
     ends, pending = block.ends, block.pending
     everything = _extent(points.tree, points.tree.top, np.int64(0))
     waiting, p, guess = 0, lo, _extent(points.tree, np.int64(0), lo // FLOATS**2)
@@ -679,15 +578,14 @@ def _extent(tree, level, node):
 
 
 @kernel
-def _box(points, x, radius, out, lo, hi, room):
+def _box(points, x, radius, out, lo, hi, lanes, block):
     """Walk the points within ``radius`` in z: those that are so in y too first, whose count goes to both."""
-    points, x, out = _flat_points(points), _flat_codes(x), flat(out)
-    lanes, block = _cut(room, x.n, (x.b + SHORTS - 1) // SHORTS, np.int64(1))
+    points, x, out, lanes, block = flat((points, x, out, lanes, block))
     order, found, near, far, counts = points.tree.order, block.found, block.seen, block.heads, lanes.counts
     for m in range(3 * SHORTS):
         lanes.radius[m] = radius
     for p in range(lo, hi):
-        total = _collect(points, p, radius, found, block.away, block.stack)
+        total = _collect(points, p, radius, block)
         n_near = n_far = np.int64(0)
         for e in range(total):
             if _distance(points.y, points.dy, found[e], p) <= radius:
@@ -719,9 +617,9 @@ def _count_x(x, here, base, rows, total, radius, lanes, block):
     for e in range(total):
         there = base + rows[e] * dims * SHORTS
         d = _separation(codes, here, there, dims)
-        inside = at_most(d, surely)
+        inside = d <= surely
         count = tally(count, inside)
-        doubt = bits(unlike(inside, at_most(d, maybe)))
+        doubt = bits(inside ^ (d <= maybe))
         while doubt:
             m = first(doubt)
             doubt &= doubt - 1

@@ -10,10 +10,10 @@ To see the choices::
 """
 
 import logging
-import math
+from math import exp, log, log1p
 from typing import NamedTuple
 
-log = logging.getLogger("enmesh.neighbours")
+logger = logging.getLogger("enmesh.neighbours")
 
 GROUP = 32  # questions that walk a list together
 FEW = 4  # fewer are never worth the kernels of the lists, which take a while to compile
@@ -31,6 +31,11 @@ class Problem(NamedTuple):
     dz: int
     k: int = 0
     in_z: float = 0.0
+
+    @property
+    def dims(self) -> int:
+        """All axes."""
+        return self.dx + self.dy + self.dz
 
 
 class Cost(NamedTuple):
@@ -51,42 +56,26 @@ BOX_WALK = (-16.659, 0.245, 0.293, 0.561, 0.042)
 
 
 def tree_features(p: Problem) -> tuple[float, ...]:
-    """Return what the cost of a KSG question by trees depends on."""
-    dims = p.dx + p.dy + p.dz
-    return 1.0, math.log(p.n), math.log(p.k), math.log(dims), dims, dims * math.log(p.n)
+    """Return what a question by trees depends on: KSG's, or the box's."""
+    if p.k:
+        return 1.0, log(p.n), log(p.k), log(p.dims), p.dims, p.dims * log(p.n)
+    return 1.0, log(p.n), log1p(p.in_z), log(p.dims), p.dims, p.dz
 
 
 def list_features(p: Problem) -> tuple[float, ...]:
-    """Return what listing and walking cost: about n (k/n)^(dz/d) points lie within the k-th distance in z."""
-    dims, sparse = p.dx + p.dy + p.dz, math.log(p.n / p.k)
-    in_z, in_yz = sparse * p.dz / dims, sparse * (p.dy + p.dz) / dims
-    return 1.0, math.log(p.n), in_z, in_yz, math.log(p.k), math.log(p.dx), dims
-
-
-def box_tree_features(p: Problem) -> tuple[float, ...]:
-    """Return what the cost of counting in a box by trees depends on."""
-    dims = p.dx + p.dy + p.dz
-    return 1.0, math.log(p.n), math.log1p(p.in_z), math.log(dims), dims, p.dz
-
-
-def box_list_features(p: Problem) -> tuple[float, ...]:
-    """Return what the cost of counting in a box by lists depends on."""
-    return 1.0, math.log(p.n), math.log1p(p.in_z), math.log(p.dx), p.dz
+    """Return what listing and walking depend on; about n (k/n)^(dz/d) points are within the k-th distance in z."""
+    if not p.k:
+        return 1.0, log(p.n), log1p(p.in_z), log(p.dx), p.dz
+    sparse = log(p.n / p.k)
+    in_z, in_yz = sparse * p.dz / p.dims, sparse * (p.dy + p.dz) / p.dims
+    return 1.0, log(p.n), in_z, in_yz, log(p.k), log(p.dx), p.dims
 
 
 def cost(p: Problem) -> Cost:
     """Return what the model expects of a problem."""
-    if p.k:
-        trees, lists = tree_features(p), list_features(p)
-        return Cost(
-            _seconds(p, KSG_TREES, trees), _seconds(p, KSG_LISTING, lists), _seconds(p, KSG_WALK, lists)
-        )
-    trees, lists = box_tree_features(p), box_list_features(p)
-    return Cost(_seconds(p, BOX_TREES, trees), _seconds(p, BOX_LISTING, lists), _seconds(p, BOX_WALK, lists))
-
-
-def _seconds(p: Problem, coefficients: tuple[float, ...], features: tuple[float, ...]) -> float:
-    return p.n * math.exp(sum(c * f for c, f in zip(coefficients, features, strict=True)))
+    trees, listing, walk = (KSG_TREES, KSG_LISTING, KSG_WALK) if p.k else (BOX_TREES, BOX_LISTING, BOX_WALK)
+    parts = (trees, tree_features(p)), (listing, list_features(p)), (walk, list_features(p))
+    return Cost(*(p.n * exp(sum(c * f for c, f in zip(*part, strict=True))) for part in parts))
 
 
 def for_lists(p: Problem, b: int) -> int:
@@ -94,10 +83,9 @@ def for_lists(p: Problem, b: int) -> int:
     if b < FEW:
         return 0
     spent = cost(p)
-    full = b - b % GROUP
-    seconds = {count: _mixed(spent, count, b) for count in (0, full, b)}
+    seconds = {count: _mixed(spent, count, b) for count in (0, b - b % GROUP, b)}
     best = min(seconds, key=lambda count: seconds[count])
-    log.debug(
+    logger.debug(
         "%s, %d questions: %d by lists, %d by trees; the model expects %.3g s, trees alone %.3g s, lists alone %.3g s",
         p, b, best, b - best, seconds[best], seconds[0], seconds[b],
     )  # fmt: skip

@@ -15,24 +15,20 @@ from enmesh.neighbours.lanes import (
     FLOATS,
     after,
     aligned,
-    at_most,
     bits,
-    both,
     first,
     flat,
     gap,
     larger,
     load,
     ones,
+    pick,
     smallest,
     splat,
     store,
-    subtract,
-)  # fmt: skip
+)
 
-STACK = (
-    1 << 8
-)  # room for nodes that wait to be visited, in pairs of level and node: FLOATS on each of 15 levels
+STACK = 1 << 8  # room for nodes that wait to be visited, pairs of level and node: FLOATS on each of 15 levels
 _SAMPLE = 256  # points that decide along which axis a range is cut
 
 
@@ -53,7 +49,6 @@ class Search(NamedTuple):
 
     k: int
     algorithm: int
-    theiler: int  # points no farther apart in time are left out
     y_start: int  # x is the axes before it
     z_start: int  # y is the axes from y_start to it, z the rest
 
@@ -73,20 +68,12 @@ def grow(points: np.ndarray) -> Tree:
     return grown
 
 
-@inlined
-def flat_tree(tree):
-    """The tree as flat memory, for parts."""
-    return Tree(
-        flat(tree.order), flat(tree.points), flat(tree.boxes), flat(tree.start), tree.n, tree.dims, tree.top
-    )
-
-
 @kernel
 def _grow(points, tree, keys, stack):
     """Put the points in kd order, copy them into leaves and bound these, level by level."""
-    inner = flat_tree(tree)
-    _arrange(flat(points), inner.order, inner.n, inner.dims, flat(keys), flat(stack))
-    _fill(flat(points), inner)
+    points, tree, keys, stack = flat((points, tree, keys, stack))
+    _arrange(points, tree.order, tree.n, tree.dims, keys, stack)
+    _fill(points, tree)
 
 
 @part
@@ -188,10 +175,11 @@ def count(tree: Tree, cut: int, near: np.ndarray, far: np.ndarray, out: np.ndarr
 
 
 @kernel
-def _count(tree, cut, near, far, out, lo, hi, numbers, nodes):
-    order, points, boxes, start, n, dims, top = flat_tree(tree)
-    near, far, out, query, stack = flat(near), flat(far), flat(out), flat(numbers), flat(nodes)
+def _count(tree, cut, near, far, out, lo, hi, query, stack):
+    tree, near, far, out, query, stack = flat((tree, near, far, out, query, stack))
+    order, points, boxes, start, n, dims, top = tree
     width = after(query, dims)
+    zero = splat(0.0)
     for p in range(lo, hi):
         row = order[p]
         for c in range(dims):
@@ -204,13 +192,12 @@ def _count(tree, cut, near, far, out, lo, hi, numbers, nodes):
             depth -= 2
             level, node = stack[depth], stack[depth + 1]
             box = (start[level] + node) * dims * 2 * FLOATS
-            zero = splat(0.0)
-            meets, inside = at_most(zero, zero), at_most(zero, zero)
+            meets = inside = zero <= zero
             for c in range(dims):
                 low, high = load(boxes, box + c * 2 * FLOATS), load(boxes, box + c * 2 * FLOATS + FLOATS)
                 q, r = splat(query[c]), splat(width[c])
-                meets = both(meets, both(at_most(subtract(low, q), r), at_most(subtract(q, high), r)))
-                inside = both(inside, both(at_most(subtract(q, low), r), at_most(subtract(high, q), r)))
+                meets = meets & (low - q <= r) & (q - high <= r)
+                inside = inside & (q - low <= r) & (high - q <= r)
             some = bits(meets)
             whole = some & bits(inside)
             some ^= whole
@@ -227,10 +214,10 @@ def _count(tree, cut, near, far, out, lo, hi, numbers, nodes):
                     stack[depth], stack[depth + 1] = level - 1, child
                     depth += 2
                 else:
-                    hit = at_most(zero, zero)
+                    hit = zero <= zero
                     for c in range(dims):
                         away = gap(load(points, (child * dims + c) * FLOATS), splat(query[c]))
-                        hit = both(hit, at_most(away, splat(width[c])))
+                        hit = hit & (away <= splat(width[c]))
                     total += ones(bits(hit))
         out[row] = total
 
@@ -239,8 +226,7 @@ def _count(tree, cut, near, far, out, lo, hi, numbers, nodes):
 def leave_out(points, rows, start, stop, cut, near, far, out):
     """Subtract from `count` the points of each row's Theiler window, itself among them."""
     n, dims = points.shape
-    points, rows, start, stop = flat(points), flat(rows), flat(start), flat(stop)
-    near, far, out = flat(near), flat(far), flat(out)
+    points, rows, start, stop, near, far, out = flat((points, rows, start, stop, near, far, out))
     for i in range(n):
         for w in range(start[i], stop[i]):
             inside = True
@@ -250,93 +236,150 @@ def leave_out(points, rows, start, stop, cut, near, far, out):
             out[i] -= inside
 
 
+@inlined
+def _to_boxes(tree, level, node, query):
+    """Distances from the query to the boxes of a node's children, no less than 0."""
+    box = (tree.start[level] + node) * tree.dims * 2 * FLOATS
+    away = splat(0.0)
+    for c in range(tree.dims):
+        low, high = load(tree.boxes, box + c * 2 * FLOATS), load(tree.boxes, box + c * 2 * FLOATS + FLOATS)
+        q = splat(query[c])
+        away = larger(away, larger(low - q, q - high))
+    return away
+
+
+@inlined
+def _to_points(tree, leaf, query):
+    """Distances from the query to the points of a leaf."""
+    away = splat(0.0)
+    for c in range(tree.dims):
+        away = larger(away, gap(load(tree.points, (leaf * tree.dims + c) * FLOATS), splat(query[c])))
+    return away
+
+
+@inlined
+def _share_time(own, i, others, j, spans):
+    """Whether a point's span, from a start to before an end, overlaps another's; single ``spans`` are equally long."""
+    a, b = 2 * spans * i, 2 * spans * j
+    if spans == 1:
+        return abs(others[b] - own[a]) < own[a + 1] - own[a]
+    known = own[a] < others[b + 1] and others[b] < own[a + 1]
+    return known or (own[a + 2] < others[b + 3] and others[b + 2] < own[a + 3])
+
+
+@inlined
+def collect(tree, query, radius, own, i, others, spans, found, away, stack):
+    """Positions and distances of the points within ``radius`` of the i-th query; return their number.
+
+    Points that share time with it are left out (`_share_time`).
+    """
+    total = 0
+    stack[0], stack[1] = tree.top, 0
+    depth = 2
+    r = splat(radius)
+    while depth > 0:
+        depth -= 2
+        level, node = stack[depth], stack[depth + 1]
+        some = bits(_to_boxes(tree, level, node, query) <= r)
+        while some:
+            child = node * FLOATS + first(some)
+            some &= some - 1
+            if level > 0:
+                stack[depth], stack[depth + 1] = level - 1, child
+                depth += 2
+                continue
+            d = _to_points(tree, child, query)
+            hits = bits(d <= r)
+            while hits:
+                s = child * FLOATS + first(hits)
+                if s < tree.n and not _share_time(own, i, others, tree.order[s], spans):
+                    found[total], away[total] = s, pick(d, first(hits))
+                    total += 1
+                hits &= hits - 1
+    return total
+
+
 @part
-def _offer(best, who, k, d, s, order):
-    """Keep the nearest, given a candidate at tree position s; among equal distances the smaller row wins."""
-    m = k - 1
-    if d > best[m] or (d == best[m] and who[m] >= 0 and order[s] > order[who[m]]):
-        return
-    while m > 0 and (best[m - 1] > d or (best[m - 1] == d and order[who[m - 1]] > order[s])):
-        best[m], who[m] = best[m - 1], who[m - 1]
-        m -= 1
-    best[m], who[m] = d, s
+def search(tree, query, k, ties, own, i, others, spans, best, who, reach, nodes):
+    """Find the distances and positions of the k points nearest to the i-th query that share no time with it.
+
+    Returns how many are no farther than the k-th, if ``ties`` are looked for; of equally far ones the smallest rows are
+    taken. ``reach`` has room for a leaf and for every level.
+    """
+    order, n, top = tree.order, tree.n, tree.top
+    leaf = after(reach, (top + 1) * FLOATS)
+    for m in range(k):
+        best[m], who[m] = np.inf, -1
+    level, fresh, tied = top, True, 0
+    nodes[level] = 0
+    while level <= top:
+        if fresh:
+            store(reach, level * FLOATS, _to_boxes(tree, level, nodes[level], query))
+        near = load(reach, level * FLOATS)
+        closest = smallest(near)
+        fresh = False
+        if closest > best[k - 1] or closest == np.inf or (closest == best[k - 1] and not ties):
+            level += 1
+            continue
+        slot = first(bits(near <= splat(closest)))
+        reach[level * FLOATS + slot] = np.inf
+        child = nodes[level] * FLOATS + slot
+        if level > 0:
+            level -= 1
+            nodes[level] = child
+            fresh = True
+            continue
+        away = _to_points(tree, child, query)
+        hits = bits(away <= splat(best[k - 1]))
+        if hits:
+            store(leaf, 0, away)
+        while hits:
+            s, d = child * FLOATS + first(hits), leaf[first(hits)]
+            hits &= hits - 1
+            last, m = best[k - 1], k - 1
+            if s >= n or d > last or _share_time(own, i, others, order[s], spans):
+                continue
+            if d < last or who[m] < 0 or order[s] < order[who[m]]:
+                while m > 0 and (best[m - 1] > d or (best[m - 1] == d and order[who[m - 1]] > order[s])):
+                    best[m], who[m] = best[m - 1], who[m - 1]
+                    m -= 1
+                best[m], who[m] = d, s
+            tied = tied + 1 if best[k - 1] == last and last < np.inf else 0
+    return k + tied
 
 
-def nearest(tree: Tree, times: np.ndarray, how: Search, radii: np.ndarray, lo: int, hi: int) -> None:
+def search_room(tree: Tree, k: int) -> tuple[np.ndarray, ...]:
+    """Return memory for a query and its search: ``query``, ``best``, ``who``, ``reach``, ``nodes``."""
+    places = np.empty(k, np.int64), np.empty((tree.top + 2) * FLOATS), np.empty(tree.top + 1, np.int64)
+    return np.empty(tree.dims), np.empty(k), *places
+
+
+def nearest(tree: Tree, spans: np.ndarray, how: Search, radii: np.ndarray, lo: int, hi: int) -> None:
     """Find the inclusive radii (3, n) in x, y, z that the k nearest neighbours of tree positions lo..hi imply.
 
     Algorithm 1: just below the distance of the k-th, the same in every block. Algorithm 2: the largest distance
-    among the k in each block.
+    among the k in each block. Points whose ``spans`` (n, 2), start and end, overlap are not compared.
     """
-    numbers = np.empty(tree.dims + how.k + (tree.top + 3) * FLOATS)
-    _nearest(tree, times, how, radii, lo, hi, numbers, np.empty(how.k + tree.top + 2, np.int64))
+    _nearest(tree, spans, how, radii, lo, hi, search_room(tree, how.k))
 
 
 @kernel
-def _nearest(tree, times, how, radii, lo, hi, numbers, places):
-    inner = flat_tree(tree)
-    order, points, boxes, start, n, dims, top = inner
-    k, algorithm = how.k, how.algorithm
-    times, radii, query, who = flat(times), flat(radii), flat(numbers), flat(places)
-    best, nodes = after(query, dims), after(who, k)
-    leaf = after(best, k)
-    reach = after(leaf, FLOATS)
+def _nearest(tree, spans, how, radii, lo, hi, room):
+    tree, spans, radii = flat((tree, spans, radii))
+    query, best, who, reach, nodes = flat(room)
+    points, n, dims, k = tree.points, tree.n, tree.dims, how.k
     for p in range(lo, hi):
-        row = order[p]
+        row = tree.order[p]
         for c in range(dims):
             query[c] = points[(p // FLOATS * dims + c) * FLOATS + p % FLOATS]
-        for m in range(k):
-            best[m], who[m] = np.inf, -1
-        level, fresh = top, True
-        nodes[level] = 0
-        while level <= top:
-            if fresh:
-                box = (start[level] + nodes[level]) * dims * 2 * FLOATS
-                near = splat(0.0)
+        search(tree, query, k, how.algorithm == 2, spans, row, spans, 1, best, who, reach, nodes)
+        for block in range(3):
+            radii[block * n + row] = np.nextafter(best[k - 1], -np.inf) if how.algorithm == 1 else 0.0
+        if how.algorithm == 2:
+            for m in range(k):
+                s = who[m]
                 for c in range(dims):
-                    low, high = load(boxes, box + c * 2 * FLOATS), load(boxes, box + c * 2 * FLOATS + FLOATS)
-                    near = larger(
-                        near, larger(subtract(low, splat(query[c])), subtract(splat(query[c]), high))
-                    )
-                store(reach, level * FLOATS, near)
-            near = load(reach, level * FLOATS)
-            closest = smallest(near)
-            fresh = False
-            if closest > best[k - 1] or closest == np.inf or (closest == best[k - 1] and algorithm == 1):
-                level += 1
-                continue
-            slot = first(bits(at_most(near, splat(closest))))
-            reach[level * FLOATS + slot] = np.inf
-            child = nodes[level] * FLOATS + slot
-            if level > 0:
-                level -= 1
-                nodes[level] = child
-                fresh = True
-                continue
-            away = splat(0.0)
-            for c in range(dims):
-                away = larger(away, gap(load(points, (child * dims + c) * FLOATS), splat(query[c])))
-            hits = bits(at_most(away, splat(best[k - 1])))
-            if hits:
-                store(leaf, 0, away)
-            while hits:
-                s = child * FLOATS + first(hits)
-                if s < n and abs(times[order[s]] - times[row]) > how.theiler:
-                    _offer(best, who, k, leaf[first(hits)], s, order)
-                hits &= hits - 1
-        _radii(inner, query, best, who, how, radii, row)
-
-
-@part
-def _radii(tree, query, best, who, how, radii, row):
-    points, n, dims = tree.points, tree.n, tree.dims
-    for block in range(3):
-        radii[block * n + row] = np.nextafter(best[how.k - 1], -np.inf) if how.algorithm == 1 else 0.0
-    if how.algorithm == 2:
-        for m in range(how.k):
-            s = who[m]
-            for c in range(dims):
-                if s >= 0:
-                    at = ((c >= how.y_start) + (c >= how.z_start)) * n + row
-                    d = abs(points[(s // FLOATS * dims + c) * FLOATS + s % FLOATS] - query[c])
-                    radii[at] = max(radii[at], d)
+                    if s >= 0:
+                        at = ((c >= how.y_start) + (c >= how.z_start)) * n + row
+                        d = abs(points[(s // FLOATS * dims + c) * FLOATS + s % FLOATS] - query[c])
+                        radii[at] = max(radii[at], d)

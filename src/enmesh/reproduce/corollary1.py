@@ -7,62 +7,56 @@ with the parent set (their bias falls with the dimension): there the naive score
 and no test.
 """
 
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
-import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Kernel
 from enmesh.measures import parent_indices
-from enmesh.reproduce.outcome import DARK, INK, MARK, Job, Outcome, arrows, figure
+from enmesh.reproduce import Job
+from enmesh.reproduce.outcome import DARK, INK, MARK, Outcome, arrows, figure, legend_below
 from enmesh.scores import TE, TEA, TEE, Score
-from enmesh.search.base import Family
 from enmesh.search.graphs import Parents, all_dags, edges
 from enmesh.simulate import coupled_map, markov, var
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 QUICK = {"n": 1000, "seeds": 3, "n_surrogates": 99}
 FULL = {"n": 2000, "seeds": 20, "n_surrogates": 199}
 TRUTH = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
+TRUE_EDGES = sum(map(len, TRUTH.values()))
 ALPHA = 0.99
 
 
-def _maps(n: int, seed: int) -> Series:
-    return coupled_map(TRUTH, n=n, coupling=0.3, noise=0.01, seed=seed)
+def _maps(**size: Any) -> Series:
+    return coupled_map(TRUTH, coupling=0.3, noise=0.01, **size)
 
 
 SYSTEMS = {
-    "linear (VAR), Gaussian": (lambda n, seed: var(TRUTH, n=n, seed=seed), Gaussian()),
+    "linear (VAR), Gaussian": (lambda **size: var(TRUTH, **size), Gaussian()),
     "logistic maps, box kernel": (_maps, Kernel(width=0.5)),
     "logistic maps, KSG": (_maps, KSG()),
-    "Markov chains, discrete": (lambda n, seed: markov(TRUTH, n=n, states=2, seed=seed), Discrete()),
+    "Markov chains, discrete": (lambda **size: markov(TRUTH, states=2, **size), Discrete()),
 }
 SCALES = {"TE": "sum of T (nats)", "TEA": "sum of 2NT - penalty (nats)", "TEE": "sum of T - penalty (nats)"}
 
 
 def experiment(job: Job, *, n: int, seeds: int, n_surrogates: int) -> Outcome:
     """Find the best graph of every size under each score, for several simulations of each system."""
-    import pandas as pd
-
     rows = []
     for system, (simulate, estimator) in SYSTEMS.items():
         for seed in range(job.seed, job.seed + seeds):
-            series = simulate(n, seed)
+            series = simulate(n=n, seed=seed)
             for name, score in scores(estimator, n_surrogates, seed).items():
                 sized = best_by_size(series, score)
                 rows += [{"system": system, "score": name, "seed": seed} | row for row in sized]
     sizes = pd.DataFrame(rows)
     kept = sizes[sizes.chosen].drop(columns="chosen").reset_index(drop=True)
-    return Outcome(
-        tables={"corollary1": sizes, "corollary1_kept": kept},
-        figures={"corollary1": _draw(sizes)},
-        summary=_summary(kept, n),
-    )
+    tables = {"corollary1": sizes, "corollary1_kept": kept}
+    return Outcome(tables, {"corollary1": _draw(sizes)}, _summary(kept, n))
 
 
 def scores(estimator: Estimator, n_surrogates: int, seed: int) -> dict[str, Score]:
@@ -77,28 +71,23 @@ def scores(estimator: Estimator, n_surrogates: int, seed: int) -> dict[str, Scor
 
 def best_by_size(series: Series, score: Score) -> list[dict[str, Any]]:
     """Return the best acyclic graph with 0, 1, ... edges; ``chosen`` marks the best of all."""
-    scorer = score.bind(series)
-    local: dict[Family, float] = {}
+    local = cache(score.bind(series).family_score)
     best: dict[int, tuple[float, Parents]] = {}
     for parents in all_dags(series.n_nodes):
-        for family in enumerate(parents):
-            if family not in local:
-                local[family] = scorer.family_score(*family)
-        total, size = sum(local[family] for family in enumerate(parents)), len(edges(parents))
+        total, size = sum(local(*family) for family in enumerate(parents)), len(edges(parents))
         if size not in best or total > best[size][0]:
             best[size] = total, parents
     chosen = max(best, key=lambda size: (best[size][0], -size))
-    return [_row(series, size, *best[size]) | {"chosen": size == chosen} for size in sorted(best)]
+    truth, rows = edges(parent_indices(series, series.truth)), []
+    for size, (total, parents) in sorted(best.items()):
+        found = edges(parents)
+        named = {name: [series.names[j] for j in some] for name, some in zip(series.names, parents)}
+        counts = {"edges": size, "true": len(found & truth), "false": len(found - truth)}
+        rows.append(counts | {"value": total, "graph": arrows(named), "chosen": size == chosen})
+    return rows
 
 
-def _row(series: Series, size: int, total: float, parents: Parents) -> dict[str, Any]:
-    truth, found = edges(parent_indices(series, series.truth)), edges(parents)
-    named = {name: [series.names[j] for j in some] for name, some in zip(series.names, parents)}
-    counts = {"edges": size, "true": len(found & truth), "false": len(found - truth)}
-    return counts | {"value": total, "graph": arrows(named)}
-
-
-def _draw(sizes: "pd.DataFrame") -> "Figure":
+def _draw(sizes: pd.DataFrame) -> Figure:
     drawn, axes = figure(10.5, 9.5, len(SYSTEMS), len(SCALES), sharex=True)
     for row, system in zip(axes, SYSTEMS):
         for ax, name in zip(row, SCALES):
@@ -106,36 +95,35 @@ def _draw(sizes: "pd.DataFrame") -> "Figure":
             ax.set_title(f"{name}: {system}", fontsize=9, loc="left")
     for ax in axes[-1]:
         ax.set_xlabel("edges of the graph (number)")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    legend_below(drawn, axes[0, 0])
     return drawn
 
 
-def _panel(ax: "Axes", rows: "pd.DataFrame", scale: str) -> None:
+def _panel(ax: Axes, rows: pd.DataFrame, scale: str) -> None:
     if rows.empty:
         where: dict[str, Any] = {"transform": ax.transAxes, "ha": "center", "va": "center"}
         ax.text(0.5, 0.5, "no known null distribution:\nTEE instead", **where, fontsize=8.5, color=DARK)
         ax.set_yticks([])
         return
-    ax.axvline(sum(map(len, TRUTH.values())), color=DARK, lw=1, ls=":", label="edges of the truth")
-    for first, (_, line) in enumerate(rows.groupby("seed")):
-        said = ("best graph of that size, one line a simulation", "best of all sizes: what the score keeps")
-        line_label, dot_label = ("_nolegend_",) * 2 if first else said
-        ax.plot(line.edges, line.value, color=INK, lw=0.9, marker=".", ms=4, label=line_label)
+    ax.axvline(TRUE_EDGES, color=DARK, lw=1, ls=":", label="edges of the truth")
+    labels = "best graph of that size, one line a simulation", "best of all sizes: what the score keeps"
+    for _, line in rows.groupby("seed"):
+        ax.plot(line.edges, line.value, color=INK, lw=0.9, marker=".", ms=4, label=labels[0])
         best = line[line.chosen]
-        ax.plot(best.edges, best.value, "o", color=MARK, ms=7, zorder=3, label=dot_label)
+        ax.plot(best.edges, best.value, "o", color=MARK, ms=7, zorder=3, label=labels[1])
+        labels = ("_nolegend_",) * 2
     ax.set_ylabel(scale, fontsize=8.5)
 
 
-def _summary(kept: "pd.DataFrame", n: int) -> str:
-    truth = sum(map(len, TRUTH.values()))
+def _summary(kept: pd.DataFrame, n: int) -> str:
     most = len(TRUTH) * (len(TRUTH) - 1) // 2
     lines = [
-        f"Corollary 1: edges kept by each score; four nodes, truth {arrows(TRUTH)} ({truth} edges), "
+        f"Corollary 1: edges kept by each score; four nodes, truth {arrows(TRUTH)} ({TRUE_EDGES} edges), "
         f"at most {most} edges, N = {n}, alpha {ALPHA:g}; means over {kept.seed.nunique()} simulations",
         f"{'system':<26}{'score':<7}{'kept':>6}{'true':>6}{'false':>7}",
     ]
-    for (system, score), rows in kept.groupby(["system", "score"], sort=False):
-        means = np.array([rows.edges.mean(), rows.true.mean(), rows.false.mean()])
-        lines.append(f"{system:<26}{score:<7}{means[0]:>6.2f}{means[1]:>6.2f}{means[2]:>7.2f}")
+    means = kept.groupby(["system", "score"], sort=False)[["edges", "true", "false"]].mean()
+    lines += [
+        f"{m[0][0]:<26}{m[0][1]:<7}{m.edges:>6.2f}{m.true:>6.2f}{m.false:>7.2f}" for m in means.itertuples()
+    ]
     return "\n".join(lines)

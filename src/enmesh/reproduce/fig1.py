@@ -6,47 +6,58 @@ chi-square quantile 2.706. The null distribution of 2 N T is chi-square in nats 
 2 N T would read 3.611 and the same measurement would pass.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.special import chdtr
 
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import Gaussian, Kernel
 from enmesh.measures import transfer_entropy
-from enmesh.reproduce.outcome import DARK, GREY, INK, MARK, Job, Outcome, figure
+from enmesh.reproduce import Job
+from enmesh.reproduce.outcome import DARK, GREY, INK, MARK, Outcome, figure
 from enmesh.scores import TEA, score_graph
 from enmesh.significance import significance
 from enmesh.surrogates import Permute
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Test = dict[str, Any]
+Test = dict[Any, Any]
 QUICK = FULL = {"n": 1000, "n_points": 100}
 CORRELATION, ALPHA, WIDTH = 0.05, 0.9, 0.5
 
 
 def experiment(job: Job, *, n: int, n_points: int) -> Outcome:
     """Compare the measurement with both penalties, and say what bits would do."""
-    import pandas as pd
-
     series = correlated(n, CORRELATION, job.seed)
-    tea, tea_points = _analytic(series, n, n_points, job.seed)
-    tee, tee_points = _empirical(series, n_points, job.seed)
-    bits = _verdict("TEA", "2NT", "bits", tea["measured"] / np.log(2), tea["penalty"])
-    tests = pd.DataFrame([tea, bits, tee])
+    how: dict[str, Any] = {"embedding": Embedding()}
+    # 2 N T against the chi-square distribution with one degree of freedom
+    measured = 2 * n * transfer_entropy(series, "x", "y", estimator=Gaussian(), **how)
+    penalty = measured - score_graph(series, {"y": ["x"]}, TEA(**how, alpha=ALPHA)).total
+    chi2 = np.random.default_rng([job.seed, 1]).chisquare(1, n_points)
+    # T of the box kernel against permutations of the source
+    sampled: dict[str, Any] = {"surrogate": Permute(), "n_surrogates": n_points, "seed": job.seed}
+    test = significance(series, "x", "y", estimator=Kernel(width=WIDTH), **how, **sampled)
+    rows = [
+        ("TEA", "2NT", "nats", measured, penalty),
+        ("TEA", "2NT", "bits", measured / np.log(2), penalty),
+        ("TEE", "T", "nats", test.value, test.quantile(ALPHA)),
+    ]
+    tests = pd.DataFrame(rows, columns=["score", "quantity", "unit", "measured", "penalty"])
+    tests["difference"] = tests.measured - tests.penalty
+    tests["dependent"] = tests.difference > 0
     probability = np.arange(1, n_points + 1) / n_points
     points = pd.concat(
         pd.DataFrame({"score": name, "value": np.sort(values), "probability": probability})
-        for name, values in (("TEA", tea_points), ("TEE", tee_points))
+        for name, values in (("TEA", chi2), ("TEE", test.null))
     )
+    tea, bits, tee = tests.to_dict("records")
     return Outcome(
-        tables={"fig1": points, "fig1_tests": tests},
-        figures={"fig1": _draw(points, tea, tee, n)},
-        summary=_summary(tea, bits, tee, n),
+        {"fig1": points, "fig1_tests": tests},
+        {"fig1": _draw(points, tea, tee, n)},
+        _summary(tea, bits, tee, n),
     )
 
 
@@ -67,64 +78,23 @@ def _direction(values: np.ndarray, *known: np.ndarray) -> np.ndarray:
     return rest / np.linalg.norm(rest)
 
 
-def _analytic(series: Series, n: int, n_points: int, seed: int) -> tuple[Test, np.ndarray]:
-    """2 N T against the chi-square distribution with one degree of freedom."""
-    measured = 2 * n * transfer_entropy(series, "x", "y", estimator=Gaussian(), embedding=Embedding())
-    score = score_graph(series, {"y": ["x"]}, TEA(embedding=Embedding(), alpha=ALPHA)).total
-    points = np.random.default_rng([seed, 1]).chisquare(1, n_points)
-    return _verdict("TEA", "2NT", "nats", measured, measured - score), points
-
-
-def _empirical(series: Series, n_points: int, seed: int) -> tuple[Test, np.ndarray]:
-    """T of the box kernel against permutations of the source."""
-    test = significance(
-        series,
-        "x",
-        "y",
-        estimator=Kernel(width=WIDTH),
-        embedding=Embedding(),
-        surrogate=Permute(),
-        n_surrogates=n_points,
-        seed=seed,
-    )
-    return _verdict("TEE", "T", "nats", test.value, test.quantile(ALPHA)), test.null
-
-
-def _verdict(score: str, quantity: str, unit: str, measured: float, penalty: float) -> Test:
-    return {
-        "score": score,
-        "quantity": quantity,
-        "unit": unit,
-        "measured": measured,
-        "penalty": penalty,
-        "difference": measured - penalty,
-        "dependent": measured > penalty,
-    }
-
-
-def _draw(points: "pd.DataFrame", tea: Test, tee: Test, n: int) -> "Figure":
-    from scipy.special import chdtr
-
-    drawn, axes = figure(9.2, 4.5, 1, 2)
-    labels = (
-        f"(a) TEA: chi-square, 1 degree of freedom\n2NT (nats), N = {n}",
-        f"(b) TEE: box kernel, width {WIDTH:g}, surrogates\nT (nats)",
-    )
-    for ax, test, label in zip(axes[0], (tea, tee), labels):
-        _panel(ax, points[points.score == test["score"]], test)
-        title, unit = label.split("\n")
-        ax.set_title(title, fontsize=10, loc="left")
-        ax.set_xlabel(unit)
-    grid = np.linspace(0, axes[0, 0].get_xlim()[1], 400)
-    axes[0, 0].plot(grid, chdtr(1, grid), color=MARK, lw=1, zorder=2, label="chi-square distribution")
-    axes[0, 0].set_xlim(0, None)
-    axes[0, 0].set_ylabel("probability of a smaller value if independent")
-    for ax in axes[0]:
+def _draw(points: pd.DataFrame, tea: Test, tee: Test, n: int) -> Figure:
+    drawn, ((left, right),) = figure(9.2, 4.5, 1, 2)
+    _panel(left, points[points.score == "TEA"], tea)
+    left.set_title("(a) TEA: chi-square, 1 degree of freedom", fontsize=10, loc="left")
+    left.set(xlabel=f"2NT (nats), N = {n}", ylabel="probability of a smaller value if independent")
+    grid = np.linspace(0, left.get_xlim()[1], 400)
+    left.plot(grid, chdtr(1, grid), color=MARK, lw=1, zorder=2, label="chi-square distribution")
+    left.set_xlim(0, None)
+    _panel(right, points[points.score == "TEE"], tee)
+    right.set_title(f"(b) TEE: box kernel, width {WIDTH:g}, surrogates", fontsize=10, loc="left")
+    right.set_xlabel("T (nats)")
+    for ax in (left, right):
         ax.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
     return drawn
 
 
-def _panel(ax: "Axes", points: "pd.DataFrame", test: Test) -> None:
+def _panel(ax: Axes, points: pd.DataFrame, test: Test) -> None:
     """Draw one distribution, what it lets pass for independent, and the measurement."""
     measured, penalty = test["measured"], test["penalty"]
     low, high = min(points.value.min(), measured), max(points.value.max(), measured)
@@ -133,34 +103,23 @@ def _panel(ax: "Axes", points: "pd.DataFrame", test: Test) -> None:
     difference = f"measurement minus penalty: {measured - penalty:+.3g}"
     ax.axvspan(min(measured, penalty), max(measured, penalty), color=DARK, lw=0, label=difference)
     ax.axvline(measured, color="black", lw=2, label=f"measured: {measured:.4g}")
-    ax.plot(
-        points.value,
-        points.probability,
-        "o",
-        color=INK,
-        ms=2.6,
-        zorder=3,
-        label=f"{len(points)} sampled points",
-    )
+    dots: dict[str, Any] = {"color": INK, "ms": 2.6, "zorder": 3, "label": f"{len(points)} sampled points"}
+    ax.plot(points.value, points.probability, "o", **dots)
     ax.axhline(ALPHA, color=INK, lw=0.6, ls=":")
     ax.set(xlim=(low - margin, high + margin), ylim=(0, 1.02))
 
 
 def _summary(tea: Test, bits: Test, tee: Test, n: int) -> str:
-    def said(test: Test) -> str:
-        return (
-            f"  {test['quantity']} = {test['measured']:.4g} {test['unit']}, penalty {test['penalty']:.4g}, "
-            f"difference {test['difference']:+.4g}: {'dependent' if test['dependent'] else 'independent'}"
-        )
-
-    return "\n".join(
-        [
-            f"Figure 1: {n} samples of two Gaussian variables, correlation {CORRELATION:g}, alpha {ALPHA:g}",
-            "TEA, linear Gaussian against chi-square:",
-            said(tea),
-            f"  Note: the chi-square distribution holds in nats. Read in bits, {bits['measured']:.4g} against the same "
-            f"{bits['penalty']:.4g}, the verdict would be {'dependent' if bits['dependent'] else 'independent'}.",
-            f"TEE, box kernel (width {WIDTH:g} standard deviations) against permutations:",
-            said(tee),
-        ]
+    verdict = {True: "dependent", False: "independent"}
+    said = [
+        f"  {test['quantity']} = {test['measured']:.4g} {test['unit']}, penalty {test['penalty']:.4g}, "
+        f"difference {test['difference']:+.4g}: {verdict[test['dependent']]}"
+        for test in (tea, tee)
+    ]
+    return (
+        f"Figure 1: {n} samples of two Gaussian variables, correlation {CORRELATION:g}, alpha {ALPHA:g}\n"
+        f"TEA, linear Gaussian against chi-square:\n{said[0]}\n"
+        f"  Note: the chi-square distribution holds in nats. Read in bits, {bits['measured']:.4g} against the same "
+        f"{bits['penalty']:.4g}, the verdict would be {verdict[bits['dependent']]}.\n"
+        f"TEE, box kernel (width {WIDTH:g} standard deviations) against permutations:\n{said[1]}"
     )

@@ -6,86 +6,101 @@ that was stopped and is started again in the same folder takes up where it was.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
+from enmesh.data.graph_input import parents_of
+from enmesh.data.series import Series
+from enmesh.embedding.choose import choose_embedding, embedding_method
+from enmesh.errors import InputError
+from enmesh.estimators import KSG, Gaussian
 from enmesh.inference.workers import resumed
-from enmesh.reproduce.outcome import INK, Job, Outcome, figure
-from enmesh.reproduce.recovery import FLOW_STEP, MAP_NOISE, NETWORKS, Cell, recover
-from enmesh.scores import TE, TEA, TEE
+from enmesh.measures import parent_indices
+from enmesh.reproduce import Job
+from enmesh.reproduce.outcome import INK, Outcome, figure
+from enmesh.scores import TE, TEA, TEE, Scorer
+from enmesh.search import Exact
+from enmesh.search.base import Family, Problem
+from enmesh.search.graphs import Parents, edges
+from enmesh.simulate import coupled_flow, coupled_map
+from enmesh.tasks import run
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
-
+NETWORKS = {
+    "3 empty": "a, b, c",
+    "3 chain": "a>b>c",
+    "3 fork": "a>b, a>c",
+    "3 collider": "a>c, b>c",
+    "3 full": "a>b, a>c, b>c",
+    "4 empty": "a, b, c, d",
+    "4 chain": "a>b>c>d",
+    "4 fork": "a>b, a>c, a>d",
+    "4 collider": "a>d, b>d, c>d",
+    "4 diamond": "a>b, a>c, b>d, c>d",
+    "4 full": "a>b, a>c, a>d, b>c, b>d, c>d",
+}
+MAP_NOISE = 0.001  # dynamic noise of the maps
+FLOW_STEP = 0.2  # sampling step of the flows, in their unit of time
 Rows = list[dict[str, Any]]
-Panel = tuple[str, tuple[str, str], "pd.DataFrame", "Callable[[Axes, pd.DataFrame], AxesImage]"]
+Panel = tuple[str, tuple[str, str], pd.DataFrame, Callable[[pd.DataFrame], pd.DataFrame]]
 
 FORMAT = 1  # raised whenever the same cell gives another result than before
 USUAL = {"logistic": 0.3, "lorenz-rossler": 1.5}  # coupling at which the other factors are compared
 THREE, FOUR = (tuple(name for name in NETWORKS if name.startswith(size)) for size in "34")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Grid:
+class Cell(NamedTuple):
+    """What is simulated: a system on a network with its strengths, length and seed."""
+
+    system: str
+    network: str
+    coupling: float
+    obs_noise: float
+    n: int
+    seed: int
+
+
+class Grid(NamedTuple):
     """All combinations of these."""
 
     system: str
     networks: Sequence[str]
     coupling: Sequence[float]
-    obs_noise: Sequence[float] = (0.0,)
     n: Sequence[int]
+    obs_noise: Sequence[float] = (0.0,)
 
     def cells(self, seeds: Iterable[int]) -> Iterator[Cell]:
         """Yield the cells, seed by seed: what is there early is balanced."""
-        factors = self.networks, self.coupling, self.obs_noise, self.n
-        for seed, combination in product(seeds, product(*factors)):
-            yield Cell(self.system, *combination, seed)
+        for seed, *one in product(seeds, self.networks, self.coupling, self.obs_noise, self.n):
+            yield Cell._make([self.system, *one, seed])
 
 
 QUICK = {
     "grids": (
-        Grid(
-            system="logistic", networks=THREE, coupling=(0.1, 0.3, 0.5), obs_noise=(0.0, 0.02, 0.1), n=(500,)
-        ),
-        Grid(system="logistic", networks=THREE, coupling=(0.3,), n=(250, 500, 1000, 2000)),
-        Grid(system="logistic", networks=FOUR, coupling=(0.3,), n=(500,)),
-        Grid(
-            system="lorenz-rossler",
-            networks=THREE,
-            coupling=(0.5, 1.0, 1.5),
-            obs_noise=(0.0, 0.5, 2.0),
-            n=(500,),
-        ),
-        Grid(system="lorenz-rossler", networks=THREE, coupling=(1.5,), n=(250, 500, 1000)),
-        Grid(system="lorenz-rossler", networks=FOUR, coupling=(1.5,), n=(500,)),
+        Grid("logistic", THREE, (0.1, 0.3, 0.5), (500,), (0.0, 0.02, 0.1)),
+        Grid("logistic", THREE, (0.3,), (250, 500, 1000, 2000)),
+        Grid("logistic", FOUR, (0.3,), (500,)),
+        Grid("lorenz-rossler", THREE, (0.5, 1.0, 1.5), (500,), (0.0, 0.5, 2.0)),
+        Grid("lorenz-rossler", THREE, (1.5,), (250, 500, 1000)),
+        Grid("lorenz-rossler", FOUR, (1.5,), (500,)),
     ),
     "seeds": 2,
     "alphas": (0.9, 0.95, 0.99),
     "n_surrogates": 99,
     "usual_n": 500,
 }
+ALL, LENGTHS = THREE + FOUR, (250, 500, 1000, 2000)
 FULL = {
     "grids": (
-        Grid(
-            system="logistic",
-            networks=THREE + FOUR,
-            coupling=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5),
-            obs_noise=(0.0, 0.01, 0.02, 0.05, 0.1),
-            n=(250, 500, 1000, 2000),
-        ),
-        Grid(
-            system="lorenz-rossler",
-            networks=THREE + FOUR,
-            coupling=(0.25, 0.5, 0.75, 1.0, 1.5),
-            obs_noise=(0.0, 0.2, 0.5, 1.0, 2.0),
-            n=(250, 500, 1000, 2000),
-        ),
+        Grid("logistic", ALL, (0.05, 0.1, 0.2, 0.3, 0.4, 0.5), LENGTHS, (0.0, 0.01, 0.02, 0.05, 0.1)),
+        Grid("lorenz-rossler", ALL, (0.25, 0.5, 0.75, 1.0, 1.5), LENGTHS, (0.0, 0.2, 0.5, 1.0, 2.0)),
     ),
     "seeds": 5,
     "alphas": (0.9, 0.95, 0.99),
@@ -98,8 +113,6 @@ def experiment(
     job: Job, *, grids: Sequence[Grid], seeds: int, alphas: Sequence[float], n_surrogates: int, usual_n: int
 ) -> Outcome:
     """Compute the cells that are missing, and tabulate and draw all of them."""
-    import pandas as pd
-
     wanted = range(job.seed, job.seed + seeds)
     cells = list(dict.fromkeys(cell for grid in grids for cell in grid.cells(wanted)))
     results = computed(job, cells, tuple(alphas), n_surrogates)
@@ -111,14 +124,9 @@ def experiment(
     runs["network"] = pd.Categorical(runs.network, list(NETWORKS))  # sorts as listed
     factors = ["system", "nodes", "coupling", "obs_noise", "n", "score", "alpha"]
     by_network = measured(runs, [*factors[:2], "network", *factors[2:]])
-    return Outcome(
-        tables={"networks_runs": runs, "networks": measured(runs, factors), "networks_each": by_network},
-        figures=dict(_figures(runs, max(alphas), usual_n)),
-        summary=_summary(runs, max(alphas), len(cells), diverged),
-    )
-
-
-# --- computing ------------------------------------------------------------------------------------------------
+    tables = {"networks_runs": runs, "networks": measured(runs, factors), "networks_each": by_network}
+    figures = dict(_figures(runs, max(alphas), usual_n))
+    return Outcome(tables, figures, _summary(runs, max(alphas), len(cells), diverged))
 
 
 def computed(
@@ -133,10 +141,76 @@ def computed(
     return dict(zip(cells, resumed(recover, given, cells, description=description, **how)))
 
 
+# --- one simulation ----------------------------------------------------------------------------------------
+
+
+def simulated(cell: Cell) -> Series:
+    """Return a cell's series: logistic maps, or Lorenz and Rossler flows by turns."""
+    graph, strengths = parents_of(NETWORKS[cell.network]), cell._asdict()
+    how = {name: strengths[name] for name in ("coupling", "obs_noise", "n", "seed")}
+    if cell.system == "logistic":
+        return coupled_map(graph, **how, noise=MAP_NOISE)
+    turns = {name: ("lorenz", "rossler")[place % 2] for place, name in enumerate(graph)}
+    return coupled_flow(graph, **how, system=turns, dt=FLOW_STEP)
+
+
+def recover(cell: Cell, alphas: Sequence[float], n_surrogates: int) -> list[dict[str, Any]]:
+    """Return for each score and alpha the counts of true and false edges and non-edges, and the graph found.
+
+    A system that diverges is reported, not hidden: its one row has an ``error``.
+    """
+    try:
+        series = simulated(cell)
+    except InputError as error:
+        return [{"error": str(error)}]
+    truth, pairs = edges(parent_indices(series, series.truth)), series.n_nodes * (series.n_nodes - 1)
+    rows = []
+    for score, alpha, parents in found(series, alphas, n_surrogates, cell.seed):
+        kept = edges(parents)
+        true, false = len(kept & truth), len(kept - truth)
+        counts = {"tp": true, "fp": false, "fn": len(truth) - true, "tn": pairs - len(truth) - false}
+        graph = sorted(f"{series.names[source]}>{series.names[target]}" for source, target in kept)
+        rows.append({"score": score, "alpha": alpha} | counts | {"graph": ", ".join(graph)})
+    return rows
+
+
+def found(
+    series: Series, alphas: Sequence[float], n_surrogates: int, seed: int
+) -> Iterator[tuple[str, float, Parents]]:
+    """Yield ``(score, alpha, best acyclic graph)``; embeddings are chosen from the data, once per estimator.
+
+    TE has alpha 0: no penalty. The graphs are those of `enmesh.infer` with the same score.
+    """
+    near, line = (choose_embedding(series, embedding_method(kind)) for kind in (KSG(), Gaussian()))
+    tee = TEE(embedding=near, alpha=max(alphas), n_surrogates=n_surrogates, seed=seed)
+    yield "TE", 0.0, best_graph(TE(embedding=near).bind(series))
+    for alpha in alphas:
+        yield "TEA", alpha, best_graph(TEA(embedding=line, alpha=alpha).bind(series))
+    scorer = tee.bind(series)
+    test = cache(lambda link: run(scorer.test(link)))
+    for alpha in alphas:
+        yield "TEE", alpha, best_graph(replace(tee, alpha=alpha).bind(series), test)
+
+
+def best_graph(scorer: Scorer[Any], test: Any = None) -> Parents:
+    """Return the acyclic graph with the best score; ``test`` gives the edge tests where they are known already."""
+    nodes = scorer.transfers.blocks.n_nodes
+
+    def score(target: int, parents: tuple[int, ...]) -> float:
+        if test is None:
+            return scorer.family_score(target, parents)
+        return scorer.combine(target, parents, {link: test(link) for link in scorer.tests(target, parents)})
+
+    def evaluate(asked: Sequence[Family]) -> np.ndarray:
+        return np.array([score(*family) for family in asked])
+
+    return Exact().run(evaluate, Problem(n_nodes=nodes, max_parents=nodes - 1)).parents
+
+
 # --- tables -----------------------------------------------------------------------------------------------------
 
 
-def measured(runs: "pd.DataFrame", by: list[str]) -> "pd.DataFrame":
+def measured(runs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Return precision, recall, false positive rate and F1 of the counts added up, by factors.
 
     ``f1_mean`` is the mean of every run's own F1 = 2 tp / (2 tp + fp + fn), 1 where nothing was to be found and nothing
@@ -155,7 +229,7 @@ def measured(runs: "pd.DataFrame", by: list[str]) -> "pd.DataFrame":
     return table.reset_index()
 
 
-def at(runs: "pd.DataFrame", alpha: float, **values: Any) -> "pd.DataFrame":
+def at(runs: pd.DataFrame, alpha: float, **values: Any) -> pd.DataFrame:
     """Return the runs with these values of factors; TE, which has no alpha, is kept at any."""
     keep = (runs.alpha == alpha) | (runs.score == "TE")
     for factor, value in values.items():
@@ -163,25 +237,22 @@ def at(runs: "pd.DataFrame", alpha: float, **values: Any) -> "pd.DataFrame":
     return runs[keep]
 
 
-def _summary(runs: "pd.DataFrame", alpha: float, n_cells: int, diverged: list[str]) -> str:
+def _summary(runs: pd.DataFrame, alpha: float, n_cells: int, diverged: list[str]) -> str:
     lines = [
         f"Recovery of known networks: {n_cells} simulations, {runs.seed.nunique()} seeds, alpha {alpha:g}"
     ]
     for system in dict.fromkeys(runs.system):
-        part = runs[runs.system == system]
-        usual = at(part, alpha, coupling=USUAL[system], obs_noise=0.0)
+        usual = at(runs[runs.system == system], alpha, coupling=USUAL[system], obs_noise=0.0)
         if len(usual):
             lines += ["", f"{_in_words(system)}, coupling {USUAL[system]:g}, no observation noise"]
-            lines += _lines(measured(usual, ["nodes", "n", "score"]))
+            lines += ["nodes      N  score  runs  precision  recall    FPR     F1  mean F1"]
+        for row in measured(usual, ["nodes", "n", "score"]).itertuples():
+            rates = (
+                f"{row.precision:>11.2f}{row.recall:>8.2f}{row.fpr:>7.2f}{row.f1:>7.2f}{row.f1_mean:>9.2f}"
+            )
+            lines += [f"{row.nodes:>5}{row.n:>7}  {row.score:<6}{row.runs:>5}{rates}"]
     lines += ["", *(f"left out, {why}" for why in diverged)] if diverged else []
     return "\n".join(lines)
-
-
-def _lines(table: "pd.DataFrame") -> Iterator[str]:
-    yield "nodes      N  score  runs  precision  recall    FPR     F1  mean F1"
-    for row in table.itertuples():
-        numbers = f"{row.precision:>11.2f}{row.recall:>8.2f}{row.fpr:>7.2f}{row.f1:>7.2f}{row.f1_mean:>9.2f}"
-        yield f"{row.nodes:>5}{row.n:>7}  {row.score:<6}{row.runs:>5}{numbers}"
 
 
 def _in_words(system: str) -> str:
@@ -193,7 +264,7 @@ def _in_words(system: str) -> str:
 # --- pictures ---------------------------------------------------------------------------------------------------
 
 
-def _figures(runs: "pd.DataFrame", alpha: float, usual_n: int) -> "Iterator[tuple[str, Figure]]":
+def _figures(runs: pd.DataFrame, alpha: float, usual_n: int) -> Iterator[tuple[str, Figure]]:
     """Yield ``(stem, figure)`` for every system and number of nodes."""
     for system, nodes in dict.fromkeys(zip(runs.system, runs.nodes)):
         part = runs[(runs.system == system) & (runs.nodes == nodes)]
@@ -203,40 +274,44 @@ def _figures(runs: "pd.DataFrame", alpha: float, usual_n: int) -> "Iterator[tupl
             yield f"networks_{system}_{nodes}", _draw(title, list(dict.fromkeys(part.score)), panels)
 
 
-def _panels(runs: "pd.DataFrame", system: str, alpha: float, usual_n: int) -> Iterator[Panel]:
-    """Yield ``(title, axis labels, runs, draw)`` for each comparison there are runs for."""
+def _panels(runs: pd.DataFrame, system: str, alpha: float, usual_n: int) -> Iterator[Panel]:
+    """Yield ``(title, axis labels, runs, table)`` for each comparison; ``table`` makes of runs what is drawn."""
     usual = USUAL[system]
     strengths = at(runs, alpha, n=usual_n)
     if strengths.groupby(["coupling", "obs_noise"]).ngroups > 1:
         unit = "dimensionless" if system == "logistic" else "per time unit"
         labels = f"coupling ({unit})", "observation noise, s.d.\n(units of the state)"
-        yield (
-            f"mean F1, N = {usual_n}",
-            labels,
-            strengths,
-            lambda ax, some: _f1_map(ax, some, "obs_noise", "coupling"),
-        )
+        yield f"mean F1, N = {usual_n}", labels, strengths, lambda some: _f1(some, "obs_noise", "coupling")
     lengths = runs[(runs.coupling == usual) & (runs.obs_noise == 0)]
     if lengths.n.nunique() > 1:
         labels = "alpha (confidence; 0: no penalty)", "N (samples)"
-        yield (
-            f"mean F1, coupling {usual:g}",
-            labels,
-            lengths,
-            lambda ax, some: _f1_map(ax, some, "n", "alpha"),
-        )
+        yield f"mean F1, coupling {usual:g}", labels, lengths, lambda some: _f1(some, "n", "alpha")
     each = at(runs, alpha, n=usual_n, coupling=usual, obs_noise=0.0)
     if len(each):
-        yield f"N = {usual_n}, coupling {usual:g}", ("fraction", "network"), each, _measure_map
+        yield f"N = {usual_n}, coupling {usual:g}", ("fraction", "network"), each, _rates
 
 
-def _draw(title: str, scores: Sequence[str], panels: Sequence[Panel]) -> "Figure":
+def _f1(runs: pd.DataFrame, down: str, across: str) -> pd.DataFrame:
+    table = measured(runs, [down, across]).pivot(index=down, columns=across, values="f1_mean")
+    return table.rename("{:g}".format, axis=0).rename("{:g}".format, axis=1)
+
+
+def _rates(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return precision, recall, false positive rate and F1 of every network."""
+    table = measured(runs, ["network"])
+    table = table.set_index(table.network.astype(str).str[2:])
+    return table[["precision", "recall", "fpr", "f1_mean"]].rename(
+        columns={"fpr": "FPR", "f1_mean": "mean F1"}
+    )
+
+
+def _draw(title: str, scores: Sequence[str], panels: Sequence[Panel]) -> Figure:
     """Draw a row of heat maps per score; a column each where there is one map per score."""
     shape = (len(scores), len(panels)) if len(panels) > 1 else (1, len(scores))
     drawn, axes = figure(1.6 + 3.4 * shape[1], 2.8 * shape[0] + 0.6, *shape)
     drawn.suptitle(title, fontsize=10.5, x=0.01, ha="left")
-    for ax, (name, (said, (across, down), runs, draw)) in zip(axes.flat, product(scores, panels)):
-        image = draw(ax, runs[runs.score == name])
+    for ax, (name, (said, (across, down), runs, table)) in zip(axes.flat, product(scores, panels)):
+        image = _heat_map(ax, table(runs[runs.score == name]))
         ax.set(xlabel=across, ylabel=down)
         ax.set_title(f"{name}: {said}", fontsize=8.5, loc="left")
     shrink = 0.5 if shape[0] > 1 else 1
@@ -244,28 +319,14 @@ def _draw(title: str, scores: Sequence[str], panels: Sequence[Panel]) -> "Figure
     return drawn
 
 
-def _f1_map(ax: "Axes", runs: "pd.DataFrame", down: str, across: str) -> "AxesImage":
-    table = measured(runs, [down, across]).pivot(index=down, columns=across, values="f1_mean")
-    return heat_map(ax, table.to_numpy(), [f"{v:g}" for v in table.index], [f"{v:g}" for v in table.columns])
-
-
-def _measure_map(ax: "Axes", runs: "pd.DataFrame") -> "AxesImage":
-    """Draw precision, recall, false positive rate and F1 of every network."""
-    table = measured(runs, ["network"])
-    values = table[["precision", "recall", "fpr", "f1_mean"]].to_numpy(float)
-    return heat_map(
-        ax, values, [name[2:] for name in table.network], ["precision", "recall", "FPR", "mean F1"]
-    )
-
-
-def heat_map(ax: "Axes", values: np.ndarray, down: list[str], across: list[str]) -> "AxesImage":
+def _heat_map(ax: Axes, table: pd.DataFrame) -> AxesImage:
     """Draw fractions as colours with their numbers; a fraction of nothing is a dash."""
-    image = ax.imshow(values, cmap="YlGnBu", vmin=0, vmax=1, aspect="auto")
-    for (i, j), value in np.ndenumerate(values):
+    image = ax.imshow(table.to_numpy(float), cmap="YlGnBu", vmin=0, vmax=1, aspect="auto")
+    for (i, j), value in np.ndenumerate(table.to_numpy(float)):
         said = f"{value:.2f}" if np.isfinite(value) else "–"
         ax.text(j, i, said, ha="center", va="center", fontsize=8, color="w" if value > 0.45 else INK)
-    ax.set_xticks(range(len(across)), across, fontsize=8)
-    ax.set_yticks(range(len(down)), down, fontsize=8)
+    ax.set_xticks(range(table.shape[1]), table.columns, fontsize=8)
+    ax.set_yticks(range(table.shape[0]), table.index, fontsize=8)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return image

@@ -1,44 +1,27 @@
-"""What an experiment is told, what it returns, and how that becomes files."""
+"""What an experiment returns, and how that becomes files."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 INK, GREY, DARK, LIGHT, MARK = "#22252b", "#d9d9d9", "#7f7f7f", "#b9c4d6", "#c2410c"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """Where an experiment may keep what is finished, its seed, its workers, and who hears of progress."""
+class Outcome(NamedTuple):
+    """Tables and pictures by file stem, and a few lines that say what they show."""
 
-    out: Path
-    seed: int = 0
-    n_jobs: int = 1
-    progress: Any = False
+    tables: Mapping[str, pd.DataFrame]
+    figures: Mapping[str, Figure]
+    summary: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """Tables (DataFrames) and pictures (Matplotlib figures) by file stem, and a few lines that say what they show."""
-
-    tables: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)
-    figures: "Mapping[str, Figure]" = field(default_factory=dict)
-    summary: str = ""
-
-
-def figure(
-    width: float, height: float, rows: int = 1, columns: int = 1, **options: Any
-) -> "tuple[Figure, np.ndarray]":
+def figure(width: float, height: float, rows: int, columns: int, **options: Any) -> tuple[Figure, np.ndarray]:
     """Return a figure of its own (no pyplot, no display) and its axes ``(rows, columns)``; sizes in inches."""
-    from matplotlib.figure import Figure
-
     drawn = Figure(figsize=(width, height), layout="constrained")
     axes = drawn.subplots(rows, columns, squeeze=False, **options)
     for ax in axes.flat:
@@ -47,9 +30,16 @@ def figure(
     return drawn, axes
 
 
+def legend_below(drawn: Figure, ax: Axes) -> None:
+    """Put the legend of one panel below all of them."""
+    drawn.legend(
+        *ax.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False
+    )
+
+
 def write(outcome: Outcome, name: str, out: Path) -> list[Path]:
     """Write tables as CSV, pictures as PNG and SVG, the summary as text; return the paths."""
-    from enmesh.draw.plot import save
+    from enmesh.draw.style import save
 
     paths = []
     for stem, table in outcome.tables.items():
@@ -70,6 +60,5 @@ def arrows(graph: Mapping[str, Iterable[str]]) -> str:
     >>> arrows({"a": (), "b": ("a",), "c": ("a", "b")})
     'a>b, a>c, b>c'
     """
-    return (
-        ", ".join(f"{source}>{target}" for target, sources in graph.items() for source in sources) or "none"
-    )
+    pairs = ((source, target) for target, sources in graph.items() for source in sources)
+    return ", ".join(map(">".join, pairs)) or "none"

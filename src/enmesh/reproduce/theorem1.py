@@ -10,120 +10,98 @@ The identity is exact for Gaussian and Discrete. KSG does not obey the chain rul
 estimation error, which the table shows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from enmesh import measures
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Discrete, Gaussian
-from enmesh.reproduce.outcome import DARK, INK, LIGHT, MARK, Job, Outcome, arrows, figure
-from enmesh.search.graphs import Parents, all_dags
+from enmesh.reproduce import Job
+from enmesh.reproduce.outcome import DARK, INK, LIGHT, MARK, Outcome, arrows, figure, legend_below
+from enmesh.search.graphs import all_dags, edges
 from enmesh.significance import significance
 from enmesh.simulate import coupled_map, markov, var
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Graph = Mapping[str, Sequence[str]]
 QUICK = {"n": 2000, "n_surrogates": 499}
 FULL = {"n": 10_000, "n_surrogates": 999}
 TRUTH = "a>b>c"
 LEVEL = 0.01  # p-value under which a graph's divergence is above the floor
 
 SYSTEMS = {
-    "linear (VAR), Gaussian": (lambda n, seed: var(TRUTH, n=n, seed=seed), Gaussian()),
-    "logistic maps, KSG": (
-        lambda n, seed: coupled_map(TRUTH, n=n, coupling=0.3, noise=0.1, seed=seed),
-        KSG(),
-    ),
-    "Markov chains, discrete": (lambda n, seed: markov(TRUTH, n=n, states=2, seed=seed), Discrete()),
+    "linear (VAR), Gaussian": (lambda **size: var(TRUTH, **size), Gaussian()),
+    "logistic maps, KSG": (lambda **size: coupled_map(TRUTH, coupling=0.3, noise=0.1, **size), KSG()),
+    "Markov chains, discrete": (lambda **size: markov(TRUTH, states=2, **size), Discrete()),
 }
 
 
 def experiment(job: Job, *, n: int, n_surrogates: int) -> Outcome:
     """Tabulate both sides of the theorem for every graph and system."""
-    import pandas as pd
-
-    parts = []
-    for name, (simulate, estimator) in SYSTEMS.items():
+    rows = []
+    for system, (simulate, estimator) in SYSTEMS.items():
+        how = {"estimator": estimator, "embedding": Embedding()}
         test = {"n_surrogates": 0 if estimator.analytic else n_surrogates, "seed": job.seed}
-        rows = list(
-            both_sides(simulate(n, job.seed), {"estimator": estimator, "embedding": Embedding()}, test)
-        )
-        parts.append(pd.DataFrame(rows).assign(system=name))
-    table = pd.concat(parts, ignore_index=True)
-    table = table[["system", *table.columns.drop("system")]]
-    return Outcome(tables={"theorem1": table}, figures={"theorem1": _draw(table)}, summary=_summary(table, n))
+        sides = both_sides(simulate(n=n, seed=job.seed), how, test)
+        rows += [{"system": system} | row for row in sides]
+    table = pd.DataFrame(rows)
+    return Outcome({"theorem1": table}, {"theorem1": _draw(table)}, _summary(table, n))
 
 
 def both_sides(series: Series, how: dict[str, Any], test: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield for every acyclic graph, few edges first, both sides of the theorem (nats) and the test of the floor."""
     interaction = measures.stochastic_interaction(series, **how)
     floor = measures.kl_floor(series, **how)
-    truth = _edges(series.truth or {})
-    p_values: dict[tuple[str, tuple[str, ...]], float] = {}
-    for graph in sorted(
-        (_named(series, parents) for parents in all_dags(series.n_nodes)), key=_few_edges_first
-    ):
+    truth, names = edges(measures.parent_indices(series, series.truth)), series.names
+    p_values: dict[tuple[int, tuple[int, ...]], float] = {}
+    graphs = [
+        ({names[i]: [names[j] for j in some] for i, some in enumerate(p)}, p) for p in all_dags(len(names))
+    ]
+    for graph, parents in sorted(graphs, key=lambda pair: (len(edges(pair[1])), arrows(pair[0]))):
         divergence = measures.kl_divergence(series, graph, **how, form="direct")
-        transfers = [measures.transfer_entropy(series, list(p), i, **how) for i, p in graph.items() if p]
-        for i, parents in graph.items():
-            if (i, parents) not in p_values:
-                p_values[i, parents] = _p_unexplained(series, i, parents, how | test)
+        transfer = sum(measures.transfer_entropy(series, p, i, **how) for i, p in graph.items() if p)
+        for family in enumerate(parents):
+            if family not in p_values:
+                p_values[family] = _p_unexplained(series, *family, how | test)
         yield {
             "graph": arrows(graph),
-            "edges": len(_edges(graph)),
+            "edges": len(edges(parents)),
             "kl": divergence,
             "s": interaction,
-            "sum_t": sum(transfers),
-            "s_minus_sum_t": interaction - sum(transfers),
-            "identity_error": divergence - (interaction - sum(transfers)),
+            "sum_t": transfer,
+            "s_minus_sum_t": interaction - transfer,
+            "identity_error": divergence - (interaction - transfer),
             "floor": floor,
             "above_floor": divergence - floor,
-            "p_at_floor": min(1.0, len(graph) * min(p_values[family] for family in graph.items())),
-            "contains_truth": truth <= _edges(graph),
-            "is_truth": truth == _edges(graph),
+            "p_at_floor": min(1.0, len(graph) * min(p_values[family] for family in enumerate(parents))),
+            "contains_truth": truth <= edges(parents),
+            "is_truth": truth == edges(parents),
         }
 
 
-def _p_unexplained(series: Series, target: str, parents: Sequence[str], how: dict[str, Any]) -> float:
+def _p_unexplained(series: Series, target: int, parents: tuple[int, ...], how: dict[str, Any]) -> float:
     """p-value of T(all others -> target | parents); 1 where there are no others."""
-    others = [name for name in series.names if name != target and name not in parents]
-    return significance(series, others, target, given=list(parents), **how).p_value if others else 1.0
+    others = [j for j in range(series.n_nodes) if j != target and j not in parents]
+    return significance(series, others, target, given=parents, **how).p_value if others else 1.0
 
 
-def _named(series: Series, parents: Parents) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(series.names[j] for j in some) for name, some in zip(series.names, parents)}
-
-
-def _edges(graph: Graph) -> frozenset[tuple[str, str]]:
-    return frozenset((source, target) for target, sources in graph.items() for source in sources)
-
-
-def _few_edges_first(graph: Graph) -> tuple[int, str]:
-    return len(_edges(graph)), arrows(graph)
-
-
-def _draw(table: "pd.DataFrame") -> "Figure":
-    systems = list(dict.fromkeys(table.system))
-    drawn, axes = figure(11.5, 6.6, 1, len(systems), sharey=True)
-    for ax, name in zip(axes[0], systems):
-        _panel(ax, table[table.system == name].reset_index(drop=True))
+def _draw(table: pd.DataFrame) -> Figure:
+    drawn, (axes,) = figure(11.5, 6.6, 1, len(SYSTEMS), sharey=True)
+    for ax, name in zip(axes, SYSTEMS):
+        rows = table[table.system == name].reset_index(drop=True)
+        _panel(ax, rows)
         ax.set_title(name, fontsize=10, loc="left")
-    graphs = table[table.system == systems[0]].graph.str.replace(">", " → ")
-    axes[0, 0].set_yticks(range(len(graphs)), graphs, fontsize=7.5)
-    axes[0, 0].set_ylabel("candidate graph")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    axes[0].set_yticks(range(len(rows)), rows.graph.str.replace(">", " → "), fontsize=7.5)
+    axes[0].set_ylabel("candidate graph")
+    legend_below(drawn, axes[0])
     return drawn
 
 
-def _panel(ax: "Axes", rows: "pd.DataFrame") -> None:
+def _panel(ax: Axes, rows: pd.DataFrame) -> None:
     """Stack the divergence and the transfer entropies of every graph: by the theorem all stacks end at S."""
     place = np.arange(len(rows))
     at_floor = rows.p_at_floor >= LEVEL
@@ -140,14 +118,13 @@ def _panel(ax: "Axes", rows: "pd.DataFrame") -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def _summary(table: "pd.DataFrame", n: int) -> str:
+def _summary(table: pd.DataFrame, n: int) -> str:
     lines = [
         f"Theorem 1: KL = S - sum T for all 25 acyclic graphs on three nodes; truth {TRUTH}, N = {n}, nats"
     ]
     for name, rows in table.groupby("system", sort=False):
         truth = rows[rows.is_truth].iloc[0]
-        reach = rows[rows.p_at_floor >= LEVEL]
-        below = rows[~rows.contains_truth]
+        reach, below = rows[rows.p_at_floor >= LEVEL], rows[~rows.contains_truth]
         lines += [
             f"{name}: S = {truth.s:.4f}, floor {truth.floor:.4f}; largest |KL - (S - sum T)| = "
             f"{rows.identity_error.abs().max():.2g}",

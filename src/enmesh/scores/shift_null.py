@@ -63,13 +63,13 @@ class ShiftNull:
         blocks, (weights, chance) = self._transfers.blocks, prepared.variance_weights(x)
         shifted = [x[rows] for rows in spread_shifts(blocks.starts, blocks.span)]
         dof, rest = len(weights), blocks.n - 1 - n_given - len(weights)
-        mean = beyond_chance(weights.mean(), np.sqrt(chance) / dof)
+        mean = max(1.0, weights.mean())
         share = min(1.0, weights.sum() ** 2 / dof / max(1e-300, (weights**2).sum() - chance))
         if shifted and rest > 0:
             values = prepared.cmi(np.stack(shifted))
-            mean *= beyond_chance(values.mean() / _mean_of_f(dof, rest), np.sqrt(2 / dof / SHIFTS))
+            mean *= max(1.0, values.mean() / _mean_of_f(dof, rest))
             scatter = dof * values.var(ddof=1) / (2 * values.mean() ** 2) if values.mean() > 0 else 1.0
-            share = max(1 / dof, share / beyond_chance(scatter, np.sqrt((2 + 12 / dof) / SHIFTS)))
+            share = max(1 / dof, share / max(1.0, scatter))
         return Widened(max(1.0, float(mean / share)), float(share))
 
     def _factors(self, source: int, target: int) -> dict[int, float]:

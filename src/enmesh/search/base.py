@@ -1,13 +1,13 @@
 """What every search shares: the problem, the answer, and the memory of scores.
 
-A search sees scores only through ``evaluate(families)``: a family is ``(target, parents)`` with the parents
-in ascending order, a score is a float, higher is better. The graph's score is the sum of its families'
-scores.
+A search sees scores only through ``evaluate(families)``: a family is ``(target, parents)``, parents in ascending order,
+a score is a float, higher is better. The graph's score is the sum of its families' scores.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import fsum, inf, isfinite, nan
 from typing import Protocol
 
@@ -16,7 +16,7 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.methods import Method
 from enmesh.options import whole_fields
-from enmesh.search.graphs import Parents, edges, find_cycle, from_edges
+from enmesh.search.graphs import Parents, adjacency, edges, find_cycle, from_edges
 
 Family = tuple[int, tuple[int, ...]]
 Evaluate = Callable[[Sequence[Family]], np.ndarray]
@@ -24,7 +24,10 @@ Edge = tuple[int, int]
 Rank = tuple[float, int, Parents]
 """Key that sorts the better graph first: minus its score, its number of edges, the graph itself."""
 
-# Works that several searches follow.
+# What several searches say of themselves, and the work they follow.
+HEURISTIC = (
+    "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
+)
 KOLLER = (
     "Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models: Principles and Techniques. MIT Press, "
     "section 18.4.3."
@@ -40,11 +43,9 @@ class Bounds(Protocol):
 
     def ceiling(self, target: int) -> float:
         """Return the fit of all candidates together, the largest fit of any parent set."""
-        ...
 
     def penalty(self, target: int, parents: tuple[int, ...]) -> float:
         """Return the penalty of a parent set."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,51 +85,43 @@ class Problem:
 
     def __post_init__(self) -> None:
         whole_fields(self, n_nodes=1, max_parents=0)
-        if self.names is not None and len(self.names) != self.n_nodes:
-            raise InputError(f"{len(self.names)} names for {self.n_nodes} nodes; give one name per node")
         object.__setattr__(self, "required", frozenset(self.required))
         object.__setattr__(self, "forbidden", frozenset(self.forbidden))
-        self._refuse_strangers()
-        self._refuse_contradictions()
-
-    def _refuse_strangers(self) -> None:
-        lists = self.candidates if self.candidates is not None else ()
-        if self.candidates is not None and len(lists) != self.n_nodes:
-            raise InputError(
-                f"candidates hold {len(lists)} targets for {self.n_nodes} nodes; give one list per node"
-            )
+        for given, what, each in (
+            (self.names, "names", "name"),
+            (self.candidates, "lists of candidates", "list"),
+        ):
+            if given is not None and len(given) != self.n_nodes:
+                raise InputError(f"{len(given)} {what} for {self.n_nodes} nodes; give one {each} per node")
         mentioned = {node for edge in self.required | self.forbidden for node in edge}
-        mentioned |= {source for sources in lists for source in sources}
+        mentioned |= {source for sources in self.candidates or () for source in sources}
         unknown = sorted(node for node in mentioned if not 0 <= node < self.n_nodes)
         if unknown:
             raise InputError(f"node {unknown[0]} does not exist; the nodes are 0 to {self.n_nodes - 1}")
+        self._refuse_contradictions()
 
     def _refuse_contradictions(self) -> None:
-        loops = sorted(edge for edge in self.required if edge[0] == edge[1])
-        if loops:
-            raise InputError(
-                f"required edge {self.arrow(loops[0])} is a self loop; a node's own past is always "
-                "conditioned on, leave the edge out"
-            )
-        both = sorted(self.required & self.forbidden)
-        if both:
-            raise InputError(
-                f"edge {self.arrows(both)} is required and forbidden at once; drop it from one of them"
-            )
-        outside = sorted(edge for edge in self.required if edge[0] not in self._listed(edge[1]))
-        if outside:
-            raise InputError(
-                f"required edge {self.arrows(outside)} is not among the candidates; add its source to them"
-            )
-        for target, sources in enumerate(from_edges(self.n_nodes, self.required)):
+        loop = (
+            "required edge {} is a self loop; a node's own past is always conditioned on, leave the edge out"
+        )
+        both = "edge {} is required and forbidden at once; drop it from one of them"
+        outside = "required edge {} is not among the candidates; add its source to them"
+        for said, refused in (
+            (loop, {(s, t) for s, t in self.required if s == t}),
+            (both, self.required & self.forbidden),
+            (outside, {(s, t) for s, t in self.required if s not in self._listed(t)}),
+        ):
+            if refused:
+                raise InputError(said.format(self.arrows(sorted(refused))))
+        needed = from_edges(self.n_nodes, self.required)
+        for target, sources in enumerate(needed):
             if len(sources) > self.max_parents:
                 demanded = self.arrows((source, target) for source in sources)
                 raise InputError(
                     f"{len(sources)} parents are required ({demanded}) but max_parents is "
                     f"{self.max_parents}; raise it or require fewer"
                 )
-        cycle = find_cycle(from_edges(self.n_nodes, self.required)) if self.acyclic else ()
-        if cycle:
+        if self.acyclic and (cycle := find_cycle(needed)):
             path = " -> ".join(map(self.name, (*cycle, cycle[0])))
             raise InputError(
                 f"the required edges form a cycle, {path}; drop one of them or allow cycles (acyclic=False)"
@@ -138,13 +131,9 @@ class Problem:
         """Return the name of a node."""
         return self.names[node] if self.names is not None else str(node)
 
-    def arrow(self, edge: Edge) -> str:
-        """Return an edge in words, ``a -> b``."""
-        return f"{self.name(edge[0])} -> {self.name(edge[1])}"
-
     def arrows(self, some: Iterable[Edge]) -> str:
-        """Return edges in words."""
-        return ", ".join(map(self.arrow, some))
+        """Return edges in words, ``a -> b, b -> c``."""
+        return ", ".join(f"{self.name(source)} -> {self.name(target)}" for source, target in some)
 
     def _listed(self, target: int) -> Iterable[int]:
         return range(self.n_nodes) if self.candidates is None else self.candidates[target]
@@ -163,9 +152,14 @@ class Memo:
     """Scores by family. No family is asked for twice, and what is asked is sorted: order leaves no trace."""
 
     def __init__(self, evaluate: Evaluate, problem: Problem):
-        self._evaluate = evaluate
-        self._problem = problem
+        self._evaluate, self.problem = evaluate, problem
         self.scores: dict[Family, float] = {}
+
+    @cached_property
+    def matrices(self) -> tuple[np.ndarray, np.ndarray]:
+        """Allowed and required edges, ``[source, target]``."""
+        nodes = range(self.problem.n_nodes)
+        return adjacency([*map(self.problem.allowed, nodes)]), adjacency([*map(self.problem.needed, nodes)])
 
     def ask(self, families: Iterable[Family]) -> None:
         """Have the scores of all families, computing in one call those that are new."""
@@ -174,15 +168,12 @@ class Memo:
             return
         for family, score in zip(new, map(float, self._evaluate(new)), strict=True):
             if not isfinite(score):
-                self._refuse(family, score)
+                sources = ", ".join(map(self.problem.name, family[1])) or "no parents"
+                raise InputError(
+                    f"the score of {self.problem.name(family[0])} given {sources} is {score}; a search needs finite "
+                    "scores: check the data for constant or identical series"
+                )
             self.scores[family] = score
-
-    def _refuse(self, family: Family, score: float) -> None:
-        sources = ", ".join(map(self._problem.name, family[1])) or "no parents"
-        raise InputError(
-            f"the score of {self._problem.name(family[0])} given {sources} is {score}; a search needs finite "
-            "scores: check the data for constant or identical series"
-        )
 
     def __getitem__(self, family: Family) -> float:
         if family not in self.scores:
@@ -195,7 +186,7 @@ class Memo:
             return tuple(map(self.scores.__getitem__, enumerate(parents)))
         except KeyError:
             self.ask(enumerate(parents))
-            return tuple(map(self.scores.__getitem__, enumerate(parents)))
+            return self.local(parents)
 
     def rank(self, parents: Parents) -> Rank:
         """Return a key that sorts the better graph first: score, then fewer edges, then lexicographic.

@@ -8,9 +8,9 @@ Friedman 2009, section 18.4.3).
 import heapq
 
 from enmesh.options import option, whole_fields
-from enmesh.search.base import KOLLER, Evaluate, Found, Memo, Problem, Search, conclude
+from enmesh.search.base import HEURISTIC, KOLLER, Evaluate, Found, Memo, Problem, Search, conclude
 from enmesh.search.graphs import from_edges
-from enmesh.search.moves import Position, Rules, climb
+from enmesh.search.moves import Position, climb
 
 
 @option
@@ -31,9 +31,7 @@ class BasinFlooding(Search):
     """
 
     cli_name = "basin"
-    summary = (
-        "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
-    )
+    summary = HEURISTIC
     references = (KOLLER,)
 
     patience: int = 500
@@ -47,14 +45,14 @@ class BasinFlooding(Search):
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""
-        memo, rules = Memo(evaluate, problem), Rules.of(problem)
-        best = climb(Position(memo, rules, from_edges(problem.n_nodes, problem.required))).rank
+        memo = Memo(evaluate, problem)
+        best = climb(Position(memo, from_edges(problem.n_nodes, problem.required))).rank
         rim, seen, idle = [best], {best[-1]}, 0
         while rim and idle < self.patience:
-            position = Position(memo, rules, heapq.heappop(rim)[-1])
+            position = Position(memo, heapq.heappop(rim)[-1])
             idle = 0 if position.rank < best else idle + 1
             best = min(best, position.rank)
-            for graph in map(position.after, position.steps().toggles):
+            for graph in map(position.after, position.steps()[1]):
                 if graph not in seen:
                     seen.add(graph)
                     heapq.heappush(rim, memo.rank(graph))

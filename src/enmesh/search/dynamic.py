@@ -1,13 +1,12 @@
 """The best acyclic graph by dynamic programming over subsets of nodes.
 
-Some node of an acyclic graph on S has no children in S. With F(S) the best score of a graph on S and B(v, S)
-the best score of v with parents in S,
+Some node of an acyclic graph on S has no children in S. With F(S) the best score of a graph on S and B(v, S) the best
+score of v with parents in S,
 
-    F(S) = max over v in S of  F(S - v) + B(v, S - v),        B(v, S) = max over j in S of B(v, S - j), or of
-    S itself
+    F(S) = max over v in S of  F(S - v) + B(v, S - v),      B(v, S) = max over j in S of B(v, S - j), or of S itself
 
-(Silander and Myllymäki, UAI 2006). Time and memory grow as m 2^m; the recursion runs over whole layers of
-subsets of equal size at once.
+(Silander and Myllymäki, UAI 2006). Time and memory grow as m 2^m; the recursion runs over whole layers of subsets of
+equal size at once.
 """
 
 import numpy as np

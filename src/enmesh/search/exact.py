@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.options import option
+from enmesh.options import known_fields, option
 from enmesh.search import dynamic
 from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
 from enmesh.search.families import Choice, favourites, generate
@@ -42,19 +42,18 @@ class Exact(Search):
     Attributes
     ----------
     time_limit
-        Seconds for the optimisation once the scores are known; None for no limit. When it is reached the best
-        graph so far is returned with ``optimal=False`` and a proven ``bound``.
+        Seconds for the optimisation once the scores are known; None for no limit. When it is reached the best graph so
+        far is returned with ``optimal=False`` and a proven ``bound``.
     method
-        ``"dp"`` dynamic programming over subsets (up to 20 nodes that cannot be taken apart), ``"ip"``
-        integer programming with cluster cuts, ``"auto"`` the first for small and the second for large
-        problems.
+        ``"dp"`` dynamic programming over subsets (up to 20 nodes that cannot be taken apart), ``"ip"`` integer
+        programming with cluster cuts, ``"auto"`` the first for small and the second for large problems.
 
-    Every allowed parent set is evaluated unless the score has bounds. Among parent sets of equal score the
-    smaller one is taken, then the lexicographically first.
+    Every allowed parent set is evaluated unless the score has bounds. Among parent sets of equal score the smaller one
+    is taken, then the lexicographically first.
 
-    >>> from enmesh.search.random_tables import Table
-    >>> scores = Table({(0, ()): 0.0, (0, (1,)): 1.0, (1, ()): 0.0, (1, (0,)): 2.0})
-    >>> found = Exact().run(scores, Problem(n_nodes=2, max_parents=1))
+    >>> scores = {(0, ()): 0.0, (0, (1,)): 1.0, (1, ()): 0.0, (1, (0,)): 2.0}
+    >>> problem = Problem(n_nodes=2, max_parents=1)
+    >>> found = Exact().run(lambda families: [scores[family] for family in families], problem)
     >>> found.parents, found.optimal, found.gap, found.removed
     (((), (0,)), True, 1.0, ((1, 0),))
     """
@@ -71,8 +70,7 @@ class Exact(Search):
             raise InputError(
                 f"time_limit is {self.time_limit}; give seconds, 0 or more, or None for no limit"
             )
-        if self.method not in ("auto", "dp", "ip"):
-            raise InputError(f"method is {self.method!r}; it must be 'auto', 'dp' or 'ip'")
+        known_fields(self, method=("auto", "dp", "ip"))
 
     def sentence(self) -> str:
         """Say what was done, for the methods paragraph."""
@@ -159,18 +157,14 @@ class Solver:
             return self.solve(part.only(keep), [part.nodes[i] for i in order])
         if monotonic() > self.deadline:
             return self.follow(part, order, part.ceiling)
-        if self.method == "dp" or (self.method == "auto" and len(part) <= SMALL):
-            return self.follow(part, self.by_subsets(part))
-        return self.by_cuts(part, order, loss, slack)
-
-    def by_subsets(self, part: Part) -> list[int]:
-        """Return the best order by dynamic programming."""
+        if self.method == "ip" or (self.method == "auto" and len(part) > SMALL):
+            return self.by_cuts(part, order, loss, slack)
         if len(part) > dynamic.LARGEST:
             raise InputError(
                 f"{len(part)} nodes depend on each other, dynamic programming holds {dynamic.LARGEST}; "
                 "use method='ip' or 'auto'"
             )
-        return dynamic.best_order(part)
+        return self.follow(part, dynamic.best_order(part))
 
     def by_cuts(self, part: Part, order: list[int], loss: float, slack: float) -> Answer:
         """Return the best choices by integer programming."""
@@ -192,8 +186,7 @@ class Solver:
     def follow(self, part: Part, order: Sequence[int], bound: float = -inf) -> Answer:
         """Return the choices that an order gives; without a bound they are the best."""
         picked = part.follow(order)
-        if picked is None:
-            raise RuntimeError(f"no choices of nodes {part.nodes} fit the order {order}")
+        assert picked is not None, f"no choices of nodes {part.nodes} fit the order {order}"
         chosen = {node: choices[j] for node, choices, j in zip(part.nodes, part.choices, picked)}
         return Answer(chosen, max(bound, part.score(picked)))
 

@@ -42,11 +42,7 @@ class Exhaustive(Search):
         memo = Memo(evaluate, problem)
         sets = [list(every_set(problem, target)) for target in range(problem.n_nodes)]
         memo.ask((target, parents) for target, some in enumerate(sets) for parents in some)
-        free = tuple(
-            min(
-                (Choice(memo[target, parents], parents) for parents in some), key=lambda choice: choice.rank
-            ).parents
-            for target, some in enumerate(sets)
-        )
+        choices = [[Choice(memo[target, one], one) for one in some] for target, some in enumerate(sets)]
+        free = tuple(min(some, key=lambda choice: choice.rank).parents for some in choices)
         best = min(dags(sets), key=memo.rank) if problem.acyclic else free
         return conclude(memo, best, bound=fsum(memo.local(best)), free=free)

@@ -10,7 +10,7 @@ from itertools import combinations
 from math import inf
 from typing import NamedTuple
 
-from enmesh.search.base import Family, Memo, Problem
+from enmesh.search.base import Memo, Problem
 from enmesh.search.graphs import Parents
 
 
@@ -46,17 +46,10 @@ class Growth:
         self.ceiling = inf if self.bounds is None else self.bounds.ceiling(target)
         # The ceiling and the scores are rounded differently; the slack keeps rounding from closing a set.
         self.slack = 0.0 if self.bounds is None else 1e-9 * max(1.0, abs(self.ceiling))
-        self.fixed_floor = floor
+        self.floor = floor  # score below which a set is of no interest; None for the best so far
         self.best: dict[tuple[int, ...], float] = {}  # of a set and all its subsets, for every set still open
         self.choices: list[Choice] = []
         self.front: list[tuple[int, ...]] = [()]
-
-    @property
-    def floor(self) -> float:
-        """Score below which a set is of no interest: the given one, or the best so far."""
-        if self.fixed_floor is not None:
-            return self.fixed_floor
-        return max((choice.score for choice in self.choices), default=-inf)
 
     def full(self, added: tuple[int, ...]) -> tuple[int, ...]:
         """Return the parents: the required ones and those added."""
@@ -80,11 +73,10 @@ class Growth:
         """Yield the sets of ``size`` added parents that are open and whose subsets all are."""
         if size > self.room:
             return
-        floor = self.floor
+        best = max((choice.score for choice in self.choices), default=-inf)
+        floor = best if self.floor is None else self.floor
         for stem in self.front:
-            for source in self.extras:
-                if stem and source <= stem[-1]:
-                    continue
+            for source in (one for one in self.extras if not stem or one > stem[-1]):
                 added = (*stem, source)
                 subsets = combinations(added, size - 1)
                 if all(rest in self.best for rest in subsets) and not self._closed(added, floor):
@@ -112,24 +104,19 @@ def generate(memo: Memo, problem: Problem, floors: Sequence[float] | None = None
     fronts: list[list[tuple[int, ...]]] = [[()] for _ in nodes]
     size = 0
     while any(fronts):
-        memo.ask(_worth_asking(problem, growths, fronts))
+        sets = [(growth, added) for growth, front in zip(growths, fronts) for added in front]
+        families = [(growth.target, growth.full(added)) for growth, added in sets]
+        if (
+            problem.superfluous is not None
+        ):  # leave out those that are as good without a parent that may be left out
+            needless = problem.superfluous(families)
+            families = [f for f, (_, added), parent in zip(families, sets, needless) if parent not in added]
+        memo.ask(families)
         for growth, front in zip(growths, fronts):
             growth.take(front, memo)
         size += 1
         fronts = [list(growth.grow(size)) for growth in growths]
     return [sorted(growth.choices, key=lambda choice: choice.rank) for growth in growths]
-
-
-def _worth_asking(
-    problem: Problem, growths: Sequence[Growth], fronts: Sequence[Sequence[tuple[int, ...]]]
-) -> list[Family]:
-    """Return the families of a level without those that are as good without a parent that may be left out."""
-    sets = [(growth, added) for growth, front in zip(growths, fronts) for added in front]
-    families = [(growth.target, growth.full(added)) for growth, added in sets]
-    if problem.superfluous is None:
-        return families
-    needless = problem.superfluous(families)
-    return [f for f, (_, added), parent in zip(families, sets, needless) if parent not in added]
 
 
 def favourites(table: Sequence[Sequence[Choice]]) -> Parents:

@@ -1,9 +1,7 @@
 """Directed graphs as parent tuples: ``parents[target]`` holds the sources of ``target`` in ascending order.
 
-Sets of nodes inside the functions are bit masks (bit j stands for node j), which makes reachability a few
-integer operations per node. The second half is the restricted partially directed graph (RPDAG) of Acid and de
-Campos, "Searching for Bayesian Network Structures in the Space of Restricted Acyclic Partially Directed
-Graphs", JAIR 18 (2003).
+Sets of nodes inside the functions are bit masks (bit j stands for node j), which makes reachability a few integer
+operations per node. The second half is the restricted partially directed graph of Acid and de Campos (JAIR 18, 2003).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,6 +44,14 @@ def from_edges(n: int, pairs: Iterable[tuple[int, int]]) -> Parents:
     return tuple(tuple(sorted(some)) for some in sources)
 
 
+def adjacency(parents: Sequence[Iterable[int]]) -> np.ndarray:
+    """Return ``[source, target]``: whether there is that edge."""
+    matrix = np.zeros((len(parents),) * 2, bool)
+    for target, sources in enumerate(parents):
+        matrix[list(sources), target] = True
+    return matrix
+
+
 def ancestors(parents: Sequence[Iterable[int]]) -> list[int]:
     """Return for each node the mask of all nodes from which a path of one edge or more leads to it."""
     above = [mask(sources) for sources in parents]
@@ -67,32 +73,20 @@ def find_cycle(parents: Parents) -> tuple[int, ...]:
     >>> find_cycle(((2,), (0,), (1,)))
     (0, 1, 2)
     """
-    above = ancestors(parents)
-    start = next((node for node, bits in enumerate(above) if bits >> node & 1), None)
-    if start is None:
+    if is_acyclic(parents):
         return ()
-    path = [start]  # walk against the edges, always to a parent that descends from the start
-    while True:
-        nexts = [source for source in parents[path[-1]] if source == start or above[source] >> start & 1]
-        step = next((source for source in nexts if source in path), nexts[0])
-        if step in path:
-            cycle = path[path.index(step) :][::-1]
-            least = cycle.index(min(cycle))
-            return tuple(cycle[least:] + cycle[:least])
-        path.append(step)
+    import networkx as nx
+
+    cycle = [source for source, _ in nx.find_cycle(nx.DiGraph(sorted(edges(parents))))]
+    least = cycle.index(min(cycle))
+    return tuple(cycle[least:] + cycle[:least])
 
 
 def strong_components(parents: Sequence[Iterable[int]]) -> list[tuple[int, ...]]:
-    """Return the strongly connected components; every cycle lies inside one of them."""
+    """Return the strongly connected components, by their first node; every cycle lies inside one of them."""
     above = ancestors(parents)
-    left = set(range(len(above)))
-    components = []
-    for node in range(len(above)):
-        if node in left:
-            mutual = {other for other in members(above[node]) if above[other] >> node & 1} | {node}
-            left -= mutual
-            components.append(tuple(sorted(mutual)))
-    return components
+    mutual = ({i, *(j for j in members(bits) if above[j] >> i & 1)} for i, bits in enumerate(above))
+    return list(dict.fromkeys(tuple(sorted(nodes)) for nodes in mutual))
 
 
 def topological_order(parents: Sequence[Iterable[int]], rng: np.random.Generator | None = None) -> list[int]:
@@ -111,8 +105,7 @@ def topological_order(parents: Sequence[Iterable[int]], rng: np.random.Generator
 def dags(choices: Sequence[Sequence[tuple[int, ...]]]) -> Iterator[Parents]:
     """Yield every acyclic graph in which the parents of node i are one of ``choices[i]``.
 
-    Node after node receives its parents; a choice that closes a cycle with those already made is left at
-    once.
+    Node after node receives its parents; a choice that closes a cycle with those already made is left at once.
     """
     n = len(choices)
 
@@ -143,18 +136,14 @@ def all_dags(n: int) -> Iterator[Parents]:
     return dags([[some for k in range(n) for some in combinations(rest, k)] for rest in others])
 
 
-def _cleared(sets: Iterable[Iterable[int]]) -> tuple[frozenset[int], ...]:
-    return tuple(map(frozenset, sets))
-
-
 @dataclass(frozen=True)
 class RestrictedPDAG:
     """A class of acyclic graphs with the same skeleton and the same head-to-head patterns x -> y <- z.
 
-    ``parents[i]`` are the sources of arcs into i, ``siblings[i]`` the nodes linked to i without direction. It
-    obeys (Acid and de Campos, definition 3): a node with parents has no siblings; no directed and no
-    undirected cycle; an arc x -> y only where y has another parent or x has one. The links thus form trees,
-    and any node of a tree can be its root: each choice of roots gives one acyclic graph of the class.
+    ``parents[i]`` are the sources of arcs into i, ``siblings[i]`` the nodes linked to i without direction. It obeys
+    (Acid and de Campos, definition 3): a node with parents has no siblings; no directed and no undirected cycle; an arc
+    x -> y only where y has another parent or x has one. The links thus form trees, and any node of a tree can be its
+    root: each choice of roots gives one acyclic graph of the class.
     """
 
     parents: tuple[frozenset[int], ...]
@@ -163,10 +152,21 @@ class RestrictedPDAG:
     @classmethod
     def of(cls, parents: Parents) -> "RestrictedPDAG":
         """Return the class of an acyclic graph."""
-        arcs = [set(sources) for sources in parents]
-        links: list[set[int]] = [set() for _ in parents]
-        _relax(arcs, links)
-        return cls(_cleared(arcs), _cleared(links))
+        return cls._made([set(sources) for sources in parents], [set() for _ in parents])
+
+    @classmethod
+    def _made(cls, arcs: list[set[int]], links: list[set[int]]) -> "RestrictedPDAG":
+        """Turn every arc x -> y into a link where y has no other parent and x has none, until none is left."""
+        changed = True
+        while changed:
+            changed = False
+            for child, sources in enumerate(arcs):
+                if len(sources) == 1 and not arcs[(source := next(iter(sources)))]:
+                    sources.clear()
+                    links[child].add(source)
+                    links[source].add(child)
+                    changed = True
+        return cls(tuple(map(frozenset, arcs)), tuple(map(frozenset, links)))
 
     def trees(self) -> list[tuple[int, ...]]:
         """Return the nodes of each tree of links; a node without parents and siblings is a tree of one."""
@@ -187,14 +187,18 @@ class RestrictedPDAG:
     def neighbours(self) -> Iterator["RestrictedPDAG"]:
         """Yield every class one operator away: A_link, A_arc, A_hh, D_link, D_arc, where allowed."""
         for x, y in combinations(range(len(self.parents)), 2):
-            if self._adjacent(x, y):
-                yield self._disconnected(x, y)
+            if y in self.siblings[x] | self.parents[x] or x in self.parents[y]:
+                arcs, links = self._sets()
+                for sets in (arcs, links):
+                    sets[x].discard(y)
+                    sets[y].discard(x)
+                yield self._made(arcs, links)
             else:
                 grown = (self._connected(*addition) for addition in self._additions(x, y))
                 yield from (one for one in grown if is_acyclic(one.parents))
 
-    def _adjacent(self, x: int, y: int) -> bool:
-        return y in self.siblings[x] or y in self.parents[x] or x in self.parents[y]
+    def _sets(self) -> tuple[list[set[int]], list[set[int]]]:
+        return [set(p) for p in self.parents], [set(s) for s in self.siblings]
 
     def _additions(self, x: int, y: int) -> Iterator[tuple[int, int, int | None, bool]]:
         """Yield ``(source, target, third, link)`` for each way to connect two nodes that are not adjacent.
@@ -211,53 +215,22 @@ class RestrictedPDAG:
                 yield source, target, third, False
 
     def _connected(self, source: int, target: int, third: int | None, link: bool) -> "RestrictedPDAG":
-        arcs, links = [set(p) for p in self.parents], [set(s) for s in self.siblings]
+        arcs, links = self._sets()
         if link:
             links[source].add(target)
             links[target].add(source)
-            return RestrictedPDAG(_cleared(arcs), _cleared(links))
+            return self._made(arcs, links)
         arcs[target].add(source)
         if third is not None:
             arcs[target].add(third)
-            _unlink(links, target, third)
-        _orient(arcs, links, target)
-        return RestrictedPDAG(_cleared(arcs), _cleared(links))
-
-    def _disconnected(self, x: int, y: int) -> "RestrictedPDAG":
-        arcs, links = [set(p) for p in self.parents], [set(s) for s in self.siblings]
-        if y in links[x]:
-            _unlink(links, x, y)
-        else:
-            arcs[x].discard(y)
-            arcs[y].discard(x)
-            _relax(arcs, links)
-        return RestrictedPDAG(_cleared(arcs), _cleared(links))
-
-
-def _unlink(links: list[set[int]], x: int, y: int) -> None:
-    links[x].discard(y)
-    links[y].discard(x)
-
-
-def _orient(arcs: list[set[int]], links: list[set[int]], node: int) -> None:
-    """Point the links of a node that now has parents away from it, and so on down its tree."""
-    front = [node]
-    while front:
-        node = front.pop()
-        for child in tuple(links[node]):
-            _unlink(links, node, child)
-            arcs[child].add(node)
-            front.append(child)
-
-
-def _relax(arcs: list[set[int]], links: list[set[int]]) -> None:
-    """Turn every arc x -> y into a link where y has no other parent and x has none, until none is left."""
-    changed = True
-    while changed:
-        changed = False
-        for child, sources in enumerate(arcs):
-            if len(sources) == 1 and not arcs[(source := next(iter(sources)))]:
-                sources.clear()
-                links[child].add(source)
-                links[source].add(child)
-                changed = True
+            links[target].discard(third)
+            links[third].discard(target)
+        front = [target]
+        while front:  # point the links of a node that now has parents away from it, and so on down its tree
+            node = front.pop()
+            for child in links[node]:
+                links[child].discard(node)
+                arcs[child].add(node)
+                front.append(child)
+            links[node] = set()
+        return self._made(arcs, links)

@@ -5,10 +5,9 @@ C of nodes some node must have no parent inside, or there is a cycle (Jaakkola e
 
     sum over i in C, P disjoint from C of  x(i, P)  >=  1.
 
-There are too many clusters to write down, so those that the current solution breaks are added until none is
-broken (Bartlett and Cussens, "Integer Linear Programming for the Bayesian network structure learning
-problem", 2017). HiGHS solves the linear and the final integer programs. Costs are losses: how far a choice is
-below the node's best.
+There are too many clusters to write down, so those that the current solution breaks are added until none is broken
+(Bartlett and Cussens 2017). HiGHS solves the linear and the final integer programs. Costs are losses: how far a choice
+is below the node's best.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, hstack, vstack
+from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import shortest_path
 
 from enmesh.search.graphs import mask, strong_components
@@ -28,10 +27,7 @@ if TYPE_CHECKING:
 
 RANGE = 1e4  # the largest useful loss as HiGHS sees it: its absolute gap of 1e-6 is then relative 1e-10
 BROKEN = 1e-4  # by how much a solution must violate a cut for the cut to be added
-PATIENCE, STALL = (
-    8,
-    0.05,
-)  # rounds of cuts that must close at least this part of the gap between bound and best graph
+PATIENCE, STALL = 8, 0.05  # rounds of cuts that must close at least this part of the gap to the best graph
 NOTHING = 1e-6  # a weight that counts as zero
 
 
@@ -39,30 +35,31 @@ class Relaxed(NamedTuple):
     """A proven bound on the loss of a part, and for each choice on the loss of all graphs that make it."""
 
     loss: float
-    choosing: list[np.ndarray]
+    choosing: np.ndarray
 
 
 class Program:
     """The integer program of a part, with the cuts found so far; some graph's loss is ``most``."""
 
     def __init__(self, part: Part, most: float):
-        self.part = part
         losses = [part.losses(node) for node in range(len(part))]
-        self.scale = RANGE / most
+        self.part, self.scale = part, RANGE / most
         self.cost = np.concatenate(losses) * self.scale
         sizes = [len(some) for some in losses]
         self.owner = np.repeat(np.arange(len(part)), sizes)
         self.first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        self.inside = np.array(
-            [[m >> j & 1 for j in range(len(part))] for ms in part.masks for m in ms], bool
-        )
+        self.inside = self._members([m for masks in part.masks for m in masks]) > 0
         self.alive = np.ones(len(self.cost))
         self.each = csr_array((self.alive, (self.owner, np.arange(len(self.owner)))))
         self.clusters: dict[int, csr_array] = {}
 
+    def _members(self, masks: Sequence[int]) -> np.ndarray:
+        """Return ``[mask, node]``: 1 where the mask holds the node."""
+        return np.array([[m >> j & 1 for j in range(len(self.part))] for m in masks], np.float32)
+
     def relieved(self, clusters: Sequence[int], rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return ``[cluster, variable]``: whether it gives a node of the cluster no parent inside."""
-        within = np.array([[c >> j & 1 for j in range(len(self.part))] for c in clusters], np.float32)
+        within = self._members(clusters)
         return (within[:, self.owner[rows]] > 0) & (within @ self.inside[rows].T.astype(np.float32) == 0)
 
     def broken(self, clusters: Iterable[int], x: np.ndarray) -> list[int]:
@@ -77,10 +74,6 @@ class Program:
         """Add the cuts of clusters."""
         rows = self.relieved(clusters).astype(float)
         self.clusters |= {cluster: csr_array(row[None]) for cluster, row in zip(clusters, rows)}
-
-    def drop(self, relaxed: Relaxed, loss: float) -> None:
-        """Give up the choices whose graphs all lose more than ``loss``."""
-        self.alive *= np.concatenate(relaxed.choosing) <= loss
 
     def cuts(self) -> csr_array:
         """Return the cuts as rows."""
@@ -112,7 +105,7 @@ class Program:
         least = np.minimum.reduceat(value, self.first)
         total = fsum(prices) + fsum(least)
         choosing = (total + value - least[self.owner]) / self.scale
-        return Relaxed(total / self.scale, np.split(choosing, self.first[1:]))
+        return Relaxed(total / self.scale, choosing)
 
     def solve(self, seconds: float) -> "OptimizeResult":
         """Return HiGHS's answer to the integer program with the cuts so far."""
@@ -122,14 +115,9 @@ class Program:
         if self.clusters:
             constraints.append(LinearConstraint(self.cuts(), 1, inf))
         options = {"mip_rel_gap": 0.0} | ({"time_limit": max(seconds, 0.1)} if seconds < inf else {})
-        ones = np.ones(len(self.cost))
-        return milp(
-            self.cost,
-            constraints=constraints,
-            integrality=ones,
-            bounds=Bounds(0, self.alive),
-            options=options,
-        )
+        whole = np.ones(len(self.cost))
+        how = {"constraints": constraints, "integrality": whole, "options": options}
+        return milp(self.cost, bounds=Bounds(0, self.alive), **how)
 
     def arcs(self, x: np.ndarray) -> np.ndarray:
         """Return ``[j, i]``: the weight with which j is a parent of i."""
@@ -148,9 +136,7 @@ class Program:
 def short_cycles(arcs: np.ndarray) -> list[int]:
     """Return, as masks, the cycles whose missing arc weight is below one: each breaks its cut."""
     length = np.where(arcs > NOTHING, np.maximum(1 - arcs, NOTHING), inf)
-    length = np.ascontiguousarray(
-        length
-    )  # scipy's Floyd-Warshall leaves other layouts unsolved without an error
+    length = np.ascontiguousarray(length)  # scipy leaves other layouts unsolved without an error
     distance, before = shortest_path(length, return_predecessors=True)
     closed = np.argwhere((distance.T + length < 1 - BROKEN) & np.isfinite(length))
     cycles = []
@@ -193,54 +179,26 @@ def grown_clusters(program: Program, x: np.ndarray) -> list[int]:
     return [mask(np.flatnonzero(row).tolist()) for row in best[np.argsort(lowest, kind="stable")]]
 
 
-def worst_cluster(program: Program, x: np.ndarray, seconds: float) -> list[int]:
-    """Return the cluster whose cut a solution violates most, if any, by an integer program of its own.
-
-    With y_i = 1 for the nodes of the cluster and z(i, P) = 1 where i and some parent in P are in it, the
-    cut's left side is sum y_i - sum x(i, P) z(i, P); it is minimised over clusters of two nodes or more.
-    """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    used = np.flatnonzero((x > BROKEN / len(program.part)) & program.inside.any(1))
-    m, k = len(program.part), len(used)
-    rows = np.arange(k)
-    own = csr_array((np.ones(k), (rows, program.owner[used])), shape=(k, m))
-    z = eye_array(k)
-    constraints = [LinearConstraint(hstack([-own, z]), -inf, 0)]  # z <= y of its node
-    others = csr_array(program.inside[used].astype(float))
-    constraints.append(LinearConstraint(hstack([-others, z]), -inf, 0))  # z <= sum of y over its parents
-    constraints.append(LinearConstraint(np.r_[np.ones(m), np.zeros(k)][None], 2, inf))
-    cost = np.r_[np.ones(m), -x[used]]
-    integer = np.r_[np.ones(m), np.zeros(k)]
-    options = {"time_limit": max(0.1, min(seconds, 20.0))}
-    answer = milp(cost, constraints=constraints, integrality=integer, bounds=Bounds(0, 1), options=options)
-    if answer.x is None:
-        return []
-    return program.broken([mask(np.flatnonzero(answer.x[:m] > 0.5).tolist())], x)
-
-
 def tighten(
     program: Program, order: list[int], slack: float, deadline: float, rng: np.random.Generator
 ) -> tuple[list[int], Relaxed]:
-    """Add broken cuts to the linear relaxation until none is left or they no longer help.
+    """Add broken cuts to the linear relaxation until none is left or they no longer help; return best order and bound.
 
-    Returns the best order met and the bound. Choices that the bound rules out are dropped on the way;
-    ``slack`` is the loss that counts as rounding.
+    Choices that the bound rules out are dropped on the way; ``slack`` is the loss that counts as rounding.
     """
     part, history = program.part, []
-    best = Relaxed(-inf, [])
+    best = Relaxed(-inf, np.zeros(0))
     while True:
         x, prices = program.relax()
         best = max(best, program.bound(prices), key=lambda relaxed: relaxed.loss)
         order = _better(part, order, program.order(x), rng)
         loss = part.ceiling - part.value(order)
-        program.drop(best, loss + slack)
+        program.alive *= best.choosing <= loss + slack
         history.append(best.loss)
         stalled = len(history) > PATIENCE and best.loss - history[-PATIENCE] < STALL * (loss - best.loss)
         if best.loss >= loss - slack or stalled or monotonic() > deadline:
             return order, best
         cuts = program.broken([*short_cycles(program.arcs(x)), *grown_clusters(program, x)], x)
-        cuts = cuts or worst_cluster(program, x, deadline - monotonic())
         if not cuts:
             return order, best
         program.add(cuts)
@@ -249,10 +207,7 @@ def tighten(
 def finish(
     program: Program, order: list[int], deadline: float, rng: np.random.Generator
 ) -> tuple[list[int], float]:
-    """Solve integer programs, with the cuts each solution breaks added, until one is acyclic.
-
-    Returns the best order met and the proven bound on the loss.
-    """
+    """Solve integer programs, adding the cuts that solutions break, until one is acyclic; return order and bound."""
     part, bound = program.part, -inf
     while True:
         answer = program.solve(deadline - monotonic())
@@ -262,9 +217,8 @@ def finish(
             return order, bound
         x = np.round(answer.x)
         arcs = program.arcs(x)
-        loops = [
-            c for c in strong_components([np.flatnonzero(column).tolist() for column in arcs.T]) if len(c) > 1
-        ]
+        components = strong_components([np.flatnonzero(column).tolist() for column in arcs.T])
+        loops = [nodes for nodes in components if len(nodes) > 1]
         order = _better(part, order, program.order(x), rng)
         if answer.status != 0 or not loops:
             return order, bound
@@ -273,7 +227,4 @@ def finish(
 
 def _better(part: Part, order: list[int], other: list[int], rng: np.random.Generator) -> list[int]:
     """Return the better of an order and another one, which is improved first."""
-    if part.follow(other) is None:
-        return order
-    other = settle(part, other, rng)
-    return max(order, other, key=part.value)
+    return order if part.follow(other) is None else max(order, settle(part, other, rng), key=part.value)

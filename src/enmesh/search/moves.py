@@ -1,69 +1,32 @@
 """Local search over graphs: where a search stands, and which single steps lead on.
 
-A step toggles one edge (adds or removes it) or reverses one, which toggles two. The gain of toggling edge (s,
-t) is kept in a matrix, of which a step changes the columns of its targets only; scores are asked for in one
-batch per step and only for steps that are legal.
+A step toggles one edge (adds or removes it) or reverses one, which toggles two. The gain of toggling an edge is kept
+in a matrix, of which a step changes the columns of its targets only; scores are asked for in one batch per step and
+only for steps that are legal.
 """
 
-from collections.abc import Callable
+from abc import abstractmethod
 from math import fsum
-from typing import NamedTuple
 
 import numpy as np
 
-from enmesh.search.base import Edge, Memo, Problem, Rank
-from enmesh.search.graphs import Parents, from_edges, topological_order
-
-
-class Rules(NamedTuple):
-    """A problem's constraints as matrices, ``[source, target]``."""
-
-    allowed: np.ndarray
-    required: np.ndarray
-    max_parents: int
-    acyclic: bool
-
-    @classmethod
-    def of(cls, problem: Problem) -> "Rules":
-        """Return the rules of a problem."""
-        allowed = np.zeros((problem.n_nodes,) * 2, bool)
-        for target in range(problem.n_nodes):
-            allowed[list(problem.allowed(target)), target] = True
-        required = np.zeros_like(allowed)
-        for edge in problem.required:
-            required[edge] = True
-        return cls(allowed, required, problem.max_parents, problem.acyclic)
-
-
-class Steps(NamedTuple):
-    """Legal steps, the preferred among equals first: removals, reversals, additions, each by edge."""
-
-    gains: np.ndarray
-    toggles: list[tuple[Edge, ...]]
+from enmesh.options import whole_fields
+from enmesh.search.base import HEURISTIC, KOLLER, Edge, Evaluate, Found, Memo, Problem, Rank, Search, conclude
+from enmesh.search.graphs import Parents, adjacency, from_edges, topological_order
 
 
 class Position:
     """A graph, with the gain of every legal step from it."""
 
-    def __init__(self, memo: Memo, rules: Rules, parents: Parents):
-        self.memo, self.rules = memo, rules
-        self.parents = list(parents)
-        self.local = list(memo.local(parents))
-        n = len(parents)
-        self.edge = np.zeros((n, n), bool)
-        for target, sources in enumerate(parents):
-            self.edge[list(sources), target] = True
-        self.gain = np.full((n, n), np.nan)
-
-    @property
-    def graph(self) -> Parents:
-        """The graph as a value."""
-        return tuple(self.parents)
+    def __init__(self, memo: Memo, parents: Parents):
+        self.memo, self.parents, self.local = memo, list(parents), list(memo.local(parents))
+        self.edge = adjacency(parents)
+        self.gain = np.full(self.edge.shape, np.nan)
 
     @property
     def rank(self) -> Rank:
         """Key that sorts the better graph first (`Memo.rank`)."""
-        return (-fsum(self.local), int(self.edge.sum()), self.graph)
+        return (-fsum(self.local), int(self.edge.sum()), tuple(self.parents))
 
     def toggled(self, source: int, target: int) -> tuple[int, ...]:
         """Return the parents of ``target`` with ``source`` added or removed."""
@@ -74,36 +37,34 @@ class Position:
 
     def _legal(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the matrices of edges that may be removed, reversed and added."""
-        edge, rules = self.edge, self.rules
-        room = edge.sum(0) < rules.max_parents
-        remove = edge & ~rules.required
-        add = ~edge & rules.allowed & room
-        if not rules.acyclic:
+        edge, problem = self.edge, self.memo.problem
+        allowed, required = self.memo.matrices
+        room = edge.sum(0) < problem.max_parents
+        remove = edge & ~required
+        add = ~edge & allowed & room
+        if not problem.acyclic:
             return remove, np.zeros_like(edge), add
         path = _closure(edge)
         detour = (edge.astype(np.float32) @ path.astype(np.float32)) > 0  # a path of two edges or more
-        reverse = remove & rules.allowed.T & room[:, None] & ~detour
+        reverse = remove & allowed.T & room[:, None] & ~detour
         return remove, reverse, add & ~path.T
 
-    def steps(self) -> Steps:
-        """Return all legal steps with their gains."""
+    def steps(self) -> tuple[np.ndarray, list[tuple[Edge, ...]]]:
+        """Return the gains of all legal steps, and the steps (`toggles`)."""
         remove, reverse, add = legal = self._legal()
-        self._fill(remove | add | reverse | reverse.T)
-        both = self.gain + self.gain.T
-        gains = (values.T[kind.T] for values, kind in zip((self.gain, both, self.gain), legal))
-        return Steps(np.concatenate(list(gains)), _listed(legal))
-
-    def toggles(self) -> list[tuple[Edge, ...]]:
-        """Return all legal steps; no score is asked for."""
-        return _listed(self._legal())
-
-    def _fill(self, needed: np.ndarray) -> None:
-        """Compute the gains that are needed and not known."""
+        needed = remove | add | reverse | reverse.T
         pairs = np.argwhere(needed & np.isnan(self.gain)).tolist()
         families = [(target, self.toggled(source, target)) for source, target in pairs]
         self.memo.ask(families)
         for (source, target), family in zip(pairs, families):
             self.gain[source, target] = self.memo.scores[family] - self.local[target]
+        both = self.gain + self.gain.T
+        gains = [values.T[kind.T] for values, kind in zip((self.gain, both, self.gain), legal)]
+        return np.concatenate(gains), _listed(legal)
+
+    def toggles(self) -> list[tuple[Edge, ...]]:
+        """Return all legal steps, the preferred among equals first; no score is asked for."""
+        return _listed(self._legal())
 
     def take(self, toggles: tuple[Edge, ...]) -> None:
         """Make a step."""
@@ -122,7 +83,7 @@ class Position:
 
 
 def _listed(legal: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[tuple[Edge, ...]]:
-    """Return the steps of `Position._legal` one by one, each kind by target, then source."""
+    """Return removals, reversals and additions one by one, each kind by target, then source."""
     removals, reversals, additions = ([(s, t) for t, s in np.argwhere(kind.T).tolist()] for kind in legal)
     reversed_too = [((s, t), (t, s)) for s, t in reversals]
     return [*((e,) for e in removals), *reversed_too, *((e,) for e in additions)]
@@ -136,40 +97,43 @@ def climb(position: Position) -> Position:
             return position
         rank, step = position.rank, toggles[int(np.argmax(gains))]
         position.take(step)
-        if (
-            position.rank[:2] >= rank[:2]
-        ):  # the rank, a correctly rounded sum, can only fall: no endless climb
+        if position.rank[:2] >= rank[:2]:  # a correctly rounded sum, so that no climb is endless
             position.take(step[::-1])
             return position
 
 
-def iterated(
-    ascend: Callable[[Parents], Rank], memo: Memo, problem: Problem, *, restarts: int, shake: int
-) -> Parents:
-    """Return the best graph that ``ascend`` reaches from one start after another.
+class Restarted(Search):
+    """A search that ascends from one start after another and keeps the best graph; nothing is proven.
 
-    ``ascend`` takes a graph to the rank (`Memo.rank`) of the best one it meets. The first start has the required
-    edges alone; after that one start in four is a random graph, and the others are the best graph so far after
-    ``shake`` random steps, since good graphs lie near each other.
+    The first start has the required edges alone; after that one in four is a random graph, and the others are the best
+    graph so far after ``shake`` random steps, since good graphs lie near each other.
     """
-    rng, rules = np.random.default_rng(problem.seed), Rules.of(problem)
-    best = ascend(from_edges(problem.n_nodes, problem.required))
-    for restart in range(restarts):
-        if restart % 4:
-            start = wander(Position(memo, rules, best[-1]), shake, rng)
-        else:
-            start = random_graph(problem, rng)
-        best = min(best, ascend(start))
-    return best[-1]
 
+    summary = HEURISTIC
+    references = (KOLLER,)
+    restarts: int
+    shake: int
 
-def wander(position: Position, count: int, rng: np.random.Generator) -> Parents:
-    """Take random legal steps and return the graph they lead to."""
-    for _ in range(count):
-        toggles = position.toggles()
-        if toggles:
-            position.take(toggles[rng.integers(len(toggles))])
-    return position.graph
+    def __post_init__(self) -> None:
+        whole_fields(self, restarts=0, shake=1)
+
+    @abstractmethod
+    def ascend(self, memo: Memo, start: Parents) -> Rank:
+        """Return the rank (`Memo.rank`) of the best graph that is met from a start."""
+
+    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
+        """Return the best graph found."""
+        memo, rng = Memo(evaluate, problem), np.random.default_rng(problem.seed)
+        best = self.ascend(memo, from_edges(problem.n_nodes, problem.required))
+        for restart in range(self.restarts):
+            start = random_graph(problem, rng) if restart % 4 == 0 else best[-1]
+            position = Position(memo, start)
+            for _ in range(self.shake if restart % 4 else 0):
+                toggles = position.toggles()
+                if toggles:
+                    position.take(toggles[rng.integers(len(toggles))])
+            best = min(best, self.ascend(memo, tuple(position.parents)))
+        return conclude(memo, best[-1])
 
 
 def random_graph(problem: Problem, rng: np.random.Generator) -> Parents:

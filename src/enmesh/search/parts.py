@@ -26,15 +26,12 @@ class Part:
             kept, masks = _undominated(table[node], place)
             self.choices.append(kept)
             self.masks.append(masks)
+        self.ceiling = fsum(choices[0].score for choices in self.choices)
+        """Score of the best choices of all nodes together, cycles or not."""
         self._worth: dict[tuple[int, int], float] = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
-
-    @property
-    def ceiling(self) -> float:
-        """Score of the best choices of all nodes together, cycles or not."""
-        return fsum(choices[0].score for choices in self.choices)
 
     def losses(self, node: int) -> np.ndarray:
         """Return how far each choice of a node is below its best."""
@@ -114,7 +111,7 @@ def settle(part: Part, order: Sequence[int], rng: np.random.Generator) -> list[i
     while improved:
         improved = False
         for node in rng.permutation(len(part)).tolist():
-            place, _ = _best_place(part, order, node)
+            place = _best_place(part, order, node)
             if place != order.index(node):
                 order.remove(node)
                 order.insert(place, node)
@@ -131,10 +128,10 @@ def shaken(part: Part, order: Sequence[int], rng: np.random.Generator) -> list[i
     return trial if part.follow(trial) is not None else list(order)
 
 
-def _best_place(part: Part, order: list[int], node: int) -> tuple[int, float]:
-    """Return where a node gains most, and how much."""
-    here = order.index(node)
-    best = (here, 1e-12 * abs(part.ceiling))  # less than that may be rounding, and could go round in circles
+def _best_place(part: Part, order: list[int], node: int) -> int:
+    """Return where a node gains most."""
+    here = best = order.index(node)
+    most = 1e-12 * abs(part.ceiling)  # less than that may be rounding, and could go round in circles
     for places in (range(here - 1, -1, -1), range(here + 1, len(order))):
         gain, before = 0.0, mask(order[:here])
         for place in places:
@@ -147,8 +144,8 @@ def _best_place(part: Part, order: list[int], node: int) -> tuple[int, float]:
                 before |= 1 << other
             if gain == -np.inf:  # a required parent would come too late, here and further on
                 break
-            if gain > best[1]:
-                best = (place, gain)
+            if gain > most:
+                best, most = place, gain
     return best
 
 

@@ -9,10 +9,10 @@ which is the same for symmetric scores and makes the search a heuristic over gra
 from collections.abc import Iterable
 from math import fsum, inf
 
-from enmesh.options import option, whole_fields
-from enmesh.search.base import Evaluate, Family, Found, Memo, Problem, Rank, Search, conclude
+from enmesh.options import option
+from enmesh.search.base import Family, Memo, Rank
 from enmesh.search.graphs import Parents, RestrictedPDAG
-from enmesh.search.moves import Position, Rules, climb, iterated
+from enmesh.search.moves import Position, Restarted, climb
 
 ACID = (
     "Acid, S. and de Campos, L. M. (2003). Searching for Bayesian Network Structures in the Space of Restricted "
@@ -21,7 +21,7 @@ ACID = (
 
 
 @option
-class RPDAG(Search):
+class RPDAG(Restarted):
     """Steepest ascent over RPDAGs with the operators A_arc, A_link, A_hh, D_arc and D_link.
 
     The best graph of the best class is returned, scored exactly. With cycles allowed there are no classes, and each
@@ -41,48 +41,33 @@ class RPDAG(Search):
     """
 
     cli_name = "rpdag"
-    summary = (
-        "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
-    )
     references = (ACID,)
 
     restarts: int = 40
     shake: int = 8
 
-    def __post_init__(self) -> None:
-        whole_fields(self, restarts=0, shake=1)
-
     def sentence(self) -> str:
         """Say what was done, for the methods paragraph."""
         return "a search over restricted partially directed graphs"
 
-    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
-        """Return the best graph found."""
-        memo, rules = Memo(evaluate, problem), Rules.of(problem)
-        classes = Classes(memo, problem)
-
-        def ascend(start: Parents) -> Rank:
-            if problem.acyclic:
-                return classes.climb(RestrictedPDAG.of(start))
-            return climb(Position(memo, rules, start)).rank
-
-        return conclude(memo, iterated(ascend, memo, problem, restarts=self.restarts, shake=self.shake))
+    def ascend(self, memo: Memo, start: Parents) -> Rank:
+        """Climb over classes, or, with cycles allowed, over graphs."""
+        if memo.problem.acyclic:
+            return Classes(memo).climb(RestrictedPDAG.of(start))
+        return climb(Position(memo, start)).rank
 
 
 class Classes:
     """Values of RPDAGs under a problem."""
 
-    def __init__(self, memo: Memo, problem: Problem):
-        self.memo = memo
-        nodes = range(problem.n_nodes)
-        self.allowed = [frozenset(problem.allowed(node)) for node in nodes]
-        self.needed = [frozenset(problem.needed(node)) for node in nodes]
-        self.max_parents = problem.max_parents
+    def __init__(self, memo: Memo):
+        problem, self.memo = memo.problem, memo
+        self.limits = [(set(problem.needed(i)), set(problem.allowed(i))) for i in range(problem.n_nodes)]
 
     def fits(self, family: Family) -> bool:
         """Return whether a family is allowed."""
-        target, sources = family[0], frozenset(family[1])
-        return self.needed[target] <= sources <= self.allowed[target] and len(sources) <= self.max_parents
+        needed, allowed = self.limits[family[0]]
+        return needed <= set(family[1]) <= allowed and len(family[1]) <= self.memo.problem.max_parents
 
     def layouts(self, pdag: RestrictedPDAG) -> list[list[list[Family]]] | None:
         """Return for each piece its allowed layouts: a tree has one per root, a node with parents just one.

@@ -1,22 +1,21 @@
-"""Tabu search: always take the best step, even downhill, but do not touch an edge again that was changed just
-now.
+"""Tabu search: always take the best step, even downhill, but do not touch an edge again that was changed just now.
 
 Glover's tabu list over edges (Koller and Friedman 2009, section 18.4.3): the list leads the search out of a
 local optimum, and a step to a graph better than any before is taken even if it is on the list (aspiration).
 """
 
 from collections import deque
-from collections.abc import Iterable
 
 import numpy as np
 
 from enmesh.options import option, whole_fields
-from enmesh.search.base import KOLLER, Edge, Evaluate, Found, Memo, Problem, Rank, Search, conclude
-from enmesh.search.moves import Position, Rules, iterated
+from enmesh.search.base import Edge, Memo, Rank
+from enmesh.search.graphs import Parents
+from enmesh.search.moves import Position, Restarted
 
 
 @option
-class Tabu(Search):
+class Tabu(Restarted):
     """Steepest steps under a tabu list, restarted; the best graph met is returned. Nothing is proven.
 
     Attributes
@@ -37,10 +36,6 @@ class Tabu(Search):
     """
 
     cli_name = "tabu"
-    summary = (
-        "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
-    )
-    references = (KOLLER,)
 
     length: int = 10
     patience: int = 50
@@ -54,25 +49,15 @@ class Tabu(Search):
         """Say what was done, for the methods paragraph."""
         return "tabu search"
 
-    def run(self, evaluate: Evaluate, problem: Problem) -> Found:
-        """Return the best graph found."""
-        memo, rules = Memo(evaluate, problem), Rules.of(problem)
-        best = iterated(
-            lambda start: self._walk(Position(memo, rules, start)),
-            memo,
-            problem,
-            restarts=self.restarts,
-            shake=self.shake,
-        )
-        return conclude(memo, best)
-
-    def _walk(self, position: Position) -> Rank:
-        """Return the rank of the best graph on one walk."""
+    def ascend(self, memo: Memo, start: Parents) -> Rank:
+        """Walk until no new best graph is met for a while."""
+        position = Position(memo, start)
         best, idle = position.rank, 0
         recent: deque[tuple[Edge, ...]] = deque(maxlen=self.length)
         while idle < self.patience:
             gains, toggles = position.steps()
-            untouched = _untouched(toggles, recent)
+            touched = {frozenset(edge) for step in recent for edge in step}
+            untouched = np.array([frozenset(step[0]) not in touched for step in toggles], bool)
             aspiring = gains > -best[0] + position.rank[0]
             gains = np.where(untouched | aspiring, gains, -np.inf)
             if not np.isfinite(gains).any():
@@ -83,9 +68,3 @@ class Tabu(Search):
             idle = 0 if position.rank < best else idle + 1
             best = min(best, position.rank)
         return best
-
-
-def _untouched(toggles: list[tuple[Edge, ...]], recent: Iterable[tuple[Edge, ...]]) -> np.ndarray:
-    """Return for each step whether none of its edges, in either direction, was changed recently."""
-    touched = {frozenset(edge) for step in recent for edge in step}
-    return np.array([frozenset(step[0]) not in touched for step in toggles], bool)

@@ -1,7 +1,7 @@
 """Checks of what a simulation is given: numbers in range, one value for all nodes or links or one for each."""
 
 from collections.abc import Mapping
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,13 +12,6 @@ from enmesh.options import whole
 Graph = Mapping[str, tuple[str, ...]]
 Link = tuple[str, str]
 Value = TypeVar("Value")
-
-
-class Noises(TypedDict, total=False):
-    """Standard deviations of the noise on the state and on the observations."""
-
-    noise: float | Mapping[str, float]
-    obs_noise: float
 
 
 def per_node(value: Value | Mapping[str, Value], names: tuple[str, ...], what: str) -> dict[str, Value]:
@@ -64,8 +57,6 @@ def require_number(
         raise InputError(f"{name}={value!r} is not a number") from None
     inside = (numbers > low if open_low else numbers >= low) & (numbers <= high)
     if not (np.isfinite(numbers) & inside).all():
+        bound = f"{'over' if open_low else 'of at least'} {low:g}" if low > -np.inf else "that is finite"
         most = f" and at most {high:g}" if high < np.inf else ""
-        bound = (
-            f"{'over' if open_low else 'of at least'} {low:g}{most}" if low > -np.inf else "that is finite"
-        )
-        raise InputError(f"{name}={value!r} is not possible; give a number {bound}")
+        raise InputError(f"{name}={value!r} is not possible; give a number {bound}{most}")

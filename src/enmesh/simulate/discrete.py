@@ -42,14 +42,14 @@ def boolean(
         raise InputError(f"flip={flip} leaves nothing of the rule; give a probability under 0.5")
     if rule not in RULES:
         raise InputError(f"rule={rule!r} is not known; use {', '.join(RULES)}")
-    arity = dict.fromkeys(graph, 2)
-    _require_small(graph, arity, own=False)
+    for name in graph:
+        _rows(graph, dict.fromkeys(graph, 2), name, own=False)
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
     tables = {}
     for name, parents in graph.items():
         one = np.abs(RULES[rule](len(parents), rng) - flip) if parents else np.array([0.5])
         tables[name] = np.stack([1 - one, one], axis=1)
-    return _simulate(graph, n, tables, arity, own=False, seed=seed, burn_in=burn_in)
+    return _simulate(graph, n, tables, False, seed, burn_in)
 
 
 def markov(
@@ -84,33 +84,26 @@ def markov(
     given = per_node(states, tuple(graph), "states")
     arity = {name: whole(f"states of {name}", count, 2) for name, count in given.items()}
     require_number("concentration", concentration, 0, open_low=True)
-    _require_small(graph, arity, own=True)
+    rows = {name: _rows(graph, arity, name, own=True) for name in graph}
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
-    weights = {name: np.full(arity[name], concentration) for name in graph}
-    tables = {name: rng.dirichlet(weights[name], _rows(graph, arity, name)) for name in graph}
-    return _simulate(graph, n, tables, arity, own=True, seed=seed, burn_in=burn_in)
+    tables = {name: rng.dirichlet(np.full(arity[name], concentration), rows[name]) for name in graph}
+    return _simulate(graph, n, tables, True, seed, burn_in)
 
 
 def _simulate(
-    graph: Graph,
-    n: int,
-    tables: Mapping[str, np.ndarray],
-    arity: Mapping[str, int],
-    *,
-    own: bool,
-    seed: int,
-    burn_in: int,
+    graph: Graph, n: int, tables: Mapping[str, np.ndarray], own: bool, seed: int, burn_in: int
 ) -> Series:
+    """Run nodes that draw their states from tables ``(row, state)``, rows by the parents' states (and the own one)."""
     from enmesh.simulate import kernels
 
     n, burn_in, seed = whole("n", n, 3), whole("burn_in", burn_in, 0), whole("seed", seed, 0)
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
-    widths = np.array([arity[name] for name in graph])
+    widths = np.array([tables[name].shape[1] for name in graph])
     start = rng.integers(widths)
     uniforms = rng.uniform(size=(burn_in + n - 1, len(graph)))
     flat = np.concatenate([tables[name].cumsum(1).ravel() for name in graph])
     origins = np.cumsum([0, *(tables[name].size for name in graph)])[:-1]
-    orbit = kernels.table_orbit(start, uniforms, flat, origins, widths, widths, own, *flat_parents(graph))
+    orbit = kernels.table_orbit(start, uniforms, flat, origins, widths, own, *flat_parents(graph))
     values = orbit[burn_in:]
     still = [name for name, spread in zip(graph, np.ptp(values, axis=0)) if spread == 0]
     if still:
@@ -121,18 +114,14 @@ def _simulate(
     return Series(values, list(graph), duplicates="allow", truth=graph, truth_lags=lags)
 
 
-def _rows(graph: Graph, arity: Mapping[str, int], name: str) -> int:
-    """Number of states of a node and its parents together."""
-    return arity[name] * int(np.prod([arity[parent] for parent in graph[name]], dtype=float))
-
-
-def _require_small(graph: Graph, arity: Mapping[str, int], *, own: bool) -> None:
-    for name, parents in graph.items():
-        rows = _rows(graph, arity, name) // (1 if own else arity[name])
-        if rows > MAX_ROWS:
-            raise InputError(
-                f"{name} with {len(parents)} parents has {rows} joint states; give it fewer parents or states"
-            )
+def _rows(graph: Graph, arity: Mapping[str, int], name: str, own: bool) -> int:
+    """Return the number of states of a node's parents together, and of itself; refuse too many."""
+    rows = int(np.prod([arity[node] for node in (*graph[name], *[name] * own)], dtype=float))
+    if rows > MAX_ROWS:
+        raise InputError(
+            f"{name} with {len(graph[name])} parents has {rows} joint states; give it fewer parents or states"
+        )
+    return rows
 
 
 def _digits(count: int) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Coupled Lorenz and Rossler flows, alone or mixed in one network, sampled at a fixed step."""
 
 from collections.abc import Mapping
-from typing import Any, Unpack
+from dataclasses import astuple
+from typing import Any
 
 import numpy as np
 
@@ -9,8 +10,8 @@ from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import option
-from enmesh.simulate.arguments import Link, Noises, flat_links, per_link, per_node, require_number
-from enmesh.simulate.system import GraphDynamicalSystem, LocalMap, Orbit, Start
+from enmesh.simulate.arguments import Link, flat_links, per_link, per_node, require_number
+from enmesh.simulate.system import GraphDynamicalSystem, LocalMap
 
 
 @option
@@ -54,10 +55,11 @@ def coupled_flow(
     coupling: float | Mapping[str, float] = 2.0,
     lags: int | Mapping[Link, int] = 1,
     dt: float = 0.05,
+    noise: float = 0.0,
+    obs_noise: float = 0.0,
     seed: int = 0,
     transient: float = 50.0,
     tolerance: float = 1e-8,
-    **noises: Unpack[Noises],
 ) -> Series:
     """Simulate flows coupled diffusively through their first coordinate, which is observed every ``dt``.
 
@@ -94,8 +96,8 @@ def coupled_flow(
     >>> coupled_flow("a>b", n=100, system={"a": "rossler", "b": "lorenz"}, dt=0.05)
     Series(2 nodes: a, b; 1 trial of 100 samples; dt=0.05)
     """
-    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "dt": dt, "tolerance": tolerance, **noises}
-    flow = flow_system(graph, system=system, **how)
+    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "noise": noise, "obs_noise": obs_noise}
+    flow = flow_system(graph, system=system, dt=dt, tolerance=tolerance, **how)
     require_number("transient", transient, 0)
     return flow.simulate(n, seed=seed, burn_in=int(np.ceil(transient / dt)))
 
@@ -118,7 +120,19 @@ def flow_system(
     require_number("coupling", coupling)
     require_number("tolerance", tolerance, 1e-13, 1e-2)
     strengths = per_node(coupling, tuple(graph), "coupling")
+    rossler = np.array([isinstance(flow, Rossler) for flow in flows.values()])
+    parameters = np.array([astuple(flow) for flow in flows.values()], dtype=float)
+    couplings = np.array(list(strengths.values()), dtype=float)
     links = flat_links(graph, per_link(lags, graph))
+    # Near each attractor: in the plane of Rossler, between the wings of Lorenz.
+    centres = np.where(rossler[:, None], (0, 0, 1), (0, 0, 20)).ravel()
+    spreads = np.where(rossler[:, None], (3, 3, 0.2), (5, 5, 5)).ravel()
+
+    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        from enmesh.simulate import kernels
+
+        return kernels.flow_orbit(start, noise, dt, tolerance, rossler, parameters, couplings, *links)
+
     return GraphDynamicalSystem(
         graph=graph,
         lags=lags,
@@ -128,8 +142,8 @@ def flow_system(
         obs_noise=obs_noise,
         continuous=True,
         dt=dt,
-        start=_start(flows),
-        orbit=_compiled(flows, strengths, links, dt, tolerance),
+        start=lambda rng, size: centres + spreads * rng.uniform(-1, 1, size),
+        orbit=orbit,
         advice="choose weaker coupling, less noise or other parameters",
     )
 
@@ -151,34 +165,3 @@ def _velocity(flow: Flow, strength: float) -> LocalMap:
         return velocity
 
     return f
-
-
-def _start(flows: Mapping[str, Flow]) -> Start:
-    """Return a start near each attractor: between the wings of Lorenz, in the plane of Rossler."""
-    lorenz = [isinstance(flow, Lorenz) for flow in flows.values()]
-    centres = np.concatenate([(0, 0, 20) if wings else (0, 0, 1) for wings in lorenz])
-    spreads = np.concatenate([(5, 5, 5) if wings else (3, 3, 0.2) for wings in lorenz])
-    return lambda rng, size: centres + spreads * rng.uniform(-1, 1, size)
-
-
-def _compiled(
-    flows: Mapping[str, Flow],
-    strengths: Mapping[str, float],
-    links: tuple[np.ndarray, np.ndarray, np.ndarray],
-    dt: float,
-    tolerance: float,
-) -> Orbit:
-    rossler = np.array([isinstance(flow, Rossler) for flow in flows.values()])
-    parameters = np.array([_parameters(flow) for flow in flows.values()], dtype=float)
-    couplings = np.array([strengths[name] for name in flows], dtype=float)
-
-    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        from enmesh.simulate import kernels
-
-        return kernels.flow_orbit(start, noise, dt, tolerance, rossler, parameters, couplings, *links)
-
-    return orbit
-
-
-def _parameters(flow: Flow) -> tuple[float, float, float]:
-    return (flow.a, flow.b, flow.c) if isinstance(flow, Rossler) else (flow.sigma, flow.rho, flow.beta)

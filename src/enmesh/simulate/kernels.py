@@ -20,7 +20,7 @@ def _copy(values, row):
 
 
 @part
-def _reflected(x: float) -> float:
+def _reflected(x):
     if 0.0 <= x <= 1.0:
         return x
     folded = x % 2.0
@@ -28,21 +28,12 @@ def _reflected(x: float) -> float:
 
 
 @part
-def _unit_map(x: float, tent: bool, r: float) -> float:
+def _unit_map(x, tent, r):
     return r * min(x, 1.0 - x) if tent else r * x * (1.0 - x)
 
 
 @allocating_kernel
-def unit_map_orbit(
-    start: np.ndarray,
-    noise: np.ndarray,
-    tent: bool,
-    r: np.ndarray,
-    coupling: np.ndarray,
-    offsets: np.ndarray,
-    drivers: np.ndarray,
-    lags: np.ndarray,
-) -> np.ndarray:
+def unit_map_orbit(start, noise, tent, r, coupling, offsets, drivers, lags):
     """Return the orbit of coupled logistic or tent maps, kept in [0, 1]; ``r`` is the slope of a tent."""
     states = np.empty((len(noise) + 1, len(start)))
     _copy(start, states[0])
@@ -62,16 +53,7 @@ def unit_map_orbit(
 
 
 @allocating_kernel
-def henon_orbit(
-    start: np.ndarray,
-    noise: np.ndarray,
-    a: np.ndarray,
-    b: float,
-    coupling: np.ndarray,
-    offsets: np.ndarray,
-    drivers: np.ndarray,
-    lags: np.ndarray,
-) -> np.ndarray:
+def henon_orbit(start, noise, a, b, coupling, offsets, drivers, lags):
     """Return the orbit of coupled Henon maps, coordinates ``(x_0, y_0, x_1, y_1, ...)``."""
     states = np.empty((len(noise) + 1, len(start)))
     _copy(start, states[0])
@@ -95,7 +77,7 @@ def henon_orbit(
 
 
 @allocating_kernel
-def linear_orbit(start: np.ndarray, noise: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+def linear_orbit(start, noise, matrix):
     """Return the orbit of x' = matrix x + noise."""
     states = np.empty((len(noise) + 1, len(start)))
     _copy(start, states[0])
@@ -109,17 +91,7 @@ def linear_orbit(start: np.ndarray, noise: np.ndarray, matrix: np.ndarray) -> np
 
 
 @allocating_kernel
-def table_orbit(
-    start: np.ndarray,
-    uniforms: np.ndarray,
-    tables: np.ndarray,
-    origins: np.ndarray,
-    widths: np.ndarray,
-    arity: np.ndarray,
-    own: bool,
-    offsets: np.ndarray,
-    drivers: np.ndarray,
-) -> np.ndarray:
+def table_orbit(start, uniforms, tables, origins, widths, own, offsets, drivers):
     """Return the orbit of finite-state nodes that draw from conditional probability tables.
 
     Node i's rows begin at ``origins[i]`` in ``tables`` (cumulative probabilities); the row is the number with
@@ -132,7 +104,7 @@ def table_orbit(
         for i in range(len(start)):
             row = x[i] if own else 0
             for j in drivers[offsets[i] : offsets[i + 1]]:
-                row = row * arity[j] + x[j]
+                row = row * widths[j] + x[j]
             first = origins[i] + row * widths[i]
             state = 0
             while state < widths[i] - 1 and uniforms[n, i] >= tables[first + state]:
@@ -142,16 +114,7 @@ def table_orbit(
 
 
 @part
-def _velocity(
-    x: np.ndarray,
-    rossler: np.ndarray,
-    parameters: np.ndarray,
-    coupling: np.ndarray,
-    offsets: np.ndarray,
-    drivers: np.ndarray,
-    held: np.ndarray,
-    out: np.ndarray,
-) -> None:
+def _velocity(x, rossler, parameters, coupling, offsets, drivers, held, out):
     """Write the velocities of diffusively coupled Lorenz and Rossler systems into ``out``, ``(M, 3)``.
 
     A link reads ``held``, or its source as it moves where that is NaN.
@@ -185,19 +148,7 @@ ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 5
 
 
 @part
-def _attempt(
-    x: np.ndarray,
-    h: float,
-    k: np.ndarray,
-    new: np.ndarray,
-    tolerance: float,
-    rossler: np.ndarray,
-    parameters: np.ndarray,
-    coupling: np.ndarray,
-    offsets: np.ndarray,
-    drivers: np.ndarray,
-    held: np.ndarray,
-) -> float:
+def _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, drivers, held):
     """Write the state one step of length ``h`` after ``x`` into ``new``; return its error in tolerances.
 
     ``k`` holds the velocities of the seven stages; the first must be known, the last is that of ``new``.
@@ -222,18 +173,7 @@ def _attempt(
 
 
 @allocating_kernel
-def flow_orbit(
-    start: np.ndarray,
-    noise: np.ndarray,
-    dt: float,
-    tolerance: float,
-    rossler: np.ndarray,
-    parameters: np.ndarray,
-    coupling: np.ndarray,
-    offsets: np.ndarray,
-    drivers: np.ndarray,
-    lags: np.ndarray,
-) -> np.ndarray:
+def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offsets, drivers, lags):
     """Return samples of coupled flows every ``dt``, integrated with steps of adaptive length.
 
     The length carries over from sample to sample; a step ends on each sample, where noise is added. NaN once

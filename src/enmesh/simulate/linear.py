@@ -1,7 +1,8 @@
 """Vector autoregression: linear Gaussian systems, whose transfer entropies have closed forms."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import Graph, Link, Noises, per_link, per_node, require_number
+from enmesh.simulate.arguments import Graph, Link, per_link, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem, LocalMap
 
 
@@ -22,9 +23,10 @@ def var(
     lags: int | Mapping[Link, int] = 1,
     coefficients: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    noise: float | Mapping[str, float] = 1.0,
+    obs_noise: float = 0.0,
     seed: int = 0,
     burn_in: int = 1000,
-    **noises: Unpack[Noises],
 ) -> Series:
     """Simulate a vector autoregression x_{n+1} = sum_l A_l x_{n+1-l} + v.
 
@@ -44,9 +46,9 @@ def var(
     names
         Names of the nodes with ``coefficients``; by default ``x0, x1, ...``.
     noise
-        Standard deviation of v, for all nodes or by name; by default 1.
+        Standard deviation of v, for all nodes or by name.
     obs_noise
-        Standard deviation of the observation noise; by default 0.
+        Standard deviation of the observation noise.
 
     Examples
     --------
@@ -55,7 +57,12 @@ def var(
     >>> var({"b": ["a"], "c": ["b"]}, n=100, lags={("a", "b"): 4}).truth_lags
     {('a', 'b'): (4,), ('b', 'c'): (1,)}
     """
-    how: dict[str, Any] = {"coefficients": coefficients, "names": names, **noises}
+    how: dict[str, Any] = {
+        "coefficients": coefficients,
+        "names": names,
+        "noise": noise,
+        "obs_noise": obs_noise,
+    }
     system = var_system(graph, coupling=coupling, own=own, lags=lags, **how)
     return system.simulate(n, seed=seed, burn_in=burn_in)
 
@@ -74,28 +81,36 @@ def var_system(
     """Return the `GraphDynamicalSystem` that `var` simulates; each node's state is its last L values."""
     if (graph is None) == (coefficients is None):
         raise InputError("give either a graph or coefficients")
+    require_number("noise", noise, 0)
     if graph is not None:
         require_number("coupling", coupling)
         require_number("own", own)
         graph = parents_of(graph)
         delays = per_link(lags, graph)
-        a = _from_graph(graph, coupling, own, delays)
+        a = _from_graph(list(graph), coupling, own, delays)
         truth: dict[Link, tuple[int, ...]] = {link: (lag,) for link, lag in delays.items()}
     else:
         if lags != 1:
             raise InputError("lags belong to a graph; give coefficients of shape (lags, M, M) instead")
         a = _as_lags(coefficients)
         graph = _graph_of(a, names)
-        truth = _lags_of(graph, a)
-    require_number("noise", noise, 0)
+        truth = {
+            (s, t): tuple((np.flatnonzero(a[:, i, j]) + 1).tolist())
+            for (i, t), (j, s) in product(enumerate(graph), repeat=2)
+            if s in graph[t]
+        }
     order, m = a.shape[:2]
+    at = {name: i for i, name in enumerate(graph)}
     matrix = _companion(a)
-    _require_stable(matrix)
+    if (radius := np.abs(np.linalg.eigvals(matrix)).max()) >= 1:
+        raise InputError(
+            f"the process is unstable: spectral radius {radius:.3g}, not under 1; lower coefficients"
+        )
     scale = np.zeros((m, order))
     scale[:, 0] = list(per_node(noise, tuple(graph), "noise").values())
     return GraphDynamicalSystem(
         graph=graph,
-        maps={name: _local_map(graph, a, name) for name in graph},
+        maps={name: _local_map(a[:, i], i, [at[p] for p in graph[name]]) for name, i in at.items()},
         dim=order,
         truth_lags=truth,
         noise=scale.ravel(),
@@ -106,21 +121,13 @@ def var_system(
     )
 
 
-def _from_graph(graph: Graph, coupling: float, own: float, lags: Mapping[Link, int]) -> np.ndarray:
+def _from_graph(names: list[str], coupling: float, own: float, lags: Mapping[Link, int]) -> np.ndarray:
     """Return A_1 ... A_L: ``own`` on the diagonal of A_1, the coupling of each link in the matrix of its lag."""
-    names = list(graph)
     a = np.zeros((max(lags.values(), default=1), len(names), len(names)))
-    a[0] = np.diag(np.full(len(names), float(own)))
+    np.fill_diagonal(a[0], own)
     for (source, target), lag in lags.items():
         a[lag - 1, names.index(target), names.index(source)] = coupling
     return a
-
-
-def _lags_of(graph: Graph, a: np.ndarray) -> dict[Link, tuple[int, ...]]:
-    """Return for each link the lags at which its coefficient is not 0."""
-    names = list(graph)
-    at = {(s, t): a[:, names.index(t), names.index(s)] for t, sources in graph.items() for s in sources}
-    return {link: tuple((np.flatnonzero(some) + 1).tolist()) for link, some in at.items()}
 
 
 def _as_lags(coefficients: ArrayLike | None) -> np.ndarray:
@@ -152,21 +159,11 @@ def _companion(lags: np.ndarray) -> np.ndarray:
     return matrix.reshape(m * order, m * order)
 
 
-def _require_stable(matrix: np.ndarray) -> None:
-    radius = np.abs(np.linalg.eigvals(matrix)).max()
-    if radius >= 1:
-        raise InputError(
-            f"the process is unstable: spectral radius {radius:.3g}, not under 1; lower coefficients"
-        )
-
-
-def _local_map(graph: Graph, lags: np.ndarray, name: str) -> LocalMap:
-    position = {node: i for i, node in enumerate(graph)}
-    i, parents = position[name], graph[name]
+def _local_map(a: np.ndarray, node: int, parents: list[int]) -> LocalMap:
+    """Return f of a node with the coefficients ``a (lag, source)``."""
 
     def f(own: np.ndarray, states: tuple[np.ndarray, ...]) -> np.ndarray:
-        driven = sum(lags[:, i, position[p]] @ state for p, state in zip(parents, states))
-        value = lags[:, i, i] @ own + driven
+        value = a[:, node] @ own + sum(a[:, p] @ state for p, state in zip(parents, states))
         return np.concatenate([[value], own[:-1]])
 
     return f

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import Link, Noises, flat_links, per_node, require_number
+from enmesh.simulate.arguments import Link, flat_links, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem, LocalMap, Orbit
 
 Map = Callable[[np.ndarray], np.ndarray]
@@ -19,7 +19,6 @@ Map = Callable[[np.ndarray], np.ndarray]
 TENT_SLOPE = 2 - 1e-9
 HENON_B = 0.3
 DEFAULT_R = {"logistic": 4.0, "tent": 4.0, "henon": 1.4}
-HIGHEST_R = {"logistic": 4.0, "tent": 4.0, "henon": np.inf}
 
 
 def coupled_map(
@@ -30,10 +29,11 @@ def coupled_map(
     r: float | Mapping[str, float] | None = None,
     coupling: float | Mapping[str, float] = 0.3,
     lags: int | Mapping[Link, int] = 1,
+    noise: float = 0.0,
+    obs_noise: float = 0.0,
     seed: int = 0,
     burn_in: int = 1000,
     domain: tuple[float, float] | None = None,
-    **noises: Unpack[Noises],
 ) -> Series:
     """Simulate coupled maps with mean-field coupling and observe their first coordinate.
 
@@ -61,7 +61,7 @@ def coupled_map(
         A source without parents and noise has g(x_{n+1-l}) = x_{n+2-l}: then lag l - 1 tells as much as lag l, and no
         estimator can separate them. Dynamic noise does.
     noise, obs_noise
-        Standard deviations of the Gaussian noise on state and observation, by default 0. Logistic and tent states
+        Standard deviations of the Gaussian noise on state and observation. Logistic and tent states
         that noise pushes out of [0, 1] are reflected at its ends.
     domain
         Interval within which the states of a user's map are kept in the same way, and from which they start
@@ -74,8 +74,8 @@ def coupled_map(
     >>> coupled_map("a>b, b>c", n=100, lags=3).truth_lags
     {('a', 'b'): (3,), ('b', 'c'): (3,)}
     """
-    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "domain": domain, **noises}
-    return map_system(graph, map=map, r=r, **how).simulate(n, seed=seed, burn_in=burn_in)
+    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "noise": noise, "obs_noise": obs_noise}
+    return map_system(graph, map=map, r=r, domain=domain, **how).simulate(n, seed=seed, burn_in=burn_in)
 
 
 def map_system(
@@ -103,7 +103,7 @@ def map_system(
     if domain is not None:
         raise InputError(f"the domain of the {map} map is known; leave domain out")
     r = DEFAULT_R[map] if r is None else r
-    require_number("r", r, 0, HIGHEST_R[map], open_low=True)
+    require_number("r", r, 0, np.inf if map == "henon" else 4.0, open_low=True)
     return _named_system(common, map, per_node(r, tuple(graph), "r"), strengths)
 
 
@@ -117,18 +117,29 @@ def reflect(states: np.ndarray, low: float = 0.0, high: float = 1.0) -> np.ndarr
 def _named_system(
     common: dict[str, Any], map: str, r: Mapping[str, float], strengths: Mapping[str, float]
 ) -> GraphDynamicalSystem:
+    henon, tried = map == "henon", ", ".join(f"{value:g}" for value in dict.fromkeys(r.values()))
     g = {"logistic": _logistic, "tent": _tent, "henon": _henon}[map]
-    maps = {name: _local_map(partial(g, r=r[name]), strengths[name]) for name in common["graph"]}
-    advice = f"choose another r than {_shown(r)}, less noise or weaker coupling"
+    low, high = (-0.1, 0.1) if henon else (0.1, 0.9)
     system = GraphDynamicalSystem(
         **common,
-        maps=maps,
-        dim=2 if map == "henon" else 1,
-        confine=None if map == "henon" else reflect,
-        start=_henon_start if map == "henon" else _unit_start,
-        advice=advice,
+        maps={name: _local_map(partial(g, r=r[name]), strengths[name]) for name in r},
+        dim=2 if henon else 1,
+        confine=None if henon else reflect,
+        start=lambda rng, size: rng.uniform(low, high, size),
+        advice=f"choose another r than {tried}, less noise or weaker coupling",
     )
-    return replace(system, orbit=_compiled(map, system, r, strengths))
+    links = flat_links(system.graph, system.delays)
+    rs, es = (np.array([values[name] for name in r], dtype=float) for values in (r, strengths))
+
+    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        from enmesh.simulate import kernels
+
+        if henon:
+            return kernels.henon_orbit(start, noise, rs, HENON_B, es, *links)
+        slopes = rs if map == "logistic" else np.minimum(rs / 2, TENT_SLOPE)
+        return kernels.unit_map_orbit(start, noise, map == "tent", slopes, es, *links)
+
+    return replace(system, orbit=orbit)
 
 
 def _local_map(g: Map, strength: float) -> LocalMap:
@@ -140,23 +151,6 @@ def _local_map(g: Map, strength: float) -> LocalMap:
         return (1 - strength) * g(own) + strength / len(parents) * sum(g(parent) for parent in parents)
 
     return f
-
-
-def _compiled(
-    map: str, system: GraphDynamicalSystem, r: Mapping[str, float], strengths: Mapping[str, float]
-) -> Orbit:
-    links = flat_links(system.graph, system.delays)
-    rs, es = (np.array([values[name] for name in system.graph], dtype=float) for values in (r, strengths))
-
-    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        from enmesh.simulate import kernels
-
-        if map == "henon":
-            return kernels.henon_orbit(start, noise, rs, HENON_B, es, *links)
-        slopes = rs if map == "logistic" else np.minimum(rs / 2, TENT_SLOPE)
-        return kernels.unit_map_orbit(start, noise, map == "tent", slopes, es, *links)
-
-    return orbit
 
 
 def _user_system(
@@ -182,8 +176,7 @@ def _vectorised(system: GraphDynamicalSystem, g: Map, strengths: Mapping[str, fl
     for i, (name, parents) in enumerate(system.graph.items()):
         mixing[1][i, i] = 1 - strengths[name] if parents else 1
         for parent in parents:
-            lag = system.delays[parent, name]
-            mixing[lag][i, names.index(parent)] = strengths[name] / len(parents)
+            mixing[system.delays[parent, name]][i, names.index(parent)] = strengths[name] / len(parents)
 
     def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
         images: list[np.ndarray] = []
@@ -208,15 +201,3 @@ def _tent(z: np.ndarray, r: float) -> np.ndarray:
 
 def _henon(z: np.ndarray, r: float) -> np.ndarray:
     return np.array([1 - r * z[0] ** 2 + z[1], HENON_B * z[0]])
-
-
-def _unit_start(rng: np.random.Generator, size: int) -> np.ndarray:
-    return rng.uniform(0.1, 0.9, size)
-
-
-def _henon_start(rng: np.random.Generator, size: int) -> np.ndarray:
-    return rng.uniform(-0.1, 0.1, size)
-
-
-def _shown(r: Mapping[str, float]) -> str:
-    return ", ".join(f"{value:g}" for value in dict.fromkeys(r.values()))

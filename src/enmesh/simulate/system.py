@@ -181,7 +181,11 @@ class GraphDynamicalSystem:
         start = np.asarray(self.start(begin, size), dtype=float)
         noise = dynamic.standard_normal((burn_in + n - 1, size)) * self.noise
         states = (self.orbit or self.run)(start, noise)
-        self._require_finite(states)
+        lost = ~np.isfinite(states)
+        if lost.any():
+            step = int(lost.any(1).argmax())
+            named = [name for name, at in self.columns.items() if lost[step, at].any()]
+            raise InputError(f"the state of {', '.join(named)} diverged at step {step}; {self.advice}")
         return states[burn_in:]
 
     def simulate(self, n: int, *, seed: int = 0, burn_in: int = 1000) -> Series:
@@ -193,25 +197,13 @@ class GraphDynamicalSystem:
         states = self.states(n, seed=seed, burn_in=burn_in)
         observe = cast(Mapping[str, Observation], self.observe)
         values = np.column_stack([observe[name](states[:, at]) for name, at in self.columns.items()])
-        self._require_motion(values)
+        at_rest = np.ptp(values, axis=0) <= AT_REST * np.abs(values).max(axis=0)
+        if at_rest.any() and self.obs_noise == 0:
+            still = ", ".join(np.array(self.names)[at_rest])
+            raise InputError(f"{still} came to rest, which tells nothing; add noise or change parameters")
         values = values + self.obs_noise * _streams(seed)[2].standard_normal(values.shape)
-        truth: dict[str, Any] = {"truth": self.graph, "truth_lags": self.truth_lags}
-        return Series(values, self.names, self.dt, duplicates="allow", **truth)
-
-    def _require_finite(self, states: np.ndarray) -> None:
-        lost = ~np.isfinite(states)
-        if lost.any():
-            step = int(lost.any(1).argmax())
-            named = [name for name, at in self.columns.items() if lost[step, at].any()]
-            raise InputError(f"the state of {', '.join(named)} diverged at step {step}; {self.advice}")
-
-    def _require_motion(self, values: np.ndarray) -> None:
-        spread, size = np.ptp(values, axis=0), np.abs(values).max(axis=0)
-        still = [name for name, resting in zip(self.names, spread <= AT_REST * size) if resting]
-        if still and self.obs_noise == 0:
-            raise InputError(
-                f"{', '.join(still)} came to rest, which tells nothing; add noise or change parameters"
-            )
+        known: dict[str, Any] = {"truth": self.graph, "truth_lags": self.truth_lags}
+        return Series(values, self.names, self.dt, duplicates="allow", **known)
 
 
 def _streams(seed: int) -> list[np.random.Generator]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.data.readers import is_source
 from enmesh.data.series import Series
+from enmesh.data.sources import is_source
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL, Network
@@ -21,7 +21,7 @@ from enmesh.inference.workers import in_order
 from enmesh.options import whole
 from enmesh.scores.base import Parents, Score
 from enmesh.sureness.group import signed
-from enmesh.sureness.links import frame, freedom, parents_in, q_of, score_of, values, without_choices
+from enmesh.sureness.links import frame, parents_in, q_of, score_of, values, without_choices
 from enmesh.sureness.units import MANY_TRIALS, Units, block_length, pooled, standardised, units_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ TOGETHER = 20
 GRID = 2000
 
 Freedom = tuple[np.ndarray, np.ndarray]
+Asked = tuple[Score, tuple[Parents, ...]]
 
 
 @dataclass(frozen=True)
@@ -69,17 +70,11 @@ class Comparison:
         """DataFrame with a row per pair, smallest p-value first."""
         import pandas as pd
 
-        names = list(self.difference.columns)
-        parts = [self.first, self.second, self.difference, self.p_value, self.q_value]
-        matrices = [part.to_numpy(float) for part in parts]
-        rows = [
-            (source, target, *(float(matrix[i, j]) for matrix in matrices))
-            for i, source in enumerate(names)
-            for j, target in enumerate(names)
-            if i != j
-        ]
-        columns = ["source", "target", "first", "second", "difference", "p_value", "q_value"]
-        made = pd.DataFrame(rows, columns=columns)
+        names = np.array(self.difference.columns)
+        source, target = np.nonzero(~np.eye(len(names), dtype=bool))
+        shown = ("first", "second", "difference", "p_value", "q_value")
+        parts = {name: getattr(self, name).to_numpy(float)[source, target] for name in shown}
+        made = pd.DataFrame({"source": names[source], "target": names[target], **parts})
         return made.sort_values(["p_value", "source", "target"], ignore_index=True)
 
     def plot(self, path: str | Path | None = None, **how: Any) -> Any:
@@ -91,8 +86,8 @@ class Comparison:
 
     def report(self, path: str | Path, *, title: str = "") -> Path:
         """Write a self-contained HTML page of what grew and what fell, and return its path."""
-        from enmesh.draw.report import save
         from enmesh.draw.report.more import comparison_page
+        from enmesh.draw.report.page import save
 
         names, parts = self._parts()
         return save(comparison_page(names, exchanged=self.exchanged, title=title, **parts), path)
@@ -106,10 +101,12 @@ class Comparison:
         return list(self.difference.columns), parts
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import comparison_html
+        from enmesh.draw.report.more import comparison_body
+        from enmesh.draw.report.notebook import face
 
         names, parts = self._parts()
-        return comparison_html(names, **parts)
+        body = comparison_body(names, **parts)
+        return face(f"{body['headline']} {body['said']}", body["sides"], body["picture"], body["table"])
 
     def __repr__(self) -> str:
         changed = self.links[self.links.q_value <= LEVEL]
@@ -134,20 +131,18 @@ def compare(
     Everything is standardised. The network of all data together fixes score, estimator and pasts; the networks of
     both sides are inferred with these, and every pair of nodes is measured on either side given the union of the
     target's parents. Labels are then exchanged: of trials or contiguous blocks of two recordings, of subjects of two
-    groups, within each subject (signs of the differences) where they are paired. All pairs are tested, not only
-    links of the networks: a link that differs by chance is more often in one of them.
+    groups, within each subject (signs of the differences) where they are paired. All pairs are tested, not links alone.
 
     Parameters
     ----------
     first, second
         Two recordings (anything `Series` takes), or two lists of them: subjects. Nodes are matched by name.
     n_permutations, seed
-        Number of exchanges, of which the smallest p-value is ``1 / (1 + n_permutations)``, and their seed.
+        Number of exchanges and their seed; the smallest p-value is ``1 / (1 + n_permutations)``.
     paired
         Whether the lists hold the same subjects in the same order.
     labels
-        What the two sides are called, such as ``("rest", "task")``; by default the files that two recordings were read
-        from.
+        What the two sides are called, such as ``("rest", "task")``; by default their files.
     n_jobs, progress, options
         Of `infer`, such as ``score=``.
 
@@ -162,27 +157,23 @@ def compare(
     """
     whole("n_permutations", n_permutations, 19)
     sides, subjects = _sides(first, second, paired)
-    together = [pooled(side) for side in sides]
-    both = pooled(together)
+    both = pooled(together := [pooled(side) for side in sides])
     score = score_of(infer(both, seed=seed, n_jobs=n_jobs, **options))
-    rest = without_choices(options)
-    networks = [infer(one, score=score, seed=seed, n_jobs=n_jobs, **rest) for one in together]
-    parents = parents_in(networks)
-    how = {"n_jobs": n_jobs, "progress": progress}
+    alike = without_choices(options) | {"score": score, "seed": seed, "n_jobs": n_jobs}
+    networks = [infer(one, **alike) for one in together]
+    asked, how = (score, parents_in(networks)), {"n_jobs": n_jobs, "progress": progress}
     if subjects:
-        each = [_per_subject(side, both.names, score, parents, how) for side in sides]
-        means, (p_value, exchanged) = (
-            [m.mean(0) for m in each],
-            _between_subjects(each, paired, n_permutations, seed),
-        )
+        matched = [[one.select(both.names) for one in side] for side in sides]
+        means, p_value, exchanged = _between_subjects(matched, asked, paired, n_permutations, seed, how)
     else:
         units = [units_of(one, _common_block(together, score), {}) for one in together]
-        means, p_value, exchanged = _between_recordings(units, score, parents, n_permutations, seed, how)
-    _warn_if_too_few(p_value, n_permutations, [len(side) for side in sides] if subjects else [], paired)
-    framed = [frame(both.names, matrix) for matrix in (means[1] - means[0], *means, p_value, q_of(p_value))]
+        means, p_value, exchanged = _between_recordings(units, asked, n_permutations, seed, how)
+    _warn_if_too_few(p_value, n_permutations, [*map(len, sides)] if subjects else [], paired)
+    parts = (means[1] - means[0], *means, p_value, q_of(p_value))
+    change, one, other, p, q = (frame(both.names, matrix) for matrix in parts)
     called = labels or _files(sides) or ("first", "second")
-    ordered = tuple(_with_nodes(one, both.names) for one in networks)
-    return Comparison(framed[0], framed[1], framed[2], framed[3], framed[4], exchanged, called, ordered)
+    ordered = tuple(replace(found, names=both.names, series=None) for found in networks)
+    return Comparison(change, one, other, p, q, exchanged, called, ordered)
 
 
 def _files(sides: tuple[list[Series], list[Series]]) -> tuple[str, str] | None:
@@ -191,28 +182,22 @@ def _files(sides: tuple[list[Series], list[Series]]) -> tuple[str, str] | None:
     return (known[0], known[1]) if all(known) and known[0] != known[1] else None
 
 
-def _with_nodes(network: Network, names: tuple[str, ...]) -> Network:
-    """Return a network with its nodes in this order, without the data."""
-    return replace(network, names=names, series=None)
-
-
 def _sides(first: Any, second: Any, paired: bool) -> tuple[tuple[list[Series], list[Series]], bool]:
     """Return the standardised recordings of both sides, and whether they are subjects."""
     lists = [isinstance(side, (list, tuple)) and _holds_recordings(side) for side in (first, second)]
     if lists[0] != lists[1]:
         raise InputError("one side is a recording and the other a list of them; give two of the same")
-    if not lists[0]:
-        if paired:
-            raise InputError("paired=True is for two lists of subjects; two recordings have no pairs")
-        return ([standardised(first)], [standardised(second)]), False
-    sides = [standardised(one) for one in first], [standardised(one) for one in second]
-    if min(map(len, sides)) < 2:
-        raise InputError(f"{len(sides[0])} and {len(sides[1])} subjects; each side needs at least 2")
-    if paired and len(sides[0]) != len(sides[1]):
+    if paired and not lists[0]:
+        raise InputError("paired=True is for two lists of subjects; two recordings have no pairs")
+    given = (first, second) if lists[0] else ([first], [second])
+    one, other = ([standardised(recording) for recording in side] for side in given)
+    if lists[0] and min(len(one), len(other)) < 2:
+        raise InputError(f"{len(one)} and {len(other)} subjects; each side needs at least 2")
+    if paired and len(one) != len(other):
         raise InputError(
-            f"{len(sides[0])} and {len(sides[1])} recordings make no pairs; give one of each subject on both sides"
+            f"{len(one)} and {len(other)} recordings make no pairs; give one of each subject on both sides"
         )
-    return sides, True
+    return (one, other), lists[0]
 
 
 def _holds_recordings(side: Sequence[Any]) -> bool:
@@ -220,34 +205,21 @@ def _holds_recordings(side: Sequence[Any]) -> bool:
     return bool(known) and all(known)
 
 
-# --- subjects ---------------------------------------------------------------------------------------------------------
-
-
-def _per_subject(
-    side: list[Series],
-    names: tuple[str, ...],
-    score: Score,
-    parents: tuple[Parents, ...],
-    how: dict[str, Any],
-) -> np.ndarray:
-    given = [(one.select(names), score, parents) for one in side]
-    return np.stack(in_order(values, given, what="subjects", **how))
-
-
-def _between_subjects(sides: list[np.ndarray], paired: bool, count: int, seed: int) -> tuple[np.ndarray, str]:
-    """Return p-values of the difference of means, by signs of pairs or by labels of subjects."""
+def _between_subjects(
+    sides: list[list[Series]], asked: Asked, paired: bool, count: int, seed: int, how: Mapping[str, Any]
+) -> tuple[list[np.ndarray], np.ndarray, str]:
+    """Return means, p-values of their difference by signs of pairs or by labels of subjects, and what was exchanged."""
+    given = [[(one, *asked) for one in side] for side in sides]
+    each = [np.stack(in_order(values, side, what="subjects", **how))[:, 0] for side in given]
+    means = [one.mean(0) for one in each]
     if paired:
-        return signed(sides[1] - sides[0], seed, sides=2), f"signs of {len(sides[0])} pairs exchanged"
-    everyone, size = np.concatenate(sides), len(sides[0])
+        return means, signed(each[1] - each[0], seed, sides=2), f"signs of {len(each[0])} pairs exchanged"
+    everyone, size = np.concatenate(each), len(each[0])
     rng = np.random.default_rng([seed, 1])
     orders = [np.arange(len(everyone)), *(rng.permutation(len(everyone)) for _ in range(count))]
-    differences = [everyone[o[size:]].mean(0) - everyone[o[:size]].mean(0) for o in orders]
-    return _two_sided(
-        np.stack(differences)
-    ), f"labels of {size} and {len(everyone) - size} subjects exchanged"
-
-
-# --- recordings -------------------------------------------------------------------------------------------------------
+    differences = np.stack([everyone[o[size:]].mean(0) - everyone[o[:size]].mean(0) for o in orders])
+    said = f"labels of {size} and {len(everyone) - size} subjects exchanged"
+    return means, _two_sided(differences), said
 
 
 def _common_block(recordings: Sequence[Series], score: Score) -> int | None:
@@ -258,43 +230,34 @@ def _common_block(recordings: Sequence[Series], score: Score) -> int | None:
 
 
 def _between_recordings(
-    units: list[Units],
-    score: Score,
-    parents: tuple[Parents, ...],
-    count: int,
-    seed: int,
-    how: Mapping[str, Any],
+    units: list[Units], asked: Asked, count: int, seed: int, how: Mapping[str, Any]
 ) -> tuple[list[np.ndarray], np.ndarray, str]:
     """Exchange the labels of trials or blocks and measure both sides again.
 
     Blocks are never joined, so that all labellings have the same number of windows.
     """
     sizes = [len(one) for one in units]
-    both = pooled([one.series for one in units])
     offset = len(units[0].series.trials)
     pieces = [*units[0].pieces, *((trial + offset, start, stop) for trial, start, stop in units[1].pieces)]
-    joined = Units(both, tuple(pieces), units[0].block)
-    tasks = [
-        (joined, sizes[0], score, parents, seed, start, min(start + TOGETHER, count + 1))
-        for start in range(0, count + 1, TOGETHER)
-    ]
+    joined = Units(pooled([one.series for one in units]), tuple(pieces), units[0].block)
+    starts = range(0, count + 1, TOGETHER)
+    tasks = [(joined, sizes[0], asked, seed, start, min(start + TOGETHER, count + 1)) for start in starts]
     found = np.concatenate(in_order(_exchanged, tasks, what="exchanges", **how))
-    differences = found[:, 1] - found[:, 0]
-    true = [freedom(one.take(range(len(one)), joined=False), score, parents) for one in units]
-    p_value = np.fmax(_two_sided(differences), least_p(differences[0], true[0], true[1]))
+    differences = found[:, 1, 0] - found[:, 0, 0]
+    true = [(side[1], side[2]) for side in found[0]]
+    p_value = np.fmax(_two_sided(differences), least_p(differences[0], *true))
     kind = "trials" if units[0].block is None else "blocks"
-    return [found[0, 0], found[0, 1]], p_value, f"labels of {sizes[0]} and {sizes[1]} {kind} exchanged"
+    said = f"labels of {sizes[0]} and {sizes[1]} {kind} exchanged"
+    return [found[0, 0, 0], found[0, 1, 0]], p_value, said
 
 
-def _exchanged(
-    units: Units, size: int, score: Score, parents: tuple[Parents, ...], seed: int, start: int, stop: int
-) -> np.ndarray:
-    """Return the values of both sides, ``(exchange, 2, M, M)``; exchange 0 is the true one."""
+def _exchanged(units: Units, size: int, asked: Asked, seed: int, start: int, stop: int) -> np.ndarray:
+    """Return `links.values` of both sides, ``(exchange, 2, 3, M, M)``; exchange 0 is the true one."""
     found = []
     for i in range(start, stop):
         order = np.arange(len(units)) if i == 0 else np.random.default_rng([seed, i]).permutation(len(units))
         parts = order[:size].tolist(), order[size:].tolist()
-        found.append([values(units.take(part, joined=False), score, parents) for part in parts])
+        found.append([values(units.take(part, joined=False), *asked) for part in parts])
     return np.array(found)
 
 
@@ -338,14 +301,13 @@ def _warn_if_too_few(p_value: np.ndarray, count: int, subjects: list[int], paire
     pairs = int(np.isfinite(p_value).sum())
     needed = int(np.ceil(round(pairs / LEVEL, 9))) - 1
     if subjects:
-        swapped = (
-            2 if paired or subjects[0] == subjects[1] else 1
-        )  # then the other way round is as far from 0
         ways = 2 ** subjects[0] if paired else comb(sum(subjects), subjects[0])
-        if pairs * swapped > LEVEL * ways:
+        # Where sides can be swapped, the other way round is as far from 0.
+        least = pairs * (2 if paired or subjects[0] == subjects[1] else 1) / ways
+        if least > LEVEL:
             hazard(
                 f"{' and '.join(map(str, subjects))} subjects can be exchanged in {ways} ways, and no difference among "
-                f"{pairs} pairs can have a q-value below {min(1.0, pairs * swapped / ways):.2g}, however large it is: "
+                f"{pairs} pairs can have a q-value below {min(1.0, least):.2g}, however large it is: "
                 "measure more subjects"
             )
     if count < needed and not paired:

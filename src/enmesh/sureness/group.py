@@ -55,15 +55,13 @@ class Group:
         """Draw the shares as a matrix, links of the group's network framed."""
         from enmesh.draw.curves import stability
 
-        selected = self.network.adjacency
-        return stability(
-            self.network.names, self.share, selected=selected, of="subjects with it", path=path, **how
-        )
+        names, links = self.network.names, self.network.adjacency
+        return stability(names, self.share, selected=links, of="subjects with it", path=path, **how)
 
     def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
         """Write the page of the group's network with a section on its subjects, and return its path."""
-        from enmesh.draw.report import page, save
         from enmesh.draw.report.more import group_section
+        from enmesh.draw.report.page import page, save
 
         section = group_section(self.network.names, **self._parts())
         return save(page(self.network, section, title=title, notes=notes), path)
@@ -73,9 +71,10 @@ class Group:
         return parts | {"subjects": self.subjects, "own": self.own}
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import group_html
+        from enmesh.draw.report.more import group_section
+        from enmesh.draw.report.notebook import face
 
-        return group_html(self.network.names, **self._parts())
+        return face(f"Group of {self.subjects} subjects", group_section(self.network.names, **self._parts()))
 
     def __repr__(self) -> str:
         return f"Group({self.network!r}, {self.subjects} subjects)"
@@ -92,12 +91,10 @@ def group(
 ) -> Group:
     """Infer the network of a group of subjects.
 
-    Each subject is standardised (levels and units differ between subjects, and a common offset would look like
-    transfer), then all are pooled as trials. The pooled network asks whether a link is there in these subjects taken
-    together; ``share`` says in how many of them it can be seen alone; ``p_value`` asks whether it holds for the
-    population: per subject the transfer entropy less its mean under chance, and the mean over subjects compared with
-    random signs (exact up to 13 subjects). Values under chance are skewed to the right, which makes this test
-    somewhat conservative.
+    Each subject is standardised, then all are pooled as trials. The pooled network asks whether a link is there in
+    these subjects taken together; ``share`` says in how many of them it can be seen alone; ``p_value`` asks whether it
+    holds for the population: the mean over subjects of the transfer entropy less its mean under chance is compared with
+    random signs (exact up to 13 subjects). Values under chance are skewed to the right: the test is conservative.
 
     Parameters
     ----------
@@ -131,19 +128,16 @@ def group(
         raise InputError("a group needs at least 2 subjects; give a list with a series for each")
     prepared = [standardised(one) for one in subjects]
     everyone = pooled(prepared)
-    matched = [one.select(everyone.names) for one in prepared]
     network = infer(everyone, seed=seed, n_jobs=n_jobs, **options)
     score, parents = score_of(network), parents_in([network])
-    given = [(one, score, parents, seed, options) for one in matched]
+    given = [(one.select(everyone.names), score, parents, seed, options) for one in prepared]
     found = in_order(_of_one, given, n_jobs=n_jobs, progress=progress, what="subjects")
-    corrected = np.stack([values for values, _ in found])
-    p_value = signed(corrected, seed)
-    share = np.mean([links for _, links in found], axis=0)
+    corrected, links = (np.stack(part) for part in zip(*found))
+    share, p_value = links.mean(0), signed(corrected, seed)
     np.fill_diagonal(share, np.nan)
-    matrices = (share, corrected.mean(0), p_value, q_of(p_value))
-    framed = [frame(everyone.names, matrix) for matrix in matrices]
-    own = dict(zip(_called(labels, prepared), (links for _, links in found)))
-    return Group(network, framed[0], framed[1], framed[2], framed[3], len(prepared), own)
+    framed = {"share": share, "te": corrected.mean(0), "p_value": p_value, "q_value": q_of(p_value)}
+    tables = {name: frame(everyone.names, matrix) for name, matrix in framed.items()}
+    return Group(network, **tables, subjects=len(prepared), own=dict(zip(_called(labels, prepared), links)))
 
 
 def _called(labels: Sequence[str] | None, subjects: Sequence[Series]) -> list[str]:
@@ -161,7 +155,7 @@ def _of_one(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a subject's transfer entropies less chance, and the links of its own network."""
     alone = infer(series, seed=seed, n_jobs=1, progress=False, **options)
-    return tests_of(series, score, parents, None).corrected, alone.adjacency.astype(float)
+    return tests_of(series, score, parents, None)[2], alone.adjacency.astype(float)
 
 
 def signed(values: np.ndarray, seed: int, *, sides: int = 1) -> np.ndarray:

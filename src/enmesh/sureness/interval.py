@@ -12,7 +12,7 @@ shrinks as N^(-2/d), d the joint dimension, that of counted states as 1/N. So th
 (Richardson), and so is every half from its quarters, to know the error of that.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator, Gaussian, Regression
-from enmesh.inference.explain import long_run_variance
+from enmesh.explain import long_run_variance
 from enmesh.inference.workers import in_order
 from enmesh.measures import Node, Transfers, link
 from enmesh.methods import resolve
@@ -59,10 +59,11 @@ class Interval:
     how: str
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import interval_html
+        from enmesh.draw.curves import interval
+        from enmesh.draw.report.notebook import face, figure
 
         said = f"{self.value:.4g} nats, between {self.low:.4g} and {self.high:.4g} ({self.level:.0%}; {self.how})"
-        return interval_html(said, self.low, self.value, self.high)
+        return face(said, figure(partial(interval, self.low, self.value, self.high)))
 
     def __repr__(self) -> str:
         return f"Interval({self.value:.6g}, {self.level:.0%}: {self.low:.6g} to {self.high:.6g} nats; {self.how})"
@@ -119,18 +120,14 @@ def interval(
         return _analytic(transfers, sources, end, rest, level)
     value = float(transfers.value(sources, end, rest))
     units = units_of(series, None, {"embedding": pasts})
-    ask = partial(_value, measure, pasts, (sources, end, rest))
-    tasks = [(units, ask, seed, i, min(i + TOGETHER, n)) for i in range(0, n, TOGETHER)]
-    found = np.array([row for part in in_order(_halves, tasks, n_jobs=n_jobs, what="halves") for row in part])
+    tasks = [
+        (units, measure, pasts, (sources, end, rest), seed, i, min(i + TOGETHER, n))
+        for i in range(0, n, TOGETHER)
+    ]
+    found = np.concatenate(in_order(_halves, tasks, n_jobs=n_jobs, what="halves"))
     x, _, z = transfers.variables(sources, end, rest)
     power = 1.0 if measure.discrete else max(2 / (len(x) + len(z) + 1), SLOWEST)
     return _subsampled(value, found, power, level)
-
-
-def _value(
-    estimator: Estimator, pasts: Pasts, ends: tuple[Sequence[int], int, Sequence[int]], series: Series
-) -> float:
-    return float(Transfers(series, estimator, pasts).value(*ends))
 
 
 # --- analytic ---------------------------------------------------------------------------------------------------------
@@ -150,7 +147,10 @@ def _analytic(
         raise InputError(
             f"too few samples: {len(local)} for {len(local) - free} coefficients; use fewer lags"
         )
-    factor = _inflation(local, value, transfers.blocks.starts)
+    # By how much the variance of the estimate exceeds that of independent normal samples: the long-run variance of
+    # the local values over R^2.
+    explained = max(1 - np.exp(-2 * max(value, 0.0)), 1e-12)
+    factor = max(1.0, long_run_variance(local, transfers.blocks.starts) / explained)
     seen = free / factor * np.arccosh(np.exp(max(value, 0.0))) ** 2
     limits = []
     for share in ((1 + level) / 2, (1 - level) / 2):
@@ -161,33 +161,24 @@ def _analytic(
     return Interval(value, limits[0], limits[1], level, "noncentral chi-square on Fisher's scale")
 
 
-def _inflation(local: np.ndarray, value: float, starts: np.ndarray) -> float:
-    """Return by how much the variance of the estimate exceeds that of independent normal samples; at least 1.
-
-    The long-run variance of the local values over R^2.
-    """
-    explained = max(1 - np.exp(-2 * max(value, 0.0)), 1e-12)
-    return max(1.0, long_run_variance(local, starts) / explained)
-
-
 # --- by halves --------------------------------------------------------------------------------------------------------
 
 
 def _halves(
-    units: Units, measure: Callable[[Series], float], seed: int, start: int, stop: int
-) -> list[tuple[float, float, float, float]]:
-    """Return for each cut into two halves their values, and the mean value of two quarters of each."""
-    found = []
+    units: Units, estimator: Estimator, pasts: Pasts, ends: Any, seed: int, start: int, stop: int
+) -> np.ndarray:
+    """Return for each cut into two halves their values, and the mean value of two quarters of each, ``(cut, 4)``."""
+
+    def measure(chosen: list[int]) -> float:
+        return float(Transfers(units.take(chosen), estimator, pasts).value(*ends))
+
+    found, middle = [], len(units) // 2
     for i in range(start, stop):
         order = np.random.default_rng([seed, i]).permutation(len(units)).tolist()
-        middle = len(units) // 2
-        values, quarters = [], []
-        for half in (order[:middle], order[middle:]):
-            parts = half[: len(half) // 2], half[len(half) // 2 :]
-            values.append(measure(units.take(half)))
-            quarters.append(sum(measure(units.take(part)) for part in parts) / 2)
-        found.append((values[0], values[1], quarters[0], quarters[1]))
-    return found
+        halves = order[:middle], order[middle:]
+        quarters = [(half[: len(half) // 2], half[len(half) // 2 :]) for half in halves]
+        found.append([*map(measure, halves), *(sum(map(measure, two)) / 2 for two in quarters)])
+    return np.array(found)
 
 
 def _subsampled(value: float, found: np.ndarray, power: float, level: float) -> Interval:

@@ -1,7 +1,6 @@
 """Every pair of nodes asked the same question in several recordings: one score, the same parents given."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,21 +8,12 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.inference.network import Network
 from enmesh.options import restore
-from enmesh.scores.base import Link, Parents, Score, Scorer
+from enmesh.scores.base import Link, Parents, Score
 from enmesh.significance import q_values
 from enmesh.tasks import run
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True)
-class Tested:
-    """Transfer entropy, p-value and value less what chance gives, ``(M, M)``, row drives column; no diagonal."""
-
-    te: np.ndarray
-    p_value: np.ndarray
-    corrected: np.ndarray
 
 
 def score_of(network: Network) -> Score:
@@ -49,47 +39,36 @@ def questions(parents: Sequence[Parents]) -> list[Link]:
     return [Link(j, i, tuple(p for p in parents[i] if p != j)) for i in nodes for j in nodes if i != j]
 
 
-def tests_of(series: Series, score: Score, parents: Sequence[Parents], level: float | None) -> Tested:
-    """Test every pair given the target's other parents; no further than ``level`` asks (`significance.sampled`)."""
-    scorer = score.bind(series)
-    te, p_value, corrected = np.full((3, series.n_nodes, series.n_nodes), np.nan)
+def tests_of(series: Series, score: Score, parents: Sequence[Parents], level: float | None) -> np.ndarray:
+    """Test every pair given the target's other parents, no further than ``level`` asks (`significance.sampled`).
+
+    Return ``(3, source, target)``: transfer entropy, p-value, and value less what chance gives; no diagonal.
+    """
+    scorer, found = score.bind(series), np.full((3, series.n_nodes, series.n_nodes), np.nan)
     for link in questions(parents):
         test = run(scorer.test(link, level))
-        te[link.source, link.target] = test.value
-        p_value[link.source, link.target] = test.p_value
-        corrected[link.source, link.target] = test.corrected
-    return Tested(te, p_value, corrected)
-
-
-def values(series: Series, score: Score, parents: Sequence[Parents]) -> np.ndarray:
-    """Return the transfer entropy of every pair given the target's other parents, ``(M, M)``.
-
-    Where the mean under independence is known (Gaussian, Regression, Discrete) it is subtracted, so that recordings of
-    different lengths can be compared.
-    """
-    scorer: Scorer[Any] = score.bind(series)
-    found = np.full((series.n_nodes, series.n_nodes), np.nan)
-    for source, target, given in questions(parents):
-        transfers = scorer.of_target(target).transfers
-        x, y, z = transfers.variables([source], target, given)
-        chance = transfers.dof(x, y, z) / (2 * transfers.blocks.n) if transfers.estimator.analytic else 0.0
-        found[source, target] = transfers.cmi(x, y, z) - chance
+        found[:, link.source, link.target] = test.value, test.p_value, test.corrected
     return found
 
 
-def freedom(series: Series, score: Score, parents: Sequence[Parents]) -> tuple[np.ndarray, np.ndarray]:
-    """Return degrees of freedom d and samples N, ``(M, M)``: without a link 2 N T is chi-square with d of them.
+def values(series: Series, score: Score, parents: Sequence[Parents]) -> np.ndarray:
+    """Measure every pair given the target's other parents: ``(3, source, target)``.
 
-    Missing where the estimator has no known distribution.
+    These are the transfer entropy, less its mean under independence where that is known (Gaussian, Regression,
+    Discrete), so that recordings of different lengths can be compared; and degrees of freedom d and samples N, missing
+    elsewhere: without a link 2 N T is chi-square with d of them.
     """
-    scorer: Scorer[Any] = score.bind(series)
-    dof, samples = np.full((2, series.n_nodes, series.n_nodes), np.nan)
+    scorer, found = score.bind(series), np.full((3, series.n_nodes, series.n_nodes), np.nan)
     for source, target, given in questions(parents):
         transfers = scorer.of_target(target).transfers
+        x, y, z = transfers.variables([source], target, given)
+        value, n = transfers.cmi(x, y, z), transfers.blocks.n
         if transfers.estimator.analytic:
-            dof[source, target] = transfers.dof(*transfers.variables([source], target, given))
-            samples[source, target] = transfers.blocks.n
-    return dof, samples
+            dof = transfers.dof(x, y, z)
+            found[:, source, target] = value - dof / (2 * n), dof, n
+        else:
+            found[0, source, target] = value
+    return found
 
 
 def q_of(p_value: np.ndarray) -> np.ndarray:

@@ -1,11 +1,85 @@
-"""stability: would each link be found again? The whole inference is repeated on both halves of the data, many times."""
+"""Would each link be found again? Data are cut into two halves, and the links that both show are counted.
+
+Halves of one recording share its accidents: a link that chance made with p = .001 in all data stands in every third
+half. It seldom stands in both halves of a cut, for what chance put into one half is missing in the other
+(docs/sureness.md has the probabilities).
+"""
 
 import os
 import warnings
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from math import comb
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
-from enmesh.sureness.halves import Stability, count_links
+from enmesh.inference.network import Network
+from enmesh.inference.workers import resumed
+from enmesh.options import describe, whole
+from enmesh.sureness.units import Units, units_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Raised whenever the same seed draws other halves, so that stored networks are not reused.
+FORMAT = 2
+# Ways to halve the data under which shares are said to be coarse.
+FEW_CUTS = 20
+
+Edges = list[list[str]]
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How often each link was found again.
+
+    Attributes
+    ----------
+    frequency
+        DataFrame, row drives column: share of the cuts into two halves in which both networks have the link; the
+        diagonal is missing.
+    n, networks
+        Networks that were asked for, and that were inferred: two for each cut.
+    block
+        Length of the blocks that were taken or left, in samples; None where whole trials were.
+    """
+
+    frequency: "pd.DataFrame"
+    n: int
+    networks: int
+    block: int | None
+
+    def on(self, network: Network) -> Network:
+        """Return a network with the share of each link in ``network.edges["stability"]``."""
+        found, nodes = self.frequency.to_numpy(), enumerate(self.frequency.columns)
+        shares = {f"{s}>{t}": float(found[i, j]) for (i, s), (j, t) in permutations(nodes, 2)}
+        return replace(network, stability=shares, options={**network.options, "bootstrap": self.networks})
+
+    def plot(self, path: str | Path | None = None, *, network: Network | None = None, **how: Any) -> Any:
+        """Draw the shares as a matrix, links of ``network`` framed; ``ax`` and ``theme`` as in `Network.plot`."""
+        from enmesh.draw.curves import stability
+
+        selected = None if network is None else network.adjacency
+        return stability(list(self.frequency.columns), self.frequency, selected=selected, path=path, **how)
+
+    def _repr_html_(self) -> str:
+        from enmesh.draw.report.more import shares_map
+        from enmesh.draw.report.notebook import face
+
+        names, share = list(self.frequency.columns), self.frequency.to_numpy(float)
+        title = "Stability: share of cuts into halves in which both show the link, row drives column"
+        picture = shares_map(names, share, np.full(share.shape, np.nan), "cuts")
+        return face(f"{title} ({self.networks} networks)", picture)
+
+    def __repr__(self) -> str:
+        units = "trials" if self.block is None else f"blocks of {self.block} samples"
+        return f"Stability({self.networks} networks from halves of the data, {units})"
 
 
 def stability(
@@ -21,36 +95,27 @@ def stability(
 ) -> Stability:
     """Cut the data into two random halves, infer a network from each, and count how often both have a link.
 
-    Samples are not drawn with replacement, which nearest neighbours do not bear. The recording is cut into contiguous
-    blocks (`units.block_length` says how long), or into its trials where there are at least ten; one network is
+    ``.frequency`` holds the shares; ``.on(network)`` puts them beside the links of a network.
+
+    The recording is cut into contiguous blocks, or into its trials where there are at least ten; one network is
     inferred from one half of them, and the next one from the other half (complementary pairs, Shah and Samworth
-    2013). Links that both have are counted: the halves share no sample, so the second finds the link again. A
-    link that chance made in the recording is seldom in both, as `halves` explains. Each half has half the samples to
-    show a link: a share is rather too low than too high.
+    2013). A link that chance made in the recording is seldom in both. Each half has half the samples to show a link: a
+    share is rather too low than too high.
 
     Parameters
     ----------
-    series
-        The data: a `Series`, or anything `Series` takes.
     n
         Number of networks, two for each cut; an odd number is rounded up.
     seed
         Seed of the halves, and of `infer`.
-    n_jobs
-        Networks that are inferred at the same time; -1 for all cores. Results do not depend on it.
+    n_jobs, progress
+        Networks that are inferred at the same time, -1 for all cores; as in `infer`.
     store
         Path of a file that keeps the links of each finished network, so that a stopped run resumes.
-    progress
-        None shows progress in a notebook, True on a terminal too; or a callback.
     block
         Length of a block in samples, in place of the one chosen from the data.
     options
         Of `infer`, such as ``score=`` or ``acyclic=``. What is left open is chosen anew in each half.
-
-    Returns
-    -------
-    Stability
-        ``.frequency`` holds the shares; ``.on(network)`` puts them beside the links of a network.
 
     Examples
     --------
@@ -66,8 +131,57 @@ def stability(
     Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability
     selection. Journal of the Royal Statistical Society B 75, 55.
     """
-    how: dict[str, Any] = {"n_jobs": n_jobs, "store": store, "progress": progress, "block": block}
-    return count_links(infer, series, n, seed, **how, **options)
+    series = Series.of(series)
+    wanted = whole("n", n, 1)
+    n = wanted + wanted % 2
+    units = units_of(series, block, options)
+    _warn_of_few_cuts(len(units))
+    given = [(units, seed, i, options) for i in range(n)]
+    how = {"n_jobs": n_jobs, "progress": progress, "store": store}
+    edges = resumed(half_network, given, range(n), description=_identity(units, seed, options), **how)
+    return Stability(frequency_of(series.names, edges), wanted, n, units.block)
+
+
+def _warn_of_few_cuts(units: int) -> None:
+    ways = comb(units, units // 2) // (1 + (units + 1) % 2)
+    if ways < FEW_CUTS:
+        hazard(
+            f"the data make {units} units that can be halved in {ways} ways: shares are coarse; record longer"
+        )
+
+
+def half_network(units: Units, seed: int, i: int, options: Mapping[str, Any]) -> Edges:
+    """Return the links inferred from the i-th half; an odd one is what the even one before it left."""
+    order = np.random.default_rng([seed, i // 2]).permutation(len(units))
+    middle = len(units) // 2
+    chosen = order[middle:] if i % 2 else order[:middle]
+    try:
+        network = infer(units.take(chosen.tolist()), seed=seed, n_jobs=1, progress=False, **options)
+    except InputError as error:
+        raise InputError(f"in one half of the data: {error}") from None
+    return [list(edge) for edge in network]
+
+
+def frequency_of(names: tuple[str, ...], edges: Sequence[Edges]) -> "pd.DataFrame":
+    """Return the share of cuts, networks 0 and 1, 2 and 3 and so on, in which both have a link."""
+    import pandas as pd
+
+    counts = np.zeros((len(names), len(names)))
+    for i in range(0, len(edges), 2):
+        for source, target in set(map(tuple, edges[i])) & set(map(tuple, edges[i + 1])):
+            counts[names.index(source), names.index(target)] += 1
+    shares = counts / (len(edges) // 2)
+    np.fill_diagonal(shares, np.nan)
+    return pd.DataFrame(shares, list(names), list(names))
+
+
+def _identity(units: Units, seed: int, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the networks depend on."""
+    from enmesh import __version__
+
+    score = {"type": "bootstrap", "block": units.block, "seed": seed, "options": describe(dict(options))}
+    about = {"data": units.series.digest, "names": list(units.series.names)}
+    return {**about, "score": score, "code": f"{__version__}/{FORMAT}"}
 
 
 def bootstrap(*args: Any, **options: Any) -> Stability:

@@ -14,7 +14,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.table import listed
-from enmesh.embedding.lagged import Pasts, reach
+from enmesh.embedding.lagged import reach
 from enmesh.errors import InputError, hazard
 from enmesh.inference.evidence import Evidence
 from enmesh.options import whole
@@ -33,17 +33,7 @@ Piece = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Units:
-    """The pieces of a recording.
-
-    Attributes
-    ----------
-    series
-        The recording.
-    pieces
-        ``(trial, start, stop)`` of each, in order.
-    block
-        Length of a block; None where the units are trials.
-    """
+    """The pieces ``(trial, start, stop)`` of a recording, in order; ``block`` is their length, None for trials."""
 
     series: Series
     pieces: tuple[Piece, ...]
@@ -87,8 +77,7 @@ def block_length(series: Series, options: Mapping[str, Any]) -> int:
     """Return how long a block must be to keep what depends together, and to lose few windows at its seams.
 
     Five decorrelation times of the slowest node and ten times the reach of the past, but no more than a tenth of the
-    recording. Surrogates shift a source within its block, by the reach and the time in which autocorrelations fall to
-    1/e at least: blocks are three times as long, where that leaves four of them.
+    recording; and three times the least shift of a surrogate within its block, where that leaves four of them.
     """
     past, memory = past_reach(series, options), decorrelation_time(series)
     total = sum(series.lengths)
@@ -109,12 +98,9 @@ def past_reach(series: Series, options: Mapping[str, Any]) -> int:
     """
     score = options.get("score")
     parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
-    pasts: list[Pasts | None] = [
-        options.get("embedding") or getattr(part, "embedding", None) for part in parts
-    ]
-    known = [reach(one, series.names) for one in pasts if one is not None]
-    if len(known) == len(pasts):
-        return max(known)
+    pasts = [options.get("embedding") or getattr(part, "embedding", None) for part in parts]
+    if all(pasts):
+        return max(reach(one, series.names) for one in pasts if one is not None)
     asked = whole("max_lag", options.get("max_lag") or 1, 1)
     return max(asked, Evidence(series).farthest_lag, 2 * _time_to_fall(series))
 

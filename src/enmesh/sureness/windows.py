@@ -55,21 +55,22 @@ class Windows:
         from enmesh.draw.curves import windows
 
         parts = self._parts()
-        times, links, te = (parts[name] for name in ("times", "links", "te"))
-        return windows(times, links, te, q_value=parts["q_value"], unit=parts["unit"], path=path, **how)
+        shown = {name: parts[name] for name in ("times", "links", "te", "q_value", "unit")}
+        return windows(**shown, path=path, **how)
 
     def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
         """Write the page of the network with a section of links over time, and return its path."""
-        from enmesh.draw.report import asset, page, save
         from enmesh.draw.report.more import windows_section
+        from enmesh.draw.report.page import asset, page, save
 
         section = windows_section(**self._parts())
         return save(page(self.network, section, title=title, notes=notes, script=asset("windows.js")), path)
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.faces import windows_html
+        from enmesh.draw.report.more import windows_section
+        from enmesh.draw.report.notebook import face
 
-        return windows_html(**self._parts())
+        return face(f"Links in {len(self.starts)} windows", windows_section(**self._parts()))
 
     def _parts(self) -> dict[str, Any]:
         """Return what is drawn: middles of windows, links, (window, link) values and q-values, the unit of time."""
@@ -105,15 +106,12 @@ def windows(
 ) -> Windows:
     """Measure and test every link in windows that slide over the recording.
 
-    The network is inferred once, from the whole recording. Its score, estimator and pasts then measure every pair of
-    nodes in every window, given the target's other parents, so that windows can be compared. q-values count all
-    windows and links. With several trials windows slide over the time of the trial and pool all trials (the
-    ensemble form): links that change within each trial are seen, however short.
+    The network is inferred once, from the whole recording. Its score then measures every pair of nodes in every
+    window, given the target's other parents, so that windows can be compared. With several trials windows slide over
+    the time of the trial and pool all trials (the ensemble form): links that change within each trial are seen.
 
     Parameters
     ----------
-    series
-        The data: a `Series`, or anything `Series` takes.
     width, step
         Length of a window and the distance of their starts, in samples. Windows end within the shortest trial.
     n_jobs, progress
@@ -143,13 +141,10 @@ def windows(
     network = infer(series, n_jobs=n_jobs, **options)
     score, parents = score_of(network), parents_in([network])
     starts = np.arange(0, shortest - width + 1, step)
-    pieces = [
-        series.with_trials([trial[start : start + width] for trial in series.trials]) for start in starts
-    ]
-    given = [(piece, score, parents, DOUBTFUL) for piece in pieces]
+    cuts = [[trial[start : start + width] for trial in series.trials] for start in starts]
+    given = [(series.with_trials(cut), score, parents, DOUBTFUL) for cut in cuts]
     found = in_order(tests_of, given, n_jobs=n_jobs, progress=progress, what="windows")
-    te = np.stack([one.te for one in found])
-    p_value = np.stack([one.p_value for one in found])
+    te, p_value, _ = np.stack(found, axis=1)
     if surrogates := getattr(score, "n_surrogates", 0):
         warn_if_too_few(surrogates, int(np.isfinite(p_value).sum()), LEVEL)
     return Windows(te, p_value, q_of(p_value), starts, width, network, series.dt)

@@ -51,13 +51,13 @@ class LocalPermute(Surrogate):
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Find who may swap with whom."""
-        n = len(x)
         if z.dtype.kind == "i":
             return _within_states(z)
         from scipy.spatial import cKDTree
 
         from enmesh.surrogates.kernels import swap_among
 
+        n = len(x)
         near = cKDTree(z).query(z, k=min(self.neighbours + 1, n), p=np.inf)[1][:, 1:].astype(np.int64)
 
         def draw(stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
@@ -68,8 +68,7 @@ class LocalPermute(Surrogate):
 
 
 def _within_states(z: np.ndarray) -> Draw:
-    _, state = np.unique(z, axis=0, return_inverse=True)
-    state = state.reshape(-1)
+    state = np.unique(z, axis=0, return_inverse=True)[1].reshape(-1)
     home = np.argsort(state, kind="stable")
 
     def draw(stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:

@@ -60,7 +60,6 @@ class CircularShift(Surrogate):
                 f"a trial of {lengths.min()} embedded samples is too short for circular shifts of at least {least}; "
                 "use longer trials, Permute() or a smaller min_shift"
             )
-
         return _Shifts(starts, lengths, least, choices)
 
 
@@ -92,9 +91,7 @@ class _Shifts:
         if self._laid is None:
             trials = np.repeat(np.arange(len(self._trials)), [length for _, length, _ in self._trials])
             starts, lengths = np.array(self._trials)[trials, :2].T
-            self._laid = tuple(
-                xp.asarray(row) for row in (starts, lengths, np.arange(len(trials)) - starts, trials)
-            )
+            self._laid = tuple(map(xp.asarray, (starts, lengths, np.arange(len(trials)) - starts, trials)))
         return self._laid
 
     def _used(self, stream: int, trial: int, first: int, count: int) -> np.ndarray:
@@ -137,8 +134,7 @@ def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:
 def parted(x: np.ndarray, starts: np.ndarray, span: int) -> np.ndarray:
     """Return where parts of trials start, and n at the end: trials are cut until there are `PARTS` of them.
 
-    A part is long against the source's memory and the least shift, so that cuts do little harm and there are many
-    shifts of each; a short record stays whole.
+    A part is long against the source's memory and the least shift; a short record stays whole.
     """
     wanted = -(-PARTS // (len(starts) - 1))
     memory = decorrelation_time(x, starts)

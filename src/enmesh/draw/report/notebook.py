@@ -1,92 +1,100 @@
-"""What a notebook shows of a Network and of a Series: the interactive picture, small tables; names are escaped."""
+"""What a notebook shows of results: an interactive network, small pictures and tables, in its own colours."""
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 
-from enmesh.draw.arrows import lags_of, shares_of
-from enmesh.draw.envelope import extremes
-from enmesh.draw.report import inline
-from enmesh.draw.report.sections import text
+from enmesh.draw.arrows import lags_of, links_of, shares_of
+from enmesh.draw.report.more import (
+    Markup,
+    asset,
+    figure,
+    heat_map,
+    table,
+    text,
+)  # fmt: skip
+from enmesh.draw.report.page import inline
 from enmesh.draw.report.words import headline, standing
-from enmesh.draw.subject import Candidate, Network, Series
+from enmesh.draw.shapes import edges_of, extremes
+from enmesh.draw.subject import LEVEL, Network, Series
 
 MOST_ROWS = 12
 POINTS = 320
 LOWEST, TALLEST = 440, 700  # pixels of the frame
-NUMBER = ' style="text-align:right;font-variant-numeric:tabular-nums"'
+
+
+def face(title: str, *parts: str) -> str:
+    """Return a result for a notebook: a sentence in bold, then its parts."""
+    style = f"<style>{asset('notebook.css')}</style>"
+    return f'<div class="enmesh">{style}<p><b>{text(title)}</b></p>{"".join(parts)}</div>'
 
 
 def network_html(network: Network) -> str:
-    """Return the finding, the network as an interactive picture, and the strongest links.
-
-    The picture stands in a frame of its own, which loads nothing; where a notebook does not show frames, the table
-    remains.
-    """
-    tested = {(c.source, c.target): c for c in network.candidates}
-    links = [(s, t, tested.get((s, t))) for t in network.names for s in network.parents[t]]
-    links.sort(key=lambda link: (-link[2].te if link[2] else math.inf, link[0], link[1]))
-    shares, place = shares_of(network), {name: i for i, name in enumerate(network.names)}
+    """Return the finding, the network as a picture in a frame that loads nothing, and the strongest links."""
+    names, shares, links = network.names, shares_of(network), links_of(network)
+    strong = {edge: np.nan_to_num(link.te, nan=-np.inf) for edge, link in links.items()}
+    ranked = sorted(links, key=lambda edge: (-strong[edge], [names[i] for i in edge]))
+    rows = []
+    for i, j in ranked[:MOST_ROWS]:
+        test, stable = links[i, j], [shares.get((i, j), math.nan)] * bool(shares)
+        numbers = [float(value) for value in (test.te, test.p_value, test.q_value)]
+        rows.append([names[i], names[j], *numbers, ", ".join(map(str, lags_of(test))), *stable])
     head = ("source", "target", "TE (nats)", "p", "q", "lag", *["stability"] * bool(shares))
-    rows = [[_cell(source), _cell(target), *_numbers(test)] for source, target, test in links[:MOST_ROWS]]
-    for row, (source, target, _) in zip(rows, links):
-        row += [_number(shares.get((place[source], place[target]), math.nan))] * bool(shares)
-    table = _table(head, rows, len(links), "links") if rows else ""
-    said = f"<p><b>{text(headline(network))}</b> {text(standing(network))}</p>"
-    return f"<div>{said}{_frame(network)}{table}</div>"
+    height = min(LOWEST + 6 * len(names), TALLEST)
+    frame = (
+        '<iframe title="network" sandbox="allow-scripts allow-downloads" loading="lazy" '
+        f'style="width:100%;height:{height}px;border:0" srcdoc="{text(inline(network))}"></iframe>'
+    )
+    listed = _table(head, rows, len(links), "links")
+    return face(headline(network), f"<p>{text(standing(network))}</p>", frame, listed)
 
 
 def series_html(series: Series) -> str:
     """Return one line per node: name, range and a picture of its first trial."""
     first, pooled = series.trials[0], series.values
+    head = ("node", "lowest", "highest", f"first trial, time 0 to {(len(first) - 1) * series.dt:g}")
     rows = [
-        [
-            _cell(name),
-            _number(np.nanmin(pooled[:, i])),
-            _number(np.nanmax(pooled[:, i])),
-            f"<td>{_spark(first[:, i])}</td>",
-        ]
+        [name, float(np.nanmin(pooled[:, i])), float(np.nanmax(pooled[:, i])), Markup(_spark(first[:, i]))]
         for i, name in enumerate(series.names[:MOST_ROWS])
     ]
     trials = f"{len(series.trials)} trial{'s' * (len(series.trials) > 1)}"
-    said = f"{series.n_nodes} nodes, {trials}, {sum(series.lengths)} samples, dt = {series.dt:g}"
-    until = (len(first) - 1) * series.dt
-    table = _table(
-        ("node", "lowest", "highest", f"first trial, time 0 to {until:g}"), rows, series.n_nodes, "nodes"
+    size = f"{series.n_nodes} nodes, {trials}, {sum(series.lengths)} samples, dt = {series.dt:g}"
+    return face(f"Series: {size}", _table(head, rows, series.n_nodes, "nodes"))
+
+
+def te_matrix_html(names: Sequence[str], te: np.ndarray, p_value: np.ndarray, q_value: np.ndarray) -> str:
+    """Return the heat map of a matrix of transfer entropies and its strongest pairs."""
+    top = float(np.nanmax(te, initial=0.0)) or 1.0
+    pairs = sorted(edges_of(np.isfinite(te)), key=lambda pair: (-te[pair], pair))
+    arrows = {(i, j): f"{names[i]} → {names[j]}" for i, j in pairs}
+    picture = heat_map(
+        names, te, q_value, lambda i, j: f"{arrows[i, j]}: {te[i, j]:.4g} nats, q {q_value[i, j]:.3g}",
+        "Transfer entropy, row drives column", top=top,
+    )  # fmt: skip
+    parts = (te, p_value, q_value)
+    rows = [[arrows[pair], *(float(part[pair]) for part in parts)] for pair in pairs[:MOST_ROWS]]
+    title = (
+        f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats; dot: q ≤ {LEVEL}"
     )
-    return f"<div><p><b>Series</b> {text(said)}</p>{table}</div>"
+    return face(title, picture, table(("link", "TE (nats)", "p", "q"), rows))
 
 
-def _frame(network: Network) -> str:
-    height = min(LOWEST + 6 * len(network.names), TALLEST)
-    style = f"width:100%;height:{height}px;border:0"
-    kept = 'sandbox="allow-scripts allow-downloads" loading="lazy"'
-    return f'<iframe title="network" {kept} style="{style}" srcdoc="{escape(inline(network))}"></iframe>'
+def explanation_html(about: Any) -> str:
+    """Return a link with its numbers, shape, lags, chance and local values."""
+    numbers = [
+        ("transfer entropy (nats)", f"{about.te:.4g} ({about.low:.3g} to {about.high:.3g})"),
+        ("p-value, q-value", f"{about.p_value:.3g}, {about.q_value:.3g}"),
+        ("lag", f"{about.lag}"),
+        ("effect (standard deviations)", f"{about.effect:+.3g}"),
+    ]
+    return face(f"{about.source} → {about.target}", table(("", ""), numbers), figure(about.plot))
 
 
-def _table(head: Sequence[str], rows: list[list[str]], total: int, what: str) -> str:
-    titles = "".join(f"<th>{text(title)}</th>" for title in head)
-    body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
+def _table(head: Sequence[str], rows: list[list[Any]], total: int, what: str) -> str:
     more = f"<p>and {total - MOST_ROWS} more {what}</p>" if total > MOST_ROWS else ""
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def _cell(name: Any) -> str:
-    return f'<td style="text-align:left">{text(name)}</td>'
-
-
-def _numbers(test: Candidate | None) -> list[str]:
-    if test is None:
-        return [_number(math.nan)] * 3 + [_number(1)]
-    lags = ", ".join(map(str, lags_of(test)))
-    return [*map(_number, (test.te, test.p_value, test.q_value)), f"<td{NUMBER}>{text(lags)}</td>"]
-
-
-def _number(value: float) -> str:
-    return f"<td{NUMBER}>{'–' if math.isnan(value) else f'{value:.3g}'}</td>"
+    return table(head, rows) + more if rows else ""
 
 
 def _spark(values: np.ndarray) -> str:

@@ -1,10 +1,19 @@
-"""What the page says of a result, in plain words: the finding, how sure it is, what an arrow means."""
+"""What the page says of a result, in plain words: the finding, how sure it is, what an arrow means, the methods.
+
+Every sentence of the methods paragraph follows from the options and the provenance; what it says of an estimator,
+score, surrogate, search or embedding method is said by its class.
+"""
 
 import math
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
+from typing import Any
 
 from enmesh.draw.subject import LEVEL, Network
+from enmesh.errors import InputError
+from enmesh.methods import Method
+from enmesh.options import known_options, restore
 
 MEANS = (
     "An arrow from a to b: the past of a helps to predict the next value of b, beyond what the past of b "
@@ -38,19 +47,30 @@ MEANS_NOT = (
     "Noise in the measurement makes true links weaker and can draw arrows against the true direction; more "
     "data does not remove them.",
 )
-NO_FEEDBACK = (
-    "Feedback is not shown: only networks without cycles were allowed, so a loop loses one of its links."
-)
+NO_FEEDBACK = "Feedback is not shown: only networks without cycles were allowed, so a loop loses a link."
 NEGATIVE = (
     "A negative value is no error. True transfer entropy is never below 0, but its estimate can be, by "
     "chance, where nothing is transferred."
 )
-
-
 GRID = (
     "How much of its own past each node needs: dimension upward, delay to the right, darker is better. The dot is "
     "the choice. It is often not on the darkest cell: of the dimensions that predict as well as the best one, as "
     "far as the recording can tell, the smallest is taken, because a longer past can hide who drives the node."
+)
+
+
+CLIFF = (
+    "Cliff, O. M., Prokopenko, M. and Fitch, R. (2016). Inferring Coupling of Distributed Dynamical Systems "
+    "via Transfer Entropy. Preprint; extended in Entropy 20(2), 51 (2018), doi:10.3390/e20020051."
+)
+SCHREIBER = "Schreiber, T. (2000). Measuring Information Transfer. Physical Review Letters 85, 461."
+BENJAMINI = (
+    "Benjamini, Y. and Hochberg, Y. (1995). Controlling the False Discovery Rate: a Practical and Powerful "
+    "Approach to Multiple Testing. Journal of the Royal Statistical Society B 57, 289."
+)
+SHAH = (
+    "Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability "
+    "selection. Journal of the Royal Statistical Society B 75, 55."
 )
 
 
@@ -60,24 +80,22 @@ def recording(network: Network) -> str:
     return PurePath(str(known).replace("\\", "/")).name if known else ""
 
 
-def fewer_digits(said: str) -> str:
+def fewer_digits(text: str) -> str:
     """Return a text with long fractions cut to four digits.
 
     >>> fewer_digits("alpha 0.992424, 17 of 0.05")
     'alpha 0.9924, 17 of 0.05'
     """
-    return re.sub(r"\d+\.\d{5,}(?!\d*e)", lambda found: f"{float(found[0]):.4g}", str(said))
+    return re.sub(r"\d+\.\d{5,}(?!\d*e)", lambda found: f"{float(found[0]):.4g}", str(text))
 
 
 def past(network: Network) -> str:
     """Return how the past of each node was chosen, in a sentence or two."""
     if "events" in network.provenance:
-        return (
-            "Histories of events, in continuous time, take the place of an embedding; see the methods below."
-        )
+        return "Histories of events, in continuous time, take the place of an embedding; see the methods."
     if any({"dims", "delays"} <= set(table) for table in network.criteria.values()):
         return GRID
-    lags = sorted({lag for c in network.candidates for lag in getattr(c, "lags", None) or (c.lag,)})
+    lags = sorted({lag for c in network.candidates for lag in c.lags})
     if network.criteria:
         return f"Lags were chosen from the data, pair by pair; those in use: {', '.join(map(str, lags))} samples."
     chosen = [str(value) for what, value, _ in network.choices if what in ("lags", "embedding")]
@@ -89,7 +107,7 @@ def past(network: Network) -> str:
 
 def headline(network: Network) -> str:
     """Return the finding in one sentence: links with q up to 0.05, and how many more the score kept."""
-    found, possible = _counts(network)
+    found, possible = len(network), len(network.names) * (len(network.names) - 1)
     if not possible:
         return "One node: no link is possible."
     tested = any(math.isfinite(c.q_value) for c in network.candidates)
@@ -105,14 +123,30 @@ def headline(network: Network) -> str:
 
 def standing(network: Network) -> str:
     """Return how good the network is among all that were allowed, and how many of its links are sure."""
-    return " ".join(filter(None, [_proof(network), _sureness(network), _acyclicity(network)]))
+    sentences = ["The best network found; a better one may exist."]
+    if network.optimal:
+        sentences = ["Proven optimal: no allowed network has a higher score."]
+    elif math.isfinite(network.bound):
+        above = network.bound - network.score
+        sentences = [f"The best network found; no allowed one can score more than {above:.3g} higher."]
+    found, sure = len(network), sure_links(network)
+    if found and network.candidates and sure == found:
+        sentences.append(f"{'Every' if found > 1 else 'The'} link has q ≤ {LEVEL}.")
+    elif found and network.candidates:
+        has = "has" if sure == 1 else "have"
+        sentences.append(f"{sure} of the {found} {has} q ≤ {LEVEL}; doubtful links are dashed.")
+    if network.removed:
+        listed = ", ".join(f"{source} → {target}" for source, target in network.removed[:6])
+        more = f" and {len(network.removed) - 6} more" if len(network.removed) > 6 else ""
+        sentences.append(f"Left out to avoid cycles: {listed}{more}.")
+    return " ".join(sentences)
 
 
 def meanings(network: Network) -> tuple[str, ...]:
     """Return what an arrow and its numbers mean."""
-    said = OF_EVENTS if "events" in network.provenance else MEANS[:2]
-    signed = any(math.isfinite(getattr(c, "effect", math.nan)) for c in network.candidates)
-    return (*said, *MEANS[2:], *[EFFECT] * signed, *[STABLE] * bool(network.stability))
+    first = OF_EVENTS if "events" in network.provenance else MEANS[:2]
+    signed = any(math.isfinite(c.effect) for c in network.candidates)
+    return (*first, *MEANS[2:], *[EFFECT] * signed, *[STABLE] * bool(network.stability))
 
 
 def notes(network: Network) -> tuple[str, ...]:
@@ -127,33 +161,139 @@ def sure_links(network: Network) -> int:
     return sum(c.selected and c.q_value <= LEVEL for c in network.candidates)
 
 
-def _counts(network: Network) -> tuple[int, int]:
-    size = len(network.names)
-    return sum(len(parents) for parents in network.parents.values()), size * (size - 1)
+def paragraph(network: Network) -> str:
+    """Return the methods of this run as one paragraph."""
+    sentences = (_data, _embedding, _search, _tests, _stability, _result)
+    return " ".join(filter(None, (sentence(network) for sentence in sentences)))
 
 
-def _proof(network: Network) -> str:
-    if network.optimal:
-        return "Proven optimal: no allowed network has a higher score."
-    if math.isfinite(network.bound):
-        above = network.bound - network.score
-        return f"The best network found; no allowed one can score more than {above:.3g} higher."
-    return "The best network found; a better one may exist."
+def references(network: Network) -> tuple[str, ...]:
+    """Return the works that the paragraph cites, the method's own first."""
+    used = [*filter(None, map(_method, _described(network.options))), *_criteria(network)]
+    cited = [work for method in used for work in method.references]
+    last = [BENJAMINI] * bool(network.candidates) + [SHAH] * bool(_stability(network))
+    return tuple(dict.fromkeys([CLIFF, SCHREIBER, *cited, *last]))
 
 
-def _sureness(network: Network) -> str:
-    found, _ = _counts(network)
-    if not found or not network.candidates:
+def _data(network: Network) -> str:
+    known = network.provenance
+    what = "events" if "events" in known else "samples"
+    trials = f" in {known['trials']} trials" if known.get("trials", 1) not in (None, 1) else ""
+    size = f" ({known[what]} {what}{trials})" if known.get(what) else ""
+    version = f" {known['enmesh']}" if "enmesh" in known else ""
+    prepared = ", ".join(map(str, known.get("prepared") or ()))
+    first = f" The recording was prepared before: {prepared}." if prepared else ""
+    how = _sentence(_score(network).get("estimator"))
+    estimated = f" Transfer entropy was estimated with {how}, in nats." if how else ""
+    return (
+        f"Directed coupling among {len(network.names)} nodes{size} was inferred by transfer entropy "
+        f"(Schreiber 2000) following Cliff, Prokopenko and Fitch (2016), with enmesh{version}.{first}{estimated}"
+    )
+
+
+def _embedding(network: Network) -> str:
+    given = _score(network).get("embedding") or {}
+    groups = [
+        (score.get("embedding") or {}).get("searched") or 0
+        for _, score in _score(network).get("groups") or ()
+    ]
+    if any(groups):
+        return (
+            f"Lagged variables of own pasts and sources up to lag {max(groups)} were selected from the data for each "
+            "target (forward selection); tests count the choices."
+        )
+    if given.get("type") == "Lags" and given.get("searched"):
+        return (
+            f"The lags of own pasts and sources were chosen from the data, up to lag {given['searched']}; surrogates "
+            "made the same choice."
+        )
+    if given.get("type") == "Lags":
+        return "Sources and own pasts were taken at given lags."
+    dims, delays, lags = (_span(given.get(part, 1)) for part in ("dim", "delay", "lag"))
+    chosen = [method.sentence() for method in _criteria(network)]
+    how = f", chosen per node by {' and '.join(chosen)}" if chosen else ""
+    lag = f" and source lag {lags}" if lags != "1" else ""
+    return f"Each node's past was embedded with dimension {dims}, delay {delays}{lag}{how}." if given else ""
+
+
+def _search(network: Network) -> str:
+    options, score = network.options, _sentence(_score(network))
+    scored = f"Each node was scored by {score}. " if score else ""
+    how = _sentence(options.get("search"))
+    if not how:
+        return scored.rstrip()
+    cycles = "acyclic network" if options.get("acyclic", True) else "network, cycles allowed,"
+    most = f" with at most {options['max_parents']} parents per node" if options.get("max_parents") else ""
+    proof = "and is proven optimal" if network.optimal else "and is not proven optimal"
+    seed = f" Random numbers were seeded with {options['seed']}." if options.get("seed") is not None else ""
+    return f"{scored}The best directed {cycles}{most} was found by {how} {proof}.{seed}"
+
+
+def _tests(network: Network) -> str:
+    if not network.candidates:
         return ""
-    sure = sure_links(network)
-    if sure == found:
-        return f"Every link has q ≤ {LEVEL}." if found > 1 else f"The link has q ≤ {LEVEL}."
-    return f"{sure} of the {found} {'has' if sure == 1 else 'have'} q ≤ {LEVEL}; doubtful links are dashed."
+    surrogates = max(len(c.null) for c in network.candidates)
+    how = f"against {surrogates} surrogates" if surrogates else "against its analytic null distribution"
+    possible, tested = len(network.names) * (len(network.names) - 1), len(network.candidates)
+    which = f"{tested} candidate" if tested < possible else f"the {possible} possible"
+    rest = f", counting all {possible} possible links" if tested < possible else ""
+    return (
+        f"Each of {which} links was then tested {how}, given the other parents of its target, and the p-values were "
+        f"turned into q-values (Benjamini and Hochberg 1995){rest}."
+    )
 
 
-def _acyclicity(network: Network) -> str:
-    if not network.removed:
+def _stability(network: Network) -> str:
+    count = network.options.get("bootstrap")
+    if not network.stability or not count:
         return ""
-    listed = ", ".join(f"{source} → {target}" for source, target in network.removed[:6])
-    more = f" and {len(network.removed) - 6} more" if len(network.removed) > 6 else ""
-    return f"Left out to avoid cycles: {listed}{more}."
+    return (
+        f"The inference was repeated on {count} halves of the data, in complementary pairs (Shah and Samworth 2013); "
+        "the stability of a link is the share of pairs in which both halves have it."
+    )
+
+
+def _result(network: Network) -> str:
+    sure = f"; {sure_links(network)} with q up to {LEVEL}" if network.candidates else ""
+    return f"The network has {len(network)} {'link' if len(network) == 1 else 'links'}{sure}."
+
+
+def _score(network: Network) -> Mapping[str, Any]:
+    return network.options.get("score") or {}
+
+
+def _described(options: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield every option in plain data, outer ones first."""
+    if isinstance(options, Mapping):
+        if "type" in options:
+            yield options
+        for part in options.values():
+            yield from _described(part)
+
+
+def _method(described: Any) -> Method | None:
+    """Return the method that plain data describe; None for what is no method, or not known here."""
+    try:
+        found = restore(described)
+    except (InputError, TypeError):
+        return None
+    return found if isinstance(found, Method) else None
+
+
+def _sentence(described: Any) -> str:
+    method = _method(described)
+    return method.sentence() if method is not None else (described or {}).get("type", "")
+
+
+def _criteria(network: Network) -> list[Method]:
+    """Return the methods that chose dimensions and delays."""
+    used = {table.get("method") for table in network.criteria.values()}
+    return [cls() for cls in known_options() if cls.__name__ in used and issubclass(cls, Method)]
+
+
+def _span(value: Any) -> str:
+    """Return one number, or the range of one per node."""
+    if isinstance(value, int):
+        return str(value)
+    numbers = list(dict(value).values())
+    return str(numbers[0]) if len(set(numbers)) == 1 else f"{min(numbers)} to {max(numbers)}"

@@ -9,7 +9,7 @@ import typer
 
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.data.table import listed, visible
+from enmesh.data.table import guarded, listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import LEVEL
 
@@ -28,25 +28,20 @@ Sides = Annotated[
     ),
 ]
 Paired = Annotated[
-    bool, typer.Option("--paired", help="Both groups are the same subjects in the same order.")
+    bool, a.option("Options", "--paired", None, "Both groups are the same subjects in the same order.")
 ]
-Permutations = Annotated[
-    int, typer.Option("--permutations", metavar="N", help="Exchanges of labels; 999.", show_default=False)
-]
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that enmesh did not write.")]
-Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Workers, -1 for all cores.")]
+Permutations = Annotated[int, a.option("Options", "--permutations", "N", "Exchanges of labels; 999.")]
 
 
-@a.takes(a.estimator, a.embedding, a.max_lag, a.score, a.data, a.preparing)
+@a.takes(a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
 def compare(
     ctx: typer.Context,
     data: Sides,
     paired: Paired = False,
-    out: Out = Path("difference"),
+    out: a.Folder = Path("difference"),
     permutations: Permutations = 999,
-    jobs: Jobs = 1,
-    force: Force = False,
+    jobs: a.Jobs = 1,
+    force: a.Force = False,
     json: a.Json = False,
     quiet: a.Quiet = False,
 ) -> None:
@@ -69,23 +64,20 @@ def compare(
     from enmesh.inference.results import refuse_foreign
     from enmesh.sureness.compare import compare as compared
 
-    words, sides = a.words(ctx), _sides(data, paired)
+    words, sides = a.words(ctx), _sides(data)
     refuse_foreign(out, FILES, sides[0] + sides[1], force or _is_ours(out))
     series = [[build.series({**words, "data": path}) for path in side] for side in sides]
-    one_each = len(series[0]) == len(series[1]) == 1
-    first, second = (side[0] if one_each else side for side in series)
-    found = compared(
-        first,
-        second,
-        permutations,
-        words["seed"],
-        paired=paired,
-        labels=_labels(sides),
-        n_jobs=jobs,
-        progress=not (quiet or json) and sys.stderr.isatty(),
-        **build.asked(words),
-    )
-    made = _plain(found, sides)
+    first, second = (side[0] if len(side) == 1 else side for side in series)
+    watched = not (quiet or json) and sys.stderr.isatty()
+    how: dict[str, Any] = {"paired": paired, "labels": _labels(sides), "n_jobs": jobs, "progress": watched}
+    found = compared(first, second, permutations, words["seed"], **how, **build.asked(words))
+    made = {
+        "format": FORMAT,
+        "first": [str(file) for file in sides[0]],
+        "second": [str(file) for file in sides[1]],
+        "exchanged": found.exchanged,
+        "links": found.links.to_dict("records"),
+    }
     files = _write(found, made, out)
     if json:
         show.as_json({**made, "files": [str(file) for file in files]})
@@ -93,10 +85,10 @@ def compare(
         _show(found, files)
 
 
-def _sides(files: list[Path], paired: bool) -> tuple[list[Path], list[Path]]:
+def _sides(files: list[Path]) -> tuple[list[Path], list[Path]]:
     """Return the files on both sides of the word vs; two files need no word between them."""
     words = [str(file) for file in files]
-    if BETWEEN not in words and len(files) == 2:
+    if len(files) == 2 and BETWEEN not in words:
         sides = files[:1], files[1:]
     elif words.count(BETWEEN) == 1:
         at = words.index(BETWEEN)
@@ -112,13 +104,8 @@ def _sides(files: list[Path], paired: bool) -> tuple[list[Path], list[Path]]:
         raise InputError(
             f"{sizes[0]} and {sizes[1]} recordings; give one on each side, or at least 2 subjects on each side of vs"
         )
-    if paired and sizes == [1, 1]:
-        raise InputError("--paired is for groups of subjects; two recordings have no pairs")
-    twice = {file for file in files if words.count(str(file)) > 1}
-    if twice:
-        raise InputError(
-            f"{listed(sorted(map(str, twice)))} is given more than once; give each recording once"
-        )
+    if twice := sorted({word for word in words if words.count(word) > 1}):
+        raise InputError(f"{listed(twice)} is given more than once; give each recording once")
     return sides
 
 
@@ -126,17 +113,6 @@ def _labels(sides: tuple[list[Path], list[Path]]) -> tuple[str, str] | None:
     """Return what the sides are called: a file by its name, a group by its folder; None where both are called alike."""
     called = [visible(side[0].stem if len(side) == 1 else side[0].parent.name) for side in sides]
     return (called[0], called[1]) if all(called) and called[0] != called[1] else None
-
-
-def _plain(found: "Comparison", sides: tuple[list[Path], list[Path]]) -> dict[str, Any]:
-    first, second = ([str(file) for file in side] for side in sides)
-    return {
-        "format": FORMAT,
-        "first": first,
-        "second": second,
-        "exchanged": found.exchanged,
-        "links": found.links.to_dict("records"),
-    }
 
 
 def _show(found: "Comparison", files: list[Path]) -> None:
@@ -152,7 +128,6 @@ def _show(found: "Comparison", files: list[Path]) -> None:
 def _write(found: "Comparison", data: dict[str, Any], out: Path) -> list[Path]:
     """Write the table, the data and the pictures into a folder."""
     from enmesh.data.export import write_whole
-    from enmesh.data.text_tables import guarded
     from enmesh.inference.results import results_folder
 
     folder, links = results_folder(out), found.links

@@ -1,0 +1,357 @@
+"""The page to share: one HTML file with everything in it, which opens offline and loads nothing.
+
+Sentences and tables are written here and stand in the file as text. Pictures are drawn in the browser from
+the data block, by a few hundred lines of plain JavaScript without a library, so that the page stays small:
+about 60 kB for five nodes. A content security policy forbids it to fetch anything.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from enmesh.draw.arrows import PALEST, lag_tags, lag_unit, lags_of, links_of, shares_of, thickest
+from enmesh.draw.curves import raster
+from enmesh.draw.labels import short
+from enmesh.draw.layout import Layout, arrange
+from enmesh.draw.plot import block_order, is_error
+from enmesh.draw.report import words
+from enmesh.draw.report.more import PLAIN, asset, figure, side_by_side, table, text
+from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
+from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
+from enmesh.draw.tags import tag_size
+from enmesh.errors import InputError
+
+PICTURE = ("base.js", "panel.js", "graph.js", "export.js")
+SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js")
+# How the page calls what a result knows of its origin; other keys are shown as they are.
+KNOWN = {
+    "file": "file", "date": "date", "command": "command", "data": "digest of the data", "nodes": "nodes",
+    "trials": "trials", "samples": "samples", "events": "events", "duration": "observed time",
+    "shown": "raster from, to", "dt": "sampling step (dt)", "enmesh": "enmesh version", "python": "Python version",
+    "numpy": "NumPy version",
+}  # fmt: skip
+MOST_ROWS = 60  # of a raster
+MOST_BINS = 24
+OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
+DIGITS = 5  # of places and shapes
+EVIDENCE = (
+    "given", "low", "high", "scatter", "curve", "lags", "lag_te", "chance", "times", "local", "sentence",
+)  # fmt: skip
+NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
+SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
+
+
+def save(html: str, path: str | Path) -> Path:
+    """Write a page and return its path."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
+    try:
+        path.write_text(html, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    return path
+
+
+def page(network: Network, more: str = "", *, title: str = "", notes: str = "", script: str = "") -> str:
+    """Return the page as HTML; the same network gives the same text.
+
+    ``more`` are further sections (`report.more`), ``script`` what they need; ``title`` stands over the finding, and
+    ``notes`` (paragraphs between blank lines) before all else.
+    """
+    known, dt = network.provenance, network.provenance.get("dt")
+    every = known.get("every") or (f"{dt:g}" if dt not in (None, 1) else "")
+    body = Template(asset("body.html")).substitute(
+        notes=_own_notes(notes),
+        warnings=_warnings(network),
+        network=_network_section(network),
+        more=_events(network) + more,
+        means=_items(words.meanings(network)),
+        means_not=_items(words.notes(network)),
+        whole=" of the first trial" if (known.get("trials") or 1) > 1 else " recording",
+        step=text(f"(a sample every {every})" if every else "in samples"),
+        past=text(words.past(network)),
+        choices=_choices(network),
+        paragraph=text(words.paragraph(network)),
+        works=_items(words.references(network)),
+        provenance=_provenance(network),
+        options=text(json.dumps(network.options, indent=2, ensure_ascii=False, default=str)),
+    )
+    name = title or words.recording(network)
+    return Template(asset("page.html")).substitute(
+        title=text(": ".join(filter(None, [name, words.headline(network)]))),
+        contents="".join(f'<a href="#{anchor}">{heading}</a>' for anchor, heading in SECTION.findall(body)),
+        recording=_recorded(network, title),
+        headline=text(words.headline(network)),
+        standing=text(words.standing(network)),
+        facts=_facts(network),
+        body=body,
+        style=asset("page.css"),
+        script="\n".join([*map(asset, SCRIPTS), script]),
+        data=embed(contents(network)),
+    )
+
+
+def several(networks: Mapping[str, Network], *, title: str = "", notes: str = "") -> str:
+    """Return one page of several networks: side by side, every link in all of them, and the whole page of each."""
+    shown = {name: network.with_evidence() for name, network in networks.items()}
+    names = list(dict.fromkeys(name for network in shown.values() for name in network.names))
+    place = {name: i for i, name in enumerate(names)}
+    te = {
+        name: {(place[row.source], place[row.target]): float(row.te) for row in network.edges.itertuples()}
+        for name, network in shown.items()
+    }
+    top = max((value for own in te.values() for value in own.values() if value > 0), default=1.0)
+    looks = {
+        name: {edge: (0.0 if math.isnan(value) else value / top, PLAIN) for edge, value in own.items()}
+        for name, own in te.items()
+    }
+    often = Counter(edge for own in te.values() for edge in own)
+    edges = sorted(often, key=lambda edge: (-often[edge], edge))
+    values = {edge: [own.get(edge, math.nan) for own in te.values()] for edge in edges}
+    rows = [[f"{names[i]} → {names[j]}", *values[i, j]] for i, j in edges]
+    frames = "".join(
+        f'<details class="whole"><summary>{text(name)}: {text(words.headline(network))}</summary>'
+        f'<iframe title="{text(name)}" loading="lazy" sandbox="allow-scripts allow-downloads allow-modals" '
+        f'srcdoc="{text(page(network, title=name))}"></iframe></details>'
+        for name, network in shown.items()
+    )
+    return Template(asset("several.html")).substitute(
+        title=text(title or "Networks"),
+        headline=text(title or f"{len(networks)} networks of {len(names)} nodes"),
+        notes=_own_notes(notes),
+        sides=side_by_side(names, looks),
+        table=table(("link", *networks), rows),
+        frames=frames,
+        style=asset("page.css"),
+    )
+
+
+def inline(network: Network) -> str:
+    """Return the interactive network alone as HTML, for a frame in a notebook."""
+    return Template(asset("inline.html")).substitute(
+        title=text(words.headline(network)),
+        network=_network_section(network),
+        style=asset("page.css"),
+        script="\n".join(asset(name) for name in PICTURE),
+        data=embed(picture_contents(network)),
+    )
+
+
+def _network_section(network: Network) -> str:
+    return asset("network.html").replace("lag in samples", f"lag in {lag_unit(network)}")
+
+
+def _recorded(network: Network, title: str = "") -> str:
+    """Return the line over the headline: a title of one's own, the recording and the date; the first is bold."""
+    known = network.provenance
+    parts = [text(part) for part in (title, words.recording(network)) if part]
+    parts = [f"<b>{part}</b>" for part in parts[:1]] + parts[1:]
+    parts += [text(known[key]) for key in ("date", "time") if known.get(key)][:1]
+    return f'<p class="recording">{" · ".join(parts)}</p>' if parts else ""
+
+
+def _events(network: Network) -> str:
+    """Return the section with the raster; nothing where the data are samples."""
+    known = network.provenance
+    if not known.get("shown") or "events" not in known:
+        return ""
+    (start, stop), names = map(float, known["shown"]), network.names[:MOST_ROWS]
+    times = [network.preview.get(name, ()) for name in names]
+    more = f" The first {MOST_ROWS} nodes." if len(network.names) > MOST_ROWS else ""
+    return (
+        '<section id="raster"><h2>Events</h2><p class="quiet">Each mark is an event, over time: the beginning of the '
+        f"recording, {start:.4g} to {stop:.4g} of {known.get('duration', stop):.4g} units.{more}</p>"
+        f'<div class="scroll">{figure(partial(raster, names, times, start, stop))}</div></section>'
+    )
+
+
+def _facts(network: Network) -> str:
+    """Return the handful of numbers under the headline."""
+    known = network.provenance
+    counts = {key: known.get(key) for key in ("samples", "events", "trials")}
+    score = network.options.get("score") or {}
+    scores = [one for _, one in score.get("groups") or [("", score)]]  # of one per target, all of them
+    types = [part.get("type") for one in scores for part in (one, one.get("estimator") or {})]
+    kinds = dict.fromkeys(filter(None, types))
+    rows = [
+        ("nodes", len(network.names)),
+        *((key, f"{count:,}") for key, count in counts.items() if isinstance(count, int) and count > 1),
+        *[(f"links with q ≤ {LEVEL}", words.sure_links(network))] * bool(network.candidates),
+        *[("score, estimator", " · ".join(kinds))] * bool(kinds),
+        *[("families scored", f"{network.evaluated:,}")] * bool(network.evaluated),
+    ]
+    return _terms(rows)
+
+
+def _own_notes(notes: str) -> str:
+    """Return the author's notes as a section, a paragraph for each part between blank lines; nothing without any."""
+    paragraphs = "".join(f"<p>{text(part.strip())}</p>" for part in notes.split("\n\n") if part.strip())
+    return f'<section id="notes"><h2>Notes</h2>{paragraphs}</section>' if paragraphs else ""
+
+
+def _warnings(network: Network) -> str:
+    """Return the hazards as a list; nothing when there were none."""
+    if not network.warnings:
+        return ""
+    title = "Read this first" if len(network.warnings) > 1 else "One caution"
+    items = _items(message.replace("->", "→") for message in network.warnings)
+    return f'<section id="warnings" class="note"><h2>{title}</h2><ul>{items}</ul></section>'
+
+
+def _choices(network: Network) -> str:
+    """Return what was chosen for the user, and why."""
+    if not network.choices:
+        return "<p>Every option was given; nothing was chosen automatically.</p>"
+    rows = [(what, *map(words.fewer_digits, reason)) for what, *reason in network.choices]
+    return table(("Choice", "Value", "Reason"), rows)
+
+
+def _provenance(network: Network) -> str:
+    """Return where the result comes from."""
+    first = {key: network.provenance[key] for key in KNOWN if key in network.provenance}
+    known = {**first, **network.provenance}.items()
+    flat = {key: ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v for key, v in known}
+    return _terms((KNOWN.get(key, key), value) for key, value in flat.items())
+
+
+def _terms(rows: Iterable[tuple[str, Any]]) -> str:
+    return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in rows)
+
+
+def _items(items: Iterable[str]) -> str:
+    return "".join(f"<li>{text(item)}</li>" for item in items)
+
+
+def contents(network: Network) -> dict[str, Any]:
+    """Return the page's data as plain lists and numbers.
+
+    ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram of surrogate
+    values ``[low, high, counts]``, effect, strongest lag, and where a bootstrap was made, stability.
+    """
+    place = {name: i for i, name in enumerate(network.names)}
+    tests = {(place[c.source], place[c.target]): c for c in network.candidates}
+    edges, shares, recorded = links_of(network), shares_of(network), "shown" not in network.provenance
+    pairs, preview = sorted(edges.keys() | tests.keys()), network.preview if recorded else {}
+    return picture_contents(network) | {
+        "order": block_order(network)[0],
+        "links": [_link(pair, tests.get(pair, UNTESTED), pair in edges, shares) for pair in pairs],
+        "preview": [_rounded(extremes(preview.get(name, ()), POINTS)) for name in network.names],
+        "span": _span(network) if recorded else None,
+        "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
+    }
+
+
+def picture_contents(network: Network) -> dict[str, Any]:
+    """Return what the network alone is drawn from: names, layouts, links of the network without histograms."""
+    edges, shares = links_of(network), shares_of(network)
+    network = network.with_evidence()
+    tags = lag_tags(edges)
+    drawn = [arrange(network.names, edges, tall=tall, words=tags) for tall in (False, True)]
+    return {
+        "names": list(network.names),
+        "labels": list(short(network.names, 24)),
+        "level": LEVEL,
+        "recording": words.recording(network),
+        "layouts": [_layout(drawing) for drawing in drawn],
+        "widths": [THIN, _round(thickest(len(edges), bool(drawn[0].turns.any())))],
+        "tags": [[*edge, tag, *_rounded(tag_size(tag))] for edge, tag in sorted(tags.items())],
+        "palest": PALEST,
+        "dt": network.provenance.get("dt") or 1,
+        "evidence": _evidence(network),
+        "links": [_link(edge, test, True, shares, thin=True) for edge, test in sorted(edges.items())],
+    }
+
+
+def embed(data: Any) -> str:
+    """Return JSON that may stand in a script element: no character in it can end the element.
+
+    >>> embed(["</script>"])
+    '["\\\\u003c/script\\\\u003e"]'
+    """
+    made = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return made.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def histogram(values: Iterable[float]) -> list[Any] | None:
+    """Return ``[low, high, counts]`` of surrogate values; None without any."""
+    finite = np.array([value for value in values if math.isfinite(value)])
+    if not len(finite):
+        return None
+    counts, borders = np.histogram(finite, bins=min(MOST_BINS, math.ceil(math.sqrt(len(finite))) + 1))
+    return [_round(borders[0]), _round(borders[-1]), counts.tolist()]
+
+
+def _layout(drawing: Layout) -> dict[str, Any]:
+    """Return boxes, paths and places of lags, with y downward as in SVG."""
+    down = np.array([1.0, -1.0])
+    paths = sorted(drawing.paths.items())
+    return {
+        "x": _rounded(drawing.centres[:, 0]),
+        "y": _rounded(-drawing.centres[:, 1]),
+        "width": _rounded(drawing.sizes[:, 0]),
+        "height": _rounded(drawing.sizes[:, 1]),
+        "turn": _rounded(-np.degrees(drawing.turns)),
+        "lines": [list(lines) for lines in drawing.lines],
+        "paths": [[i, j, _rounded((path * down).ravel(), 4)] for (i, j), path in paths],
+        "tags": [[i, j, *_rounded((x, -y), 4)] for (i, j), (x, y) in sorted(drawing.tags.items())],
+    }
+
+
+def _link(
+    pair: Edge, test: Candidate, selected: bool, shares: Mapping[Edge, float], thin: bool = False
+) -> list[Any]:
+    """Return one row of ``links``; ``thin`` leaves out the histogram."""
+    numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
+    lags = [] if test is UNTESTED else list(lags_of(test))
+    bars = None if thin else histogram(test.null)
+    stable = [_round(shares.get(pair, math.nan))] if shares else []
+    return [*pair, *numbers, lags, int(selected), bars, _round(test.effect), _round(test.lag), *stable]
+
+
+def _evidence(network: Network) -> dict[str, Any]:
+    """Return what stands behind each link, by the positions of its ends; numbers that ``links`` has are left out."""
+    place = {name: i for i, name in enumerate(network.names)}
+    found = {}
+    for about in network.evidence.values():
+        bars = histogram(about["null"]) if about.get("by_formula") else None
+        row = {key: about.get(key) for key in EVIDENCE} | {"null": bars}
+        found[f"{place[about['source']]} {place[about['target']]}"] = row
+    return found
+
+
+def _span(network: Network) -> list[Any] | None:
+    """Return the time that the previews cover and its unit; None where the first trial's length is not known."""
+    known = network.provenance
+    lengths = known.get("lengths") or ([known.get("samples")] if known.get("trials", 1) == 1 else [])
+    points = max(map(len, network.preview.values()), default=0)
+    if not points or not lengths or not isinstance(lengths[0], int):
+        return None
+    old = points == OLD_POINTS < lengths[0]
+    covered, dt = (points - 1) * (lengths[0] // points) if old else lengths[0] - 1, known.get("dt", 1)
+    return [covered, "samples"] if dt in (None, 1) else [_round(covered * dt), f"units of time, dt = {dt:g}"]
+
+
+def _criterion(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return ``{dims, delays, best, values, error}``; None where dimension and delay were not chosen."""
+    if not table or not {"dims", "delays", "best", "values"} <= set(table):
+        return None
+    shown = {key: table[key] for key in ("dims", "delays", "best")}
+    return shown | {"values": [_rounded(row) for row in table["values"]], "error": is_error(table)}
+
+
+def _rounded(values: Iterable[float], digits: int = DIGITS) -> list[float | None]:
+    return [_round(value, digits) for value in values]
+
+
+def _round(value: float, digits: int = DIGITS) -> float | None:
+    """Return a float of a few digits; None for what JSON has no number for."""
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else None

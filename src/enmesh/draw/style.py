@@ -1,0 +1,292 @@
+"""What all pictures share: colours for light, dark and grey paper, figures, captions, matrices, small panels, saving.
+
+Ramps go from far off the paper to near it in lightness too, or the other way, so that they are told apart in print
+without colour and with any kind of colour vision; doubt is shown by dashes, a negative effect by a hollow head as well.
+"""
+
+import importlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import Colormap, LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+from enmesh.draw.labels import short
+from enmesh.errors import InputError
+
+SUFFIXES = {
+    ".png": {},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}  # with what leaves out the date
+USUAL_SHARE = 0.775  # of a figure's width that its axes have before the figure is laid out
+INCH_PER_POINT = 0.0073  # of a letter, for each point of its size
+LONGEST_BAR = 2.6  # inches of a colour scale, however tall the picture
+
+# Fonts with letters that the usual one lacks, as systems have them; those that are installed are asked in this order.
+FURTHER = (
+    "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Source Han Sans",
+    "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "MS Gothic", "Malgun Gothic", "Apple SD Gothic Neo",
+    "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "IPAGothic", "IPAexGothic", "Droid Sans Fallback",
+    "Noto Sans Arabic", "Noto Naskh Arabic", "Geeza Pro", "Noto Sans Hebrew", "Arial Hebrew", "Arial",
+    "Arial Unicode MS", "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Symbola", "Segoe UI Emoji",
+    "Segoe UI Symbol", "Apple Symbols", "Noto Sans Symbols", "FreeSans", "FreeSerif", "Unifont",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theme:
+    """Colours of a picture.
+
+    ``ramp`` goes from small to large, ``strength`` (lines) and ``heat`` (areas) from little to much; ``negative``,
+    ``neutral`` and ``positive`` are for what has a sign; without colours negative cells are hatched too.
+    """
+
+    paper: str
+    text: str
+    faint: str
+    box: str
+    border: str
+    mark: str
+    null: str
+    empty: str
+    ramp: tuple[str, ...]
+    strength: tuple[str, ...]
+    heat: tuple[str, ...]
+    negative: str
+    neutral: str
+    positive: str
+    hatch: str = ""
+
+    def colours(self, name: str) -> Colormap:
+        """Return the scale ``"heat"``, ``"strength"``, ``"ramp"``, ``"effect"`` (arrows) or ``"change"`` (cells)."""
+        # Without colours, heads tell the sign of an effect.
+        ends = (self.text, self.text) if self.hatch else (self.negative, self.positive)
+        change = (self.negative, self.heat[0], self.positive)
+        signed = {"effect": (ends[0], self.neutral, ends[1]), "change": change}
+        stops = signed[name] if name in signed else getattr(self, name)
+        return LinearSegmentedColormap.from_list(name, list(stops))
+
+
+THEMES = {
+    "light": Theme(
+        paper="#ffffff", text="#22252b", faint="#6f757f", box="#f3f1ec", border="#c9c5bb", mark="#c2410c",
+        null="#b9c4d6", empty="#e9e7e2",
+        strength=("#9db5d4", "#4f82bf", "#12315f"), neutral="#9aa0a8",
+        ramp=("#16306b", "#3f6fb5", "#b0699b", "#e07b39", "#f0b27a"),
+        heat=("#f7fbff", "#9ecae1", "#4292c6", "#08306b"), negative="#b35806", positive="#2166ac",
+    ),
+    "dark": Theme(
+        paper="#15171b", text="#e8e6e1", faint="#a2a7b1", box="#262a32", border="#555c69", mark="#ff9a5c",
+        null="#4c586e", empty="#2e323a",
+        strength=("#4a6185", "#6f9fd8", "#cfe4ff"), neutral="#7c828c",
+        ramp=("#b5d6ff", "#86aff2", "#b27fb8", "#bd7048", "#8f6238"),
+        heat=("#1b1f27", "#2c4a75", "#5d93d6", "#c6e0ff"), negative="#f0a35e", positive="#7db2ff",
+    ),
+    "grey": Theme(
+        paper="#ffffff", text="#111111", faint="#666666", box="#f2f2f2", border="#aaaaaa", mark="#000000",
+        null="#c4c4c4", empty="#e6e6e6",
+        strength=("#b0b0b0", "#666666", "#000000"), neutral="#a8a8a8",
+        ramp=("#000000", "#3c3c3c", "#666666", "#8c8c8c", "#b0b0b0"),
+        heat=("#fafafa", "#bdbdbd", "#737373", "#111111"), negative="#8c8c8c", positive="#333333", hatch="////",
+    ),
+}  # fmt: skip
+
+
+def theme_of(name: str, ax: Axes | None) -> Theme:
+    """Return the colours of a theme; ``"auto"`` is dark where the figure, or Matplotlib's style, is dark."""
+    if name == "auto":
+        ground = ax.figure.get_facecolor() if ax is not None else mpl.rcParams["figure.facecolor"]
+        red, green, blue, alpha = mpl.colors.to_rgba(ground)
+        dark = alpha > 0 and 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.3
+        return THEMES["dark" if dark else "light"]
+    if name not in THEMES:
+        raise InputError(f"theme={name!r} is not a set of colours; choose one of auto, {', '.join(THEMES)}")
+    return THEMES[name]
+
+
+def picture(
+    paint: Callable[[Axes, Theme], None],
+    size: tuple[float, float],
+    *,
+    path: str | Path | None = None,
+    ax: Axes | None = None,
+    theme: str = "auto",
+) -> Axes:
+    """Make a picture: paint it into ``ax`` or a new figure of a size (inches), save it if a path is given.
+
+    Returns the axes. A figure that is only saved needs no display and touches no global state. Functions of one picture
+    hand ``path`` (``.png``, ``.svg``, ``.pdf``), ``ax`` and ``theme`` on to here, as ``where``.
+    """
+    colours = theme_of(theme, ax)
+    if path is not None and not hasattr(path, "write"):  # an open file is taken as it is (png)
+        path = Path(path)
+        if path.suffix.lower() not in SUFFIXES:
+            raise InputError(
+                f"cannot tell the format of {path.name!r}; end the name in {', '.join(SUFFIXES)}"
+            )
+        if not path.parent.is_dir():
+            raise InputError(f"there is no folder {path.parent} to save {path.name} in; make it first")
+    if ax is None:
+        made: Any = Figure if path is not None else importlib.import_module("matplotlib.pyplot").figure
+        ax = made(figsize=size, layout="constrained", facecolor=colours.paper).subplots()
+    with mpl.rc_context({"font.family": families()}):  # names in any script
+        paint(coloured(ax, colours), colours)
+    if path is not None:
+        save(ax.figure.figure, path)  # of a subfigure, the figure that it is part of
+    return ax
+
+
+def coloured(ax: Axes, theme: Theme) -> Axes:
+    """Give axes the colours of a theme and return them."""
+    ax.set_facecolor("none")
+    ax.tick_params(colors=theme.text)
+    for part in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        part.set_color(theme.text)
+    ax.spines[:].set_color(theme.faint)
+    return ax
+
+
+def caption(ax: Axes, text: str, theme: Theme) -> None:
+    """Write how to read the picture above it, on lines that fit its width; names are not read as formulas."""
+    names = max((len(label.get_text()) for label in ax.get_yticklabels()), default=0) if ax.axison else 0
+    room = ax.bbox.width / ax.figure.dpi / USUAL_SHARE - 0.07 * names - 0.3 * ax.axison
+    lines = fitted(text.split("\n"), room, 9)
+    ax.set_title("\n".join(lines), fontsize=9, color=theme.faint, loc="left", pad=8, parse_math=False)
+
+
+def fitted(lines: Sequence[str], room: float, size: float) -> list[str]:
+    """Return lines of text broken so that each fits into ``room`` inches in letters of ``size`` points."""
+    letters = max(24, int(room / (INCH_PER_POINT * size)))
+    return [part for line in lines for part in wrap(line, letters)]
+
+
+def colour_bar(
+    ax: Axes, shown: ScalarMappable, label: str, theme: Theme, *, below: bool = False, extend: str = "neither"
+) -> Colorbar:
+    """Draw a named colour scale beside or below the axes, of a size that does not grow with the picture."""
+    tall, wide = ax.bbox.height / ax.figure.dpi, ax.bbox.width / ax.figure.dpi
+    side = {"location": "bottom", "anchor": (0.0, 1.0)} if below else {"panchor": False}
+    bar = ax.figure.colorbar(
+        shown, ax=ax, shrink=min(0.8, LONGEST_BAR / (wide if below else tall)), aspect=30 if below else 24,
+        extend=extend, pad=0.02, fraction=min(0.15, 0.6 / (tall if below else wide)), **side,
+    )  # fmt: skip
+    bar.set_label(label, fontsize=8 if below else 9, color=theme.text)
+    bar.ax.tick_params(colors=theme.text, labelsize=8)
+    bar.outline.set_visible(False)
+    return bar
+
+
+def draw_matrix(
+    ax: Axes,
+    values: np.ndarray,
+    colours: str,
+    limits: tuple[float, float],
+    theme: Theme,
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str] | None = None,
+    label: str,
+    framed: "np.ndarray | tuple[()]" = (),
+    written: Callable[[float], str] | None = None,
+) -> None:
+    """Draw a matrix with a colour scale; what is not known is blank, ``framed`` cells have a frame.
+
+    Without names of ``columns`` the rows drive the columns. ``written`` gives the number in a cell.
+    """
+    ax.set_facecolor(theme.empty)
+    image = ax.imshow(values, cmap=theme.colours(colours), vmin=limits[0], vmax=limits[1])
+    for i, j in np.argwhere(framed):
+        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, ec=theme.mark, lw=1.6, zorder=3))
+    if written is not None:
+        for i, j in np.argwhere(np.isfinite(values)):
+            colour = theme.paper if values[i, j] > 0.6 * limits[1] else theme.text
+            ax.text(j, i, written(values[i, j]), ha="center", va="center", fontsize=8, color=colour)
+    for axis, names in ((ax.xaxis, rows if columns is None else columns), (ax.yaxis, rows)):
+        axis.set_ticks(range(len(names)), short(names, 40), fontsize=_tick_size(len(names)), parse_math=False)
+    if columns is None:
+        turned = max(map(len, short(rows, 40))) > 3
+        ax.tick_params(axis="x", rotation=90 if turned else 0)
+        ax.set(xlabel="target", ylabel="source")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    below = np.nanmin(values, initial=0.0) < limits[0]
+    colour_bar(ax, image, label, theme, extend="min" if below else "neither")
+
+
+def _tick_size(count: int) -> float:
+    return 9 if count <= 12 else max(4.5, 9 - count / 20)
+
+
+def matrix_size(names: Sequence[str]) -> tuple[float, float]:
+    """Return the figure size (inches) of a matrix with names along both sides."""
+    label = max(map(len, short(names, 40)), default=1) * 0.011 * _tick_size(len(names))
+    cells = min(12.0, 2.2 + 0.2 * len(names))
+    return cells + label + 1.6, cells + label + 0.9
+
+
+def panels(paint: Callable[[Axes, Any, Theme], None], items: Sequence[Any], text: str, **where: Any) -> Axes:
+    """Make a picture of small panels in a grid, one for each item."""
+    columns = min(len(items), max(3, math.ceil(math.sqrt(1.6 * len(items)))))
+    rows = math.ceil(len(items) / columns)
+
+    def paint_all(ax: Axes, theme: Theme) -> None:
+        ax.set_axis_off()
+        for at, item in enumerate(items):
+            row, column = divmod(at, columns)
+            box = ((column + 0.08) / columns, 1 - (row + 0.82) / rows, 0.84 / columns, 0.66 / rows)
+            paint(coloured(ax.inset_axes(box), theme), item, theme)
+        caption(ax, text, theme)
+
+    return picture(paint_all, (max(5.0, 1.9 * columns), 0.8 + 1.6 * rows), **where)
+
+
+def save(figure: Figure, path: Any) -> None:
+    """Save without the date and with fixed ids: the same network gives the same bytes."""
+    undated = SUFFIXES[getattr(path, "suffix", ".png").lower()]
+    try:
+        with mpl.rc_context({"svg.hashsalt": "enmesh", "svg.fonttype": "none", "font.family": families()}):
+            figure.savefig(path, dpi=160, metadata=undated, facecolor=figure.get_facecolor())
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+@cache
+def families() -> list[str]:
+    """Return the fonts to ask for a letter, in order; all of them are installed."""
+    there = {font.name for font in fontManager.ttflist}
+    usual = [name for name in mpl.rcParams["font.sans-serif"] if name in there][:1]
+    return list(dict.fromkeys([*(usual or ["DejaVu Sans"]), *(name for name in FURTHER if name in there)]))
+
+
+class FittedText(Text):
+    """A line of text ``unit`` high in data units, smaller where it would be wider than ``room``."""
+
+    def __init__(self, x: float, y: float, text: str, *, unit: float, room: float, **style: Any):
+        style |= {"ha": "center", "va": "center_baseline", "rotation_mode": "anchor", "parse_math": False}
+        super().__init__(x, y, text, **style)
+        self.set_fontfamily(families())
+        self.unit, self.room = unit, room
+        self.set_in_layout(False)
+
+    def draw(self, renderer: Any) -> None:
+        """Set the size that fits now, and draw."""
+        (x0, _), (x1, _) = self.get_transform().transform([(0.0, 0.0), (1.0, 0.0)])
+        per_unit = abs(x1 - x0)
+        self.set_fontsize(max(per_unit * self.unit * 72 / self.figure.dpi, 0.5))
+        wide, _, _ = renderer.get_text_width_height_descent(self.get_text(), self.get_fontproperties(), False)
+        self.set_fontsize(self.get_fontsize() * min(1.0, self.room * per_unit / max(wide, 1e-9)))
+        super().draw(renderer)

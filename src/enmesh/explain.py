@@ -1,0 +1,368 @@
+"""What stands behind a link: signed effect, shape, lags, chance, time and limits (`Network.explain`, the page's panel).
+
+Effect, scatter and lags are what a regression says, given the target's own past and its other parents, of the samples
+on which the network was inferred; none of it decides about a link. Nodes whose values are text have no such numbers.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.data.table import visible
+from enmesh.draw.subject import Network
+from enmesh.embedding import Blocks, Lagged
+from enmesh.errors import InputError
+from enmesh.estimators.residuals import Residuals
+from enmesh.estimators.scaling import normal_scores
+from enmesh.options import plain, restore
+
+if TYPE_CHECKING:
+    from enmesh.measures import Transfers
+
+POINTS, CURVE, PIECES = 240, 32, 100  # of the scatter, of the line through it, of the time axis
+QUANTILES = 60  # that stand for a null distribution which is known by a formula
+LONGEST = 30  # lags of a curve, unless more were searched
+LEVEL = 0.95
+Tested = TypeVar("Tested", bound=Any)
+nothing, no_points = partial(np.empty, 0), partial(np.empty, (0, 2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """What stands behind one link.
+
+    Attributes
+    ----------
+    source, target, given
+        Names; ``given`` are the target's other parents.
+    te, p_value, q_value, lag, effect, stability
+        As in `Network.edges`.
+    low, high
+        95 % limits of the transfer entropy, from the scatter of its local values; `enmesh.interval` also corrects bias.
+    scatter
+        ``(points, 2)``, thinned: the source at its strongest lag and the target's next value, both less what the
+        target's own past and its other parents explain (regression with squares and products).
+    curve
+        ``(points, 2)``: a smooth line through all samples of the scatter.
+    lags, lag_te, chance
+        Transfer entropy at every lag by regression with squares (`lag_curve`), and what chance exceeds in 5 %.
+    null
+        Values that chance gives: of surrogates, or quantiles of the formula's distribution (``by_formula``).
+    times, local
+        Local transfer entropy, averaged over pieces of the recording: middle of each in samples, and value.
+    sentence
+        All of it in words.
+    """
+
+    source: str
+    target: str
+    given: tuple[str, ...] = ()
+    te: float = math.nan
+    p_value: float = math.nan
+    q_value: float = math.nan
+    lag: int = 1
+    effect: float = math.nan
+    stability: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    scatter: np.ndarray = field(default_factory=no_points)
+    curve: np.ndarray = field(default_factory=no_points)
+    lags: tuple[int, ...] = ()
+    lag_te: np.ndarray = field(default_factory=nothing)
+    chance: float = math.nan
+    null: np.ndarray = field(default_factory=nothing)
+    by_formula: bool = False
+    times: np.ndarray = field(default_factory=nothing)
+    local: np.ndarray = field(default_factory=nothing)
+    sentence: str = ""
+
+    def plot(self, path: str | Path | None = None, *, theme: str = "auto") -> Any:
+        """Draw scatter, lags, chance and time side by side; save to ``path`` if one is given; return the figure."""
+        from enmesh.draw.curves import explanation
+
+        return explanation(self, path=path, theme=theme).figure
+
+    def _repr_html_(self) -> str:
+        from enmesh.draw.report.notebook import explanation_html
+
+        return explanation_html(self)
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.source} > {self.target}: {self.sentence})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data with a few digits, as `Network.evidence` and the page hold it; without surrogate values."""
+        kept = [f.name for f in fields(self) if f.name != "null" or self.by_formula]
+        return {name: _rounded(plain(getattr(self, name))) for name in kept}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], null: Sequence[float] = ()) -> "Explanation":
+        """Return what `to_dict` wrote; ``null`` are the surrogate values, which the network's test keeps."""
+        kinds = {f.name: f.type for f in fields(cls)}
+        made: dict[str, Any] = {}
+        for name, value in {"null": null, **data}.items():
+            if kinds[name] is np.ndarray:
+                made[name] = np.array(value, float).reshape((-1, 2) if name in ("scatter", "curve") else -1)
+            elif kinds[name] is float:
+                made[name] = math.nan if value is None else float(value)
+            else:
+                made[name] = tuple(value) if isinstance(value, list) else value
+        return cls(**made)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+class Explainer:
+    """Explains the links of a network whose data are in memory; what targets share is prepared once."""
+
+    def __init__(self, network: Network):
+        self.network, self.series = network, network.series
+        self.scorer = restore(network.options["score"]).bind(self.series)
+        self.tests = {(c.source, c.target): c for c in network.candidates}
+
+    def __call__(self, source: str, target: str) -> Explanation:
+        """Return what stands behind a pair of nodes."""
+        from scipy.special import ndtri
+
+        start, end = self.series.index(source), self.series.index(target)
+        if start == end:
+            raise InputError(f"{source} is both source and target; name two nodes")
+        given = [self.series.index(p) for p in self.network.parents[target] if p != source]
+        transfers: Transfers = self.scorer.of_target(end).transfers
+        test, blocks = self.tests.get((source, target)), transfers.blocks
+        local = np.asarray(transfers.value([start], end, given, pointwise=True), float)
+        pieces = np.array_split(np.arange(len(local)), min(PIECES, len(local)))
+        about: dict[str, Any] = {
+            "te": float(test.te if test else local.mean()),
+            "lag": int(test.lag) if test else blocks.lags(start, end)[0],
+            "times": np.array([float(blocks.rows[piece].mean()) for piece in pieces]),
+            "local": np.array([local[piece].mean() for piece in pieces]),
+        }
+        about |= {name: float(getattr(test, name)) for name in ("p_value", "q_value") if test}
+        wide = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(long_run_variance(local, blocks.starts) / len(local))
+        about |= {"low": max(0.0, about["te"] - wide), "high": max(0.0, about["te"] + wide)}
+        about |= _null(test, transfers, start, end, given)
+        if not {"text"} & {self.series.kinds[node] for node in (start, end, *given)}:
+            about |= _shape(self.series, blocks, start, end, given, about["lag"])
+        about["given"] = tuple(self.series.names[p] for p in given)
+        about["stability"] = self.network.stability.get(f"{source}>{target}", math.nan)
+        made = Explanation(source=source, target=target, **about)
+        return replace(made, sentence=in_words(made, self.series.dt))
+
+
+def _shape(
+    series: Series, blocks: Blocks, source: int, target: int, given: Sequence[int], lag: int
+) -> dict[str, Any]:
+    """Return the scatter, the line through it, the linear effect and the lags."""
+    both = _taken(series.values, blocks.rows, [Lagged(source, lag), Lagged(target, 0)])
+    basis = Residuals("quadratic", _taken(series.values, blocks.rows, _known(blocks, target, given))).basis
+    left = both - basis @ (basis.T @ both) + both.mean(axis=0)
+    shown = left[np.unique(np.linspace(0, len(left) - 1, POINTS).astype(int))]
+    lags = _lags(series, [blocks])
+    lag_te, chance = lag_curve(series, blocks, source, target, given, lags)
+    (effect,) = effects(series, blocks, target, given, [(source, lag)])
+    about = {"scatter": shown, "curve": smooth(*left.T), "effect": effect}
+    return about | {"lags": lags, "lag_te": lag_te, "chance": chance}
+
+
+def _null(
+    test: Any, transfers: "Transfers", source: int, target: int, given: Sequence[int]
+) -> dict[str, Any]:
+    """Return surrogate values, or quantiles of a chi-square that is scaled to give the p-value of the test."""
+    from scipy.stats import chi2
+
+    if test is not None and test.null:
+        return {"null": np.array(test.null)}
+    if not transfers.estimator.analytic:
+        return {}
+    dof = transfers.dof(*transfers.variables([source], target, given))
+    scale = 1 / (2 * transfers.blocks.n)
+    if test is not None and 0 < test.p_value < 0.5 and test.te > 0:
+        scale = min(max(test.te / float(chi2.isf(test.p_value, dof)), scale), 20 * scale)
+    return {"null": scale * chi2.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES, dof), "by_formula": True}
+
+
+def explain(network: Network, source: str, target: str) -> Explanation:
+    """Return what stands behind a pair of nodes: as a file kept it, or from the data."""
+    stored = network.evidence.get(f"{source}>{target}")
+    if stored is not None:
+        nulls = {(c.source, c.target): c.null for c in network.candidates}
+        return Explanation.from_dict(stored, nulls.get((source, target), ()))
+    if not hasattr(network.series, "trials"):
+        raise InputError(
+            f"nothing is kept of {visible(source)} > {visible(target)}: the data are not in memory; ask the "
+            "network that infer returned, or for one of the links"
+        )
+    return Explainer(network)(source, target)
+
+
+def lag_grid(network: Network) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+    """Return lags, transfer entropy ``(source, target, lag)`` by regression, and chance ``(source, target)``.
+
+    Each pair is given the target's own past and its other parents (`lag_curve`).
+    """
+    series, size = network.series, len(network.names)
+    if not hasattr(series, "trials"):
+        raise InputError("the data are not in memory; draw the lags of the network that infer returned")
+    scorer = restore(network.options["score"]).bind(series)
+    blocks = [scorer.of_target(j).transfers.blocks for j in range(size)]
+    lags = _lags(series, blocks)
+    te, chance = np.full((size, size, len(lags)), np.nan), np.full((size, size), np.nan)
+    for i, j in np.argwhere(~np.eye(size, dtype=bool)):
+        given = [p for p in map(series.index, network.parents[network.names[j]]) if p != i]
+        if "text" not in {series.kinds[node] for node in (i, j, *given)}:
+            te[i, j], chance[i, j] = lag_curve(series, blocks[j], i, j, given, lags)
+    return lags, te, chance
+
+
+def with_effects(
+    tests: Sequence[Tested], series: Series, blocks_of: Callable[[int], Blocks], parents: Sequence[Any]
+) -> tuple[Tested, ...]:
+    """Return the tests with their ``effect``; ``blocks_of(target)`` are the samples a target was asked on."""
+    place = {name: i for i, name in enumerate(series.names)}
+    groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+    for row, test in enumerate(tests):
+        target = place[test.target]
+        given = tuple(p for p in parents[target] if p != place[test.source])
+        groups.setdefault((target, given), []).append(row)
+    made = list(tests)
+    for (target, given), rows in groups.items():
+        links = [(place[tests[row].source], tests[row].lag) for row in rows]
+        for row, effect in zip(rows, effects(series, blocks_of(target), target, given, links)):
+            made[row] = replace(tests[row], effect=effect)
+    return tuple(made)
+
+
+def effects(
+    series: Series, blocks: Blocks, target: int, given: Sequence[int], links: Sequence[tuple[int, int]]
+) -> list[float]:
+    """Return the linear effect of each ``(source, lag)`` on a target, in standard deviations of both.
+
+    It is the coefficient of the source at that lag in the regression of the target on it, the target's own past and
+    the pasts of the parents ``given``, where source and target are measured in their own standard deviations.
+    """
+    basis = Residuals("linear", _taken(series.values, blocks.rows, _known(blocks, target, given))).basis
+    columns = _taken(series.values, blocks.rows, [Lagged(target, 0), *(Lagged(*link) for link in links)])
+    left, spread = columns - basis @ (basis.T @ columns), columns.std(axis=0)
+    size = (left[:, 1:] ** 2).sum(axis=0)
+    clear = (size > 1e-12 * (columns[:, 1:] ** 2).sum(axis=0)) & (spread[0] > 0)
+    clear &= ["text" not in (series.kinds[source], series.kinds[target]) for source, _ in links]
+    slope = left[:, 1:].T @ left[:, 0] / np.where(clear, size, 1)
+    return np.where(clear, slope * spread[1:] / (spread[0] or 1), np.nan).tolist()
+
+
+def lag_curve(
+    series: Series, blocks: Blocks, source: int, target: int, given: Sequence[int], lags: Sequence[int]
+) -> tuple[np.ndarray, float]:
+    """Return transfer entropy at each lag by regression on the source and its square, and what chance exceeds in 5 %.
+
+    Everything is taken as normal scores; squares and products of what is given are held fixed too. One regression for
+    each lag by itself: a lag beside the one that acts can show an echo of it.
+    """
+    from scipy.stats import chi2
+
+    first = np.repeat(np.concatenate([[0], np.cumsum(series.lengths)[:-1]]), series.lengths)
+    rows = blocks.rows[blocks.rows - first[blocks.rows] >= max(lags)]
+    scores = np.full(series.values.shape, np.nan)
+    for node in (source, target, *given):
+        column = series.values[:, node].astype(float)
+        there = np.isfinite(column)
+        scores[there, node] = normal_scores(column[there])
+    fixed = [Lagged(target, 0), *_known(blocks, target, given)]
+    whole = _taken(scores, rows, [*fixed, *(Lagged(source, lag) for lag in lags)])
+    whole = whole[np.isfinite(whole).all(axis=1)]
+    if len(whole) < 20:
+        return np.full(len(lags), np.nan), math.nan
+    y, z, x = np.split(whole, [1, len(fixed)], axis=1)
+    left = Residuals("quadratic", z)
+    y_left, features = left(y)[:, 0], left(np.hstack([x, x**2]))
+    value = np.empty(len(lags))
+    for k in range(len(lags)):
+        pair = features[:, [k, k + len(lags)]]
+        unexplained = y_left - pair @ np.linalg.lstsq(pair, y_left, rcond=None)[0]
+        value[k] = -0.5 * np.log(max(float(unexplained @ unexplained) / float(y_left @ y_left), 1e-12))
+    return value, float(chi2.isf(0.05, 2) / (2 * len(whole)))
+
+
+def _lags(series: Series, blocks: Sequence[Blocks]) -> tuple[int, ...]:
+    """Return the lags that are shown: beyond the longest past, and all that were searched."""
+    span = max(one.span for one in blocks)
+    most = max(span, min(LONGEST, max(10, 2 * span)), *(one.searched for one in blocks))
+    return tuple(range(1, max(2, min(most, min(series.lengths) // 5)) + 1))
+
+
+def _known(blocks: Blocks, target: int, given: Sequence[int]) -> list[Lagged]:
+    """Return what is held fixed: the own past of the target and the pasts of the other parents."""
+    return blocks.past([target], target) + blocks.past(sorted(given), target)
+
+
+def _taken(values: np.ndarray, rows: np.ndarray, variables: Sequence[Lagged]) -> np.ndarray:
+    """Return lagged variables at some rows, ``(rows, variables)``."""
+    columns = (values[rows - lag, node].astype(float) for node, lag in variables)
+    return np.column_stack([np.empty((len(rows), 0)), *columns])
+
+
+def smooth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return a local linear regression of y on x at `CURVE` places between the 1st and the 99th percentile of x."""
+    low, high = np.quantile(x, [0.01, 0.99])
+    if not high > low:
+        return np.empty((0, 2))
+    places = np.linspace(low, high, CURVE)
+    away = x[:, None] - places
+    weight = np.exp(-0.5 * (away / (1.3 * x.std() * len(x) ** -0.2)) ** 2) + 1e-12
+    total, first, second = weight.sum(0), (weight * away).sum(0), (weight * away**2).sum(0)
+    level, tilt = weight.T @ y, (weight * away).T @ y
+    fitted = (second * level - first * tilt) / np.maximum(total * second - first**2, 1e-300)
+    return np.column_stack([places, fitted])
+
+
+def long_run_variance(local: np.ndarray, starts: np.ndarray) -> float:
+    """Return N times the variance of a mean of values that depend on their neighbours in time.
+
+    Bartlett's weights over the cube root of N lags, within trials.
+    """
+    centred, n = local - local.mean(), len(local)
+    lags = round(n ** (1 / 3))
+    total = float(centred @ centred)
+    for first, last in zip(starts[:-1], starts[1:]):
+        part = centred[first:last]
+        for lag in range(1, min(lags, len(part) - 1) + 1):
+            total += 2 * (1 - lag / (lags + 1)) * float(part[lag:] @ part[:-lag])
+    return max(total, 0.0) / n
+
+
+def in_words(about: Explanation, dt: float = 1.0) -> str:
+    """Say what a link means, in a sentence or two."""
+    source, target, lag = about.source, about.target, about.lag
+    others = f" and {', '.join(about.given)}" if about.given else ""
+    when = f"{lag} sample{'s' * (lag > 1)}" + (f" ({lag * dt:.4g} units of time)" if dt != 1 else "")
+    said = f"Knowing {source} {when} earlier tells {about.te:.3g} nats more about {target} than its own past{others}"
+    if math.isfinite(about.low):
+        said += f" (95 % limits {about.low:.3g} to {about.high:.3g})"
+    chance = f"of {about.p_value:.2g}" if about.p_value > 0 else "below 1e-300"
+    known = math.isfinite(about.p_value)
+    said += f"; without the link that much or more has a probability {chance}." if known else "."
+    if math.isfinite(about.effect):
+        way, size = "up" if about.effect > 0 else "down", f"{abs(about.effect):.2g}"
+        said += (
+            f" One standard deviation more of {source} moves {target} {way} by {size} of its own, on average"
+        )
+        said += "; the line bends." if _bends(about.curve) else "."
+    return said
+
+
+def _bends(curve: np.ndarray) -> bool:
+    """Whether less than two thirds of how a curve varies lie on a straight line."""
+    if len(curve) < 3 or not np.ptp(curve[:, 1]) > 0:
+        return False
+    return bool(np.corrcoef(curve.T)[0, 1] ** 2 < 2 / 3)
