@@ -241,7 +241,8 @@ def ahead_table(summary: Summary, names: list[str]) -> str:
                 continue
             its, own = (summary.mean(each, name, "false") or 0.0 for each in (one, ours))
             if its <= own + COMPARABLE:
-                rows.append([name, named(one), short(theirs), short(mine), number(its), number(own)])
+                shares = (summary.cell(each, name, "F1", short) for each in (one, ours))
+                rows.append([name, named(one), *shares, number(its), number(own)])
     return lines(["setting", "method", "its F1", "ours", "its false per 1,000", "ours"], rows)
 
 
