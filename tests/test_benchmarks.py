@@ -1,10 +1,14 @@
 """The programs behind the tables of the docs run, on a few small data sets."""
 
+import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import accuracy, calibration, power, residuals
+from benchmarks import accuracy, calibration, field, power, residuals
 
 import enmesh as em
 
@@ -80,3 +84,71 @@ def test_scalings_are_compared_side_by_side():
     assert all(re.fullmatch(r"[01]\.\d\d, \d / \d / \d", cell) for cell in cells(row)[2:])
     *_, row = accuracy.default_table(cases, 1)
     assert len(cells(row)) == 6
+
+
+def test_the_field_runs_goes_on_and_makes_tables(tmp_path):
+    results, script = tmp_path / "field.jsonl", field.__file__
+    ask = [
+        sys.executable,
+        script,
+        "--results",
+        results,
+        "--no-page",
+        "--jobs",
+        "1",
+        "--only",
+        "mixed, heavy tails, T = 250",
+    ]
+    ask += ["--methods", "enmesh, lines", "--data", tmp_path / "none"]
+    subprocess.run([*ask, "--seeds", "1"], check=True, capture_output=True, timeout=300)
+    (first,) = results.read_text().splitlines()
+    row = json.loads(first)
+    assert (row["status"], row["seed"], row["version"]) == ("done", 90000, em.__version__)
+    true, _, missed, *_ = row["answers"]["links"]
+    assert true + missed == 2  # a chain
+    told = subprocess.run([*ask, "--seeds", "2"], check=True, capture_output=True, text=True, timeout=300)
+    assert results.read_text().splitlines()[0] == first
+    assert "1 of 1 cells" in told.stderr  # the first is not asked again
+    assert "enmesh, lines (Gaussian())" in told.stdout
+
+
+def test_the_field_ends_what_takes_too_long(tmp_path):
+    cell = field.Cell("enmesh, lines", "Novelli var, 100 nodes, T = 10000", 90000)
+    assert field.asked(cell, 0.3, tmp_path / "none", field.__file__)["status"] == "over"
+    settings = dict(field.systems.settings(tmp_path / "none"))
+    row = {**cell._asdict(), "data": "Novelli var, 40 nodes, T = 10000", "status": "over"}
+    assert field.field_page.ended_before([row], cell.method, cell.data, settings)
+    assert not field.field_page.ended_before(
+        [row], cell.method, "Novelli map, 100 nodes, T = 10000", settings
+    )
+
+
+def test_the_field_judges_as_by_hand():
+    assert field.counts({(0, 1): 2, (1, 0): 1}, {(0, 1): 2, (0, 2): 1}) == [1, 1, 1, 1, 1]
+    p = np.array([[0, 0.1, 0.3], [0.2, 0, 0.3], [0.9, 0.9, 0]])
+    area, precision = field.curves(p, {(0, 1): 1, (0, 2): 1})
+    # a link, a false one, a link and a false one tied, two false ones: (4 + 2.5) of 2 x 4 pairs are in order
+    assert area == pytest.approx(6.5 / 8)
+    assert precision == pytest.approx(0.5 * 1 + 0.5 * 2 / 4)
+
+
+def test_the_page_of_the_field_has_a_place_for_every_table():
+    page = (Path(field.__file__).parents[1] / "docs" / "field.md").read_text(encoding="utf-8")
+    places = set(re.findall(r"<!-- made: (\S+) -->", page))
+    row = {
+        "method": "enmesh",
+        "data": "mixed, heavy tails, T = 250",
+        "seed": 90000,
+        "status": "done",
+        "version": "1",
+    }
+    row |= {
+        "answers": {"links": [2, 0, 0, 1, 2]},
+        "auroc": 1.0,
+        "auprc": 1.0,
+        "seconds": 0.1,
+        "machine": "one",
+    }
+    made = field.field_page.parts([row], [], dict(field.systems.settings(Path("none"))))
+    assert places == made.keys()
+    assert "| enmesh (defaults) | 1.00 |" in made["systems"]
