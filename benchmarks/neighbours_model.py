@@ -77,11 +77,10 @@ def times(n, dims, k=0, radius=0.0):
         problem = model.Problem(n, *dims, in_z=float(neighbours.within(x[:1], radius)[3].mean()))
         ask = lambda: neighbours.within(x[:1], radius)  # noqa: E731
         fixed = lambda: neighbours.within(x[:0], radius)  # noqa: E731
-        walk = (
-            lambda *args: lists.box(  # noqa: E731
-                points._replace(spans=neighbours._spans(-1)), args[0], radius, *args[1:]
-            )
-        )
+
+        def walk(x, *args):
+            return lists.box(points._replace(spans=neighbours._spans(-1)), x, radius, *args)
+
     ask()
     repeats = 3 if n < 20_000 else 1
     question = least(ask, repeats) - (0.0 if k else least(fixed, repeats))
