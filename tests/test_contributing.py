@@ -159,6 +159,7 @@ p_value: float = test.p_value
 """
 
 
+@pytest.mark.slow
 def test_a_package_that_imports_enmesh_type_checks_against_it(tmp_path):
     pytest.importorskip("mypy", reason="mypy is not installed")
 

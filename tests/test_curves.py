@@ -26,7 +26,7 @@ def _no_warning():
 
 def profile(lags, te, best, source, target):
     limits = {"low": np.full(len(lags), -0.1), "high": np.full(len(lags), 0.1), "threshold": 0.1}
-    tested = {"best": best, "p_value": 0.005, "null": np.zeros(199)}
+    tested = {"best": best, "tested": (best,), "value": max(te), "p_value": 0.005, "null": np.zeros(199)}
     return LagProfile(source, target, (), tuple(lags), np.array(te), **limits, **tested)
 
 

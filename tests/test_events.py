@@ -452,6 +452,11 @@ def test_simulations_that_cannot_be(options, said):
         em.simulate.coupled_events(**{"graph": "a>b", "duration": 300} | options)
 
 
+def test_a_score_of_events_has_their_surrogates():
+    assert em.TEE(estimator=em.PointProcess()).surrogate == em.NearbyHistories()
+    assert em.TEE().surrogate == em.CircularShift()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["independent Poisson trains", "a common slow rate"])
 def test_p_values_of_unrelated_trains_are_uniform(name):

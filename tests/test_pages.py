@@ -27,8 +27,15 @@ def blocks(page, kind):
     return [(not marked, body) for marked, word, body in BLOCK.findall(page.read_text()) if word == kind]
 
 
+LONG = {"gallery", "sureness"}
+
+
 def with_code(kind):
-    return [pytest.param(page, id=page.stem) for page in PAGES if blocks(page, kind)]
+    return [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem in LONG))
+        for page in PAGES
+        if blocks(page, kind)
+    ]
 
 
 @pytest.mark.parametrize("page", with_code("python"))

@@ -44,7 +44,13 @@ def test_the_comparison_can_fail():
     assert not matches("a\n", "a\nb\n")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+LONG = {"tutorial-flows"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem in LONG)) for page in PAGES],
+)
 @pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
 def test_tutorial(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

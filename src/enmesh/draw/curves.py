@@ -38,7 +38,8 @@ def lag_profile(profile: Any, **where: Any) -> Axes:
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=8, labelcolor=theme.text)
         given = f" given {', '.join(profile.given)}" if profile.given else ""
-        how = f"chi-square, times {len(lags)} lags"
+        tested = f"lag{'s' * (len(profile.tested) > 1)} {', '.join(map(str, profile.tested))}"
+        how = f"{tested}; the choice among {len(lags)} lags is counted"
         if len(profile.null):
             how = f"the best of {len(lags)} lags, chosen so in surrogates"
         link = flat(f"{profile.source} → {profile.target}{given}")

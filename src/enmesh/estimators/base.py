@@ -16,7 +16,7 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.methods import Method
 from enmesh.neighbours import at_once
-from enmesh.surrogates import Draw, batches
+from enmesh.surrogates import CircularShift, Draw, Surrogate, batches
 
 # Joint dimension beyond which nearest neighbours are hardly nearer than any other sample.
 NEIGHBOUR_DIMENSION = 10
@@ -175,6 +175,11 @@ class Estimator(Method, ABC):
 
     releases_gil: ClassVar[bool] = False
     """Whether the work is done in compiled code without the interpreter lock, so that threads run side by side."""
+
+    @property
+    def usual_surrogate(self) -> Surrogate:
+        """The surrogates of its tests, unless others are asked for."""
+        return CircularShift()
 
     @property
     def plug_in(self) -> "Estimator":

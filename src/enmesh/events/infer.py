@@ -6,7 +6,7 @@ from typing import Any
 
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.events.events import Events
-from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
+from enmesh.events.point_process import GREEDY, PointProcess
 from enmesh.events.transfers import FEW, with_histories
 from enmesh.inference.constraints import Constraints
 from enmesh.inference.network import Network
@@ -94,7 +94,7 @@ def _score(
     count = wanted["n_surrogates"] or max(SURROGATES, least_surrogates(alpha))
     choices.add("score", f"TEE, alpha {alpha:g}", f"no known null distribution: {count} surrogates")
     found = _histories(events, estimator, choices)
-    kind = NearbyHistories() if wanted["surrogate"] is None else resolve(Surrogate, wanted["surrogate"])
+    kind = found.usual_surrogate if wanted["surrogate"] is None else resolve(Surrogate, wanted["surrogate"])
     return TEE(estimator=found, surrogate=kind, alpha=alpha, n_surrogates=count, seed=seed)
 
 

@@ -116,6 +116,11 @@ class PointProcess(Estimator):
             f"times per event{apart}), as a rate per {'unit of time' if self.per == 'time' else 'event'}"
         )
 
+    @property
+    def usual_surrogate(self) -> Surrogate:
+        """The surrogates of its tests, unless others are asked for."""
+        return NearbyHistories()
+
     def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
         """Return how many parents keep the joint dimension where neighbours are near."""
         own = self.target_history if isinstance(self.target_history, int) else 2

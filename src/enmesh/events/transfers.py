@@ -367,7 +367,7 @@ class EventTransfers:
         """Test a link by surrogates, no further than ``level`` asks for."""
         stream = stream_of("events", seed, target, tuple(sorted(sources)))
         question = self.question(sources, target, given)
-        surrogates: Any = EventSurrogates(question, surrogate or NearbyHistories(), stream)
+        surrogates: Any = EventSurrogates(question, surrogate or self.estimator.usual_surrogate, stream)
         return (yield from sampled(surrogates, None, count, None, level))  # type: ignore[arg-type]
 
     def twin(self) -> "EventTransfers":

@@ -182,11 +182,11 @@ def infer(
 
 def check_numbers(**given: Any) -> None:
     """Refuse numbers that `infer` cannot use, before anything is computed or written."""
-    check_jobs(given["n_jobs"])
+    check_jobs(given.get("n_jobs"))
     for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0)):
         if given.get(name) is not None:
             whole(name, given[name], least)
-    screen = given["screen"]
+    screen = given.get("screen")
     number = isinstance(screen, Integral) and int(screen) >= 1
     if not (number or screen is None or screen is False):
         raise InputError(f"screen={screen!r} is not possible; give True, False or a number of candidates")

@@ -37,7 +37,7 @@ from enmesh.significance import (
     order_rank,
     order_statistic,
 )
-from enmesh.surrogates import CircularShift, Surrogate
+from enmesh.surrogates import Surrogate
 from enmesh.tasks import Task, run
 
 # Standard errors by which every quantile of another order is lowered before that order counts.
@@ -59,7 +59,8 @@ class TEE(Score):
         ``"sequential"``, parent by parent, or ``"collective"``, all parents together: the paper's literal form, which
         keeps spurious parents beside a strong one.
     surrogate, n_surrogates, seed
-        How the null is sampled; at least alpha / (1 - alpha) surrogates, of which the maximum is then the penalty.
+        How the null is sampled, by default as suits the estimator (``CircularShift()``, of events
+        ``NearbyHistories()``); at least alpha / (1 - alpha) surrogates, of which the maximum is then the penalty.
 
     Examples
     --------
@@ -78,11 +79,13 @@ class TEE(Score):
     embedding: Pasts | None = None
     alpha: float = 0.99
     penalty: str = "sequential"
-    surrogate: Surrogate = CircularShift()
+    surrogate: Surrogate = None  # type: ignore[assignment]  # the estimator's, from __post_init__ on
     n_surrogates: int = 199
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.surrogate is None:
+            object.__setattr__(self, "surrogate", self.estimator.usual_surrogate)
         check_alpha(self.alpha)
         whole("n_surrogates", self.n_surrogates)
         if self.penalty not in ("sequential", "collective"):

@@ -69,23 +69,17 @@ def coupled_events(
     if kind not in KINDS:
         raise InputError(f"kind={kind!r} is not known; use {', '.join(map(repr, KINDS))}")
     require_number("duration", duration, 0, open_low=True)
+    require_number("rest", rest, 0)
     alone, driven = USUAL[kind][3:]
     usual = {name: driven if some else alone for name, some in parents.items()}
     rates = per_node(usual if rate is None else rate, tuple(parents), "rate")
     require_number("rate", rates, 0)
-    require_number("rest", rest, 0)
-    given = dict(zip(("strength", "delay", "width"), (strength, delay, width)))
-    links = {
-        what: _per_link(what, value, usual, parents)
-        for (what, value), usual in zip(given.items(), USUAL[kind])
-    }
-    for what in ("delay", "width"):
+    given = zip(("strength", "delay", "width"), (strength, delay, width), USUAL[kind])
+    links = {what: _per_link(what, value, usual, parents) for what, value, usual in given}
+    for what in ("delay", "width", *["strength"] * (kind == "hawkes")):
         require_number(what, links[what], 0, open_low=what == "width")
-    if kind == "hawkes":
-        require_number("strength", links["strength"], 0)
     rng = np.random.default_rng(whole("seed", seed, 0))
-    make = _copies if kind == "copies" else _thinned
-    own = np.array(list(rates.values()), float)
+    make, own = _copies if kind == "copies" else _thinned, np.array(list(rates.values()), float)
     times = make(rng, parents, own, float(rest), links, float(duration), kind == "bump")
     return Events(dict(zip(parents, times)), duration, truth=parents)
 
