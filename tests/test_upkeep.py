@@ -48,3 +48,49 @@ def test_types_are_handed_on():
 def test_yaml_can_be_read(name):
     yaml = pytest.importorskip("yaml")
     assert yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+# --- imports ------------------------------------------------------------------------------------------------
+
+# From the lowest to the highest, as ARCHITECTURE.md says; the longest name that fits counts.
+ORDER = (
+    ("errors", "options", "late", "tasks", "compiled"),
+    ("methods",),
+    ("data", "neighbours", "surrogates", "draw", "search", "events.events", "events.sources"),
+    ("estimators", "embedding", "simulate", "events.point_process", "events.kernels"),
+    ("measures", "datasets"),
+    ("significance",),
+    ("embedding.nonuniform", "te_matrix", "lag_profile", "explain", "events"),
+    ("scores",),
+    ("inference", "events.scorer"),
+    ("events.infer",),
+    ("sureness", "reproduce"),
+    ("cli",),
+)
+RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
+
+
+def rank_of(module):
+    parts = module.split(".")
+    return next(RANK[name] for n in range(len(parts), 0, -1) if (name := ".".join(parts[:n])) in RANK)
+
+
+def top_imports(path):
+    """Return the modules of the package that a file imports at its top."""
+    import ast
+
+    body = ast.parse(path.read_text()).body
+    named = [node.module for node in body if isinstance(node, ast.ImportFrom) and node.module]
+    return [name.removeprefix("enmesh.") for name in named if name.startswith("enmesh.")]
+
+
+def test_imports_go_down_only():
+    """At the top of modules; what is asked of a higher room goes through `late` or is imported where it is used."""
+    root = Path(enmesh.__file__).parent
+    upward = []
+    for path in sorted(root.rglob("*.py")):
+        module = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        if module in ("__init__", "__main__"):  # the public names
+            continue
+        upward += [(module, other) for other in top_imports(path) if rank_of(other) > rank_of(module)]
+    assert not upward
