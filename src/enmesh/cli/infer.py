@@ -61,7 +61,7 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
     given, name = a.words(ctx), Path(re.sub(r"\.(gz|xz|zip)$", "", data[0].name, flags=re.I)).stem
     typed = [word for word in ctx.find_root().obj or () if word != "--resume"]
     place = Place(
-        folder=given["out"] or Path("results" if name == "-" else f"{name}-results"),
+        folder=Path(given["out"] or ("results" if name == "-" else f"{name}-results")),
         inputs=tuple(data),
         command=shlex.join(["enmesh", *typed]),
         resume=given["resume"],

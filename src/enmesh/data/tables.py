@@ -134,7 +134,7 @@ def _from_any(values: Any) -> Any:
     columns = {}
     for name in frame.columns:
         column = frame[name]
-        if column.dtype.is_integer() and column.null_count():
+        if str(column.dtype).lstrip("U").startswith("Int") and column.null_count():
             columns[name] = pd.Series(column.to_list(), dtype="Int64")
         elif column.dtype.is_numeric() or column.dtype in (nw.Datetime, nw.Date, nw.Boolean, nw.Duration):
             columns[name] = pd.Series(column.to_numpy())
