@@ -436,6 +436,13 @@ def test_fault_4_a_small_alpha_is_refused_or_warned_of(run):
         em.TEA(alpha=0.05)
 
 
+def test_an_alpha_that_cannot_be_is_named_as_it_was_given_and_nothing_is_written(run, tmp_path):
+    code, _, err = run("infer data.csv --alpha 2 --out r")
+    assert code == 2
+    assert "alpha=2.0 is not possible" in err
+    assert not (tmp_path / "r").exists()
+
+
 def test_fault_5_a_strong_link_can_pass_its_q():
     rng = np.random.default_rng(1)
     values = rng.normal(size=(200, 8))

@@ -84,7 +84,7 @@ def _basis(kind: str, z: np.ndarray) -> np.ndarray:
         first, second = np.triu_indices(standard.shape[1])
         return _extended(basis, standard[:, first] * standard[:, second], limit)
     if kind == "features":
-        return _extended(basis, _waves(standard), min(limit, basis.shape[1] + USED), FAINT)
+        return _extended(basis, _fourier(standard), min(limit, basis.shape[1] + USED), FAINT)
     return basis
 
 
@@ -103,7 +103,7 @@ def _extended(basis: np.ndarray, features: np.ndarray, limit: int, faint: float 
     return np.hstack([basis, directions / np.linalg.norm(directions, axis=0)])
 
 
-def _waves(z: np.ndarray) -> np.ndarray:
+def _fourier(z: np.ndarray) -> np.ndarray:
     """Return random Fourier features of standardised columns: the same draws for any data of so many columns."""
     d = z.shape[1]
     rng = np.random.default_rng([0xFEA7, d])

@@ -25,6 +25,7 @@ from enmesh.inference.workers import check_jobs
 from enmesh.methods import resolve
 from enmesh.options import describe, whole
 from enmesh.scores import Score
+from enmesh.scores.base import possible_alpha
 from enmesh.search.base import Search
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
@@ -183,6 +184,8 @@ def infer(
 def check_numbers(**given: Any) -> None:
     """Refuse numbers that `infer` cannot use, before anything is computed or written."""
     check_jobs(given.get("n_jobs"))
+    if given.get("alpha") is not None:
+        possible_alpha(given["alpha"])
     for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0)):
         if given.get(name) is not None:
             whole(name, given[name], least)

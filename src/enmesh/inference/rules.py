@@ -6,14 +6,11 @@ decides. A second table says how nearest neighbours are asked. The tables of doc
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enmesh.estimators import KSG
 from enmesh.estimators.ksg import MOST, USUAL
 from enmesh.options import brief
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -223,12 +223,17 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
     return GraphScore({series.names[i]: float(scorer.family_score(i, parents)) for i, parents in families})
 
 
-def check_alpha(alpha: float) -> None:
+def possible_alpha(alpha: float) -> None:
     """Refuse a confidence level outside [0, 1)."""
     if not (isinstance(alpha, (int, float)) and np.isfinite(alpha) and 0 <= alpha < 1):
         raise InputError(
             f"alpha={alpha!r} is not possible; give a confidence level from 0 to below 1, such as 0.99"
         )
+
+
+def check_alpha(alpha: float) -> None:
+    """Refuse a confidence level outside [0, 1), and warn of one that is most likely the level of a test."""
+    possible_alpha(alpha)
     if 0 < alpha < SMALL_ALPHA:
         hazard(
             f"alpha={alpha:g} is a confidence level of {alpha:.0%}; for a {alpha:g} test give alpha={1 - alpha:g}"
