@@ -11,8 +11,9 @@ import pytest
 import enmesh as em
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.plan import asked, planned
-from enmesh.inference.rules import NEIGHBOURS, TARGETS, TESTS, THRESHOLDS, Thresholds, as_table, decided
+from enmesh.inference.rules import NEIGHBOURS, TARGETS, TESTS, THRESHOLDS, Thresholds, decided
 from enmesh.inference.wanted import wanted_of
+from enmesh.options import brief
 
 VAR = em.simulate.var("a>b, b>c", n=500, seed=0)
 MAPS = em.simulate.coupled_map("a>b, b>c", n=500, noise=0.05, seed=0)
@@ -102,6 +103,31 @@ def test_shares_of_every_target_add_up_to_the_level():
 def test_every_threshold_has_its_words():
     source = inspect.getsource(Thresholds)
     assert source.count('"""') // 2 == 1 + len(Thresholds.__dataclass_fields__)
+
+
+WORDS_OF_TESTS = {
+    "counts": "`Discrete`, `TEA`",
+    "mixed": "`Mixed`, `TEE`",
+    "line": 'a line: `Gaussian(normalise="rank")`, `TEA(null="shift")`',
+    "curve": 'a curve: `Regression(features="quadratic")`, `TEA(null="shift")`',
+    "neighbours": "nearest neighbours: `KSG`, `TEE`",
+    "smooth": "a line and a curve",
+    "all": "lines, curves and neighbours, target by target",
+}
+
+
+def in_words(choice):
+    if isinstance(choice, str):
+        return WORDS_OF_TESTS[choice]
+    if callable(choice):
+        return f"`{brief(choice(SimpleNamespace(heavy_tails=False, samples=900)))}`"
+    return "; ".join(f"{WORDS_OF_TESTS[test]} ({share:g} of the level)" for test, share in choice.items())
+
+
+def as_table(table):
+    """Return rules as a table in Markdown."""
+    rows = [f"| {rule.data} | {in_words(rule.choice)} | {rule.reason} |" for rule in table]
+    return "\n".join(["| the data | what is asked | why |", "|---|---|---|", *rows])
 
 
 def test_the_page_shows_the_rules_themselves():

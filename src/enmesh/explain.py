@@ -5,7 +5,7 @@ on which the network was inferred; none of it decides about a link. Nodes whose 
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -226,9 +226,9 @@ def lag_grid(network: Network) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]
 
 
 def with_effects(
-    tests: Sequence[Tested], series: Series, blocks_of: Callable[[int], Blocks], parents: Sequence[Any]
+    tests: Sequence[Tested], series: Series, blocks: Sequence[Blocks], parents: Sequence[Any]
 ) -> tuple[Tested, ...]:
-    """Return the tests with their ``effect``; ``blocks_of(target)`` are the samples a target was asked on."""
+    """Return the tests with their ``effect``; ``blocks[target]`` are the samples a target was asked on."""
     place = {name: i for i, name in enumerate(series.names)}
     groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for row, test in enumerate(tests):
@@ -238,7 +238,7 @@ def with_effects(
     made = list(tests)
     for (target, given), rows in groups.items():
         links = [(place[tests[row].source], tests[row].lag) for row in rows]
-        for row, effect in zip(rows, effects(series, blocks_of(target), target, given, links)):
+        for row, effect in zip(rows, effects(series, blocks[target], target, given, links)):
             made[row] = replace(tests[row], effect=effect)
     return tuple(made)
 

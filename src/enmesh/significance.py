@@ -7,7 +7,7 @@ chi-square distribution of 2 N T, where the estimator has one.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
 from enmesh.tasks import Task, run
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import numpy as np
 
 from enmesh import late
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Pasts
+from enmesh.embedding import Pasts
 from enmesh.errors import hazard
-from enmesh.estimators import KSG, Estimator
+from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
 from enmesh.significance import Sampling, Significance, analytic, by_surrogates, lag_choices, q_values
@@ -73,8 +73,8 @@ def te_matrix(
     if isinstance(series, Events):
         how = conditional, surrogate, n_surrogates, level, seed
         return late.room("events").te_matrix(series, estimator, embedding, *how)
-    series = Series.of(series)
-    transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
+    transfers = Transfers.of(series, estimator, embedding)
+    names, size = transfers.series.names, transfers.series.n_nodes
     te, p = np.full((2, size, size), np.nan)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
@@ -95,7 +95,7 @@ def te_matrix(
         warn_if_too_few(n_surrogates, size * (size - 1), level)
     off, q = ~np.eye(size, dtype=bool), np.full((size, size), np.nan)
     q[off] = q_values(p[off])
-    return TEMatrix(*(pd.DataFrame(part, series.names, series.names) for part in (te, p, q)))
+    return TEMatrix(*(pd.DataFrame(part, names, names) for part in (te, p, q)))
 
 
 def warn_if_too_few(n_surrogates: int, n_tests: int, level: float) -> None:

@@ -35,7 +35,7 @@ def _planned(words: Mapping[str, Any], series: Series) -> Planned:
     for finding in hazards_of_data(series):
         hazard(finding.message)
     plan, choices = planned(series, wanted_of(seed=words["seed"], **build.asked(words)))
-    return plan.score, choices.entries
+    return plan.score, choices
 
 
 def _for_target(words: Mapping[str, Any], series: Series, target: str) -> tuple[Scorer[Any], dict[str, str]]:

@@ -25,9 +25,7 @@ Rank = tuple[float, int, Parents]
 """Key that sorts the better graph first: minus its score, its number of edges, the graph itself."""
 
 # What several searches say of themselves, and the work they follow.
-HEURISTIC = (
-    "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
-)
+HEURISTIC = "A good graph, not proven: a heuristic of the paper, for comparison and for very large problems."
 KOLLER = (
     "Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models: Principles and Techniques. MIT Press, "
     "section 18.4.3."
@@ -87,9 +85,9 @@ class Problem:
         whole_fields(self, n_nodes=1, max_parents=0)
         object.__setattr__(self, "required", frozenset(self.required))
         object.__setattr__(self, "forbidden", frozenset(self.forbidden))
-        for given, what, each in (
-            (self.names, "names", "name"),
-            (self.candidates, "lists of candidates", "list"),
+        for what, given, each in (
+            ("names", self.names, "name"),
+            ("lists of candidates", self.candidates, "list"),
         ):
             if given is not None and len(given) != self.n_nodes:
                 raise InputError(f"{len(given)} {what} for {self.n_nodes} nodes; give one {each} per node")

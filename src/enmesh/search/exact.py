@@ -67,9 +67,7 @@ class Exact(Search):
 
     def __post_init__(self) -> None:
         if self.time_limit is not None and not self.time_limit >= 0:
-            raise InputError(
-                f"time_limit is {self.time_limit}; give seconds, 0 or more, or None for no limit"
-            )
+            raise InputError(f"time_limit is {self.time_limit}; give seconds, 0 or more, or None")
         known_fields(self, method=("auto", "dp", "ip"))
 
     def sentence(self) -> str:
