@@ -346,19 +346,19 @@ def in_words(about: Explanation, dt: float = 1.0) -> str:
     source, target, lag = about.source, about.target, about.lag
     others = f" and {', '.join(about.given)}" if about.given else ""
     when = f"{lag} sample{'s' * (lag > 1)}" + (f" ({lag * dt:.4g} units of time)" if dt != 1 else "")
-    said = f"Knowing {source} {when} earlier tells {about.te:.3g} nats more about {target} than its own past{others}"
+    text = f"Knowing {source} {when} earlier tells {about.te:.3g} nats more about {target} than its own past{others}"
     if math.isfinite(about.low):
-        said += f" (95 % limits {about.low:.3g} to {about.high:.3g})"
+        text += f" (95 % limits {about.low:.3g} to {about.high:.3g})"
     chance = f"of {about.p_value:.2g}" if about.p_value > 0 else "below 1e-300"
     known = math.isfinite(about.p_value)
-    said += f"; without the link that much or more has a probability {chance}." if known else "."
+    text += f"; without the link that much or more has a probability {chance}." if known else "."
     if math.isfinite(about.effect):
         way, size = "up" if about.effect > 0 else "down", f"{abs(about.effect):.2g}"
-        said += (
+        text += (
             f" One standard deviation more of {source} moves {target} {way} by {size} of its own, on average"
         )
-        said += "; the line bends." if _bends(about.curve) else "."
-    return said
+        text += "; the line bends." if _bends(about.curve) else "."
+    return text
 
 
 def _bends(curve: np.ndarray) -> bool:

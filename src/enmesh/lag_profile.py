@@ -96,8 +96,10 @@ class LagProfile:
         from enmesh.draw.report.notebook import face, figure
 
         given = f" given {', '.join(self.given)}" if self.given else ""
-        said = f"{self.source} → {self.target}{given}: strongest at lag {self.best}, p = {self.p_value:.3g}"
-        return face(said, figure(self.plot))
+        caption = (
+            f"{self.source} → {self.target}{given}: strongest at lag {self.best}, p = {self.p_value:.3g}"
+        )
+        return face(caption, figure(self.plot))
 
     def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"

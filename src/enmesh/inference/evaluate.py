@@ -76,7 +76,7 @@ class Evaluator:
         self._look_up(new)
         tests = {question: self.scorer.tests(*question.args) for question in new}
         self._compute([question for question in new if not tests[question] and question not in self._known])
-        # Those whose scores are stored are combined as well: `Scorer.deciding` goes by what the scorer has seen.
+        # Those whose scores are stored are combined as well: `Scorer.redundancy_test` goes by what the scorer has seen.
         self._combine({question: links for question, links in tests.items() if links})
         return np.array([self._known[question] for question in questions], dtype=float)
 
@@ -92,19 +92,19 @@ class Evaluator:
         """
         return self._answers([Question.test(Link(s, t, tuple(sorted(g))), level) for s, t, g in links])
 
-    def superfluous(self, families: Iterable[Family]) -> list[int | None]:
+    def redundant(self, families: Iterable[Family]) -> list[int | None]:
         """Return for each family a parent that it scores no less without, alone or with weaker ones; or None.
 
         One test of that parent shows it. Smaller families are to be asked about first: what was found for them counts.
         """
-        deciding = [self.scorer.deciding(*family, self._failed) for family in families]
-        asked, failed = sorted({test for test in deciding if test is not None}), set()
+        tests = [self.scorer.redundancy_test(*family, self._failed) for family in families]
+        asked, failed = sorted({test for test in tests if test is not None}), set()
         for level in sorted({level for _, level in asked}):
             links = [link for link, one in asked if one == level]
             found = zip(links, self.verdicts(links, level))
             failed |= {(link, level) for link, test in found if test.p_value > level}
         self._failed |= {link for link, _ in failed}
-        return [test[0].source if test is not None and test in failed else None for test in deciding]
+        return [test[0].source if test is not None and test in failed else None for test in tests]
 
     def pasts(self, targets: Iterable[int]) -> list[Past]:
         """Return the lagged variables that forward selection finds for each target (`NonUniform`)."""

@@ -273,7 +273,7 @@ class Planner(Scores):
             words.append(f"{type(score).__name__}, alpha {score.alpha:g}")  # type: ignore[attr-defined]
         shared = f"up to {tests} tests share" if tests > 1 else "one test has"
         reason = f"{shared} a level of {1 - self.alpha:.2g}"
-        reason += f", at which {said}" if (said := self.level_in_words) else ""
+        reason += f", at which {self.level_in_words}" if self.level_in_words else ""
         self.choices.add("score", "; ".join(dict.fromkeys(words)), reason)
 
     def _note_lags(self, found: Sequence[tuple[int, Past, Sequence[int]]]) -> None:

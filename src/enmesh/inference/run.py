@@ -78,9 +78,11 @@ class Run:
     def plan(self, wanted: Wanted) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
         named = self._by_name(self._possible).items()
-        some = tuple((target, sources) for target, sources in named if len(sources) < self.series.n_nodes - 1)
+        narrowed = tuple(
+            (target, sources) for target, sources in named if len(sources) < self.series.n_nodes - 1
+        )
         with self.progress.phase("selecting lags"):
-            wanted = replace(wanted, candidates=some)
+            wanted = replace(wanted, candidates=narrowed)
             return Planner(self.series, wanted, self.choices, self.evidence, self._evaluators).plan()
 
     def network(self, plan: Plan) -> Network:
@@ -121,7 +123,7 @@ class Run:
                 "acyclic": problem.acyclic,
                 "required": sorted(map(list, arrows(problem.required))),
                 "forbidden": sorted(map(list, arrows(problem.forbidden))),
-                "candidates": {target: list(some) for target, some in self._by_name(allowed).items()},
+                "candidates": {target: list(sources) for target, sources in self._by_name(allowed).items()},
                 "screening": screening,
                 "seed": problem.seed,
             },
@@ -161,8 +163,8 @@ class Run:
     ) -> tuple[int, Found, tuple[Candidate, ...]]:
         """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
         limit, most, reason = self._parent_limits(evaluator, allowed, selected)
-        bounds, superfluous = evaluator.scorer.bounds(allowed), evaluator.superfluous
-        problem = replace(self.problem, candidates=allowed, bounds=bounds, superfluous=superfluous)
+        bounds, redundant = evaluator.scorer.bounds(allowed), evaluator.redundant
+        problem = replace(self.problem, candidates=allowed, bounds=bounds, redundant=redundant)
         while True:
             with self.progress.phase("searching"):
                 found = search.run(evaluator, replace(problem, max_parents=limit))
@@ -182,8 +184,8 @@ class Run:
         far = (evaluator.score.embedding or Embedding()).searched
         last = [f"{c.source} -> {c.target}" for c in tests if c.selected and max(c.lags) == far > 1]
         if last:
-            said = f"{first_few(last, 6)} at lag {far}, the largest that was looked at"
-            hazard(f"{said}; a larger max_lag may show more")
+            at = f"{first_few(last, 6)} at lag {far}, the largest that was looked at"
+            hazard(f"{at}; a larger max_lag may show more")
         return limit, found, tests
 
     def _parent_limits(self, evaluator: Evaluator, allowed: Parents, selected: bool) -> tuple[int, int, str]:

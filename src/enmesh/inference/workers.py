@@ -215,18 +215,18 @@ def in_order(
     known = json.loads(json.dumps(description, sort_keys=True, default=repr))
     with (
         nullcontext() if store is None else Store(store, key_of(known), known) as kept,
-        Progress.of(progress) as telling,
-        telling.phase(what, len(arguments)),
+        Progress.of(progress) as shown,
+        shown.phase(what, len(arguments)),
     ):
         found = {} if kept is None else kept.read(questions)
-        telling.advance(len(found))
+        shown.advance(len(found))
         calls = [(function, q, given) for q, given in zip(questions, arguments) if q not in found]
         with closing(_parallel(_quietly, calls, n_jobs)) as results:
             for question, result in results:
                 if kept is not None:
                     kept.write({question: result})
                 found[question] = result
-                telling.advance()
+                shown.advance()
     return [found[question] for question in questions]
 
 

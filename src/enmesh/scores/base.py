@@ -96,12 +96,12 @@ class Scorer(ABC, Generic[AnyScore]):
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         """Return the score of a family from the results of its tests; higher is better."""
 
-    def deciding(
+    def redundancy_test(
         self, target: int, parents: Parents, failed: Container[Link] = frozenset()
     ) -> tuple[Link, float] | None:
         """Return a test and a level: if its p-value is over it, the family is no better than some subset of it.
 
-        Such a family need not be scored, and such a test may stop early. ``failed`` are the deciding tests, asked for
+        Such a family need not be scored, and such a test may stop early. ``failed`` are such tests, asked for
         smaller families, whose p-values were over their levels. None if there is no such test.
         """
         return None
@@ -168,12 +168,12 @@ class FitBounds:
 
     def ceiling(self, target: int) -> float:
         """Return the fit of all candidates together, which no subset's exceeds; infinite if they are too many."""
-        transfers, some = self._scorer.transfers, self._candidates[target]
-        x, y, z = transfers.variables(some, target)
+        transfers, sources = self._scorer.transfers, self._candidates[target]
+        x, y, z = transfers.variables(sources, target)
         if not transfers.estimator.discrete and transfers.dof([*z, *x], y, ()) > transfers.blocks.n - 2:
             return inf
         with collected_hazards(show=False):
-            return self._scorer.fit(target, some)
+            return self._scorer.fit(target, sources)
 
     def penalty(self, target: int, parents: tuple[int, ...]) -> float:
         """Return the penalty of a set; no superset's is smaller."""

@@ -139,11 +139,11 @@ class _PerTargetScorer(Scorer[PerTarget]):
         scale = 2 * part.transfers.blocks.n if isinstance(part.score, TEA) else 1
         return part.combine(target, parents, tests) / scale
 
-    def deciding(
+    def redundancy_test(
         self, target: int, parents: Parents, failed: Container[Link] = frozenset()
     ) -> tuple[Link, float] | None:
-        decides = self._parts[target].deciding(target, parents, failed)
-        return decides and (decides[0], self._shares(target) * decides[1])
+        test = self._parts[target].redundancy_test(target, parents, failed)
+        return test and (test[0], self._shares(target) * test[1])
 
     def _shares(self, target: int) -> float:
         """Return how many shares such as that of a target's score there are in the level."""

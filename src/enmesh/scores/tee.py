@@ -156,7 +156,7 @@ class TEEScorer(Scorer[TEE]):
             penalty = max(penalty, self._largest_cost(target, tuple(parents)))
         return sum(step.value for step in steps) - penalty
 
-    def deciding(
+    def redundancy_test(
         self, target: int, parents: Parents, failed: Container[Link] = frozenset()
     ) -> tuple[Link, float] | None:
         """Return the test of the weakest parent given all others, at the level of its quantile.

@@ -62,8 +62,8 @@ class Problem:
         For each target the sources it may have; None allows all.
     bounds
         Bounds of the score, where it has a monotone fit.
-    superfluous
-        Names for each of some families a parent without which it scores no less, where that is cheap to see.
+    redundant
+        Names for each of several families a parent without which it scores no less, where that is cheap to see.
     seed
         Seed of the searches that draw random numbers.
     names
@@ -77,7 +77,7 @@ class Problem:
     forbidden: frozenset[Edge] = frozenset()
     candidates: tuple[tuple[int, ...], ...] | None = None
     bounds: Bounds | None = None
-    superfluous: Callable[[Sequence[Family]], Sequence[int | None]] | None = None
+    redundant: Callable[[Sequence[Family]], Sequence[int | None]] | None = None
     seed: int = 0
     names: tuple[str, ...] | None = None
 
@@ -104,13 +104,13 @@ class Problem:
         )
         both = "edge {} is required and forbidden at once; drop it from one of them"
         outside = "required edge {} is not among the candidates; add its source to them"
-        for said, refused in (
+        for message, refused in (
             (loop, {(s, t) for s, t in self.required if s == t}),
             (both, self.required & self.forbidden),
             (outside, {(s, t) for s, t in self.required if s not in self._listed(t)}),
         ):
             if refused:
-                raise InputError(said.format(self.arrows(sorted(refused))))
+                raise InputError(message.format(self.arrows(sorted(refused))))
         needed = from_edges(self.n_nodes, self.required)
         for target, sources in enumerate(needed):
             if len(sources) > self.max_parents:
@@ -129,9 +129,9 @@ class Problem:
         """Return the name of a node."""
         return self.names[node] if self.names is not None else str(node)
 
-    def arrows(self, some: Iterable[Edge]) -> str:
+    def arrows(self, pairs: Iterable[Edge]) -> str:
         """Return edges in words, ``a -> b, b -> c``."""
-        return ", ".join(f"{self.name(source)} -> {self.name(target)}" for source, target in some)
+        return ", ".join(f"{self.name(source)} -> {self.name(target)}" for source, target in pairs)
 
     def _listed(self, target: int) -> Iterable[int]:
         return range(self.n_nodes) if self.candidates is None else self.candidates[target]

@@ -194,7 +194,7 @@ def settle_ties(table: Sequence[Sequence[Choice]], parents: Parents) -> Parents:
     settled = list(parents)
     for node, choices in enumerate(table):
         score = next(choice.score for choice in choices if choice.parents == settled[node])
-        for choice in (some for some in choices if some.score == score):
+        for choice in (one for one in choices if one.score == score):
             trial = [*settled[:node], choice.parents, *settled[node + 1 :]]
             if not ancestors(trial)[node] >> node & 1:
                 settled = trial

@@ -99,9 +99,9 @@ def generate(memo: Memo, problem: Problem, floors: Sequence[float] | None = None
     while any(growth.front for growth in growths):
         sets = [(growth, added) for growth in growths for added in growth.front]
         families = [(growth.target, growth.full(added)) for growth, added in sets]
-        if problem.superfluous is not None:  # leave out sets that are as good without one of those added
-            needless = problem.superfluous(families)
-            families = [f for f, (_, added), parent in zip(families, sets, needless) if parent not in added]
+        if problem.redundant is not None:  # leave out sets that are as good without one of those added
+            redundant = problem.redundant(families)
+            families = [f for f, (_, added), parent in zip(families, sets, redundant) if parent not in added]
         memo.ask(families)
         size += 1
         for growth in growths:
