@@ -82,15 +82,15 @@ class Evaluator:
 
     def edges(self, links: Iterable[Link], count: int | None = None) -> list[Significance]:
         """Return the test of each edge ``(source, target, given)``, in the order given, with so many surrogates."""
-        return self._answers([Question.test(Link(s, t, tuple(sorted(g))), None, count) for s, t, g in links])
+        return self._answers([Question.test(link, None, count) for link in links])
 
     def verdicts(self, links: Iterable[Link], level: float) -> list[Significance]:
         """Return tests of edges; those whose p cannot be at most ``level`` any more may have stopped early.
 
-        How early depends on what is known already: of a test that fails, use no more than its value, that it
-        fails, and its first `significance.FIRST_LOOK` null values.
+        How early depends on what is known already: of a test that fails, use no more than its value, that it fails, and
+        its first `significance.FIRST_LOOK` null values.
         """
-        return self._answers([Question.test(Link(s, t, tuple(sorted(g))), level) for s, t, g in links])
+        return self._answers([Question.test(link, level) for link in links])
 
     def redundant(self, families: Iterable[Family]) -> list[int | None]:
         """Return for each family a parent that it scores no less without, alone or with weaker ones; or None.
@@ -131,8 +131,6 @@ class Evaluator:
 
     def _combine(self, tests: dict[Question, Sequence[Link]]) -> None:
         """Score families from their edge tests, each of which is computed once for all families."""
-        if not tests:
-            return
         links = list(dict.fromkeys(link for needed in tests.values() for link in needed))
         results = dict(zip(links, self.edges(links)))
         with single_thread():
@@ -143,11 +141,8 @@ class Evaluator:
         self._keep({family: score for family, score in found.items() if family not in self._known})
 
     def _answers(self, questions: Sequence[Question]) -> list[Any]:
-        unique = dict.fromkeys(questions)
-        self._look_up(unique)
-        new = [question for question in unique if question not in self._known]
-        self._progress.advance(0, known=len(unique) - len(new))
-        self._compute(new)
+        self._look_up(dict.fromkeys(questions))
+        self._compute([question for question in dict.fromkeys(questions) if question not in self._known])
         return [self._known[question] for question in questions]
 
     def _look_up(self, questions: Iterable[Question]) -> None:

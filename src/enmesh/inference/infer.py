@@ -18,7 +18,7 @@ from enmesh.inference.constraints import Edges
 from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.network import Network
 from enmesh.inference.run import Run
-from enmesh.inference.wanted import wanted_of
+from enmesh.inference.wanted import Wanted
 from enmesh.inference.workers import check_jobs
 from enmesh.options import whole
 from enmesh.scores import Score
@@ -134,7 +134,7 @@ def infer(
     if given.pop("bootstrap"):
         network = infer(series, **given)
         return late.room("stability")(series=series, n=bootstrap, **given).on(network)
-    wanted = wanted_of(**{name: given.pop(name) for name in WANTED}, seed=seed)
+    wanted = Wanted(**{name: given.pop(name) for name in WANTED}, seed=seed)
     run = Run(series, **given)
     with run.progress, collected_hazards() as run.hazards, single_thread():
         with run.progress.phase("reading the evidence"):

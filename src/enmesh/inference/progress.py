@@ -26,14 +26,6 @@ class Phase:
     asked: int = 0
     first: tuple[int, float] | None = None  # work and time when the first was done: compiling is no rate
 
-    def advance(self, n: int, asked: int, known: int) -> None:
-        """Count work as done, asked for, or not needed; a total that proves too small is no longer known."""
-        total = None if self.total is None else max(self.done, self.total - known)
-        self.done, self.asked = self.done + n, self.asked + asked
-        self.total = None if total is None or total < self.done else total
-        if self.first is None and n:
-            self.first = self.done, now()
-
     @property
     def rate(self) -> float | None:
         """Items per second; None as long as it is not measured."""
@@ -97,11 +89,14 @@ class Progress:
         finally:
             self._phases.pop()
 
-    def advance(self, n: int = 1, *, asked: int = 0, known: int = 0) -> None:
-        """Take note of items of the phase at hand: done, newly asked for, or found to need no work."""
+    def advance(self, n: int = 1, *, asked: int = 0) -> None:
+        """Take note of items of the phase at hand: done, or newly asked for."""
         self._phases = self._phases or [Phase("scoring", None)]
-        self._phases[-1].advance(n, asked, known)
-        self._show(self._phases[-1])
+        phase = self._phases[-1]
+        phase.done, phase.asked = phase.done + n, phase.asked + asked
+        if phase.first is None and n:
+            phase.first = phase.done, now()
+        self._show(phase)
 
 
 class _Callback:

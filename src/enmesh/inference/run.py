@@ -12,9 +12,8 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.draw.shapes import preview
-from enmesh.embedding import Embedding, Lagged, Pasts, reach
+from enmesh.embedding import Embedding, Pasts, reach
 from enmesh.errors import InputError, first_few, hazard
-from enmesh.estimators import Gaussian
 from enmesh.events.events import Events
 from enmesh.explain import with_effects
 from enmesh.inference.constraints import constrained
@@ -28,7 +27,6 @@ from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.screen import BUDGET_ANALYTIC, count_families
 from enmesh.inference.screen import screen as preselect
 from enmesh.inference.wanted import Choices, Wanted
-from enmesh.measures import Transfers
 from enmesh.methods import resolve
 from enmesh.options import describe
 from enmesh.scores import Link, PerTarget, Score
@@ -36,14 +34,12 @@ from enmesh.search import Exact, Independent
 from enmesh.search.base import Found, Parents, Search
 from enmesh.search.graphs import ancestors
 from enmesh.significance import Significance, analytic, q_values
+from enmesh.te_matrix import instantaneous_of
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
 # Pairs of nodes up to which links that were screened out are tested too.
 MOST_PAIRS = 400
-
-Together = tuple[tuple[str, str, float, float, float], ...]
-"""Pairs of nodes with value, p-value and q-value of their dependence within one sample."""
 
 
 class Run:
@@ -90,7 +86,7 @@ class Run:
         series, problem = self.series, self.problem
         usual: Search = Exact() if problem.acyclic else Independent()
         search = self._search or self.choices.add("search", usual, "finds the best graph and proves it")
-        together: Together = ()
+        together: tuple[tuple[str, str, float, float, float], ...] = ()
         with self._evaluators(plan.score, series) as evaluator:
             evaluator.add_nulls(plan.nulls)
             allowed, screening = self._preselected(evaluator, plan)
@@ -308,46 +304,19 @@ def _surrogates(pairs: float, links: int) -> int:
     return ceil(pairs / (LEVEL * links)) if links else 0
 
 
-def instantaneous_of(series: Series, pasts: Pasts, parents: Parents) -> Together:
-    """Test which pairs depend on each other within one sample, given the pasts of both and of their parents.
-
-    By the linear test on normal scores: value in nats, p-value and q-value of every pair. A pair for which that test
-    does not exist, because a node follows from the rest without a remainder, is not in the result.
-    """
-    found = {}
-    pairs = [(i, j) for i in range(series.n_nodes) for j in range(i)]
-    if set(series.kinds) != {"float"} or len(pairs) > MOST_PAIRS:
-        return ()
-    transfers = Transfers(series, Gaussian(normalise="rank"), pasts)
-    for i, j in pairs:
-        known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
-        try:
-            found[i, j] = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
-        except InputError:  # no remainder, or more coefficients than samples: there is no such test
-            continue
-    q = q_values(np.array([test.p_value for test in found.values()]))
-    return tuple(
-        (series.names[j], series.names[i], float(test.value), float(test.p_value), float(q[row]))
-        for row, ((i, j), test) in enumerate(found.items())
-    )
-
-
 def warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
     """Say that both directions of a link are significant where acyclicity left one of them out."""
-    names, p_values = series.names, {(c.source, c.target): c.p_value for c in tests}
+    p_values = {(c.source, c.target): c.p_value for c in tests}
     for source, target in found.removed:
-        ends, back = (names[source], names[target]), (names[target], names[source])
-        if source in found.parents[target] or p_values.get(ends, 1.0) > LEVEL:
-            continue
+        a, b = series.names[source], series.names[target]
+        p, p_back = p_values.get((a, b), 1.0), p_values.get((b, a), 1.0)
         both, why, kept = "", "because it closes a loop", "it"
         if target in found.parents[source]:
-            p_back = p_values.get(back, 1.0)
             both = "both ways significant; " * (p_back <= LEVEL)
-            why, kept = f"for {back[0]} -> {back[1]} (p = {p_back:.2g})", "both"
-        hazard(
-            f"{both}feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was left out {why}; "
-            f"allow cycles to keep {kept}"
-        )
+            why, kept = f"for {b} -> {a} (p = {p_back:.2g})", "both"
+        if p <= LEVEL:
+            left_out = f"feedback not allowed: {a} -> {b} (p = {p:.2g}) was left out {why}"
+            hazard(f"{both}{left_out}; allow cycles to keep {kept}")
 
 
 def _bearable_parents(series: Series, score: Score) -> tuple[int, str]:

@@ -27,34 +27,30 @@ class Choices(list[tuple[str, str, str]]):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a user asked for, None where it is left to the data."""
+    """What a user asked for, None where it is left to the data; methods may be given by their names."""
 
-    score: Score | str | None = None
-    estimator: Estimator | None = None
+    score: Any = None
+    estimator: Any = None
     embedding: Pasts | None = None
     alpha: float | None = None
-    surrogate: Surrogate | None = None
+    surrogate: Any = None
     n_surrogates: int | None = None
     max_lag: int | None = None
     seed: int = 0
     candidates: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """``(target, sources)`` that targets may have, where not all others."""
 
-
-def wanted_of(score: Any, estimator: Any, *, surrogate: Any = None, **options: Any) -> Wanted:
-    """Return what a user asked for; methods may be given by their names."""
-    if estimator is not None:
-        estimator = resolve(Estimator, estimator)
-    if score is not None and not isinstance(score, str):
-        score, given = resolve(Score, score), {"estimator": estimator, "surrogate": surrogate, **options}
-        for key in ("estimator", "surrogate", "alpha", "n_surrogates", "embedding"):
-            if given.get(key) is not None:
+    def __post_init__(self) -> None:
+        kinds = {"estimator": Estimator, "surrogate": Surrogate, "score": Score}
+        for name, kind in kinds.items():
+            given = getattr(self, name)
+            if given is not None and not (name == "score" and isinstance(given, str)):
+                object.__setattr__(self, name, resolve(kind, given))
+        for name in ("estimator", "surrogate", "alpha", "n_surrogates", "embedding"):
+            if isinstance(self.score, Score) and getattr(self, name) is not None:
                 raise InputError(
-                    f"a score has its {key} already; give {key}= or a score, or the score by its name"
+                    f"a score has its {name} already; give {name}= or a score, or the score by its name"
                 )
-    if surrogate is not None:
-        surrogate = resolve(Surrogate, surrogate)
-    return Wanted(score=score, estimator=estimator, surrogate=surrogate, **options)
 
 
 class Scores:
@@ -137,6 +133,9 @@ class Scores:
 
     def sampled(self, estimator: Estimator, alpha: float, pasts: Pasts | None = None) -> TEE:
         """Return a test by surrogates."""
-        how: dict[str, Any] = {} if self.wanted.surrogate is None else {"surrogate": self.wanted.surrogate}
-        count, seed = self.count(alpha), self.wanted.seed
-        return TEE(estimator=estimator, embedding=pasts, alpha=alpha, n_surrogates=count, seed=seed, **how)
+        how = {
+            "surrogate": self.wanted.surrogate,
+            "n_surrogates": self.count(alpha),
+            "seed": self.wanted.seed,
+        }
+        return TEE(estimator=estimator, embedding=pasts, alpha=alpha, **how)

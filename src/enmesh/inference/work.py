@@ -45,7 +45,8 @@ class Question(NamedTuple):
     @classmethod
     def test(cls, link: Link, level: float | None = None, surrogates: int | None = None) -> "Question":
         """Ask for the test of an edge; with a level it may stop once its verdict is certain."""
-        return cls("test", link, level, surrogates)
+        source, target, given = link
+        return cls("test", Link(source, target, tuple(sorted(given))), level, surrogates)
 
     @property
     def order(self) -> tuple[Any, ...]:

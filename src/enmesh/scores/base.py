@@ -22,7 +22,7 @@ from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers, parent_indices
 from enmesh.methods import Method, resolve
-from enmesh.significance import Significance, analytic, lag_choices
+from enmesh.significance import Significance, by_formula
 from enmesh.tasks import Task, ready, run
 
 Parents = tuple[int, ...]
@@ -112,9 +112,7 @@ class Scorer(ABC, Generic[AnyScore]):
         With a ``level`` the test goes no further than it takes to know whether its p-value is at most that; ``count``
         is the number of surrogates, by default that of the score.
         """
-        variables = self.transfers.variables([link.source], link.target, link.given)
-        choices = lag_choices(self.transfers, [link.source], link.target)
-        return ready(analytic(self.transfers, *variables, choices))
+        return ready(by_formula(self.transfers, [link.source], link.target, link.given))
 
     def family_score(self, target: int, parents: Parents) -> float:
         """Return the score of one family, tests included."""
