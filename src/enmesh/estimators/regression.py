@@ -91,6 +91,13 @@ class Features:
             self._fill_pairs(across.reshape(b, d, known, self._of_pair, n), x[:, :, None], z)
         return self._standardised(out, 1.0)
 
+    def factors(self, v: Any) -> Any:
+        """Return functions of each of ``v (d, n)``, ``(number, n)``, whose products span the features of pairs."""
+        v = self.standard(v)
+        if self.kind == "quadratic":
+            return v
+        return self.xp.concatenate([self.xp.cos(min(FREQUENCIES) * v), self.xp.sin(min(FREQUENCIES) * v)])
+
     def standard(self, values: Any) -> Any:
         """Return rows with mean 0 and variance 1; those that do not vary become 0."""
         return self._standardised(values + 0.0, 0.0)
@@ -296,7 +303,7 @@ class PreparedRegression(Prepared):
         return new, inner, cross
 
     def variance_weights(self, x: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return how the target's squared residuals weigh the directions of the features that ``x (n, d)`` adds.
+        """Return how the squared residuals of the whole regression weigh directions of what ``x (n, d)`` adds.
 
         All 1 where its variance does not go with theirs; their sum is the mean of 2 N I under independence. And what
         chance adds to the sum of their squares: the variance of squared residuals times the sum of squared leverages.
@@ -304,11 +311,56 @@ class PreparedRegression(Prepared):
         xp = self._xp
         new, inner, _ = self._freed(xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))[None])
         white = xp.linalg.solve(xp.linalg.cholesky(inner[0]), new[0])
-        surprise = (self._target**2).mean(axis=0)
+        rest = self._target - (self._target @ white.T) @ white
+        leverage = (white**2).sum(axis=0)
+        surprise = (rest**2).mean(axis=0) / xp.maximum(1 - leverage, 1 / len(leverage))
         surprise /= surprise.mean()
         weights = xp.linalg.eigvalsh((white * surprise) @ white.T)
-        chance = float(surprise.var() * ((white**2).sum(axis=0) ** 2).sum())
+        chance = float(surprise.var() * (leverage**2).sum())
         return weights if xp is np else weights.get(), chance
+
+    def over_shifts(self, x: np.ndarray, starts: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+        """Return I(x ; y | z) for circular shifts of ``x (n, d)`` within each trial, ``(shifts,)``.
+
+        Features of x move with it, and those of x with z are products of what moves and what stays. So every product of
+        two columns that least squares asks for is one of something that moves with something that stays: one Fourier
+        transform gives it for all shifts.
+        """
+        xp, n = self._xp, len(x)
+        moving = xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))
+        own, first, second = self._features.of(moving), *map(self._features.factors, (moving, self._z))
+        still = xp.concatenate([xp.full((1, n), n**-0.5), self._basis, self._target])
+
+        def products(a: Any, b: Any) -> Any:
+            return (a[:, None] * b).reshape(-1, n)
+
+        def along(a: Any, b: Any) -> Any:
+            """Sums of products of each shifted row of a with each of b, ``(shifts, len(a), len(b))``."""
+            found = xp.zeros((len(shifts), len(a), len(b)))
+            for start, stop in zip(starts[:-1], starts[1:]):
+                fixed = xp.fft.rfft(b[:, start:stop]).conj()
+                for i, row in enumerate(xp.fft.rfft(a[:, start:stop])):
+                    found[:, i] += xp.fft.irfft(row * fixed, int(stop - start))[:, shifts].T
+            return found
+
+        s, m, pairs, fixed = len(shifts), len(own), len(first) * len(second), len(still)
+        cross = xp.empty((s, m + pairs, fixed))
+        cross[:, :m], cross[:, m:] = (
+            along(own, still),
+            along(first, products(second, still)).reshape(s, pairs, fixed),
+        )
+        inner = xp.empty((s, m + pairs, m + pairs))
+        inner[:, :m, :m] = own @ own.T
+        inner[:, :m, m:] = along(products(own, first), second).reshape(s, m, pairs)
+        inner[:, m:, :m] = inner[:, :m, m:].swapaxes(1, 2)
+        four = along(products(first, first), products(second, second)).reshape(
+            (s, *2 * (len(first),), *2 * (len(second),))
+        )
+        inner[:, m:, m:] = four.transpose(0, 1, 3, 2, 4).reshape(s, pairs, pairs)
+        known, cross = cross[..., : -len(self._target)], cross[..., -len(self._target) :]
+        inner -= known @ known.swapaxes(1, 2)
+        inner += SHRINK * n * xp.eye(m + pairs)
+        return self._host([self._value(self._explained(inner, cross)[1])])
 
     def _batches(self, x: np.ndarray) -> Any:
         """Yield parts of ``x (b, n, d)`` as ``(b', d, n)`` whose features fit into a cache."""
