@@ -335,13 +335,7 @@ class PreparedRegression(Prepared):
             return (a[:, None] * b).reshape(-1, n)
 
         def along(a: Any, b: Any) -> Any:
-            """Sums of products of each shifted row of a with each of b, ``(shifts, len(a), len(b))``."""
-            found = xp.zeros((len(shifts), len(a), len(b)))
-            for start, stop in zip(starts[:-1], starts[1:]):
-                fixed = xp.fft.rfft(b[:, start:stop]).conj()
-                for i, row in enumerate(xp.fft.rfft(a[:, start:stop])):
-                    found[:, i] += xp.fft.irfft(row * fixed, int(stop - start))[:, shifts].T
-            return found
+            return products_of_shifted(a, b, starts, shifts, xp)
 
         s, m, pairs, fixed = len(shifts), len(own), len(first) * len(second), len(still)
         cross = xp.empty((s, m + pairs, fixed))
@@ -405,6 +399,29 @@ class PreparedRegression(Prepared):
             surprise -= surprise.mean(axis=1, keepdims=True)
             found.append(self._value(left)[:, None] + part.shape[2] / 2 * surprise)
         return self._host(found)
+
+
+def products_of_shifted(a: Any, b: Any, starts: np.ndarray, shifts: np.ndarray, xp: Any = np) -> Any:
+    """Return sums of products of the rows of ``a``, shifted within each trial, with those of ``b``, ``(shifts, a, b)``.
+
+    By Fourier transforms; where a trial's length has large factors its end is padded, and what was shifted into
+    it is added where it belongs.
+    """
+    from scipy.fft import next_fast_len
+
+    found, most = xp.zeros((len(shifts), len(a), len(b))), max(1, HELD // a.shape[1])
+    for start, stop in zip(starts[:-1], starts[1:]):
+        n = int(stop - start)
+        size = n if next_fast_len(n, real=True) == n else next_fast_len(2 * n - 1, real=True)
+        moved = xp.fft.rfft(a[:, start:stop], size)
+        for some in (slice(first, first + most) for first in range(0, len(b), most)):
+            fixed = xp.fft.rfft(b[some, start:stop], size).conj()
+            for i, row in enumerate(moved):
+                sums = xp.fft.irfft(row * fixed, size)
+                found[:, i, some] += sums[:, shifts].T
+                if size > n:
+                    found[:, i, some] += sums[:, shifts - n].T
+    return found
 
 
 def better_scale(column: np.ndarray) -> str:
