@@ -322,39 +322,41 @@ class PreparedRegression(Prepared):
     def over_shifts(self, x: np.ndarray, starts: np.ndarray, shifts: np.ndarray) -> np.ndarray:
         """Return I(x ; y | z) for circular shifts of ``x (n, d)`` within each trial, ``(shifts,)``.
 
-        Features of x move with it, and those of x with z are products of what moves and what stays. So every product of
-        two columns that least squares asks for is one of something that moves with something that stays: one Fourier
-        transform gives it for all shifts.
+        Features of x move with it, and those of x with z are products of what moves and what stays. So the products of
+        columns that least squares asks for are matrix products of what moves, for all shifts, with what stays, and
+        features of shifted pairs are never made.
         """
-        xp, n = self._xp, len(x)
+        xp, (n, s) = self._xp, (len(x), len(shifts))
         moving = xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))
         own, first, second = self._features.of(moving), *map(self._features.factors, (moving, self._z))
         still = xp.concatenate([xp.full((1, n), n**-0.5), self._basis, self._target])
-
-        def products(a: Any, b: Any) -> Any:
-            return (a[:, None] * b).reshape(-1, n)
-
-        def along(a: Any, b: Any) -> Any:
-            return products_of_shifted(a, b, starts, shifts, xp)
-
-        s, m, pairs, fixed = len(shifts), len(own), len(first) * len(second), len(still)
-        cross = xp.empty((s, m + pairs, fixed))
-        cross[:, :m], cross[:, m:] = (
-            along(own, still),
-            along(first, products(second, still)).reshape(s, pairs, fixed),
-        )
-        inner = xp.empty((s, m + pairs, m + pairs))
-        inner[:, :m, :m] = own @ own.T
-        inner[:, :m, m:] = along(products(own, first), second).reshape(s, m, pairs)
-        inner[:, m:, :m] = inner[:, :m, m:].swapaxes(1, 2)
-        four = along(products(first, first), products(second, second)).reshape(
-            (s, *2 * (len(first),), *2 * (len(second),))
-        )
-        inner[:, m:, m:] = four.transpose(0, 1, 3, 2, 4).reshape(s, pairs, pairs)
-        known, cross = cross[..., : -len(self._target)], cross[..., -len(self._target) :]
-        inner -= known @ known.swapaxes(1, 2)
-        inner += SHRINK * n * xp.eye(m + pairs)
-        return self._host([self._value(self._explained(inner, cross)[1])])
+        m, d, e, q = len(own), len(first), len(second), len(still)
+        by = xp.asarray(shifts)[:, None]
+        cross = [xp.zeros((m * s, q)), xp.zeros((d * s, e * q))]
+        inner = [xp.zeros((m * d * s, e)), xp.zeros((d * d * s, e * e))]
+        most = max(1, HELD // max(s * d * max(m, d), e * max(e, q)))
+        for begin, end in zip(map(int, starts[:-1]), map(int, starts[1:])):
+            twice = xp.tile(xp.concatenate([own, first])[:, begin:end], 2)
+            for start in range(begin, end, most):
+                some = slice(start, min(start + most, end))
+                w, known, size = second[:, some], still[:, some], some.stop - start
+                u, v = xp.split(twice[:, by + xp.arange(start - begin, some.stop - begin)], [m])
+                cross[0] += u.reshape(-1, size) @ known.T
+                cross[1] += v.reshape(-1, size) @ (w[:, None] * known).reshape(-1, size).T
+                inner[0] += (u[:, None] * v).reshape(-1, size) @ w.T
+                inner[1] += (v[:, None] * v).reshape(-1, size) @ (w[:, None] * w).reshape(-1, size).T
+        along = xp.empty((s, m + d * e, q))
+        along[:, :m] = cross[0].reshape(m, s, q).swapaxes(0, 1)
+        along[:, m:] = cross[1].reshape(d, s, e * q).swapaxes(0, 1).reshape(s, d * e, q)
+        whole = xp.empty((s, m + d * e, m + d * e))
+        whole[:, :m, :m] = own @ own.T
+        whole[:, :m, m:] = inner[0].reshape(m, d, s, e).transpose(2, 0, 1, 3).reshape(s, m, d * e)
+        whole[:, m:, :m] = whole[:, :m, m:].swapaxes(1, 2)
+        whole[:, m:, m:] = inner[1].reshape(d, d, s, e, e).transpose(2, 0, 3, 1, 4).reshape(s, d * e, d * e)
+        known, target = along[..., : -len(self._target)], along[..., -len(self._target) :]
+        whole -= known @ known.swapaxes(1, 2)
+        whole += SHRINK * n * xp.eye(m + d * e)
+        return self._host([self._value(self._explained(whole, target)[1])])
 
     def _batches(self, x: np.ndarray) -> Any:
         """Yield parts of ``x (b, n, d)`` as ``(b', d, n)`` whose features fit into a cache."""
@@ -399,29 +401,6 @@ class PreparedRegression(Prepared):
             surprise -= surprise.mean(axis=1, keepdims=True)
             found.append(self._value(left)[:, None] + part.shape[2] / 2 * surprise)
         return self._host(found)
-
-
-def products_of_shifted(a: Any, b: Any, starts: np.ndarray, shifts: np.ndarray, xp: Any = np) -> Any:
-    """Return sums of products of the rows of ``a``, shifted within each trial, with those of ``b``, ``(shifts, a, b)``.
-
-    By Fourier transforms; where a trial's length has large factors its end is padded, and what was shifted into
-    it is added where it belongs.
-    """
-    from scipy.fft import next_fast_len
-
-    found, most = xp.zeros((len(shifts), len(a), len(b))), max(1, HELD // a.shape[1])
-    for start, stop in zip(starts[:-1], starts[1:]):
-        n = int(stop - start)
-        size = n if next_fast_len(n, real=True) == n else next_fast_len(2 * n - 1, real=True)
-        moved = xp.fft.rfft(a[:, start:stop], size)
-        for some in (slice(first, first + most) for first in range(0, len(b), most)):
-            fixed = xp.fft.rfft(b[some, start:stop], size).conj()
-            for i, row in enumerate(moved):
-                sums = xp.fft.irfft(row * fixed, size)
-                found[:, i, some] += sums[:, shifts].T
-                if size > n:
-                    found[:, i, some] += sums[:, shifts - n].T
-    return found
 
 
 def better_scale(column: np.ndarray) -> str:

@@ -20,15 +20,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from enmesh.estimators.regression import PreparedRegression, products_of_shifted
+from enmesh.estimators.regression import PreparedRegression
 from enmesh.measures import Transfers
 
 # Products of shifted columns that are held at a time.
 HELD = 4_000_000
 # Nodes up to which all sources of a target are asked at once; in larger networks few sources are asked about at all.
 SMALL = 20
-# Shifts that are asked of curves: more tell little more of the mean and the scatter of their values.
-SHIFTS = 1000
+# Of curves so many shifts are asked that the scatter of their values is known to this standard error, as a share of it:
+# the variance of m chi-square values about their variance is 2 + 12 / m.
+SCATTER_ERROR = 0.15
 
 
 class Widened(NamedTuple):
@@ -62,10 +63,10 @@ class ShiftNull:
 
     def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> Widened:
         blocks, (weights, chance) = self._transfers.blocks, prepared.variance_weights(x)
-        shifts = shifts_within(blocks.starts, blocks.span)
         dof, rest = len(weights), blocks.n - 1 - n_given - len(weights)
         mean = float(beyond_chance(weights.mean(), np.sqrt(chance) / dof))
         share = min(1.0, weights.sum() ** 2 / dof / max(1e-300, (weights**2).sum() - chance))
+        shifts = spread_shifts(blocks.starts, blocks.span, round((2 + 12 / dof) / SCATTER_ERROR**2))
         if len(shifts) > 1 and rest > 0:
             values = prepared.over_shifts(x, blocks.starts, shifts)
             mean *= float(
@@ -116,10 +117,10 @@ def beyond_chance(factor: Any, error: float) -> np.ndarray:
     return np.where(factor > 1 + 2 * error, factor, np.maximum(1.0, factor - error))
 
 
-def shifts_within(starts: np.ndarray, span: int) -> np.ndarray:
-    """Return shifts of trials around their own ends, beyond ``span`` of none; at most `SHIFTS`, evenly spread."""
+def spread_shifts(starts: np.ndarray, span: int, most: int) -> np.ndarray:
+    """Return up to ``most`` shifts of trials around their own ends, evenly spread, beyond ``span`` of none."""
     shifts = np.arange(span, int(np.diff(starts).min()) - span + 1)
-    return shifts[np.linspace(0, len(shifts) - 1, min(SHIFTS, len(shifts))).astype(int)]
+    return shifts[np.linspace(0, len(shifts) - 1, min(most, len(shifts))).astype(int)]
 
 
 def _portions(sources: Sequence[int], size: int) -> Iterator[Sequence[int]]:
@@ -149,8 +150,11 @@ class Freed:
         shifts = np.arange(span, shortest - span + 1)
         if len(shifts) < 1:
             return np.ones(k)
-        rows = np.ascontiguousarray(scaled.reshape(n, -1).T), np.ascontiguousarray(self.fixed.T)
-        products = products_of_shifted(*rows, starts, shifts).reshape(len(shifts), k, d, -1)
+        products = np.zeros((len(shifts), k, d, self.fixed.shape[1]))
+        for start, stop in zip(starts[:-1], starts[1:]):
+            across = np.fft.rfft(self.fixed[start:stop], axis=0).conj()[:, None, None, :]
+            along = np.fft.rfft(scaled[start:stop], axis=0)[..., None]
+            products += np.fft.irfft(across * along, stop - start, axis=0)[shifts]
         with_y, with_z = products[..., 0], products[..., 1:]
         inner = np.einsum("nki,nkj->kij", scaled, scaled) - with_z @ np.swapaxes(with_z, 2, 3)
         inner += 1e-9 * n * np.eye(d)
