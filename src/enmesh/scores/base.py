@@ -13,8 +13,6 @@ from dataclasses import replace
 from math import inf
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-import numpy as np
-
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
@@ -214,7 +212,7 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
 
 def possible_alpha(alpha: float) -> None:
     """Refuse a confidence level outside [0, 1)."""
-    if not (isinstance(alpha, (int, float)) and np.isfinite(alpha) and 0 <= alpha < 1):
+    if not (isinstance(alpha, (int, float)) and 0 <= alpha < 1):
         raise InputError(
             f"alpha={alpha!r} is not possible; give a confidence level from 0 to below 1, such as 0.99"
         )
