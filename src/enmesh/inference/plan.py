@@ -19,7 +19,7 @@ from enmesh.embedding import Embedding
 from enmesh.embedding.base import chosen_embedding
 from enmesh.embedding.choose import embedding_method
 from enmesh.embedding.nonuniform import NonUniform, Past
-from enmesh.errors import InputError, first_few
+from enmesh.errors import InputError, first_few, hazard
 from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
 from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond
 from enmesh.inference.evaluate import Evaluator
@@ -30,7 +30,7 @@ from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Independent
 from enmesh.search.base import Problem
-from enmesh.significance import Sampling, Significance, analytic, by_surrogates, warn_of_many_lags
+from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, warn_of_many_lags
 from enmesh.tasks import run, single_thread
 
 
@@ -326,10 +326,15 @@ def asked(
         if len(sources) == 1:
             (test,) = evaluate.edges([link], count)
             return replace(test, lag=part.transfers.strongest(link.source, target, link.given).lag)
-        if isinstance(part.score, TEE):
-            sampling = Sampling(part.score.surrogate, part.score.n_surrogates, part.score.seed)
-            return run(by_surrogates(part.transfers, sources, target, given, sampling))
-        return analytic(part.transfers, *part.transfers.variables(sources, target, given))
+        if not isinstance(part.score, TEE):
+            return by_formula(part.transfers, sources, target, given)
+        if part.transfers.blocks.searched:
+            hazard(
+                "the lags of several sources were chosen from the data, which their surrogates do not repeat: p-values "
+                "are too small; ask about one source at a time, or give an embedding"
+            )
+        sampling = Sampling(part.score.surrogate, part.score.n_surrogates, part.score.seed)
+        return run(by_surrogates(part.transfers, sources, target, given, sampling))
 
 
 def _numbers(lags: tuple[int, ...]) -> str:
