@@ -178,8 +178,12 @@ class TEEScorer(Scorer[TEE]):
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by surrogates."""
         sampling = self._sampling if count is None else replace(self._sampling, count=count)
-        tested = (link.source,), link.target, link.given
-        return by_surrogates(self.transfers, *tested, sampling, level)
+        return self._sampled((link.source,), link.target, link.given, sampling, level)
+
+    def _sampled(
+        self, sources: Parents, target: int, given: Parents, sampling: Sampling, level: float | None = None
+    ) -> Task[Significance]:
+        return by_surrogates(self.transfers, sources, target, given, sampling, level)
 
     @property
     def _is_joint(self) -> bool:
@@ -193,7 +197,7 @@ class TEEScorer(Scorer[TEE]):
         """T of all parents together minus its quantile when all are resampled together."""
         if self.score.alpha == 0:
             return self.transfers.value(parents, target) - 0.0
-        step = self._step(run(by_surrogates(self.transfers, parents, target, (), self._sampling)))
+        step = self._step(run(self._sampled(parents, target, (), self._sampling)))
         return step.value - step.quantile
 
     def _step(self, test: Significance) -> _Step:
