@@ -85,7 +85,8 @@ class Planner(Scores):
             return Plan(score)
         if wanted.max_lag == 1:
             return self._self_predicted(score)
-        method = self.method(score.estimator, getattr(score, "alpha", self.alpha), self._reach(), score)
+        alpha = self.alpha if score.alpha is None else score.alpha
+        method = self.method(score.estimator, alpha, self._reach(), score)
         pasts = self.selected(method)
         self._note_lags([(i, past, past.sources) for i, past in enumerate(pasts)])
         selected = score.embedded(method.lags(pasts, self.series.names))
@@ -270,7 +271,7 @@ class Planner(Scores):
         for score, names in by_score.items():
             who = "all targets" if len(names) == len(scores) else first_few(names, 6)
             self.choices.add("estimator", f"{brief(score.estimator)} for {who}", reason)
-            words.append(f"{type(score).__name__}, alpha {score.alpha:g}")  # type: ignore[attr-defined]
+            words.append(f"{type(score).__name__}, alpha {score.alpha:g}")
         shared = f"up to {tests} tests share" if tests > 1 else "one test has"
         reason = f"{shared} a level of {1 - self.alpha:.2g}"
         reason += f", at which {self.level_in_words}" if self.level_in_words else ""
@@ -293,12 +294,11 @@ class Planner(Scores):
 
 def _nulls(score: Score, pasts: Sequence[Past]) -> dict[Link, np.ndarray]:
     """Return the null distributions that the selection has made and the score needs, if it samples in the same way."""
-    count = getattr(score, "n_surrogates", 0)
     return {
         Link(source, target, given): null
         for target, past in enumerate(pasts)
         for source, given, null in past.nulls
-        if len(null) == count
+        if len(null) == score.n_surrogates
     }
 
 

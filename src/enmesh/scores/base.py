@@ -45,6 +45,10 @@ class Score(Method, ABC):
 
     estimator: Estimator
     embedding: Pasts | None
+    alpha: float | None = None
+    """Confidence level of the tests of links; None for a score that has none."""
+    n_surrogates: int = 0
+    """Surrogates of a test; 0 for a score that samples none."""
 
     FORMAT: ClassVar[int] = 1
     """Raised whenever the same options give other values than before, so that stored values are not reused."""

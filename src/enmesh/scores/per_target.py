@@ -94,9 +94,9 @@ class PerTarget(Score):
         return Lags(lags, searched=max(score.embedding.searched for _, score in self.groups))
 
     @property
-    def n_surrogates(self) -> int:
+    def n_surrogates(self) -> int:  # type: ignore[override]
         """The largest number of surrogates of any target."""
-        return max(getattr(score, "n_surrogates", 0) for _, score in self.groups)
+        return max(score.n_surrogates for _, score in self.groups)
 
     def sentence(self) -> str:
         """Say the score of every target, those with the same words together."""
