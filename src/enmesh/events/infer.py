@@ -17,21 +17,8 @@ from enmesh.tasks import single_thread
 SHOWN = 60  # events of the busiest node in the page's raster
 
 
-def infer_events(
-    events: Events,
-    *,
-    score: Any,
-    estimator: Any,
-    alpha: float | None,
-    surrogate: Any,
-    n_surrogates: int | None,
-    seed: int,
-    **options: Any,
-) -> Network:
+def infer_events(events: Events, wanted: Wanted, run: Run) -> Network:
     """Infer which node's events drive which; see `infer`."""
-    tests = {"alpha": alpha, "surrogate": surrogate, "n_surrogates": n_surrogates, "seed": seed}
-    wanted = Wanted(score=score, estimator=estimator, **tests)
-    run = Run(events, seed=seed, **options)  # type: ignore[arg-type]
     with run.progress, collected_hazards() as run.hazards, single_thread():
         plan = Plan(_score(events, wanted, run))
         _say_few(events)
