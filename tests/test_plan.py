@@ -288,3 +288,14 @@ def test_a_long_record_with_missing_values_is_looked_at_in_part():
     assert any(
         "selected on 1500 samples" in reason for what, _, reason in net.choices if what == "neighbours"
     )
+
+
+def test_lines_take_an_oscillation_as_it_is_and_normal_scores_otherwise():
+    rng = np.random.default_rng(4)
+    phase = np.cumsum(rng.normal(0.8, 0.2, size=(600, 3)), axis=0)
+    phase[1:, 1] += 0.4 * np.sin(phase[:-1, 0] - phase[:-1, 1])
+    series = em.Series(np.sin(phase))
+    assert Evidence(series).scale.__name__ == "zscore"
+    assert "Gaussian()" in str(em.infer(series).choices)
+    for other in (np.exp(np.sin(phase) * 3), rng.standard_t(2, size=(600, 3)), rng.normal(size=(600, 3))):
+        assert Evidence(em.Series(other)).scale.__name__ == "normal_scores"
