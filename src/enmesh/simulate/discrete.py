@@ -9,7 +9,7 @@ from enmesh.data.graph_input import flat_parents, parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import whole
-from enmesh.simulate.arguments import Graph, per_link, per_node, require_number
+from enmesh.simulate.arguments import Graph, links_of, per_node, require_number
 
 MAX_ROWS = 2**22
 
@@ -110,7 +110,7 @@ def _simulate(
         raise InputError(
             f"{', '.join(still)} never left one state; raise flip or concentration, n, or change the seed"
         )
-    lags = {link: (lag,) for link, lag in per_link(1, graph).items()}
+    lags = dict.fromkeys(links_of(graph), (1,))
     return Series(values, list(graph), duplicates="allow", truth=graph, truth_lags=lags)
 
 

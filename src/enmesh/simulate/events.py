@@ -9,9 +9,8 @@ from enmesh.data.graph_input import flat_parents, parents_of
 from enmesh.errors import InputError
 from enmesh.events.events import Events
 from enmesh.options import whole
-from enmesh.simulate.arguments import per_node, require_number
+from enmesh.simulate.arguments import Graph, links_of, per_link, per_node, require_number
 
-KINDS = ("bump", "hawkes", "copies")
 # Of each kind: strength, delay and width of a link, and the rates of nodes without and with drivers.
 USUAL = {
     "bump": (5.0, 0.5, 0.1, 1.0, 0.5),
@@ -66,70 +65,60 @@ def coupled_events(
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
     parents = parents_of(graph)
-    if kind not in KINDS:
-        raise InputError(f"kind={kind!r} is not known; use {', '.join(map(repr, KINDS))}")
+    if kind not in USUAL:
+        raise InputError(f"kind={kind!r} is not known; use {', '.join(map(repr, USUAL))}")
     require_number("duration", duration, 0, open_low=True)
     require_number("rest", rest, 0)
     alone, driven = USUAL[kind][3:]
-    usual = {name: driven if some else alone for name, some in parents.items()}
-    rates = per_node(usual if rate is None else rate, tuple(parents), "rate")
+    rates = (
+        {name: driven if drivers else alone for name, drivers in parents.items()} if rate is None else rate
+    )
     require_number("rate", rates, 0)
-    given = zip(("strength", "delay", "width"), (strength, delay, width), USUAL[kind])
-    links = {what: _per_link(what, value, usual, parents) for what, value, usual in given}
-    for what in ("delay", "width", *["strength"] * (kind == "hawkes")):
-        require_number(what, links[what], 0, open_low=what == "width")
+    own = np.array(list(per_node(rates, tuple(parents), "rate").values()), float)
+    links = []
+    least = {"strength": 0.0 if kind == "hawkes" else -np.inf, "delay": 0.0, "width": 0.0}
+    for (what, low), value, usual in zip(least.items(), (strength, delay, width), USUAL[kind]):
+        given = per_link(what, usual if value is None else value, parents, usual)
+        require_number(what, usual if value is None else value, low, open_low=what == "width")
+        links.append(np.array(list(given.values()), float))
     rng = np.random.default_rng(whole("seed", seed, 0))
-    make, own = _copies if kind == "copies" else _thinned, np.array(list(rates.values()), float)
-    times = make(rng, parents, own, float(rest), links, float(duration), kind == "bump")
+    if kind == "copies":
+        times = _copies(rng, parents, own, float(rest), links, float(duration))
+    else:
+        times = _thinned(rng, parents, own, float(rest), *links, kind == "bump", float(duration))
     return Events(dict(zip(parents, times)), duration, truth=parents)
 
 
-def _per_link(what: str, value: Any, usual: float, parents: Mapping[str, tuple[str, ...]]) -> np.ndarray:
-    links = [(source, target) for target, sources in parents.items() for source in sources]
-    if not isinstance(value, Mapping):
-        require_number(what, usual if value is None else value)
-        return np.full(len(links), usual if value is None else value, float)
-    unknown = [link for link in value if link not in links]
-    if unknown:
-        raise InputError(f"{what} names {unknown[0]!r}, which is no link of the graph; give (source, target)")
-    require_number(what, value)
-    return np.array([value.get(link, usual) for link in links], float)
-
-
 def _thinned(
-    rng: Any, parents: Any, rates: Any, rest: float, links: Any, duration: float, bump: bool
+    rng: Any, parents: Graph, rates: np.ndarray, rest: float, strength: np.ndarray, *how: Any
 ) -> list[np.ndarray]:
-    from enmesh.simulate.event_kernels import thinned
+    from enmesh.simulate.kernels import thinned
 
-    offsets, drivers = flat_parents(parents)
-    room = min(MOST, 1000 + int(4 * duration * (rates.sum() + np.abs(links["strength"]).sum())))
+    room = min(MOST, 1000 + int(4 * how[-1] * (rates.sum() + np.abs(strength).sum())))
     times, nodes = np.empty(room), np.empty(room, np.int64)
-    how = links["strength"], links["delay"], links["width"], bump, duration
-    count = thinned(rng, rates, rest, offsets, drivers, *how, times, nodes)
+    count = thinned(rng, rates, rest, *flat_parents(parents), strength, *how, times, nodes)
     if count < 0:
         raise InputError("events beget more and more events; lower the strength")
     return [times[:count][nodes[:count] == i] for i in range(len(rates))]
 
 
 def _copies(
-    rng: Any, parents: Any, rates: Any, rest: float, links: Any, duration: float, _: bool
+    rng: Any, parents: Graph, rates: Any, rest: float, links: list[np.ndarray], duration: float
 ) -> list[np.ndarray]:
     """Repeat the events of drivers, in an order in which drivers come first."""
     import networkx as nx
 
-    order = nx.DiGraph([(source, target) for target, some in parents.items() for source in some])
-    order.add_nodes_from(parents)
-    if not nx.is_directed_acyclic_graph(order):
+    _, delay, width = links
+    where = {link: i for i, link in enumerate(links_of(parents))}
+    graph = nx.DiGraph(list(where))
+    graph.add_nodes_from(parents)
+    if not nx.is_directed_acyclic_graph(graph):
         raise InputError("events that are copied in a circle never end; give a graph without cycles")
-    where = {link: i for i, link in enumerate((s, t) for t, some in parents.items() for s in some)}
     own = {name: _renewed(rng, rate, rest, duration) for name, rate in zip(parents, rates)}
-    for name in nx.topological_sort(order):
-        parts = [own[name]]
-        for source in parents[name]:
-            i = where[source, name]
-            noise = rng.normal(0, links["width"][i], len(own[source]))
-            parts.append(own[source] + links["delay"][i] + noise)
-        joined = np.unique(np.concatenate(parts))
+    for name in nx.topological_sort(graph):
+        at = [where[source, name] for source in parents[name]]
+        copies = [own[s] + delay[i] + rng.normal(0, width[i], len(own[s])) for s, i in zip(parents[name], at)]
+        joined = np.unique(np.concatenate([own[name], *copies]))
         own[name] = joined[(joined >= 0) & (joined <= duration)]
     return [own[name] for name in parents]
 

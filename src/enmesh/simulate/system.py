@@ -15,7 +15,7 @@ from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import whole
-from enmesh.simulate.arguments import Link, per_link, per_node, require_number
+from enmesh.simulate.arguments import Link, link_lags, per_node, require_number
 
 LocalMap = Callable[[np.ndarray, tuple[np.ndarray, ...]], np.ndarray]
 Observation = Callable[[np.ndarray], np.ndarray]
@@ -110,7 +110,7 @@ class GraphDynamicalSystem:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "graph", parents_of(self.graph))
-        object.__setattr__(self, "lags", per_link(self.lags, self.graph))
+        object.__setattr__(self, "lags", link_lags(self.lags, self.graph))
         if self.truth_lags is None:
             object.__setattr__(self, "truth_lags", {link: (lag,) for link, lag in self.delays.items()})
         for name in ("maps", "observe", "dim"):
