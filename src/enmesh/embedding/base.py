@@ -14,7 +14,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Embedding, Lagged, Pasts
-from enmesh.errors import InputError, said_of_all_columns
+from enmesh.errors import InputError, hazard, said_of_all_columns
 from enmesh.methods import Method
 
 if TYPE_CHECKING:
@@ -79,8 +79,14 @@ class SelfPrediction(EmbeddingMethod):
             return {name: self.judge(series, name) for name in series.names}
 
     def choose(self, series: Series) -> Embedding:
-        """Return each node's best dimension and delay."""
-        return chosen_embedding(self.tables(series))
+        """Return each node's best dimension and delay; warn of dimensions beyond which none was tried."""
+        tables = self.tables(series)
+        with said_of_all_columns():
+            for name, table in tables.items():
+                if 1 < table.dims[-1] == table.best[0]:
+                    said = "is the largest that was tried; raise max_dim to see further"
+                    hazard(said, f"{name}: kappa {table.best[0]}")
+        return chosen_embedding(tables)
 
 
 def chosen_embedding(tables: Mapping[str, EmbeddingTable]) -> Embedding:
@@ -95,8 +101,7 @@ def windows(
     series: Series, name: str, span: int, condition: Callable[[np.ndarray, int, str], np.ndarray]
 ) -> Blocks:
     """Return one node's samples on the window that reaches ``span`` back, at all lags up to it."""
-    longest = max(series.lengths)
-    require_samples(longest, 3 * span + 3, "max_dim or max_delay")
+    require_samples(max(series.lengths), 3 * span + 3, "max_dim or max_delay")
     return Blocks(series.select([name]), Embedding(dim=span), condition)
 
 

@@ -17,35 +17,14 @@ Stark (1999); Deyle and Sugihara (2011).
 """
 
 from collections.abc import Iterator, Sequence
-from typing import overload
 
 from enmesh.data.series import Series
-from enmesh.embedding.base import EmbeddingMethod, EmbeddingTable, SelfPrediction, chosen_embedding
+from enmesh.embedding.base import EmbeddingMethod, EmbeddingTable, SelfPrediction
 from enmesh.embedding.lagged import Embedding, Pasts, PerNode
 from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.storage import ActiveStorage
-from enmesh.errors import InputError, hazard, said_of_all_columns
+from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator
-
-
-@overload
-def choose_embedding(
-    series: Series,
-    method: SelfPrediction | None = None,
-    *,
-    state_dim: PerNode | None = None,
-    driver_dim: PerNode | None = None,
-) -> Embedding: ...
-
-
-@overload
-def choose_embedding(
-    series: Series,
-    method: EmbeddingMethod | None = None,
-    *,
-    state_dim: PerNode | None = None,
-    driver_dim: PerNode | None = None,
-) -> Pasts: ...
 
 
 def choose_embedding(
@@ -82,18 +61,11 @@ def choose_embedding(
         raise InputError(
             f"method={method!r} is not known; use Ragwitz(), ActiveStorage(), Cao(), SmallTse() or NonUniform()"
         )
-    if not isinstance(method, SelfPrediction):
-        return method.choose(series)
-    tables = method.tables(series)
-    with said_of_all_columns():
-        for name, table in tables.items():
-            if 1 < table.dims[-1] == table.best[0]:
-                said = "is the largest that was tried; raise max_dim to see further"
-                hazard(said, f"{name}: kappa {table.best[0]}")
-    embedding = chosen_embedding(tables)
-    for note in embedding_notes(embedding, series.names, state_dim=state_dim, driver_dim=driver_dim):
-        hazard(note)
-    return embedding
+    pasts = method.choose(series)
+    if isinstance(pasts, Embedding):
+        for note in embedding_notes(pasts, series.names, state_dim=state_dim, driver_dim=driver_dim):
+            hazard(note)
+    return pasts
 
 
 def embedding_method(estimator: Estimator) -> SelfPrediction:

@@ -161,18 +161,16 @@ class _PreparedDiscrete(Prepared):
         return np.array([self._counted(*_joint_code(one)) for one in x])
 
     def _counted(self, x: np.ndarray, n_x: int) -> float:
+        """1/N sum n_xyz ln ( n_xyz n_z / (n_xz n_yz) ), summed margin by margin where a table holds all states."""
+        n, shape = len(x), (n_x, self._n_z, self._n_y)
+        if prod(shape) > DENSE_STATES_PER_SAMPLE * n:
+            return float(self._log_ratios(x).mean())
         joint = (x * self._n_z + self._z) * self._n_y + self._y
-        n, size = len(joint), n_x * self._n_z * self._n_y
-        if size <= DENSE_STATES_PER_SAMPLE * n:
-            table = np.bincount(joint, minlength=size).reshape(n_x, self._n_z, self._n_y)
-            margins = table.sum((0, 2)), table.sum(2), table.sum(0)
-            return _from_counts(table, *margins, n, self._correction)
-        states, counts = np.unique(joint, return_counts=True)
-        x_z, y = np.divmod(states, self._n_y)
-        z = x_z % self._n_z
-        groups = (np.unique(keys, return_inverse=True)[1] for keys in (x_z, z * self._n_y + y, z))
-        n_xz, n_yz, n_z = (np.bincount(group, weights=counts) for group in groups)
-        return _from_counts(counts, n_z, n_xz, n_yz, n, self._correction)
+        table, total = np.bincount(joint, minlength=prod(shape)).reshape(shape), 0.0
+        for sign, counts in (1, table), (1, table.sum((0, 2))), (-1, table.sum(2)), (-1, table.sum(0)):
+            occurring = counts[counts > 0].astype(np.float64)
+            total += sign * float(occurring @ LOGARITHMS[self._correction](occurring))
+        return total / n
 
     def _local(self, x: np.ndarray) -> np.ndarray:
         return np.array([self._log_ratios(_joint_code(one)[0]) for one in x])
@@ -182,17 +180,6 @@ class _PreparedDiscrete(Prepared):
         counts = [_occurrences(code) for code in (x_z * self._n_y + self._y, self._z, x_z, y_z)]
         joint, n_z, n_xz, n_yz = map(LOGARITHMS[self._correction], counts)
         return joint + n_z - n_xz - n_yz
-
-
-def _from_counts(
-    joint: np.ndarray, n_z: np.ndarray, n_xz: np.ndarray, n_yz: np.ndarray, n: int, correction: str
-) -> float:
-    """1/N sum n_xyz ln ( n_xyz n_z / (n_xz n_yz) ), summed margin by margin."""
-    total = 0.0
-    for sign, counts in ((1, joint), (1, n_z), (-1, n_xz), (-1, n_yz)):
-        occurring = counts[counts > 0].astype(np.float64)
-        total += sign * float(occurring @ LOGARITHMS[correction](occurring))
-    return total / n
 
 
 def _coded(column: np.ndarray) -> tuple[np.ndarray, int]:

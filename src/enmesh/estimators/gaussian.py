@@ -14,7 +14,7 @@ import numpy as np
 
 from enmesh.embedding.lagged import Lagged
 from enmesh.errors import InputError, hazard
-from enmesh.estimators.base import Estimator, Prepared, numeric
+from enmesh.estimators.base import Estimator, Prepared, as_block, numeric
 from enmesh.estimators.ksg import KSG
 from enmesh.estimators.scaling import normal_scores
 from enmesh.options import known_fields, option
@@ -85,7 +85,7 @@ class Gaussian(Estimator):
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = 1/2 ln |2 pi e S|; of a copula 1/2 ln |R| beside the entropies of the columns by neighbours."""
-        x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
+        x = as_block(np.asarray(x, dtype=np.float64))
         if self.normalise == "rank":
             scores = np.column_stack([self.condition(column, 0, "x") for column in x.T])
             plain = Gaussian()
