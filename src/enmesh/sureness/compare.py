@@ -89,23 +89,20 @@ class Comparison:
         from enmesh.draw.report.more import comparison_page
         from enmesh.draw.report.page import save
 
-        names, parts = self._parts()
-        return save(comparison_page(names, exchanged=self.exchanged, title=title, **parts), path)
+        return save(comparison_page(exchanged=self.exchanged, title=title, **self._parts()), path)
 
-    def _parts(self) -> tuple[list[str], dict[str, Any]]:
-        """Return the nodes, and what page and notebook show."""
-        parts: dict[str, Any] = {
-            name: getattr(self, name).to_numpy(float) for name in ("first", "second", "p_value", "q_value")
-        }
-        parts |= {"labels": self.labels, "own": [one.adjacency for one in self.networks]}
-        return list(self.difference.columns), parts
+    def _parts(self) -> dict[str, Any]:
+        """Return what page and notebook show."""
+        shown = ("first", "second", "p_value", "q_value")
+        tables = {name: getattr(self, name).to_numpy(float) for name in shown}
+        nodes = {"names": list(self.difference.columns), "labels": self.labels}
+        return {**nodes, **tables, "own": [one.adjacency for one in self.networks]}
 
     def _repr_html_(self) -> str:
         from enmesh.draw.report.more import comparison_body
         from enmesh.draw.report.notebook import face
 
-        names, parts = self._parts()
-        body = comparison_body(names, **parts)
+        body = comparison_body(**self._parts())
         return face(f"{body['headline']} {body['said']}", body["sides"], body["picture"], body["table"])
 
     def __repr__(self) -> str:
@@ -171,20 +168,22 @@ def compare(
     _warn_if_too_few(p_value, n_permutations, [*map(len, sides)] if subjects else [], paired)
     parts = (means[1] - means[0], *means, p_value, q_of(p_value))
     change, one, other, p, q = (frame(both.names, matrix) for matrix in parts)
-    called = labels or _files(sides) or ("first", "second")
+    called = labels or _files([side[0] for side in sides if len(side) == 1]) or ("first", "second")
     ordered = tuple(replace(found, names=both.names, series=None) for found in networks)
     return Comparison(change, one, other, p, q, exchanged, called, ordered)
 
 
-def _files(sides: tuple[list[Series], list[Series]]) -> tuple[str, str] | None:
+def _files(recordings: list[Series]) -> tuple[str, str] | None:
     """Return the names of the files of two recordings, where they are known and differ."""
-    known = [Path(side[0].file).stem if len(side) == 1 and side[0].file else "" for side in sides]
-    return (known[0], known[1]) if all(known) and known[0] != known[1] else None
+    known = list(dict.fromkeys(Path(one.file).stem for one in recordings if one.file))
+    return (known[0], known[1]) if len(known) == 2 else None
 
 
 def _sides(first: Any, second: Any, paired: bool) -> tuple[tuple[list[Series], list[Series]], bool]:
     """Return the standardised recordings of both sides, and whether they are subjects."""
-    lists = [isinstance(side, (list, tuple)) and _holds_recordings(side) for side in (first, second)]
+    lists = [
+        isinstance(side, (list, tuple)) and bool(side) and all(map(_known, side)) for side in (first, second)
+    ]
     if lists[0] != lists[1]:
         raise InputError("one side is a recording and the other a list of them; give two of the same")
     if paired and not lists[0]:
@@ -200,9 +199,9 @@ def _sides(first: Any, second: Any, paired: bool) -> tuple[tuple[list[Series], l
     return (one, other), lists[0]
 
 
-def _holds_recordings(side: Sequence[Any]) -> bool:
-    known = [isinstance(one, Series) or is_source(one) or getattr(one, "ndim", 0) >= 2 for one in side]
-    return bool(known) and all(known)
+def _known(one: Any) -> bool:
+    """Whether it is a recording."""
+    return isinstance(one, Series) or is_source(one) or getattr(one, "ndim", 0) >= 2
 
 
 def _between_subjects(
