@@ -144,7 +144,7 @@ def by_surrogates(
         transfers.blocks.take(resampled), draw, stream, choose=len(x) if searched else 0
     )
     if (
-        prepared.in_one_piece
+        prepared.all_at_once
     ):  # the value belongs to the batch of its surrogates, and the batch cannot stop early
         return (yield from sampled(surrogates, draw, sampling.count))
     value = None if transfers.joint is None and not searched else transfers.cmi(x, y, z)
@@ -235,7 +235,7 @@ def best_lag(
 ) -> Significance:
     """Test a source at the best of the lags up to ``blocks.searched``; each surrogate takes its own best lag."""
     _, y, z = transfers.variables([], target, given)
-    if sampling.count and transfers.prepared(y, z).in_one_piece:
+    if sampling.count and transfers.prepared(y, z).all_at_once:
         choices = transfers.blocks.choices(source)
         surrogates, count = _of_lags(transfers, choices, y, z, sampling)
         value, *null = surrogates.ask(0, count, itself=True)()

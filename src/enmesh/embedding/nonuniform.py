@@ -257,7 +257,7 @@ class TestedSelection:
             prepared, stream = transfers.prepared(y, z), stream_of(sampling.seed, y.node, (node,))
             surrogates = prepared.surrogates(transfers.blocks.take(free), draw, stream, choose=len(x))
             value = transfers.cmi(x, y, z) if value is None else value
-            known = () if prepared.in_one_piece else (value, self._level)
+            known = () if prepared.all_at_once else (value, self._level)
             self._tested[question] = yield from sampled(surrogates, draw, sampling.count, *known)
         return self._tested[question]
 

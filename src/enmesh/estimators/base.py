@@ -24,7 +24,7 @@ NEIGHBOUR_DIMENSION = 10
 class Prepared(ABC):
     """A target y and a condition z, ready for questions about any x."""
 
-    in_one_piece: ClassVar[bool] = False
+    all_at_once: ClassVar[bool] = False
     """Whether a test must ask about x and all its surrogates in one question, rather than stop as soon as it fails."""
 
     def __init__(self, y: np.ndarray, z: np.ndarray):

@@ -37,10 +37,13 @@ class ByNeighbours(Estimator):
     releases_gil = True
     device: str
     precision: str
+    k: int | None = None
     theiler: int = 0
     threads: int = 1
 
     def __post_init__(self) -> None:
+        if self.k is not None and (isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1):
+            raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
         if not isinstance(self.theiler, int) or self.theiler < 0:
             raise InputError(
                 f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"

@@ -89,8 +89,6 @@ class KSG(ByNeighbours):
     def __post_init__(self) -> None:
         if self.k is None and self.residual == "none":
             object.__setattr__(self, "k", USUAL)
-        if self.k is not None and (not isinstance(self.k, int) or self.k < 1):
-            raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
         if self.algorithm not in (1, 2):
             raise InputError(f"algorithm={self.algorithm!r} is not known; KSG has 1 and 2")
         if not (np.isfinite(self.noise) and 0 <= self.noise < 1):

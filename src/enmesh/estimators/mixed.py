@@ -67,11 +67,6 @@ class Mixed(ByNeighbours):
     device: str = "cpu"
     precision: str = "single"
 
-    def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
-        super().__post_init__()
-
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Scale numbers to unit variance; set states so far apart that they are never taken for near."""
         column = np.asarray(column)

@@ -79,7 +79,7 @@ class Neighbours:
 
             lists.ksg(self._listed, codes, k, algorithm, out, lo, hi)
 
-        return tuple(self._answer(x, 3, ask, walk, model.Problem(len(self.y), width, dy, dz, k=k)))
+        return tuple(self._answer(x, 3, ask, walk, model.Workload(len(self.y), width, dy, dz, k=k)))
 
     def within(self, x: np.ndarray, radius: float) -> tuple[np.ndarray, ...]:
         """Return n_xyz, n_xz, n_yz, n_z: points no farther than ``radius``, itself included unless theiler > 0."""
@@ -98,7 +98,7 @@ class Neighbours:
             lists.box(listed, codes, radius, out, lo, hi)
 
         widths = x.shape[2], self.y.shape[1], self.z.shape[1]
-        problem = model.Problem(len(self.y), *widths, in_z=float(n_z.mean()))
+        problem = model.Workload(len(self.y), *widths, in_z=float(n_z.mean()))
         n_xyz, n_xz = self._answer(x, 2, ask, walk, problem)
         return n_xyz, n_xz, np.tile(n_yz, (len(x), 1)), np.tile(n_z, (len(x), 1))
 
@@ -116,7 +116,9 @@ class Neighbours:
                 row[s] = np.where(reach > far, 0, self._count(grown, 0, reach, reach))
         return tuple(out)
 
-    def _answer(self, x: np.ndarray, kinds: int, ask: Work, walk: Work, problem: model.Problem) -> np.ndarray:
+    def _answer(
+        self, x: np.ndarray, kinds: int, ask: Work, walk: Work, problem: model.Workload
+    ) -> np.ndarray:
         """Return (kinds, b, n) counts by ``ask(x[s], out)`` and ``walk(codes, out, lo, hi)``, as the model says."""
         x = np.ascontiguousarray(x, dtype=np.float64)
         b, n, width = x.shape

@@ -195,10 +195,9 @@ def found(
 def best_graph(scorer: Scorer[Any], test: Any = None) -> Parents:
     """Return the acyclic graph with the best score; ``test`` gives the edge tests where they are known already."""
     nodes = scorer.transfers.blocks.n_nodes
+    test = test or (lambda link: run(scorer.test(link)))
 
     def score(target: int, parents: tuple[int, ...]) -> float:
-        if test is None:
-            return scorer.family_score(target, parents)
         return scorer.combine(target, parents, {link: test(link) for link in scorer.tests(target, parents)})
 
     def evaluate(asked: Sequence[Family]) -> np.ndarray:
