@@ -392,76 +392,44 @@ def _flush(total, lanes, block):
 
 
 @part
-def _count_yz(points, p, near, q, lanes):
-    """n_yz of each lane, along the (y, z) list."""
-    ys, zs, row, low, starts, sizes = near
-    at = starts[q]
-    end = at + sizes[q]
-    radius, counts = lanes.radius, lanes.counts
-    sure_y, sure_z = load(lanes.sure, SHORTS), load(lanes.sure, 2 * SHORTS)
-    may_y, may_z = load(lanes.possible, SHORTS), load(lanes.possible, 2 * SHORTS)
-    stop = largest(larger(may_y, may_z))
-    total = splat(np.int16(0))
+def _count_with_z(points, x, here, base, p, entries, q, lanes, block):
+    """Count along a list the points within the radii of a block and of z: n_xz and n_z (block 0), or n_yz (block 1)."""
+    dims, radius, counts, nothing = x.dims, lanes.radius, lanes.counts, splat(np.int16(0))
+    at = entries.at[q]
+    end = at + entries.size[q]
+    sure, sure_z = load(lanes.sure, block * SHORTS), load(lanes.sure, 2 * SHORTS)
+    may, may_z = load(lanes.possible, block * SHORTS), load(lanes.possible, 2 * SHORTS)
+    stop = largest(larger(may, may_z)) if block else largest(may_z)
+    both = alone = nothing
     for e in range(at, end, _CHUNK):
-        if low[e // _CHUNK] > stop:
+        if entries.low[e // _CHUNK] > stop:
             break
         for f in range(e, min(e + _CHUNK, end)):
-            y, z = splat(ys[f]), splat(zs[f])
-            inside = (y <= sure_y) & (z <= sure_z)
-            total = tally(total, inside)
-            doubt = bits(inside ^ ((y <= may_y) & (z <= may_z)))
-            if doubt:
-                dy = _distance(points.y, points.dy, row[f], p)
-                dz = _distance(points.z, points.dz, row[f], p)
-                while doubt:
-                    m = first(doubt)
-                    doubt &= doubt - 1
-                    counts[SHORTS + m] += dy <= radius[SHORTS + m] and dz <= radius[2 * SHORTS + m]
-        if (e - at) % 16384 == 16384 - _CHUNK:
-            _flush(total, lanes, 1)
-            total = splat(np.int16(0))
-    _flush(total, lanes, 1)
-
-
-@part
-def _count_xz(points, x, here, base, p, far, q, lanes):
-    """n_xz and n_z of each lane, along the z list."""
-    exact, codes, dims = x.exact, x.codes, x.dims
-    _, zs, row, low, starts, sizes = far
-    at = starts[q]
-    end = at + sizes[q]
-    radius, counts = lanes.radius, lanes.counts
-    sure_x, sure_z = load(lanes.sure, 0), load(lanes.sure, 2 * SHORTS)
-    may_x, may_z = load(lanes.possible, 0), load(lanes.possible, 2 * SHORTS)
-    stop = largest(may_z)
-    n_xz, n_z = splat(np.int16(0)), splat(np.int16(0))
-    for e in range(at, end, _CHUNK):
-        if low[e // _CHUNK] > stop:
-            break
-        for f in range(e, min(e + _CHUNK, end)):
-            there = base + row[f] * dims * SHORTS
-            z = splat(zs[f])
-            d = _separation(codes, here, there, dims)
-            in_z, may = z <= sure_z, z <= may_z
-            inside = in_z & (d <= sure_x)
-            n_z, n_xz = tally(n_z, in_z), tally(n_xz, inside)
-            doubt_z, doubt = in_z ^ may, inside ^ (may & (d <= may_x))
-            some = bits(doubt_z | doubt)
+            j, z = entries.row[f], splat(entries.z[f])
+            there = base + j * dims * SHORTS
+            d = splat(entries.y[f]) if block else _separation(x.codes, here, there, dims)
+            in_z, perhaps = z <= sure_z, z <= may_z
+            inside = in_z & (d <= sure)
+            both, alone = tally(both, inside), tally(alone, in_z)
+            unsure, unsure_z = bits(inside ^ (perhaps & (d <= may))), 0 if block else bits(in_z ^ perhaps)
+            some = unsure | unsure_z
             if some:
-                unsure, unsure_z, dz = bits(doubt), bits(doubt_z), _distance(points.z, points.dz, row[f], p)
+                dz = _distance(points.z, points.dz, j, p)
+                dy = _distance(points.y, points.dy, j, p) if block else 0.0
                 while some:
                     m = first(some)
                     some &= some - 1
                     hit = dz <= radius[2 * SHORTS + m]
                     counts[2 * SHORTS + m] += hit and unsure_z >> m & 1
                     if hit and unsure >> m & 1:
-                        counts[m] += _distance_x(exact, here, there, m, dims) <= radius[m]
+                        away = dy if block else _distance_x(x.exact, here, there, m, dims)
+                        counts[block * SHORTS + m] += away <= radius[block * SHORTS + m]
         if (e - at) % 16384 == 16384 - _CHUNK:
-            _flush(n_xz, lanes, 0)
-            _flush(n_z, lanes, 2)
-            n_xz, n_z = splat(np.int16(0)), splat(np.int16(0))
-    _flush(n_xz, lanes, 0)
-    _flush(n_z, lanes, 2)
+            _flush(both, lanes, block)
+            _flush(nothing if block else alone, lanes, 2)
+            both = alone = nothing
+    _flush(both, lanes, block)
+    _flush(nothing if block else alone, lanes, 2)
 
 
 @inlined
@@ -489,8 +457,8 @@ def _settle(points, x, g, q, k, algorithm, block, lanes):
     _limits(x, here, lanes)
     for m in range(3 * SHORTS):
         lanes.counts[m] = 0
-    _count_yz(points, p, near, q, lanes)
-    _count_xz(points, x, here, base, p, block.far, q, lanes)
+    _count_with_z(points, x, here, base, p, near, q, lanes, np.int64(1))
+    _count_with_z(points, x, here, base, p, block.far, q, lanes, np.int64(0))
     return needed
 
 
