@@ -91,7 +91,6 @@ class SmallTse(SelfPrediction):
             delays=(1,),
             values=tuple((float(value),) for value in lengths),
             best=(self._shortest_good(lengths, errors), 1),
-            further={},
         )
 
     def _shortest_good(self, lengths: np.ndarray, errors: np.ndarray) -> int:

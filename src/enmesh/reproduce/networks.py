@@ -240,16 +240,13 @@ def _summary(runs: pd.DataFrame, alpha: float, n_cells: int, diverged: list[str]
     lines = [
         f"Recovery of known networks: {n_cells} simulations, {runs.seed.nunique()} seeds, alpha {alpha:g}"
     ]
+    shown = ["nodes", "n", "score", "runs", "precision", "recall", "fpr", "f1", "f1_mean"]
     for system in dict.fromkeys(runs.system):
         usual = at(runs[runs.system == system], alpha, coupling=USUAL[system], obs_noise=0.0)
         if len(usual):
             lines += ["", f"{_in_words(system)}, coupling {USUAL[system]:g}, no observation noise"]
-            lines += ["nodes      N  score  runs  precision  recall    FPR     F1  mean F1"]
-        for row in measured(usual, ["nodes", "n", "score"]).itertuples():
-            rates = (
-                f"{row.precision:>11.2f}{row.recall:>8.2f}{row.fpr:>7.2f}{row.f1:>7.2f}{row.f1_mean:>9.2f}"
-            )
-            lines += [f"{row.nodes:>5}{row.n:>7}  {row.score:<6}{row.runs:>5}{rates}"]
+            table = measured(usual, shown[:3])[shown]
+            lines.append(table.to_string(index=False, float_format="{:.2f}".format))
     lines += ["", *(f"left out, {why}" for why in diverged)] if diverged else []
     return "\n".join(lines)
 
