@@ -199,7 +199,8 @@ class TestedSelection:
         best = dict.fromkeys(nodes, 1)
         while open_ and len(chosen) < max(self._most, len(known) + 2):
             z = _in_order(y, chosen)
-            values = self._values(y, z, open_)
+            free = [v for j in open_ for v in self.transfers.blocks.choices(j) if v not in z]
+            values = dict(zip(free, self.transfers.each(free, y, z))) if free else {}
             taken = {variable.node for variable in chosen}
             best |= {node: leader.lag for node, leader in _leaders(values).items() if node not in taken}
             leader = yield from self._first_to_pass(y, z, open_, values)
@@ -209,11 +210,6 @@ class TestedSelection:
             if known and leader.node not in {y.node, *(variable.node for variable in known)}:
                 break
         return chosen, best
-
-    def _values(self, y: Lagged, z: Sequence[Lagged], open_: Sequence[int]) -> dict[Lagged, float]:
-        """Return what every candidate says given those chosen."""
-        candidates = [v for j in open_ for v in self.transfers.blocks.choices(j) if v not in z]
-        return dict(zip(candidates, self.transfers.each(candidates, y, z))) if candidates else {}
 
     def _first_to_pass(
         self, y: Lagged, z: Sequence[Lagged], open_: list[int], values: dict[Lagged, float]

@@ -168,7 +168,11 @@ class _PreparedGaussian(Prepared):
     def __init__(self, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
         require_samples(len(y), y.shape[1] + z.shape[1], "Gaussian")
-        self._basis = _orthonormal(np.column_stack([np.ones(len(z)), z]))
+        # An orthonormal basis of a constant and z; dependent columns are dropped, they add nothing to it.
+        known = np.column_stack([np.ones(len(z)), z])
+        norms = np.linalg.norm(known, axis=0)
+        left, values, _ = np.linalg.svd(known / np.where(norms > 0, norms, 1), full_matrices=False)
+        self._basis = left[:, values > values[0] * np.sqrt(SINGULAR)]
         residual = self._residual(y)
         norms = np.linalg.norm(y - y.mean(0), axis=0)
         if not _has_full_rank(residual.T @ residual / np.outer(norms, norms)):
@@ -241,13 +245,6 @@ def require_samples(n: int, dimension: int, model: str) -> None:
         raise InputError(
             f"too few samples: {n} for a {model} of {dimension} variables; at least {dimension + 2} are needed"
         )
-
-
-def _orthonormal(columns: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of the columns' span; dependent columns are dropped, they add nothing to it."""
-    norms = np.linalg.norm(columns, axis=0)
-    left, values, _ = np.linalg.svd(columns / np.where(norms > 0, norms, 1), full_matrices=False)
-    return left[:, values > values[0] * np.sqrt(SINGULAR)]
 
 
 def _has_full_rank(share: np.ndarray) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import Graph, Link, link_lags, per_node, require_number
+from enmesh.simulate.arguments import Link, link_lags, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem
 
 
@@ -78,23 +78,28 @@ def var_system(
     if (graph is None) == (coefficients is None):
         raise InputError("give either a graph or coefficients")
     require_number("noise", noise, 0)
+    truth: dict[Link, tuple[int, ...]]
     if graph is not None:
         require_number("coupling", coupling)
         require_number("own", own)
         graph = parents_of(graph)
-        delays = link_lags(lags, graph)
-        a = _from_graph(list(graph), coupling, own, delays)
-        truth: dict[Link, tuple[int, ...]] = {link: (lag,) for link, lag in delays.items()}
+        delays, at = link_lags(lags, graph), {name: i for i, name in enumerate(graph)}
+        a = np.zeros((max(delays.values(), default=1), len(at), len(at)))
+        np.fill_diagonal(a[0], own)
+        for (source, target), lag in delays.items():
+            a[lag - 1, at[target], at[source]] = coupling
+        truth = {link: (lag,) for link, lag in delays.items()}
     else:
         if lags != 1:
             raise InputError("lags belong to a graph; give coefficients of shape (lags, M, M) instead")
         a = _as_lags(coefficients)
-        graph = _graph_of(a, names)
-        truth = {
-            (s, t): tuple((np.flatnonzero(a[:, i, j]) + 1).tolist())
-            for (i, t), (j, s) in product(enumerate(graph), repeat=2)
-            if s in graph[t]
-        }
+        given = [f"x{i}" for i in range(a.shape[1])] if names is None else names
+        at = {str(name): i for i, name in enumerate(given)}
+        if len(at) != a.shape[1]:
+            raise InputError(f"{len(at)} names for {a.shape[1]} nodes; give one per node")
+        acting = {(s, t): np.flatnonzero(a[:, at[t], at[s]]) + 1 for t in at for s in at if s != t}
+        truth = {link: tuple(found.tolist()) for link, found in acting.items() if len(found)}
+        graph = {target: tuple(source for source in at if (source, target) in truth) for target in at}
     order, m = a.shape[:2]
     matrix = _companion(a)
     flat = matrix.reshape(m * order, m * order)
@@ -104,7 +109,6 @@ def var_system(
         )
     scale = np.zeros((m, order))
     scale[:, 0] = list(per_node(noise, tuple(graph), "noise").values())
-    at = {name: i for i, name in enumerate(graph)}
     parts = {name: [matrix[i, :, at[j]] for j in (name, *graph[name])] for name, i in at.items()}
     return GraphDynamicalSystem(
         graph=graph,
@@ -119,15 +123,6 @@ def var_system(
     )
 
 
-def _from_graph(names: list[str], coupling: float, own: float, lags: Mapping[Link, int]) -> np.ndarray:
-    """Return A_1 ... A_L: ``own`` on the diagonal of A_1, the coupling of each link in the matrix of its lag."""
-    a = np.zeros((max(lags.values(), default=1), len(names), len(names)))
-    np.fill_diagonal(a[0], own)
-    for (source, target), lag in lags.items():
-        a[lag - 1, names.index(target), names.index(source)] = coupling
-    return a
-
-
 def _as_lags(coefficients: ArrayLike | None) -> np.ndarray:
     try:
         lags = np.asarray(coefficients, dtype=float)
@@ -137,14 +132,6 @@ def _as_lags(coefficients: ArrayLike | None) -> np.ndarray:
     if lags.ndim != 3 or lags.shape[1] != lags.shape[2] or lags.size == 0 or not np.isfinite(lags).all():
         raise InputError("coefficients must be finite numbers of shape (M, M) or (lags, M, M)")
     return lags
-
-
-def _graph_of(lags: np.ndarray, names: Sequence[str] | None) -> Graph:
-    names = [f"x{i}" for i in range(lags.shape[1])] if names is None else [str(name) for name in names]
-    if len(names) != lags.shape[1]:
-        raise InputError(f"{len(names)} names for {lags.shape[1]} nodes; give one per node")
-    driven = (lags != 0).any(0)
-    return {t: tuple(s for j, s in enumerate(names) if j != i and driven[i, j]) for i, t in enumerate(names)}
 
 
 def _companion(lags: np.ndarray) -> np.ndarray:

@@ -18,6 +18,12 @@ Map = Callable[[np.ndarray], np.ndarray]
 # Doubling shifts the bits out of a binary number: the tent map of slope 2 is at 0 after 53 steps and stays.
 TENT_SLOPE = 2 - 1e-9
 HENON_B = 0.3
+# Each named map, its usual and its largest r, and where states start; numbered as in `kernels`.
+NAMED: dict[str, tuple[Callable[..., np.ndarray], float, float, tuple[float, float]]] = {
+    "logistic": (lambda z, r: r * z * (1 - z), 4.0, 4.0, (0.1, 0.9)),
+    "tent": (lambda z, r: min(r / 2, TENT_SLOPE) * np.minimum(z, 1 - z), 4.0, 4.0, (0.1, 0.9)),
+    "henon": (lambda z, r: np.array([1 - r * z[0] ** 2 + z[1], HENON_B * z[0]]), 1.4, np.inf, (-0.1, 0.1)),
+}
 
 
 def coupled_map(
@@ -176,23 +182,3 @@ def _vectorised(system: GraphDynamicalSystem, g: Map, strengths: Mapping[str, fl
         return whole.run(start, noise)
 
     return orbit
-
-
-def _logistic(z: np.ndarray, r: float) -> np.ndarray:
-    return r * z * (1 - z)
-
-
-def _tent(z: np.ndarray, r: float) -> np.ndarray:
-    return min(r / 2, TENT_SLOPE) * np.minimum(z, 1 - z)
-
-
-def _henon(z: np.ndarray, r: float) -> np.ndarray:
-    return np.array([1 - r * z[0] ** 2 + z[1], HENON_B * z[0]])
-
-
-# Each named map, its usual and its largest r, and where states start; numbered as in `kernels`.
-NAMED: dict[str, tuple[Callable[..., np.ndarray], float, float, tuple[float, float]]] = {
-    "logistic": (_logistic, 4.0, 4.0, (0.1, 0.9)),
-    "tent": (_tent, 4.0, 4.0, (0.1, 0.9)),
-    "henon": (_henon, 1.4, np.inf, (-0.1, 0.1)),
-}

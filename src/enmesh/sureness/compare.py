@@ -4,7 +4,7 @@ After the network comparison of IDTxl (Wollstadt et al. 2019, Journal of Open So
 entropies on the union of parents, and exchanged labels.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import comb
 from pathlib import Path
@@ -163,7 +163,9 @@ def compare(
         matched = [[one.select(both.names) for one in side] for side in sides]
         means, p_value, exchanged = _between_subjects(matched, asked, paired, n_permutations, seed, how)
     else:
-        units = [units_of(one, _common_block(together, score), {}) for one in together]
+        trials = all(len(one.trials) >= MANY_TRIALS for one in together)  # enough of them on both sides
+        block = None if trials else max(block_length(one, {"score": score}) for one in together)
+        units = [units_of(one, block, {}) for one in together]
         means, p_value, exchanged = _between_recordings(units, asked, n_permutations, seed, how)
     _warn_if_too_few(p_value, n_permutations, [*map(len, sides)] if subjects else [], paired)
     parts = (means[1] - means[0], *means, p_value, q_of(p_value))
@@ -219,13 +221,6 @@ def _between_subjects(
     differences = np.stack([everyone[o[size:]].mean(0) - everyone[o[:size]].mean(0) for o in orders])
     said = f"labels of {size} and {len(everyone) - size} subjects exchanged"
     return means, _two_sided(differences), said
-
-
-def _common_block(recordings: Sequence[Series], score: Score) -> int | None:
-    """Return one length of blocks for both, None where both have trials enough."""
-    if all(len(one.trials) >= MANY_TRIALS for one in recordings):
-        return None
-    return max(block_length(one, {"score": score}) for one in recordings)
 
 
 def _between_recordings(
