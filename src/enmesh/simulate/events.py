@@ -45,9 +45,8 @@ def coupled_events(
         ``"bump"``: with d the time since the last event of a driver, the rate rises by ``strength`` times
         exp(-(d - delay)^2 / (2 width^2)), less its value at d = 0, up to d = 2 delay. With one link and the usual
         numbers it is the pair of Shorten et al. (2021): .5076 nats per unit of time. ``"hawkes"``: every event of a
-        driver brings ``strength`` events on average, at a rate that decays within ``width`` (there is no delay; a
-        negative strength needs bump). ``"copies"``: every event of a driver is repeated after ``delay`` with Gaussian
-        noise of ``width``: ``"m>a, m>b"`` is a mother with two daughters.
+        driver brings ``strength`` events on average, at a rate that decays within ``width`` (no delay, no negative
+        strength). ``"copies"``: every event of a driver is repeated after ``delay`` with Gaussian noise of ``width``.
     rate
         Rate of each node by itself, or one for all; by default 1 without drivers, and 0.5 with (copies: 0).
     strength, delay, width
@@ -55,8 +54,6 @@ def coupled_events(
         (hawkes), 0.25 and 0.05 (copies).
     rest
         Time after an event in which a node has no other by itself (copies come all the same).
-    seed
-        Seed of everything random.
 
     Examples
     --------
@@ -75,28 +72,25 @@ def coupled_events(
     )
     require_number("rate", rates, 0)
     own = np.array(list(per_node(rates, tuple(parents), "rate").values()), float)
-    links = []
     least = {"strength": 0.0 if kind == "hawkes" else -np.inf, "delay": 0.0, "width": 0.0}
-    for (what, low), value, usual in zip(least.items(), (strength, delay, width), USUAL[kind]):
-        given = per_link(what, usual if value is None else value, parents, usual)
-        require_number(what, usual if value is None else value, low, open_low=what == "width")
-        links.append(np.array(list(given.values()), float))
-    rng = np.random.default_rng(whole("seed", seed, 0))
-    if kind == "copies":
-        times = _copies(rng, parents, own, float(rest), links, float(duration))
-    else:
-        times = _thinned(rng, parents, own, float(rest), *links, kind == "bump", float(duration))
+    links = []
+    for (what, low), given, usual in zip(least.items(), (strength, delay, width), USUAL[kind]):
+        value = usual if given is None else given
+        require_number(what, value, low, open_low=what == "width")
+        links.append(np.array(list(per_link(what, value, parents, usual).values()), float))
+    how = np.random.default_rng(whole("seed", seed, 0)), parents, own, float(rest), links, float(duration)
+    times = _copies(*how) if kind == "copies" else _thinned(*how, kind == "bump")
     return Events(dict(zip(parents, times)), duration, truth=parents)
 
 
 def _thinned(
-    rng: Any, parents: Graph, rates: np.ndarray, rest: float, strength: np.ndarray, *how: Any
+    rng: Any, parents: Graph, rates: Any, rest: float, links: list[np.ndarray], duration: float, bump: bool
 ) -> list[np.ndarray]:
     from enmesh.simulate.kernels import thinned
 
-    room = min(MOST, 1000 + int(4 * how[-1] * (rates.sum() + np.abs(strength).sum())))
+    room = min(MOST, 1000 + int(4 * duration * (rates.sum() + np.abs(links[0]).sum())))
     times, nodes = np.empty(room), np.empty(room, np.int64)
-    count = thinned(rng, rates, rest, *flat_parents(parents), strength, *how, times, nodes)
+    count = thinned(rng, rates, rest, *flat_parents(parents), *links, bump, duration, times, nodes)
     if count < 0:
         raise InputError("events beget more and more events; lower the strength")
     return [times[:count][nodes[:count] == i] for i in range(len(rates))]

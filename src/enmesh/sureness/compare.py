@@ -127,8 +127,8 @@ def compare(
 
     Everything is standardised. The network of all data together fixes score, estimator and pasts; the networks of
     both sides are inferred with these, and every pair of nodes is measured on either side given the union of the
-    target's parents. Labels are then exchanged: of trials or contiguous blocks of two recordings, of subjects of two
-    groups, within each subject (signs of the differences) where they are paired. All pairs are tested, not links alone.
+    target's parents. Labels are then exchanged: of trials or blocks of two recordings, of subjects of two groups,
+    within each subject (signs of the differences) where they are paired. All pairs are tested, not links alone.
 
     Parameters
     ----------
@@ -163,21 +163,18 @@ def compare(
         matched = [[one.select(both.names) for one in side] for side in sides]
         means, p_value, exchanged = _between_subjects(matched, asked, paired, n_permutations, seed, how)
     else:
-        trials = all(len(one.trials) >= MANY_TRIALS for one in together)  # enough of them on both sides
-        block = None if trials else max(block_length(one, {"score": score}) for one in together)
-        units = [units_of(one, block, {}) for one in together]
-        means, p_value, exchanged = _between_recordings(units, asked, n_permutations, seed, how)
+        means, p_value, exchanged = _between_recordings(together, asked, n_permutations, seed, how)
     _warn_if_too_few(p_value, n_permutations, [*map(len, sides)] if subjects else [], paired)
     parts = (means[1] - means[0], *means, p_value, q_of(p_value))
     change, one, other, p, q = (frame(both.names, matrix) for matrix in parts)
-    called = labels or _files([side[0] for side in sides if len(side) == 1]) or ("first", "second")
+    called = labels or _files(sides) or ("first", "second")
     ordered = tuple(replace(found, names=both.names, series=None) for found in networks)
     return Comparison(change, one, other, p, q, exchanged, called, ordered)
 
 
-def _files(recordings: list[Series]) -> tuple[str, str] | None:
+def _files(sides: tuple[list[Series], list[Series]]) -> tuple[str, str] | None:
     """Return the names of the files of two recordings, where they are known and differ."""
-    known = list(dict.fromkeys(Path(one.file).stem for one in recordings if one.file))
+    known = list(dict.fromkeys(Path(side[0].file).stem for side in sides if len(side) == 1 and side[0].file))
     return (known[0], known[1]) if len(known) == 2 else None
 
 
@@ -224,12 +221,15 @@ def _between_subjects(
 
 
 def _between_recordings(
-    units: list[Units], asked: Asked, count: int, seed: int, how: Mapping[str, Any]
+    recordings: list[Series], asked: Asked, count: int, seed: int, how: Mapping[str, Any]
 ) -> tuple[list[np.ndarray], np.ndarray, str]:
     """Exchange the labels of trials or blocks and measure both sides again.
 
     Blocks are never joined, so that all labellings have the same number of windows.
     """
+    few = any(len(one.trials) < MANY_TRIALS for one in recordings)
+    block = max(block_length(one, {"score": asked[0]}) for one in recordings) if few else None
+    units = [units_of(one, block, {}) for one in recordings]
     sizes = [len(one) for one in units]
     offset = len(units[0].series.trials)
     pieces = [*units[0].pieces, *((trial + offset, start, stop) for trial, start, stop in units[1].pieces)]

@@ -96,8 +96,6 @@ def stability(
 ) -> Stability:
     """Cut the data into two random halves, infer a network from each, and count how often both have a link.
 
-    ``.frequency`` holds the shares; ``.on(network)`` puts them beside the links of a network.
-
     The recording is cut into contiguous blocks, or into its trials where there are at least ten; one network is
     inferred from one half of them, and the next one from the other half (complementary pairs, Shah and Samworth
     2013). A link that chance made in the recording is seldom in both. Each half has half the samples to show a link: a
@@ -134,20 +132,16 @@ def stability(
     """
     from enmesh import __version__
 
-    series = Series.of(series)
-    wanted = whole("n", n, 1)
+    series, wanted = Series.of(series), whole("n", n, 1)
     n = wanted + wanted % 2
     units = units_of(series, block, options)
-    ways = comb(len(units), len(units) // 2) // (1 + (len(units) + 1) % 2)
+    ways = comb(m := len(units), m // 2) // (1 + (m + 1) % 2)
     if ways < FEW_CUTS:
-        hazard(
-            f"the data make {len(units)} units that can be halved in {ways} ways: shares are coarse; record longer"
-        )
+        hazard(f"the data make {m} units that can be halved in {ways} ways: shares are coarse; record longer")
     score = {"type": "bootstrap", "block": units.block, "seed": seed, "options": describe(dict(options))}
     about = {"data": series.digest, "names": list(series.names), "code": f"{__version__}/{FORMAT}"}
-    given = [(units, seed, i, options) for i in range(n)]
-    how = {"n_jobs": n_jobs, "progress": progress, "store": store}
-    edges = resumed(half_network, given, range(n), description=about | {"score": score}, **how)
+    given, how = [(units, seed, i, options) for i in range(n)], {"n_jobs": n_jobs, "progress": progress}
+    edges = resumed(half_network, given, range(n), description=about | {"score": score}, store=store, **how)
     return Stability(frequency_of(series.names, edges), wanted, n, units.block)
 
 
