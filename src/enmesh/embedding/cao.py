@@ -24,11 +24,9 @@ class Cao(SelfPrediction):
     E*(d + 1) / E*(d) is the same for how far apart the new coordinate of neighbours is, E*: it is 1 at every d
     for noise, and differs from 1 at some d for a deterministic series.
 
-    The smallest d is taken at which E1 has reached 1, or from which on E2 is nowhere under 1: E* is how badly
-    neighbours predict the coordinate to come, so E2 under 1 says that a further coordinate makes it better known.
-    Of a first-order process with noise E1 has no plateau (it goes on to grow with d as far as the samples last), while
-    E2 shows that its last value is all that is needed; so kappa is 1. A long memory that makes predictions
-    better by less than the tolerance is not seen.
+    The smallest d is taken at which E1 has reached 1, or from which on E2 is nowhere under 1: E2 under 1 says that a
+    further coordinate makes the one to come better known. (Of a first-order process with noise E1 has no plateau, while
+    E2 shows that the last value is all that is needed.) A memory that helps by less than the tolerance is not seen.
 
     Parameters
     ----------

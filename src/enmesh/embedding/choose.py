@@ -1,8 +1,7 @@
 """Choosing the embedding from the data: kappa and tau of each node, from the node's own series alone.
 
-Every candidate (kappa, tau) is judged on the same samples, those on which the largest of them is defined, so
-that the judgements can be compared. The choice is made once per node and holds for all candidate parents:
-otherwise the stochastic interaction would not be constant and Corollary 1 would not hold.
+The choice is made once per node and holds for all candidate parents: otherwise the stochastic interaction would not be
+constant and Corollary 1 would not hold.
 
 More is not better. Takens' theorem asks for kappa >= 2 d + 1 to reconstruct a node's own d-dimensional state;
 by the bundle theorem a longer past reconstructs the state of whatever drives the node as well, and then
@@ -10,10 +9,6 @@ transfer entropy from the driver vanishes (`embedding_notes`).
 
 The criteria take the smallest kappa that is as good as the best (``parsimony``, the tolerance of `Cao`). A fully
 observed first-order node so gets kappa 1, no embedding; then TEA is MIT, as the paper says (`scores.tea`).
-
-References: Ragwitz and Kantz, Phys. Rev. E 65, 056201 (2002); Lizier et al., Inf. Sci. 208, 39 (2012) (active
-information storage); Cao, Physica D 110, 43 (1997); Small and Tse, Physica D 194, 283 (2004); Takens (1981);
-Stark (1999); Deyle and Sugihara (2011).
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,8 +33,6 @@ def choose_embedding(
 
     Parameters
     ----------
-    series
-        The data.
     method
         `Ragwitz` (default), `ActiveStorage`, `Cao` or `SmallTse`, which give an `Embedding`; `NonUniform`, which gives
         `Lags`.

@@ -143,7 +143,7 @@ class NonUniform(EmbeddingMethod):
         """Return the sources that each target may have, by position; None for any."""
         if not self.candidates:
             return None
-        given = {series.index(target): sorted(series.indices(some)) for target, some in self.candidates}
+        given = {series.index(target): sorted(series.indices(sources)) for target, sources in self.candidates}
         return [given.get(i, [j for j in range(series.n_nodes) if j != i]) for i in range(series.n_nodes)]
 
     def bind(self, series: Series) -> Any:

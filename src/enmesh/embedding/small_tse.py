@@ -26,12 +26,9 @@ class SmallTse(SelfPrediction):
         DL(w) = w/2 ln s^2 + (N - w)/2 ln e^2(w) + w
 
     in nats, less what is the same for all w. s^2 is the variance of the series and e^2(w) the mean squared error
-    of local constant prediction: the mean of what followed the k nearest windows. The last term is what the first
-    values cost beside their spread. A longer window must predict better by more than it costs to start it; as N
-    grows, the window that predicts best is taken.
-
-    Errors are measured on the samples on which the longest window is defined, the same for all w, in the max norm
-    and on z-scored data, so that ln s^2 = 0. Every trial has first values of its own.
+    of predicting by the mean of what followed the k nearest windows, in the max norm. The last term is what the first
+    values cost beside their spread: a longer window must predict better by more than it costs to start it. Data are
+    z-scored, so that ln s^2 = 0, and every trial has first values of its own.
 
     Parameters
     ----------

@@ -129,10 +129,10 @@ class Neighbours:
         for s in range(0, listed, groups * model.GROUP or 1):
             from enmesh.neighbours import lists
 
-            some = x[s : min(s + groups * model.GROUP, listed)]
-            counts = np.empty((kinds, len(some), n), np.int32)
-            self._share(walk, lists.encode(some, self._listed.tree.order), counts)
-            out[:, s : s + len(some)] = counts
+            questions = x[s : min(s + groups * model.GROUP, listed)]
+            counts = np.empty((kinds, len(questions), n), np.int32)
+            self._share(walk, lists.encode(questions, self._listed.tree.order), counts)
+            out[:, s : s + len(questions)] = counts
         for s in range(listed, b):
             ask(x[s], out[:, s])
         return out

@@ -81,7 +81,7 @@ def best_by_size(series: Series, score: Score) -> list[dict[str, Any]]:
     truth, rows = edges(parent_indices(series, series.truth)), []
     for size, (total, parents) in sorted(best.items()):
         found = edges(parents)
-        named = {name: [series.names[j] for j in some] for name, some in zip(series.names, parents)}
+        named = {name: [series.names[j] for j in drivers] for name, drivers in zip(series.names, parents)}
         counts = {"edges": size, "true": len(found & truth), "false": len(found - truth)}
         rows.append(counts | {"value": total, "graph": arrows(named), "chosen": size == chosen})
     return rows

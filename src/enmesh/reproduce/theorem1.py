@@ -66,7 +66,8 @@ def both_sides(series: Series, how: dict[str, Any], test: dict[str, Any]) -> Ite
         return significance(series, others, target, given=parents, **how, **test).p_value if others else 1.0
 
     graphs = [
-        ({names[i]: [names[j] for j in some] for i, some in enumerate(p)}, p) for p in all_dags(len(names))
+        ({names[i]: [names[j] for j in drivers] for i, drivers in enumerate(p)}, p)
+        for p in all_dags(len(names))
     ]
     for graph, parents in sorted(graphs, key=lambda pair: (len(edges(pair[1])), arrows(pair[0]))):
         divergence = measures.kl_divergence(series, graph, **how, form="direct")

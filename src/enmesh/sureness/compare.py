@@ -269,12 +269,8 @@ def least_p(difference: np.ndarray, first: Freedom, second: Freedom) -> np.ndarr
     of exchanged labels is where the recordings differ in another link of the same target: the mixtures may have
     less of a chance link than either recording has, and then all their differences are near 0.
 
-    Parameters
-    ----------
-    difference
-        Transfer entropies less their mean under chance, second less first.
-    first, second
-        Degrees of freedom and samples (`links.freedom`) of either side.
+    ``difference`` is of transfer entropies less their mean under chance; ``first`` and ``second`` are the degrees of
+    freedom and the samples of either side (`links.values`).
     """
     from scipy.special import chdtrc, chdtri
 

@@ -95,10 +95,10 @@ class _Shifts:
         several, parts = self._choices[trial], []
         while count:
             turn, start = divmod(first, several)
-            some = min(count, several - start)
-            needed = min(several, max(FEW, 1 << (start + some - 1).bit_length()))
-            parts.append(self._cached_order(stream, trial, turn, needed)[start : start + some])
-            first, count = first + some, count - some
+            taken = min(count, several - start)
+            needed = min(several, max(FEW, 1 << (start + taken - 1).bit_length()))
+            parts.append(self._cached_order(stream, trial, turn, needed)[start : start + taken])
+            first, count = first + taken, count - taken
         return np.concatenate(parts)
 
     def _order(self, stream: int, trial: int, turn: int, needed: int) -> np.ndarray:
