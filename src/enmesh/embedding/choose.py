@@ -11,7 +11,7 @@ The criteria take the smallest kappa that is as good as the best (``parsimony``,
 observed first-order node so gets kappa 1, no embedding; then TEA is MIT, as the paper says (`scores.tea`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from enmesh.data.series import Series
 from enmesh.embedding.base import EmbeddingMethod, EmbeddingTable, SelfPrediction
@@ -112,7 +112,21 @@ def embedding_notes(
     dims = embedding.per_node(names)["dim"]
     states = Embedding(dim=state_dim).per_node(names)["dim"]
     drivers = (0,) * len(names) if driver_dim is None else Embedding(dim=driver_dim).per_node(names)["dim"]
-    notes = [note for row in zip(names, dims, states, drivers) for note in _bounds(*row)]
+    notes = []
+    for name, kappa, state, driver in zip(names, dims, states, drivers):
+        takens, bundle, said = 2 * state + 1, 2 * (state + driver) + 1, f"{name}: kappa {kappa} is"
+        if kappa < takens:
+            notes.append(f"{said} under {takens} = 2d+1, Takens' bound for a state of dimension {state}")
+        elif driver and kappa < bundle:
+            notes.append(
+                f"{said} under {bundle} = 2(d+e)+1, the bundle bound for a state of dimension "
+                f"{state} driven by one of dimension {driver}"
+            )
+        if kappa > takens:
+            notes.append(
+                f"{said} over {takens} = 2d+1; so long a past also reconstructs the state of the "
+                "drivers and hides them when there is little noise"
+            )
     bound = 2 * sum(states) + 1
     if sum(dims) < bound:
         notes.append(
@@ -120,19 +134,3 @@ def embedding_notes(
             f"state of dimension {sum(states)}"
         )
     return tuple(notes)
-
-
-def _bounds(name: str, kappa: int, state: int, driver: int) -> Iterator[str]:
-    own, bundle = 2 * state + 1, 2 * (state + driver) + 1
-    if kappa < own:
-        yield f"{name}: kappa {kappa} is under {own} = 2d+1, Takens' bound for a state of dimension {state}"
-    elif driver and kappa < bundle:
-        yield (
-            f"{name}: kappa {kappa} is under {bundle} = 2(d+e)+1, the bundle bound for a state of dimension "
-            f"{state} driven by one of dimension {driver}"
-        )
-    if kappa > own:
-        yield (
-            f"{name}: kappa {kappa} is over {own} = 2d+1; so long a past also reconstructs the state of the "
-            "drivers and hides them when there is little noise"
-        )

@@ -7,6 +7,7 @@ it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -104,7 +105,7 @@ class GraphDynamicalSystem:
         """The nodes, in the order of the series."""
         return tuple(self.graph)
 
-    @property
+    @cached_property
     def columns(self) -> dict[str, slice]:
         """Where each node's coordinates lie in the joint state."""
         dims = cast(Mapping[str, int], self.dim)
