@@ -89,21 +89,22 @@ def table_orbit(start, uniforms, tables, origins, widths, own, offsets, drivers)
 
 @part
 def _velocity(x, rossler, parameters, coupling, offsets, drivers, held, out):
-    """Write the velocities of diffusively coupled Lorenz and Rossler systems into ``out``, ``(M, 3)``.
+    """Write the velocities of diffusively coupled Lorenz and Rossler systems, three coordinates each, into ``out``.
 
     A link reads ``held``, or its source as it moves where that is NaN.
     """
-    for i in range(len(x)):
-        u, v, w = x[i, 0], x[i, 1], x[i, 2]
+    for i in range(len(rossler)):
+        at = 3 * i
+        u, v, w = x[at], x[at + 1], x[at + 2]
         p, q, s = parameters[i, 0], parameters[i, 1], parameters[i, 2]
         if rossler[i]:
-            out[i, 0], out[i, 1], out[i, 2] = -v - w, u + p * v, q + w * (u - s)
+            out[at], out[at + 1], out[at + 2] = -v - w, u + p * v, q + w * (u - s)
         else:
-            out[i, 0], out[i, 1], out[i, 2] = p * (v - u), u * (q - w) - v, u * v - s * w
+            out[at], out[at + 1], out[at + 2] = p * (v - u), u * (q - w) - v, u * v - s * w
         first, last = offsets[i], offsets[i + 1]
         for link in range(first, last):
-            source = x[drivers[link], 0] if np.isnan(held[link]) else held[link]
-            out[i, 0] += coupling[i] / (last - first) * (source - u)
+            source = x[3 * drivers[link]] if np.isnan(held[link]) else held[link]
+            out[at] += coupling[i] / (last - first) * (source - u)
 
 
 # The pair of Dormand and Prince (1980), orders 5 and 4: stage weights, of which the last row is the step
@@ -127,23 +128,21 @@ def _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, dr
 
     ``k`` holds the velocities of the seven stages; the first must be known, the last is that of ``new``.
     """
-    m = len(x)
+    size = len(x)
     for stage in range(6):
-        for i in range(m):
-            for c in range(3):
-                slope = 0.0
-                for earlier in range(stage + 1):
-                    slope += STAGES[stage, earlier] * k[earlier, i, c]
-                new[i, c] = x[i, c] + h * slope
+        for i in range(size):
+            slope = 0.0
+            for earlier in range(stage + 1):
+                slope += STAGES[stage, earlier] * k[earlier, i]
+            new[i] = x[i] + h * slope
         _velocity(new, rossler, parameters, coupling, offsets, drivers, held, k[stage + 1])
     total = 0.0
-    for i in range(m):
-        for c in range(3):
-            error = 0.0
-            for stage in range(7):
-                error += ERROR[stage] * k[stage, i, c]
-            total += (h * error / (tolerance * (1.0 + max(abs(x[i, c]), abs(new[i, c]))))) ** 2
-    return np.sqrt(total / (3 * m))
+    for i in range(size):
+        error = 0.0
+        for stage in range(7):
+            error += ERROR[stage] * k[stage, i]
+        total += (h * error / (tolerance * (1.0 + max(abs(x[i]), abs(new[i]))))) ** 2
+    return np.sqrt(total / size)
 
 
 @allocating_kernel
@@ -153,10 +152,10 @@ def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offse
     The length carries over from sample to sample; a step ends on each sample, where noise is added. NaN once
     the state has run away, or the steps have shrunk to nothing. Links with a lag over 1 hold their source's sample.
     """
-    m = len(rossler)
-    states = np.full((len(noise) + 1, 3 * m), np.nan)
+    size = len(start)
+    states = np.full((len(noise) + 1, size), np.nan)
     _copy(start, states[0])
-    x, new, k = start.copy().reshape(m, 3), np.empty((m, 3)), np.empty((7, m, 3))
+    x, new, k = start.copy(), np.empty(size), np.empty((7, size))
     held = np.full(len(drivers), np.nan)
     usual = dt / 8
     for n in range(len(noise)):
@@ -173,18 +172,16 @@ def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offse
                 longer = h * min(5.0, 0.9 * max(error, 1e-10) ** -0.2)
                 usual = max(usual, longer) if last else longer
                 done = dt if last else done + h
-                for i in range(m):
-                    _copy(new[i], x[i])
-                    _copy(k[6, i], k[0, i])
+                _copy(new, x)
+                _copy(k[6], k[0])
             else:  # an error that is not finite comes here too
                 usual = h * (max(0.2, 0.9 * error**-0.2) if error < np.inf else 0.2)
             steps += 1
             if _ran_away(x, states[n + 1]) or steps > MAX_STEPS:
                 return states
-        for i in range(m):
-            for c in range(3):
-                x[i, c] += noise[n, 3 * i + c]
-            _copy(x[i], states[n + 1, 3 * i : 3 * i + 3])
+        for i in range(size):
+            x[i] += noise[n, i]
+        _copy(x, states[n + 1])
     return states
 
 
@@ -192,13 +189,11 @@ def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offse
 def _ran_away(x, row):
     """Whether the state has run away; if so it goes into ``row``, where the nodes that did have no value."""
     away = False
-    for i in range(len(x)):
-        for c in range(3):
-            away |= abs(x[i, c]) > MAX_STATE
+    for value in x:
+        away |= abs(value) > MAX_STATE
     if away:
         for i in range(len(x)):
-            for c in range(3):
-                row[3 * i + c] = np.nan if abs(x[i, c]) > MAX_STATE else x[i, c]
+            row[i] = np.nan if abs(x[i]) > MAX_STATE else x[i]
     return away
 
 
