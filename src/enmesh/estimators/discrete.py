@@ -25,7 +25,6 @@ from enmesh.estimators.base import Estimator, Prepared
 from enmesh.options import known_fields, option
 
 DENSE_STATES_PER_SAMPLE = 8  # joint states beyond which states are sorted, not counted in a table
-TABLE_SPAN = 1 << 20  # span of integers that a table of codes may cover; beyond, states are sorted
 
 
 def _grassberger(n: np.ndarray) -> np.ndarray:
@@ -182,10 +181,6 @@ class _PreparedDiscrete(Prepared):
 
 def _coded(column: np.ndarray) -> tuple[np.ndarray, int]:
     """Return codes 0 .. r-1 of the values in their order, and r."""
-    if column.dtype.kind in "iu" and (low := int(column.min())) + TABLE_SPAN > int(column.max()):
-        seen = np.bincount(column - low) > 0
-        codes = np.cumsum(seen) - 1
-        return (column - low if seen.all() else codes[column - low]), int(codes[-1]) + 1
     states, codes = np.unique(column, return_inverse=True)
     return codes.astype(np.int64), len(states)
 

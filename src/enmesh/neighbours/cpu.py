@@ -179,12 +179,6 @@ class Neighbours:
         start = np.searchsorted(when, self.times - self.theiler, side="left")
         return rows, start, np.searchsorted(when, self.times + self.theiler, side="right")
 
-    @cached_property
-    def _alone(self) -> bool:
-        """Whether nothing but the point itself lies in its Theiler window."""
-        _, start, stop = self._windows
-        return bool((stop - start == 1).all())
-
     def _grow(self, *blocks: np.ndarray) -> list[Any]:
         """Pair each block of points with a tree over it; one without axes is None."""
 
@@ -217,8 +211,6 @@ class Neighbours:
         points, index = grown
         out = np.empty(len(points), np.int32)
         self._share(tree.count, index, cut, near, far, out)
-        if exclude and self._alone:  # a point is within any radius of itself, unless that is just below zero
-            out -= (near >= 0) & (far >= 0)
-        elif exclude:
+        if exclude:
             tree.leave_out(points, rows, start, stop, cut, near, far, out)
         return out

@@ -34,20 +34,16 @@ def _mixed(stream: int, draws: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return word ^ (word >> np.uint64(31))
 
 
-def random_orders(words: np.ndarray, xp: Any, needed: int | None = None) -> np.ndarray:
+def random_orders(words: np.ndarray, xp: Any) -> np.ndarray:
     """Return a random order of each row's places: that of its words, with the place itself in their low bits.
 
     No two words are then equal, so that every sort gives the same order, and sorting values is faster than places.
-    On the host only the first ``needed`` places may be asked for.
     """
     count, n = words.shape
     bits = np.uint64((n - 1).bit_length())
     words = ((words >> bits) << bits) | xp.arange(n, dtype=np.uint64)
     mask = (np.uint64(1) << bits) - np.uint64(1)
     if xp is np:
-        if needed is not None and needed < n:
-            words.partition(needed, axis=1)
-            words = words[:, :needed]
         words.sort(axis=1)
         return (words & mask).astype(np.int64)
     # A device sorts one long row best: by word, then, keeping that order, by row.

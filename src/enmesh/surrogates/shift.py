@@ -10,8 +10,6 @@ from enmesh.options import option, whole_fields
 from enmesh.surrogates.base import Draw, Surrogate
 from enmesh.surrogates.random_words import random_orders, random_words
 
-# Places of a random order that are found at once: a test asks for a few hundred of many thousand shifts.
-FEW = 256
 # Parts in which a record is shifted where shifts must differ by several samples. A part is so many times as long as the
 # memory of the source and a few samples, which a cut disturbs, and has room for shifts of several kinds.
 PARTS, LONG_PART, FEW_LAGS, ROOM = 4, 10, 5, 3
@@ -92,19 +90,15 @@ class _Shifts:
 
     def _used(self, stream: int, trial: int, first: int, count: int) -> np.ndarray:
         """Shifts that draws first .. first + count - 1 take of a trial: all of them in random order, then again."""
-        several, parts = self._choices[trial], []
-        while count:
-            turn, start = divmod(first, several)
-            taken = min(count, several - start)
-            needed = min(several, max(FEW, 1 << (start + taken - 1).bit_length()))
-            parts.append(self._cached_order(stream, trial, turn, needed)[start : start + taken])
-            first, count = first + taken, count - taken
-        return np.concatenate(parts)
+        several = self._choices[trial]
+        turns = range(first // several, (first + count - 1) // several + 1)
+        orders = np.concatenate([self._cached_order(stream, trial, turn) for turn in turns])
+        return orders[first % several :][:count]
 
-    def _order(self, stream: int, trial: int, turn: int, needed: int) -> np.ndarray:
-        """Return the first ``needed`` of a trial's shifts in the random order of a turn."""
+    def _order(self, stream: int, trial: int, turn: int) -> np.ndarray:
+        """Return a trial's shifts in the random order of a turn."""
         words = random_words(stream, trial + turn * len(self._choices), 1, self._choices[trial])
-        return random_orders(words, np, needed)[0]
+        return random_orders(words, np)[0]
 
 
 def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:
