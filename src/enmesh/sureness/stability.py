@@ -20,7 +20,7 @@ from enmesh.data.series import Series
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
-from enmesh.inference.workers import resumed
+from enmesh.inference.workers import in_order
 from enmesh.options import describe, whole
 from enmesh.sureness.links import frame
 from enmesh.sureness.units import Units, units_of
@@ -141,7 +141,7 @@ def stability(
     score = {"type": "bootstrap", "block": units.block, "seed": seed, "options": describe(dict(options))}
     about = {"data": series.digest, "names": list(series.names), "code": f"{__version__}/{FORMAT}"}
     given, how = [(units, seed, i, options) for i in range(n)], {"n_jobs": n_jobs, "progress": progress}
-    edges = resumed(half_network, given, range(n), description=about | {"score": score}, store=store, **how)
+    edges = in_order(half_network, given, description=about | {"score": score}, store=store, **how)
     return Stability(frequency_of(series.names, edges), wanted, n, units.block)
 
 
