@@ -16,8 +16,8 @@ from enmesh.reproduce.fig1 import correlated
 RECOVER = networks.recover
 TINY = {
     "grids": (
-        networks.Grid(system="logistic", networks=("3 chain", "3 empty"), coupling=(0.3,), n=(150,)),
-        networks.Grid(system="lorenz-rossler", networks=("3 chain",), coupling=(1.5,), n=(150,)),
+        networks.grid(system="logistic", networks=("3 chain", "3 empty"), coupling=(0.3,), n=(150,)),
+        networks.grid(system="lorenz-rossler", networks=("3 chain",), coupling=(1.5,), n=(150,)),
     ),
     "seeds": 1,
     "alphas": (0.5, 0.9),
@@ -196,7 +196,7 @@ def test_other_options_are_other_cells(made, monkeypatch):
 
 
 def test_a_diverging_system_is_reported(tmp_path, capsys):
-    wild = networks.Grid(system="lorenz-rossler", networks=("3 chain",), coupling=(0.5, 50.0), n=(150,))
+    wild = networks.grid(system="lorenz-rossler", networks=("3 chain",), coupling=(0.5, 50.0), n=(150,))
     reproduce.run("networks", out=tmp_path, **TINY | {"grids": (wild,)})
     said = capsys.readouterr().out
     assert "left out" in said
@@ -266,7 +266,7 @@ def test_three_coupled_maps_are_recovered():
     import tempfile
     from pathlib import Path
 
-    grid = networks.Grid(system="logistic", networks=networks.THREE, coupling=(0.3,), n=(2000,))
+    grid = networks.grid(system="logistic", networks=networks.THREE, coupling=(0.3,), n=(2000,))
     sizes = networks.QUICK | {"grids": (grid,), "seeds": 3, "usual_n": 2000}
     with tempfile.TemporaryDirectory() as folder:
         reproduce.run("networks", out=folder, **sizes)
