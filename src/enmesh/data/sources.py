@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import importlib
 import io
 import lzma
 import os
@@ -58,6 +59,15 @@ def is_source(data: Any) -> bool:
     if isinstance(data, (list, tuple)) and data:
         return all(is_source(one) for one in data)
     return isinstance(data, (str, os.PathLike)) or hasattr(data, "read")
+
+
+def library(module: str, kind: str, extra: str, also: str = "") -> Any:
+    """Return a library that is installed with an extra."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        needs = f"reading {kind} needs {module.split('.')[0]}"
+        raise InputError(f"{needs}; pip install 'enmesh[{extra}]'{also}") from None
 
 
 def open_source(path: Any) -> Source:
