@@ -5,6 +5,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+import enmesh as em
 from enmesh.errors import InputError
 
 
@@ -45,10 +48,6 @@ def _warmed(name: str) -> tuple[float, int, bool]:
 
 def _questions() -> dict[str, Callable[[], object]]:
     """Return small questions that need the kernels of a name; the longest first, so that two processes end together."""
-    import numpy as np
-
-    import enmesh as em
-
     x, y, z = np.random.default_rng(0).normal(size=(3, 1000, 1))
     batch, pair = np.stack([x] * 32), em.Series(np.hstack([x, y]))
     local: Any = {"estimator": em.Gaussian(), "surrogate": em.LocalPermute(), "n_surrogates": 1}

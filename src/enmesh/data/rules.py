@@ -81,9 +81,8 @@ def rules_of(words: Mapping[str, Any], *, counters: bool = False) -> Rules:
     for one, other in ALIASES.items():
         if one in given and given.setdefault(other, given[one]) != given[one]:
             raise InputError(f"{one}= and {other}= are one and the same; give one of them")
-    checked = {
-        name: CHECKS.get(name, _any)(name, value) for name, value in given.items() if name not in ALIASES
-    }
+    said = {name: value for name, value in given.items() if name not in ALIASES}
+    checked = {name: CHECKS[name](name, value) if name in CHECKS else value for name, value in said.items()}
     checked |= _missing(given.get("missing", "raise")) | _time(given.get("time")) | _marks(given)
     return Rules(**checked, counters=counters, given=frozenset(given))
 
@@ -126,10 +125,6 @@ def _marks(given: Mapping[str, Any]) -> dict[str, Any]:
     if decimal is None and thousands is not None:
         decimal = "," if thousands == "." else "."
     return {"decimal": decimal, "thousands": thousands}
-
-
-def _any(word: str, value: Any) -> Any:
-    return value
 
 
 def _names(word: str, given: Any) -> tuple[str, ...]:

@@ -207,11 +207,11 @@ class Series:
         i = self.index(nodes)
         column = self.values[:, i]
         there = ~np.isnan(column)
-        if there.all():
-            return self._typed(i, column)
+        if there.all() or self.kinds[i] != TEXT:
+            return self._typed(i, column) if there.all() else column
         words = np.full(len(column), None, object)
         words[there] = self._typed(i, column[there])
-        return words if self.kinds[i] == TEXT else column
+        return words
 
     def __eq__(self, other: object) -> bool:
         """Say whether two series hold the same values of the same nodes at the same step."""

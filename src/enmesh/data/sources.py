@@ -1,4 +1,4 @@
-"""Where the bytes of a recording come from: plain and compressed files, archives of one table, pipes."""
+"""Where bytes come from, plain and compressed files, archives of one table, pipes; and how a file is written."""
 
 import bz2
 import gzip
@@ -11,6 +11,7 @@ import stat
 import sys
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -201,3 +202,27 @@ def _refuse_ratio(name: str, size: int, packed: int) -> None:
     if size > MOST_BYTES or (size > LARGE and ratio > MOST_RATIO):
         told = f"{name} unpacks to more than {size >> 20} MiB, {ratio} times its size"
         raise InputError(f"{told}; if that is right, unpack it and read the file")
+
+
+def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Path:
+    """Let ``write`` make a file beside ``path`` and move it there when it is whole."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
+    partial = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        write(partial)
+        partial.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+    except InputError as error:
+        raise InputError(str(error).replace(str(partial), str(path))) from None
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def refuse_existing(path: str | os.PathLike, force: bool = False) -> None:
+    """Refuse to write over a file that is there, unless that is wanted."""
+    if not force and Path(path).exists() and not Path(path).is_char_device():
+        raise InputError(f"{path} is there already; give another name, or use force=True to overwrite it")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, permutations
 from typing import Any
 
 import numpy as np
@@ -48,10 +48,9 @@ def links_of(network: Network) -> dict[Edge, Candidate]:
 
 def shares_of(network: Network) -> dict[Edge, float]:
     """Return ``{(i, j): stability}`` for all pairs whose stability is known."""
-    pairs = [(i, j) for i in range(len(network.names)) for j in range(len(network.names)) if i != j]
-    keys = {(i, j): f"{network.names[i]}>{network.names[j]}" for i, j in pairs if network.stability}
-    shares = {pair: network.stability.get(name, math.nan) for pair, name in keys.items()}
-    return {pair: share for pair, share in shares.items() if math.isfinite(share)}
+    pairs = {f"{a}>{b}": (i, j) for (i, a), (j, b) in permutations(enumerate(network.names), 2)}
+    shares = {pairs[link]: share for link, share in network.stability.items() if link in pairs}
+    return {pair: share for pair, share in sorted(shares.items()) if math.isfinite(share)}
 
 
 def lags_of(link: Candidate) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from enmesh.data.export import write_whole
+from enmesh.data.sources import write_whole
 from enmesh.data.table import guarded, listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import Network

@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.draw.arrows import lags_of, links_of, shares_of
-from enmesh.draw.report.more import (
-    Markup,
-    asset,
-    figure,
-    heat_map,
-    table,
-    text,
-)  # fmt: skip
+from enmesh.draw.report.more import Markup, asset, figure, heat_map, table, text
 from enmesh.draw.report.page import inline
 from enmesh.draw.report.words import headline, standing
 from enmesh.draw.shapes import edges_of, extremes
