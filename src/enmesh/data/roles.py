@@ -57,7 +57,10 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
     elif rules.time != frame.index.name:
         found = (known_column(table, rules.time, "time"),)
     if found:
-        column = dates.date_and_clock(*(frame[name] for name in found))
+        column = frame[found[0]]
+        if len(found) == 2:  # a date and a time of the day
+            days = column.dt.strftime("%Y-%m-%d") if column.dtype.kind == "M" else column.astype(str)
+            column = days.str.strip() + " " + frame[found[1]].astype(str).str.strip()
         return read_stamps(table, str(found[0]), column, groups, strict, rules.date_format), found
     index = _index(table, strict)
     parts = [] if rules.counters or rules.time else counting_columns(frame, groups, free)

@@ -279,17 +279,14 @@ class Series:
         """
         pooled = self.values
         present = None if self.missing is None else ~np.concatenate(self.missing)
-        changed = np.empty((self.n_nodes, 0))
+        changed = []
         for i, name in enumerate(self.names):
             there = slice(None) if present is None else present[:, i]
             how = {"starts": self._run_starts(there)} if in_runs else {}
             known = condition(self._typed(i, pooled[there, i]), i, name, **how)
-            if not i:
-                changed = np.zeros((self.n_nodes, len(pooled)), known.dtype)
-            elif changed.dtype != known.dtype:
-                changed = changed.astype(np.result_type(changed, known))
-            changed[i, there] = known
-        return changed
+            changed.append(np.zeros(len(pooled), known.dtype))
+            changed[i][there] = known
+        return np.array(changed)
 
     def _run_starts(self, there: Any) -> np.ndarray:
         """Return where, among the samples that are there, runs begin: with a trial or after a gap."""

@@ -208,7 +208,7 @@ def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Pat
     """Let ``write`` make a file beside ``path`` and move it there when it is whole."""
     path = Path(path)
     if not path.parent.is_dir():
-        raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
+        raise InputError(f"cannot write {path.name}: there is no folder {path.parent}; make it first")
     partial = path.with_name(f".{os.getpid()}-{path.name}")
     try:
         write(partial)

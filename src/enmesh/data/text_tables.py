@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from enmesh.data.dates import CLOCK, DATE_TEXT, looks_like_dates
-from enmesh.data.numbers import MISSING, bare, marks_of, refuse_dotted
+from enmesh.data.numbers import MISSING, as_number, bare, marks_of, refuse_dotted
 from enmesh.data.rules import Rules
 from enmesh.data.sources import Source, library
 from enmesh.data.table import Table, default_names, listed, shown, unguarded
@@ -299,10 +299,6 @@ def _names_in_comment(line: str, width: int, delimiter: str | None) -> list[str]
 
 
 def _is_number(cell: str) -> bool:
-    if cell.lower() in MISSING:
-        return False
-    try:
-        float(bare(cell).replace(",", "").replace(".", "", cell.count(".") - 1).replace(" ", ""))
-    except ValueError:
-        return False
-    return True
+    """Say whether a cell is a number, whatever its marks of thousands and decimals are."""
+    plain = bare(cell).replace(",", "").replace(".", "", cell.count(".") - 1).replace(" ", "")
+    return cell.lower() not in MISSING and as_number(plain) is not None

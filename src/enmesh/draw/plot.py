@@ -104,7 +104,7 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
     pitch, inch = (ROW, INCH) if len(linked) <= MANY else (CLOSE, SMALL)
 
     def paint(ax: Axes, theme: Theme) -> None:
-        scale = arrows.scale_of(links, theme, colour, points=72 * inch)
+        scale = arrows.Scale(links, theme, colour, points=72 * inch)
         heights = {node: -pitch * at for at, node in enumerate(linked)}
         low, high = min(heights.values()) - 0.6, 0.6
         ax.hlines(list(heights.values()), first, 0, color=theme.empty, lw=0.8, zorder=1)
