@@ -10,11 +10,11 @@ import typer
 import enmesh as em
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
+from enmesh.cli.results import refuse_foreign, results_folder
 from enmesh.data.sources import write_whole
 from enmesh.data.table import guarded, listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import LEVEL
-from enmesh.inference.results import refuse_foreign, results_folder
 from enmesh.sureness.compare import Comparison
 
 FILES = ("difference.json", "difference.csv", "difference.png", "difference.svg", "difference.html")

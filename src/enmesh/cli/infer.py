@@ -15,10 +15,10 @@ import typer
 
 import enmesh as em
 from enmesh.cli import arguments as a
-from enmesh.cli import build, show
+from enmesh.cli import build, results, show
 from enmesh.cli import events as of_events
 from enmesh.errors import InputError, was_stopped
-from enmesh.inference import results, store
+from enmesh.inference import store
 from enmesh.inference.infer import check_numbers
 from enmesh.inference.progress import Progress
 

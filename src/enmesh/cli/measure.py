@@ -17,7 +17,7 @@ from enmesh.embedding.base import SelfPrediction, chosen_embedding
 from enmesh.errors import hazard
 from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.plan import planned
-from enmesh.inference.wanted import wanted_of
+from enmesh.inference.wanted import Wanted
 from enmesh.lag_profile import LagProfile
 from enmesh.measures import link
 from enmesh.options import brief
@@ -34,8 +34,8 @@ def _planned(words: Mapping[str, Any], series: em.Series) -> Planned:
     """Say what could mislead in a recording, and return the score that `infer` would have, with its choices."""
     for finding in hazards_of_data(series):
         hazard(finding.message)
-    plan, choices = planned(series, wanted_of(seed=words["seed"], **build.asked(words)))
-    return plan.score, choices.entries
+    plan, choices = planned(series, Wanted(seed=words["seed"], **build.asked(words)))
+    return plan.score, choices
 
 
 def _for_target(

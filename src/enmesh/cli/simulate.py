@@ -13,10 +13,10 @@ from enmesh import reproduce as experiments
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.cli.infer import run
+from enmesh.cli.results import results_folder
 from enmesh.data.export import series_table, write_series
 from enmesh.data.graph_input import parents_of
 from enmesh.data.sources import refuse_existing
-from enmesh.inference.results import results_folder
 
 MAPS, FLOWS = ("logistic", "tent", "henon"), ("lorenz", "rossler", "mixed")
 # The options each kind of system takes.
