@@ -10,9 +10,9 @@ import typer
 import enmesh as em
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.cli.results import refuse_foreign, results_folder
+from enmesh.cli.results import refuse_foreign, results_folder, write_links
 from enmesh.data.sources import write_whole
-from enmesh.data.table import guarded, listed, visible
+from enmesh.data.table import listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import LEVEL
 from enmesh.sureness.compare import Comparison
@@ -63,7 +63,7 @@ def compare(
       enmesh compare rest/*.csv vs task/*.csv --paired
     """
     words, sides = a.words(ctx), _sides(data)
-    refuse_foreign(out, FILES, sides[0] + sides[1], force or _is_ours(out))
+    refuse_foreign(out, FILES, "difference", sides[0] + sides[1], force)
     series = [[build.series({**words, "data": path}) for path in side] for side in sides]
     first, second = (side[0] if len(side) == 1 else side for side in series)
     watched = not (quiet or json) and sys.stderr.isatty()
@@ -125,24 +125,12 @@ def _show(found: Comparison, files: list[Path]) -> None:
 
 def _write(found: Comparison, data: dict[str, Any], out: Path) -> list[Path]:
     """Write the table, the data and the pictures into a folder."""
-    folder, links = results_folder(out), found.links
-    for end in ("source", "target"):
-        links[end] = [guarded(str(name)) for name in links[end]]
+    folder = results_folder(out)
     writers: dict[str, Any] = {
         "difference.json": lambda file: file.write_text(js.dumps(data, indent=1), encoding="utf-8"),
-        "difference.csv": lambda file: links.to_csv(file, index=False),
+        "difference.csv": lambda file: write_links(found.links, file),
         "difference.png": found.plot,
         "difference.svg": found.plot,
         "difference.html": found.report,
     }
     return [write_whole(folder / name, writers[name]) for name in FILES]
-
-
-def _is_ours(folder: Path) -> bool:
-    """Say whether an earlier comparison was written there."""
-    try:
-        return FORMAT in (folder / "difference.json").read_text(encoding="utf-8")[:200]
-    except FileNotFoundError:
-        return False
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {folder / 'difference.json'}: {error}") from None

@@ -97,7 +97,7 @@ def run(
 ) -> tuple[em.Network, list[Path]]:  # fmt: skip
     """Infer, keep what is finished in the folder, and write the results there; what was read is not overwritten."""
     check_numbers(**options)
-    results.refuse_foreign(folder, results.result_names(formats), inputs, force)
+    results.refuse_foreign(folder, results.result_names(formats), "network", inputs, force)
     results.results_folder(folder)
     try:
         with Progress.of(options.get("progress")) as progress:
@@ -107,7 +107,7 @@ def run(
             known = {name: said for name, said in origin.items() if said}
             network = replace(network, provenance={**network.provenance, **known})
             with progress.phase("writing the results"):
-                files = results.write_results(network, folder, formats, inputs=inputs, force=force)
+                files = results.write_results(network, folder, formats, inputs, force)
         return network, [*files, path]
     except (KeyboardInterrupt, SystemError) as error:
         if not was_stopped(error):
