@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from enmesh.data.table import visible
-from enmesh.draw.report.words import fewer_digits, headline
+from enmesh.draw.report.words import fewer_digits, headline, links
 from enmesh.inference.network import Network
 from enmesh.options import plain
 
@@ -82,13 +82,9 @@ def network(
     found: Network, files: Sequence[Path] = (), truth: Mapping[str, Sequence[str]] | None = None
 ) -> None:
     """Print the links of a network, how good it is, what was chosen and where the files are."""
-    edges = found.edges
-    shown = edges.iloc[:, :5].assign(lag=[", ".join(map(str, lags)) for lags in edges["lags"]])
-    shown.columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
-    if edges["stability"].notna().any():
-        shown["stability"] = edges["stability"]
+    shown = links(found)
     if truth is not None:
-        shown["in truth"] = ["yes" if s in truth[t] else "no" for s, t in zip(edges.source, edges.target)]
+        shown["in truth"] = ["yes" if s in truth[t] else "no" for s, t in zip(shown.source, shown.target)]
     say(headline(found))
     if len(shown):
         table([*map(str, shown)], shown.itertuples(index=False))
@@ -114,8 +110,8 @@ def verdict(found: Network) -> str:
     return f"{said}; acyclicity costs {found.gap:.3g} and removed {_arrows(found.removed)}."
 
 
-def _arrows(links: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"{source}>{target}" for source, target in links) or "none"
+def _arrows(edges: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{source}>{target}" for source, target in edges) or "none"
 
 
 def _against(found: Network, truth: Mapping[str, Sequence[str]]) -> str:
