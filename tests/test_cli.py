@@ -479,10 +479,11 @@ def test_reproduce_delegates(run, monkeypatch):
         return [out / "picture.png"]
 
     module.run = run_one
-    monkeypatch.setitem(sys.modules, "enmesh.reproduce", module)
-    assert run("reproduce")[1] == "fig1\nfig2\n"
-    assert run("reproduce fig1")[:2] == (0, "files in reproduce-fig1: picture.png\n")
-    assert run("reproduce fig2 --full --out here --seed 4 --jobs 2")[0] == 0
+    with monkeypatch.context() as patched:
+        patched.setattr("enmesh.cli.simulate.experiments", module)
+        assert run("reproduce")[1] == "fig1\nfig2\n"
+        assert run("reproduce fig1")[:2] == (0, "files in reproduce-fig1: picture.png\n")
+        assert run("reproduce fig2 --full --out here --seed 4 --jobs 2")[0] == 0
     assert calls == [("fig1", Path("reproduce-fig1"), True, 0, 1), ("fig2", Path("here"), False, 4, 2)]
     code, _, err = run("reproduce fig9")
     assert code == 2

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from rich.cells import cell_len
 
 from enmesh.draw import plot
 from enmesh.draw.arrows import lag_tags, links_of
-from enmesh.draw.labels import key, short, width, wrap
+from enmesh.draw.labels import key, short, wrap
 from enmesh.draw.layout import arrange, crossed
 from enmesh.draw.plot import DOT, ROW
 from enmesh.draw.shapes import corners, passes, sampled
@@ -559,7 +560,7 @@ def test_long_names_that_differ_at_the_end_stay_apart():
     drawing = arrange(names, random_edges(12, 16, 3))
     assert drawing.labels == tuple(names)
     assert [" ".join(lines) for lines in drawing.lines] == names
-    assert all(width(line) <= 24 for lines in drawing.lines for line in lines)
+    assert all(cell_len(line) <= 24 for lines in drawing.lines for line in lines)
     assert crossed(drawing, range(12)) == []
 
 

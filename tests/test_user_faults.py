@@ -277,7 +277,6 @@ def test_fault_20_signals_end_as_control_c_does(tmp_path, name, code):
 DROPPED = """
 import signal, sys, time
 import enmesh.cli
-import enmesh.inference.infer
 
 def stop():
     signal.raise_signal(signal.SIGINT)
@@ -294,7 +293,7 @@ def infer(series, **options):
         raise RuntimeError("not stopped")
     exec("stop()", {"stop": stop})  # as dataclasses and compilers do
 
-enmesh.inference.infer.infer = infer
+enmesh.infer = infer
 sys.exit(enmesh.cli.main(["infer", "data.csv"]))
 """
 
@@ -314,7 +313,7 @@ def test_fault_20_a_stop_within_compiled_code_is_a_stop(run, monkeypatch):
         except KeyboardInterrupt as stop:
             raise SystemError("returned a result with an exception set") from stop
 
-    monkeypatch.setattr(sys.modules["enmesh.inference.infer"], "infer", stopped)
+    monkeypatch.setattr("enmesh.infer", stopped)
     code, _, err = run(INFER)
     assert code == 130
     assert "stopped; what was finished is in data-results/run.db" in err
