@@ -2,7 +2,6 @@
 
 import gzip
 import sys
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -468,14 +467,3 @@ def test_files_that_do_not_fit_together(text):
         read([fast, slow])
     with pytest.raises(em.InputError, match="no file is named"):
         read([])
-
-
-def test_public_recordings(shared_data):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        rivers = read(shared_data / "danube_rivers" / "data.csv")
-        heart = read(shared_data / "sfi_heart_breath" / "full.csv")
-        lorenz = read(shared_data / "trentool_lorenz2" / "lorenz2.npz")
-    assert (rivers.n_nodes, rivers.dt) == (3, 86400)
-    assert heart.lengths == (34000,)
-    assert lorenz.lengths == (500,) * 150
