@@ -2,15 +2,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOWEST := .venv-lowest
 
-.PHONY: demo test test-slow test-lowest test-browser lint docs bench release-check clean
+# The tests start many processes, which are quicker to start where bytecode is kept.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-slow test-lowest test-browser warm lint docs bench release-check clean
 
 demo: .venv/ready
 	$(BIN)/enmesh demo
 
-test: .venv/ready lint
+test: .venv/ready
+	$(MAKE) --no-print-directory --jobs 2 lint warm
 	$(BIN)/pytest -n 2 --dist worksteal
 
-test-slow: .venv/ready
+test-slow: .venv/ready warm
 	$(BIN)/pytest -n 2 --dist worksteal -m slow
 
 test-lowest: $(LOWEST)/ready
@@ -22,6 +26,10 @@ test-browser: .venv/ready
 	  || { echo "chromium is not installed; as root run: apt-get install chromium" >&2; exit 1; }
 	$(BIN)/pip install --quiet 'playwright>=1.40' --editable '.[docs]'
 	$(BIN)/pytest -m browser tests/test_browser.py tests/test_browser_pages.py
+
+# Kernels are compiled once, not by each of the processes that test.
+warm: .venv/ready
+	$(BIN)/enmesh warm > /dev/null
 
 lint: .venv/ready
 	$(BIN)/ruff check .
