@@ -15,6 +15,7 @@ test: .venv/ready
 	$(BIN)/pytest -n 2 --dist worksteal
 
 test-slow: .venv/ready warm
+	$(BIN)/pip install --quiet --editable '.[docs]'
 	$(BIN)/pytest -n 2 --dist worksteal -m slow
 
 test-lowest: $(LOWEST)/ready

@@ -263,14 +263,20 @@ def test_variables_of_npz_and_mat(tmp_path):
             read(path)
 
 
-@pytest.mark.parametrize("kind", ["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
-@pytest.mark.parametrize("way", [{}, {"do_compression": True}, {"format": "4"}])
+MATLAB = ["f8", "f4", "u1", "i2", "u2", "i4", "i1", "u4", "i8", "u8"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        *((kind, way) for kind in MATLAB for way in ({}, {"do_compression": True})),
+        *((kind, {"format": "4"}) for kind in MATLAB[:6]),  # version 4 has no others
+    ],
+)
 def test_matlab_files_hold_what_scipy_wrote(tmp_path, kind, way):
     from scipy.io import savemat
 
     values = np.abs(10 * VALUES).astype(kind)
-    if way.get("format") and kind in ("i1", "u4", "i8", "u8"):
-        pytest.skip("version 4 has no such numbers")
     savemat(tmp_path / "x.mat", {"x": values, "w": "words", "fs": 4.0}, **way)
     series = read(tmp_path / "x.mat")
     np.testing.assert_array_equal(series.values, values)
