@@ -10,16 +10,20 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/ready
 	$(BIN)/enmesh demo
 
+# Two processes test, each with one thread of linear algebra.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
 test: .venv/ready
 	$(MAKE) --no-print-directory --jobs 2 lint warm
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(PYTEST)
 
 test-slow: .venv/ready warm
 	$(BIN)/pip install --quiet --editable '.[docs]'
-	$(BIN)/pytest -n 2 --dist worksteal -m slow
+	$(PYTEST) -m slow
 
+test-lowest: BIN := $(LOWEST)/bin
 test-lowest: $(LOWEST)/ready
-	$(LOWEST)/bin/pytest -n 2 --dist worksteal
+	$(PYTEST)
 
 test-browser: .venv/ready
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
