@@ -66,9 +66,12 @@ release-check: docs
 	$(BIN)/pip install --quiet build twine
 	$(BIN)/python -m build --outdir dist . > /dev/null
 	$(BIN)/twine check --strict dist/*
-	for python in $(PYTHON) python3.11 python3.12 python3.13; do \
-	  command -v $$python > /dev/null || { echo "$$python is not here"; continue; }; \
+	seen=; for python in $(PYTHON) python3.11 python3.12 python3.13; do \
+	  version=$$($$python -c 'import sys; print(*sys.version_info[:2], sep=".")' 2> /dev/null) \
+	    || { echo "$$python cannot be run here"; continue; }; \
+	  case " $$seen " in *" $$version "*) continue;; esac; seen="$$seen $$version"; \
 	  for file in dist/*.whl dist/*.tar.gz; do \
+	    echo "Python $$version, $$file"; \
 	    $$python -m venv --clear .venv-release && .venv-release/bin/pip install --quiet $$file \
 	    && (cd .venv-release && bin/python -c "import enmesh; print(enmesh.__version__, enmesh.__file__)" && bin/enmesh demo) \
 	    || exit 1; \
