@@ -1,6 +1,6 @@
 """infer of events: the search, tests, store and workers of `enmesh.inference`, with histories in place of lags."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,16 +8,13 @@ from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.events.events import Events
 from enmesh.events.point_process import GREEDY, PointProcess
 from enmesh.events.transfers import FEW, with_histories
-from enmesh.inference.constraints import Constraints
 from enmesh.inference.network import Network
 from enmesh.inference.plan import Plan
 from enmesh.inference.rules import THRESHOLDS
-from enmesh.inference.run import Run, warn_of_loops
+from enmesh.inference.run import Run
 from enmesh.inference.wanted import Choices
 from enmesh.methods import resolve
-from enmesh.options import describe
 from enmesh.scores import TEE
-from enmesh.search.base import Search
 from enmesh.significance import least_surrogates
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
@@ -31,47 +28,19 @@ def infer_events(
     *,
     score: Any,
     estimator: Any,
-    search: Any,
     alpha: float | None,
     surrogate: Any,
     n_surrogates: int | None,
-    max_parents: int | None,
-    acyclic: bool,
-    required: Any,
-    forbidden: Any,
-    tiers: Sequence[Sequence[str]] | None,
-    candidates: Mapping[str, Sequence[str]] | None,
-    screen: bool | int | None,
-    n_jobs: int | None,
-    store: Any,
-    progress: Any,
-    memory: int | None,
     seed: int,
+    **options: Any,
 ) -> Network:
     """Infer which node's events drive which; see `infer`."""
-    if events.n_nodes < 2:
-        raise InputError("a network needs at least 2 nodes; there are events of 1")
-    run = Run(events, seed, acyclic, n_jobs, store, progress, memory)  # type: ignore[arg-type]
-    rules = Constraints.of(events, required, forbidden, tiers, candidates)  # type: ignore[arg-type]
+    run = Run(events, seed=seed, **options)  # type: ignore[arg-type]
     with run.progress, collected_hazards() as run.hazards, single_thread():
         wanted = {"alpha": alpha, "surrogate": surrogate, "n_surrogates": n_surrogates}
-        chosen = _score(events, score, estimator, wanted, seed, run.choices)
-        look = resolve(Search, search) if search is not None else run.default_search()
+        plan = Plan(_score(events, score, estimator, wanted, seed, run.choices))
         _say_few(events)
-        with run.evaluator(chosen) as evaluator:
-            allowed, screening = run.preselected(evaluator, Plan(chosen), rules, screen, max_parents)
-            limit, found, tests = run.searched(evaluator, look, rules, allowed, max_parents, False)
-            warn_of_loops(events, found, tests)  # type: ignore[arg-type]
-    options = {
-        "score": describe(chosen),
-        "search": describe(look),
-        "max_parents": limit,
-        "acyclic": acyclic,
-        **rules.described(allowed),
-        "screening": screening,
-        "seed": seed,
-    }
-    return _as_events(run.network(found, tests, options, {}, ()), events)
+        return _as_events(run.network(plan), events)
 
 
 def _score(
