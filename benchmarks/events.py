@@ -85,38 +85,73 @@ def values(repeats, n_jobs):
         )
 
 
-def jidt():
+JIDT = "infodynamics.measures.spiking.integration.TransferEntropyCalculatorSpikingIntegration"
+
+
+def jidt(draws=20):
+    """Three trains, JIDT and enmesh: on the same histories, then with random times of their own.
+
+    By default JIDT takes ln(h + 1.1) of histories h and adds noise; both are off if the noise is 0. Random times in
+    one interval of the target have that interval in common, and so may be equally far from an event: JIDT then counts
+    k, and enmesh all of them. With noise there are no such ties, and values are equal but for JIDT's digamma. JIDT
+    compares histories that share time, and draws two random times per event.
+    """
     from benchmarks.jidt import Jidt
 
     found = Jidt.found()
     if isinstance(found, str):
         raise SystemExit(found)
-    name = "infodynamics.measures.spiking.integration.TransferEntropyCalculatorSpikingIntegration"
     trains = {
         "canonical pair": em.simulate.coupled_events("a>b", duration=4000, seed=1),
         "independent": poisson(5000, 1),
         "Hawkes": em.simulate.coupled_events("a>b", duration=4000, kind="hawkes", seed=1),
     }
+    alike = {"enmesh with exclusion=False, ratio=2": {"exclusion": False, "ratio": 2.0}, "enmesh": {}}
     for what, events in trains.items():
-        calculator = found.jpype.JClass(name)()
-        settings = {
-            "Knns": 4,
-            "DEST_PAST_INTERVALS": "1,2",
-            "SOURCE_PAST_INTERVALS": "1",
-            "NORM_TYPE": "MAX_NORM",
-        }
-        for key, value in settings.items():
-            calculator.setProperty(key, str(value))
-        began = time.process_time()
-        theirs = []
-        for _ in range(5):  # each with random times of its own
+        calculator = found.jpype.JClass(JIDT)()
+
+        def value(noise, calculator=calculator, events=events):
+            settings = {"DEST_PAST_INTERVALS": "1,2", "SOURCE_PAST_INTERVALS": "1", "NORM_TYPE": "MAX_NORM"}
+            for key, setting in (settings | {"Knns": "4", "NOISE_LEVEL_TO_ADD": noise}).items():
+                calculator.setProperty(key, setting)
             calculator.initialise()
             calculator.setObservations(found.doubles(events["a"]), found.doubles(events["b"]))
-            theirs.append(float(calculator.computeAverageLocalOfObservations()))
-        spent = (time.process_time() - began) / 5
-        ours = [em.transfer_entropy(events, "a", "b", estimator=em.PointProcess(seed=s)) for s in range(5)]
-        said = [f"{np.mean(some):.4f} +- {np.std(some, ddof=1):.4f}" for some in (theirs, ours)]
-        print(f"{what}: JIDT {said[0]} ({spent:.2f} CPU s), enmesh {said[1]}")
+            return float(calculator.computeAverageLocalOfObservations())
+
+        both = value("1e-8"), on_histories_of(calculator)
+        print(f"{what}: on the same histories JIDT {both[0]:.7f}, enmesh {both[1]:.7f}")
+        began = time.process_time()
+        theirs = [value("0") for _ in range(draws)]
+        print(f"  JIDT: {mean(theirs)}, {(time.process_time() - began) / draws:.2f} CPU s each")
+        for words, options in alike.items():
+            how = [em.PointProcess(seed=s, **options) for s in range(draws)]
+            print(f"  {words}: {mean([em.transfer_entropy(events, 'a', 'b', estimator=one) for one in how])}")
+
+
+def mean(values):
+    return f"{np.mean(values):.4f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.4f}"
+
+
+def on_histories_of(calculator, k=4):
+    """Return enmesh's estimate on the histories that JIDT made, its random times among them."""
+    from enmesh.neighbours import cross
+    from scipy.special import digamma
+
+    def held(name):
+        field = calculator.getClass().getDeclaredField(name)
+        field.setAccessible(True)
+        return np.array([list(row) for row in field.get(calculator)])
+
+    total = 0.0
+    for sign, space in ((1, "joint"), (-1, "conditioning")):
+        points, others = held(f"{space}EmbeddingsFromSpikes"), held(f"{space}EmbeddingsFromSamples")
+        alone = np.arange(len(points) + len(others))[:, None] + np.array([0.0, 0.5, 0.0, 0.5])
+        spans = alone[: len(points)], alone[len(points) :]
+        psi = digamma(np.arange(len(points) + len(others) + 1))
+        total += sign * cross.brackets(points, cross.settled(others), *spans, k, psi).sum()
+    field = calculator.getClass().getDeclaredField("processTimeLengths")
+    field.setAccessible(True)
+    return total / sum(map(float, field.get(calculator)))
 
 
 def p_value(make, given, n, seed):
