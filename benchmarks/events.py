@@ -10,6 +10,7 @@ python benchmarks/events.py speed        200 surrogates of 10,000 target events
 import argparse
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -49,11 +50,28 @@ def daughters(n, seed, width=0.25):
     return em.simulate.coupled_events("m>a, m>b", duration=2 * n, seed=seed, **how)
 
 
+def with_another(n, seed):
+    """Return daughters that follow closely, and a train that is unrelated to all."""
+    family, rng = daughters(n, seed, width=0.1), np.random.default_rng([13, seed])
+    another = np.sort(rng.uniform(0, family.duration, rng.poisson(0.7 * family.duration)))
+    return em.Events({name: family[name] for name in family} | {"c": another}, family.duration)
+
+
+def far_behind(n, seed):
+    """Return daughters of which one follows an event of the mother before the last."""
+    delays = {("m", "a"): 2.0, ("m", "b"): 0.5}
+    how = {"kind": "copies", "delay": delays, "width": 0.1, "rest": 1.0}
+    return em.simulate.coupled_events("m>a, m>b", duration=2 * n, seed=seed, **how)
+
+
 NULLS = {
     "independent Poisson trains": (poisson, ()),
     "a target that bursts": (bursts, ()),
     "a common slow rate": (common_rate, ()),
-    "daughters of one mother, given her": (daughters, "m"),
+    "daughters of one mother, given her": (daughters, ["m"]),
+    "the same, noise .1": (partial(daughters, width=0.1), ["m"]),
+    "the same, and an unrelated train given": (with_another, ["m", "c"]),
+    "noise .1, delay 2, given two intervals": (far_behind, ["m"]),
 }
 
 
@@ -134,8 +152,9 @@ def mean(values):
 
 def on_histories_of(calculator, k=4):
     """Return enmesh's estimate on the histories that JIDT made, its random times among them."""
-    from enmesh.neighbours import cross
     from scipy.special import digamma
+
+    from enmesh.neighbours import cross
 
     def held(name):
         field = calculator.getClass().getDeclaredField(name)
@@ -155,12 +174,16 @@ def on_histories_of(calculator, k=4):
 
 
 def p_value(make, given, n, seed):
+    how = em.PointProcess(condition_history=2 if make is far_behind else 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return em.significance(make(n, seed), "a", "b", given=given, n_surrogates=39, seed=seed).p_value
+        test = em.significance(
+            make(n, seed), "a", "b", given=given, estimator=how, n_surrogates=39, seed=seed
+        )
+    return test.p_value
 
 
-def levels(repeats, n_jobs, n=500):
+def levels(repeats, n_jobs, first=0, n=500):
     from scipy.stats import kstest
 
     print(
@@ -169,7 +192,9 @@ def levels(repeats, n_jobs, n=500):
     print("|---|---|---|---|---|---|")
     for what, (make, given) in NULLS.items():
         p = np.array(
-            Parallel(n_jobs=n_jobs)(delayed(p_value)(make, given, n, seed) for seed in range(repeats))
+            Parallel(n_jobs=n_jobs)(
+                delayed(p_value)(make, given, n, seed) for seed in range(first, first + repeats)
+            )
         )
         rates = [
             f"{(p <= level + 1e-9).mean():.3f} ± {np.sqrt(level * (1 - level) / repeats):.3f}"
@@ -215,11 +240,13 @@ def main():
     parser.add_argument("what", choices=["values", "jidt", "levels", "networks", "speed"])
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="first seed of levels")
     asked = parser.parse_args()
     if asked.what in ("jidt", "speed"):
         globals()[asked.what]()
     else:
-        globals()[asked.what](asked.repeats, asked.jobs)
+        more = (asked.first,) if asked.what == "levels" else ()
+        globals()[asked.what](asked.repeats, asked.jobs, *more)
 
 
 if __name__ == "__main__":

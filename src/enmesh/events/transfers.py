@@ -27,8 +27,10 @@ LONGEST, LEVEL, GREEDY_SURROGATES = 5, 0.05, 99  # of the greedy choice of histo
 DELAY_BINS = 20
 # Random times for each event that surrogates choose from, at least so many, and surrogates that share them. The more
 # there are, the nearer are the conditions at those times to those of the event: sources that follow a condition closely
-# would else seem to say less in surrogates than they do by chance.
-POOL, LEAST_POOL, SHARED = 10.0, 50_000, 16
+# would else seem to say less in surrogates than they do by chance. So they would if conditions that say nothing of the
+# source decided what is near: those get less weight, step by step, as random times in parts of the recording tell.
+POOL, LEAST_POOL, SHARED = 10.0, 50_000, 50
+LESS, LEAST_WEIGHT, JUDGES, PARTS = 0.25, 0.01, 8000, 16
 SAMPLED, FEW_NEAR = 64, 8  # events that say how far neighbours are, and neighbours whose times are looked at
 Node = int
 Part = tuple[Node, int]  # a node and the length of its history
@@ -77,6 +79,34 @@ def history(events: np.ndarray, times: np.ndarray, length: int) -> Histories:
     return Histories(values, events[last - length + 1])
 
 
+def relevance(known: np.ndarray, told: np.ndarray, neighbours: int) -> np.ndarray:
+    """Return weights of conditions ``known (n, d)`` by how much ``told``, at the same times in order, depends on them.
+
+    In every second part of the time it is predicted, at some times, by what it is at those of the other parts that are
+    nearest in the weighted conditions. The weight that is best lowered is, while the error falls by its standard error.
+    """
+    asked = np.arange(len(known)) * PARTS // len(known) % 2 == 1
+    here, there = np.flatnonzero(asked)[::5], np.flatnonzero(~asked)
+
+    def errors(weights: np.ndarray) -> np.ndarray:
+        near = cross.nearest(cross.settled(known[there] * weights), known[here] * weights, neighbours)
+        return np.abs(told[there][near] - told[here, None]).sum(axis=2).mean(axis=1)
+
+    weights = np.ones(known.shape[1])
+    error, open_to = errors(weights), list(range(len(weights)))
+    while open_to:
+        better = []
+        for i in open_to:
+            lower = np.where(np.arange(len(weights)) == i, LESS * weights, weights)
+            fall = error - (after := errors(lower))
+            if fall.mean() > fall.std() / np.sqrt(len(fall)):
+                better.append((after.mean(), i, lower, after))
+        if better:
+            _, _, weights, error = min(better, key=lambda one: one[:2])
+        open_to = [i for _, i, *_ in better if weights[i] * LESS >= LEAST_WEIGHT]
+    return weights
+
+
 class Question:
     """Does the source say when the target has its events, beyond what its own history and the conditions say?"""
 
@@ -98,6 +128,7 @@ class Question:
         if self.n < FEW:
             hazard(f"{self.names[target]} has only {self.n} events with whole histories; estimates are rough")
         self.stream = stream_of(how.seed, target, tuple(sorted(sources)), tuple(sorted(given)))
+        self._weighed: dict[int, np.ndarray] = {}
         rng = np.random.default_rng(self.stream)
         self.random = self._random_times(rng, how.ratio)
         self.z, z_start = self._all(self.given, self.at)
@@ -208,13 +239,22 @@ class Question:
         times = self._random_times(rng, max(POOL, LEAST_POOL / self.n))
         known = self._all(self.given, times)[0]
         told, start = self._all(self.sources, times)
-        near = cross.nearest(cross.settled(known), self.z, min(how.neighbours, len(known)))
+        weights = self._weights(how.neighbours)
+        near = cross.nearest(cross.settled(known * weights), self.z * weights, how.neighbours)
         counts = np.cumsum([0, *(len(d.times[self.target]) + 1 for d in self.domains)])
         ends = [np.searchsorted(d.times[self.target], t) + c for d, t, c in zip(self.domains, times, counts)]
         pool = Pool(told, self._spans(times, start), near, np.concatenate(ends))
         spans = np.hstack([self.spans[:, :2], pool.spans[self._borrowed(pool, rng)]])
         lost = share_time(self._near[0], spans, spans), share_time(self._near[1], spans, self.other_spans)
         return pool._replace(lost=float(np.log1p(-lost[1]) - np.log1p(-lost[0])))
+
+    def _weights(self, neighbours: int) -> np.ndarray:
+        """Return the weight of each condition where random times near in the conditions are looked for."""
+        if neighbours not in self._weighed:
+            times = self._random_times(np.random.default_rng([self.stream, 2]), JUDGES / self.n)
+            z, y = self._all(self.given, times)[0], self._all(self.sources, times)[0]
+            self._weighed[neighbours] = relevance(z, y, neighbours)
+        return self._weighed[neighbours]
 
     def _borrowed(self, pool: "Pool", rng: np.random.Generator) -> np.ndarray:
         """Return the random time that each event takes the source's history of."""
