@@ -30,7 +30,7 @@ DELAY_BINS = 20
 # would else seem to say less in surrogates than they do by chance. So they would if conditions that say nothing of the
 # source decided what is near: those get less weight, step by step, as random times in parts of the recording tell.
 POOL, LEAST_POOL, SHARED = 10.0, 50_000, 50
-LESS, LEAST_WEIGHT, JUDGES, PARTS = 0.25, 0.01, 8000, 16
+LESS, LEAST_WEIGHT, JUDGES, PARTS = 0.25, 0.01, 8000, 32
 SAMPLED, FEW_NEAR = 64, 8  # events that say how far neighbours are, and neighbours whose times are looked at
 Node = int
 Part = tuple[Node, int]  # a node and the length of its history
@@ -83,27 +83,30 @@ def relevance(known: np.ndarray, told: np.ndarray, neighbours: int) -> np.ndarra
     """Return weights of conditions ``known (n, d)`` by how much ``told``, at the same times in order, depends on them.
 
     In every second part of the time it is predicted, at some times, by what it is at those of the other parts that are
-    nearest in the weighted conditions. The weight that is best lowered is, while the error falls by its standard error.
+    nearest in the weighted conditions. The weight that is best lowered is, while the error falls by more than its
+    standard error over the parts. The first, of the time since the target's last event, is kept: without it the nearest
+    times would be those just before an event, and the event would keep its own history.
     """
-    asked = np.arange(len(known)) * PARTS // len(known) % 2 == 1
-    here, there = np.flatnonzero(asked)[::5], np.flatnonzero(~asked)
+    part = np.arange(len(known)) * PARTS // len(known)
+    here, there = np.flatnonzero(part % 2 == 1)[::5], np.flatnonzero(part % 2 == 0)
 
     def errors(weights: np.ndarray) -> np.ndarray:
         near = cross.nearest(cross.settled(known[there] * weights), known[here] * weights, neighbours)
-        return np.abs(told[there][near] - told[here, None]).sum(axis=2).mean(axis=1)
+        away = np.abs(told[there][near] - told[here, None]).sum(axis=2).mean(axis=1)
+        return np.bincount(part[here] // 2, away) / np.bincount(part[here] // 2)
 
     weights = np.ones(known.shape[1])
-    error, open_to = errors(weights), list(range(len(weights)))
-    while open_to:
+    error, left = errors(weights), list(range(1, len(weights)))
+    while left:
         better = []
-        for i in open_to:
+        for i in left:
             lower = np.where(np.arange(len(weights)) == i, LESS * weights, weights)
-            fall = error - (after := errors(lower))
-            if fall.mean() > fall.std() / np.sqrt(len(fall)):
-                better.append((after.mean(), i, lower, after))
+            fall = error - (then := errors(lower))
+            if fall.mean() > fall.std(ddof=1) / np.sqrt(len(fall)):
+                better.append((then.mean(), i, lower, then))
         if better:
             _, _, weights, error = min(better, key=lambda one: one[:2])
-        open_to = [i for _, i, *_ in better if weights[i] * LESS >= LEAST_WEIGHT]
+        left = [i for _, i, *_ in better if weights[i] * LESS >= LEAST_WEIGHT]
     return weights
 
 
