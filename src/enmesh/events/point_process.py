@@ -7,6 +7,7 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.estimators.base import NEIGHBOUR_DIMENSION, Estimator, Prepared
+from enmesh.neighbours import check_device
 from enmesh.options import option, whole, whole_fields
 from enmesh.surrogates.base import Draw, Surrogate
 
@@ -45,6 +46,8 @@ class PointProcess(Estimator):
         ``"time"``: nats per unit of time; ``"event"``: nats per target event.
     seed
         Seed of the random times.
+    device
+        ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one), with the same values.
 
     Examples
     --------
@@ -66,8 +69,10 @@ class PointProcess(Estimator):
     exclusion: bool = True
     per: str = "time"
     seed: int = 0
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
+        check_device(self.device)
         whole_fields(self, k=1, source_history=1, seed=0)
         if self.condition_history is not None:
             whole_fields(self, condition_history=1)

@@ -16,7 +16,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.events.events import Events
 from enmesh.events.kernels import share_time, unused_first
 from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
-from enmesh.neighbours import cross
+from enmesh.neighbours import cross, crossing
 from enmesh.significance import Significance, sampled
 from enmesh.surrogates import CircularShift, Surrogate, stream_of
 from enmesh.tasks import Task, run
@@ -117,7 +117,7 @@ class Question:
         self, events: Events, how: PointProcess, sources: Sequence[Part], given: Sequence[Part], target: Node
     ):
         self.how, self.sources, self.given = how, list(sources), list(given)
-        self.target, self.names = target, events.names
+        self.target, self.names, self._engine = target, events.names, crossing(how.device)
         self.domains = self._domains(events)
         times = [d.times[target] for d in self.domains]
         self.at = [t[(t > d.begins) & (t <= d.ends)] for t, d in zip(times, self.domains)]
@@ -201,22 +201,24 @@ class Question:
     def _brackets(self, own: np.ndarray, other: Any, spans: np.ndarray | None = None) -> np.ndarray:
         """Return the bracket of every event; ``other`` are random times as the engine has settled them."""
         spans = self.spans if spans is None else spans
-        return cross.brackets(own, other, spans, self.other_spans, self.how.k, self._psi)
+        return self._engine.brackets(own, other, spans, self.other_spans, self.how.k, self._psi)
 
     @cached_property
     def _in_conditions(self) -> np.ndarray:
-        return self._brackets(self.z, cross.settled(self.other_z))
+        return self._brackets(self.z, self._engine.settled(self.other_z))
 
     @cached_property
     def _other_joint(self) -> Any:
-        return cross.settled(np.hstack([self.other_z, self.other_y]))
+        return self._engine.settled(np.hstack([self.other_z, self.other_y]))
 
     def local(
         self, y: np.ndarray | None = None, other_y: np.ndarray | None = None, spans: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the value of every target event, in nats, with other histories of the source if they are given."""
         joint = np.hstack([self.z, self.y if y is None else y])
-        other = self._other_joint if other_y is None else cross.settled(np.hstack([self.other_z, other_y]))
+        other = (
+            self._other_joint if other_y is None else self._engine.settled(np.hstack([self.other_z, other_y]))
+        )
         values = self._brackets(joint, other, spans) - self._in_conditions
         lost = int(np.isnan(values).sum())
         if lost > 0.1 * self.n:

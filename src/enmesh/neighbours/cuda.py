@@ -258,6 +258,28 @@ class Resampled:
         return cupy.concatenate([self.x[None]] * self.itself + drawn)
 
 
+def settled(points: np.ndarray) -> Array:
+    """Return points ``(n, d)`` ready to be searched many times; as `enmesh.neighbours.cross` has it."""
+    return _on_device(points)
+
+
+def brackets(
+    points: np.ndarray, other: Array, spans: np.ndarray, other_spans: np.ndarray, k: int, psi: np.ndarray
+) -> np.ndarray:
+    """Return the bracket of every point among points and those that were settled, as `cross.brackets` does."""
+    here, *more = map(_on_device, (points, spans, other_spans, psi))
+    (n, dims), out = here.shape, cupy.empty(len(points))
+    arguments = here, more[0], np.int32(n), other, more[1], np.int32(len(other)), more[2], out
+    _crossing(dims, k)((-(-n * TILE // 256),), (256,), arguments)
+    return out.get()
+
+
+@functools.cache
+def _crossing(dims: int, k: int) -> Any:
+    options = ("-std=c++17", f"-DDIMS={dims}", f"-DK={k}")
+    return cupy.RawModule(code=_source("cross"), options=options).get_function("brackets")
+
+
 def _on_device(values: Any) -> Array:
     return cupy.asarray(values, dtype=np.float64, order="C")
 
