@@ -11,7 +11,7 @@ import pytest
 import enmesh as em
 from enmesh.draw.report.page import page
 from enmesh.draw.report.words import paragraph, references
-from enmesh.events.transfers import EventSurrogates, EventTransfers, with_histories
+from enmesh.events.transfers import EventSurrogates, EventTransfers, relevance, with_histories
 from enmesh.neighbours import cross
 from tests import naive
 
@@ -318,6 +318,15 @@ def test_surrogates_are_the_same_however_they_are_asked(chain, how):
         whole, np.concatenate([other.ask(9, 3)(), other.ask(0, 9)()])[[*range(3, 12), 0, 1, 2]]
     )
     assert len(set(whole)) == 12
+
+
+def test_conditions_that_say_nothing_of_the_source_weigh_less():
+    rng = np.random.default_rng(0)
+    known = rng.exponential(size=(8000, 3))
+    weights = relevance(known, known[:, 2:] + 0.02 * rng.normal(size=(8000, 1)), 10)
+    assert weights[1] < 0.1
+    assert weights[0] == weights[2] == 1
+    assert (relevance(known, known.sum(axis=1, keepdims=True), 10) == 1).all()
 
 
 def test_links_are_found_and_their_reverse_is_not(chain):
