@@ -167,7 +167,7 @@ def on_histories_of(calculator, k=4):
         alone = np.arange(len(points) + len(others))[:, None] + np.array([0.0, 0.5, 0.0, 0.5])
         spans = alone[: len(points)], alone[len(points) :]
         psi = digamma(np.arange(len(points) + len(others) + 1))
-        total += sign * cross.brackets(points, cross.settled(others), *spans, k, psi).sum()
+        total += sign * cross.brackets(points, others, *spans, k, psi).sum()
     field = calculator.getClass().getDeclaredField("processTimeLengths")
     field.setAccessible(True)
     return total / sum(map(float, field.get(calculator)))

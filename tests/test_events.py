@@ -245,7 +245,7 @@ def test_trials_add_up_and_histories_do_not_cross_them():
 def test_neighbours_in_another_set():
     rng = np.random.default_rng(0)
     points, others = rng.random((300, 3)), rng.random((400, 3)).round(1)
-    found = cross.nearest(cross.settled(others), points, 5)
+    found = cross.nearest(others, points, 5)
     far = np.abs(points[:, None] - others[None]).max(axis=2)
     np.testing.assert_allclose(np.take_along_axis(far, found.astype(int), 1), np.sort(far, axis=1)[:, :5])
 

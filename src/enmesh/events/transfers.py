@@ -29,7 +29,7 @@ DELAY_BINS = 20
 # there are, the nearer are the conditions at those times to those of the event: sources that follow a condition closely
 # would else seem to say less in surrogates than they do by chance. So they would if conditions that say nothing of the
 # source decided what is near: those get less weight, step by step, as random times in parts of the recording tell.
-POOL, LEAST_POOL, SHARED = 10.0, 50_000, 50
+POOL, LEAST_POOL, SHARED = 10.0, 50_000, 100
 LESS, LEAST_WEIGHT, JUDGES, PARTS = 0.25, 0.01, 8000, 32
 SAMPLED, FEW_NEAR = 64, 8  # events that say how far neighbours are, and neighbours whose times are looked at
 Node = int
@@ -91,7 +91,7 @@ def relevance(known: np.ndarray, told: np.ndarray, neighbours: int) -> np.ndarra
     here, there = np.flatnonzero(part % 2 == 1)[::5], np.flatnonzero(part % 2 == 0)
 
     def errors(weights: np.ndarray) -> np.ndarray:
-        near = cross.nearest(cross.settled(known[there] * weights), known[here] * weights, neighbours)
+        near = cross.nearest(known[there] * weights, known[here] * weights, neighbours)
         away = np.abs(told[there][near] - told[here, None]).sum(axis=2).mean(axis=1)
         return np.bincount(part[here] // 2, away) / np.bincount(part[here] // 2)
 
@@ -198,27 +198,21 @@ class Question:
 
         return np.concatenate([[np.nan], digamma(np.arange(1, self.n + len(self.other_z) + 1))])
 
-    def _brackets(self, own: np.ndarray, other: Any, spans: np.ndarray | None = None) -> np.ndarray:
-        """Return the bracket of every event; ``other`` are random times as the engine has settled them."""
+    def _brackets(self, own: np.ndarray, other: np.ndarray, spans: np.ndarray | None = None) -> np.ndarray:
+        """Return the bracket of every event among events and random times."""
         spans = self.spans if spans is None else spans
         return self._engine.brackets(own, other, spans, self.other_spans, self.how.k, self._psi)
 
     @cached_property
     def _in_conditions(self) -> np.ndarray:
-        return self._brackets(self.z, self._engine.settled(self.other_z))
-
-    @cached_property
-    def _other_joint(self) -> Any:
-        return self._engine.settled(np.hstack([self.other_z, self.other_y]))
+        return self._brackets(self.z, self.other_z)
 
     def local(
         self, y: np.ndarray | None = None, other_y: np.ndarray | None = None, spans: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the value of every target event, in nats, with other histories of the source if they are given."""
         joint = np.hstack([self.z, self.y if y is None else y])
-        other = (
-            self._other_joint if other_y is None else self._engine.settled(np.hstack([self.other_z, other_y]))
-        )
+        other = np.hstack([self.other_z, self.other_y if other_y is None else other_y])
         values = self._brackets(joint, other, spans) - self._in_conditions
         lost = int(np.isnan(values).sum())
         if lost > 0.1 * self.n:
@@ -245,7 +239,7 @@ class Question:
         known = self._all(self.given, times)[0]
         told, start = self._all(self.sources, times)
         weights = self._weights(how.neighbours)
-        near = cross.nearest(cross.settled(known * weights), self.z * weights, how.neighbours)
+        near = cross.nearest(known * weights, self.z * weights, how.neighbours)
         counts = np.cumsum([0, *(len(d.times[self.target]) + 1 for d in self.domains)])
         ends = [np.searchsorted(d.times[self.target], t) + c for d, t, c in zip(self.domains, times, counts)]
         pool = Pool(told, self._spans(times, start), near, np.concatenate(ends))
@@ -276,14 +270,13 @@ class Question:
     @cached_property
     def _near(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows of a few events for each: in the conditions no farther than its neighbours in the joint space are."""
-        settled, nearest = cross.settled, cross.nearest
         joint, some = np.hstack([self.z, self.y]), np.linspace(0, self.n - 1, SAMPLED).astype(int)
-        last = nearest(settled(joint), joint[some], self.how.k + 1)[:, -1]
+        last = cross.nearest(joint, joint[some], self.how.k + 1)[:, -1]
         radius = np.abs(joint[some] - joint[last]).max(axis=1)
         within = [(np.abs(self.z - self.z[i]).max(axis=1) <= r).sum() for i, r in zip(some, radius)]
         reach = min(self.n - 1, max(self.how.k, round(float(np.mean(within)))))
         some = np.linspace(1, reach, min(reach, FEW_NEAR)).round().astype(int)
-        found = [nearest(settled(z), self.z, reach + 1)[:, some] for z in (self.z, self.other_z)]
+        found = [cross.nearest(z, self.z, reach + 1)[:, some] for z in (self.z, self.other_z)]
         return np.ascontiguousarray(found[0]), np.ascontiguousarray(found[1])
 
     def with_shifted_source(self, how: CircularShift, rng: np.random.Generator) -> float:

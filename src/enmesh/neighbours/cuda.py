@@ -258,19 +258,21 @@ class Resampled:
         return cupy.concatenate([self.x[None]] * self.itself + drawn)
 
 
-def settled(points: np.ndarray) -> Array:
-    """Return points ``(n, d)`` ready to be searched many times; as `enmesh.neighbours.cross` has it."""
-    return _on_device(points)
-
-
 def brackets(
-    points: np.ndarray, other: Array, spans: np.ndarray, other_spans: np.ndarray, k: int, psi: np.ndarray
+    points: np.ndarray,
+    others: np.ndarray,
+    spans: np.ndarray,
+    other_spans: np.ndarray,
+    k: int,
+    psi: np.ndarray,
 ) -> np.ndarray:
-    """Return the bracket of every point among points and those that were settled, as `cross.brackets` does."""
-    here, *more = map(_on_device, (points, spans, other_spans, psi))
-    (n, dims), out = here.shape, cupy.empty(len(points))
-    arguments = here, more[0], np.int32(n), other, more[1], np.int32(len(other)), more[2], out
-    _crossing(dims, k)((-(-n * TILE // 256),), (256,), arguments)
+    """Return the bracket of every point among points and others, as `enmesh.neighbours.cross` does."""
+    n, dims = points.shape
+    sets = [
+        (_on_device(a), _on_device(b), np.int32(len(a))) for a, b in ((points, spans), (others, other_spans))
+    ]
+    out = cupy.empty(n)
+    _crossing(dims, k)((-(-n * TILE // 256),), (256,), (*sets[0], *sets[1], _on_device(psi), out))
     return out.get()
 
 
