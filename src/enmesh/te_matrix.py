@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from enmesh.errors import hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
+from enmesh.options import whole
 from enmesh.significance import Sampling, Significance, analytic, by_surrogates, lag_choices, q_values
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, interleave, ready
@@ -70,22 +71,27 @@ def te_matrix(
     """
     import pandas as pd
 
+    transfers: Any
     if isinstance(series, Events):
-        how = conditional, surrogate, n_surrogates, level, seed
-        return late.room("events").te_matrix(series, estimator, embedding, *how)
-    series = Series.of(series)
-    transfers, size = Transfers(series, estimator or KSG(), embedding or Embedding()), series.n_nodes
+        transfers = late.room("events").prepared(series, estimator, embedding=embedding)
+        whole("n_surrogates", n_surrogates)
+    else:
+        series = Series.of(series)
+        transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
+    size = series.n_nodes
     te, p = np.full((2, size, size), np.nan)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
 
     def test_of(source: int, target: int) -> Task[Significance]:
         given = [k for k in range(size) if conditional and k not in (source, target)]
+        if n_surrogates and isinstance(series, Events):
+            return transfers.test((source,), target, given, surrogate, n_surrogates, seed)
         if n_surrogates:
             return by_surrogates(transfers, (source,), target, given, sampling)
         if transfers.estimator.analytic:
-            choices = lag_choices(transfers, (source,), target)
-            return ready(analytic(transfers, *transfers.variables((source,), target, given), choices))
+            x, y, z = transfers.variables((source,), target, given)
+            return ready(analytic(transfers, x, y, z, lag_choices(transfers, (source,), target)))
         value = transfers.value((source,), target, given)
         return ready(Significance(value, math.nan, np.empty(0), math.nan))
 

@@ -1,6 +1,6 @@
 """infer of events: the search, tests, store and workers of `enmesh.inference`, with histories in place of lags."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,40 +26,21 @@ SURROGATES = 199
 SHOWN = 60  # events of the busiest node in the page's raster
 
 
-def infer_events(
-    events: Events,
-    *,
-    score: Any,
-    estimator: Any,
-    search: Any,
-    alpha: float | None,
-    surrogate: Any,
-    n_surrogates: int | None,
-    max_parents: int | None,
-    acyclic: bool,
-    required: Any,
-    forbidden: Any,
-    tiers: Sequence[Sequence[str]] | None,
-    candidates: Mapping[str, Sequence[str]] | None,
-    screen: bool | int | None,
-    n_jobs: int | None,
-    store: Any,
-    progress: Any,
-    memory: int | None,
-    seed: int,
-) -> Network:
-    """Infer which node's events drive which; see `infer`."""
+def infer_events(events: Events, given: Mapping[str, Any]) -> Network:
+    """Infer which node's events drive which; ``given`` is what `infer` was given."""
     if events.n_nodes < 2:
         raise InputError("a network needs at least 2 nodes; there are events of 1")
-    run = Run(events, seed, acyclic, n_jobs, store, progress, memory)  # type: ignore[arg-type]
-    rules = Constraints.of(events, required, forbidden, tiers, candidates)  # type: ignore[arg-type]
+    seed, acyclic, max_parents = (given[name] for name in ("seed", "acyclic", "max_parents"))
+    how = (given[name] for name in ("n_jobs", "store", "progress", "memory"))
+    run = Run(events, seed, acyclic, *how)  # type: ignore[arg-type]
+    links = (given[name] for name in ("required", "forbidden", "tiers", "candidates"))
+    rules = Constraints.of(events, *links)  # type: ignore[arg-type]
     with run.progress, collected_hazards() as run.hazards, single_thread():
-        wanted = {"alpha": alpha, "surrogate": surrogate, "n_surrogates": n_surrogates}
-        chosen = _score(events, score, estimator, wanted, seed, run.choices)
-        look = resolve(Search, search) if search is not None else run.default_search()
+        chosen = _score(events, given, run.choices)
+        look = run.default_search() if given["search"] is None else resolve(Search, given["search"])
         _say_few(events)
         with run.evaluator(chosen) as evaluator:
-            allowed, screening = run.preselected(evaluator, Plan(chosen), rules, screen, max_parents)
+            allowed, screening = run.preselected(evaluator, Plan(chosen), rules, given["screen"], max_parents)
             limit, found, tests = run.searched(evaluator, look, rules, allowed, max_parents, False)
             warn_of_loops(events, found, tests)  # type: ignore[arg-type]
     options = {
@@ -74,28 +55,27 @@ def infer_events(
     return _as_events(run.network(found, tests, options, {}, ()), events)
 
 
-def _score(
-    events: Events, score: Any, estimator: Any, wanted: Mapping[str, Any], seed: int, choices: Choices
-) -> TEE:
+def _score(events: Events, given: Mapping[str, Any], choices: Choices) -> TEE:
     """Return the score that was given, or the default: sequential TEE by histories at near random times."""
+    score, estimator, alpha, surrogate = (
+        given[name] for name in ("score", "estimator", "alpha", "surrogate")
+    )
     if isinstance(score, TEE):
-        twice = [
-            name for name, value in ({"estimator": estimator} | dict(wanted)).items() if value is not None
-        ]
-        if twice:
-            raise InputError(f"a score has its {twice[0]} already; give {twice[0]}= or a score")
+        for name in ("estimator", "alpha", "surrogate", "n_surrogates"):
+            if given[name] is not None:
+                raise InputError(f"a score has its {name} already; give {name}= or a score")
         return replace(score, estimator=_histories(events, score.estimator, choices))
     if score not in (None, "tee"):
         raise InputError(f"score={score!r} is not made for events; use TEE(estimator=PointProcess())")
     if estimator is None:
         estimator = choices.add("estimator", PointProcess(), "events in continuous time")
-    pairs = events.n_nodes * (events.n_nodes - 1)
-    alpha = max(THRESHOLDS.alpha, round(1 - 1 / pairs, 6)) if wanted["alpha"] is None else wanted["alpha"]
-    count = wanted["n_surrogates"] or max(SURROGATES, least_surrogates(alpha))
+    if alpha is None:
+        alpha = max(THRESHOLDS.alpha, round(1 - 1 / (events.n_nodes * (events.n_nodes - 1)), 6))
+    count = given["n_surrogates"] or max(SURROGATES, least_surrogates(alpha))
     choices.add("score", f"TEE, alpha {alpha:g}", f"no known null distribution: {count} surrogates")
     found = _histories(events, estimator, choices)
-    kind = found.usual_surrogate if wanted["surrogate"] is None else resolve(Surrogate, wanted["surrogate"])
-    return TEE(estimator=found, surrogate=kind, alpha=alpha, n_surrogates=count, seed=seed)
+    kind = found.usual_surrogate if surrogate is None else resolve(Surrogate, surrogate)
+    return TEE(estimator=found, surrogate=kind, alpha=alpha, n_surrogates=count, seed=given["seed"])
 
 
 def _histories(events: Events, estimator: Any, choices: Choices) -> PointProcess:

@@ -57,26 +57,19 @@ class Pool(NamedTuple):
     lost: float = 0.0
 
 
-class Histories(NamedTuple):
-    """Histories at several times: ``values (n, d)`` and when the earliest of them starts, ``(n,)``."""
+def history(events: np.ndarray, times: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return time since the last event before each of ``times`` and the intervals before that, and when they start.
 
-    values: np.ndarray
-    start: np.ndarray
-
-
-def history(events: np.ndarray, times: np.ndarray, length: int) -> Histories:
-    """Return time since the last event before each of ``times``, then the intervals before that.
-
-    >>> history(np.array([1.0, 2.5, 3.0]), np.array([3.0, 4.0]), 2).values
-    array([[0.5, 1.5],
-           [1. , 0.5]])
+    >>> history(np.array([1.0, 2.5, 3.0]), np.array([3.0, 4.0]), 2)
+    (array([[0.5, 1.5],
+           [1. , 0.5]]), array([1. , 2.5]))
     """
     last = np.searchsorted(events, times, "left") - 1
     values = np.empty((len(times), length))
     values[:, 0] = times - events[last]
     for m in range(1, length):
         values[:, m] = events[last - m + 1] - events[last - m]
-    return Histories(values, events[last - length + 1])
+    return values, events[last - length + 1]
 
 
 def relevance(known: np.ndarray, told: np.ndarray, neighbours: int) -> np.ndarray:
@@ -179,9 +172,9 @@ class Question:
         blocks, starts = [], []
         for d, times in zip(self.domains, at):
             found = [history(d.times[node], times, length) for node, length in parts]
-            blocks.append(np.hstack([one.values for one in found]) if found else np.empty((len(times), 0)))
+            blocks.append(np.hstack([values for values, _ in found]) if found else np.empty((len(times), 0)))
             starts.append(
-                np.min([one.start for one in found], axis=0) + d.offset if found else times + d.offset
+                np.min([start for _, start in found], axis=0) + d.offset if found else times + d.offset
             )
         return np.concatenate(blocks), np.concatenate(starts)
 
@@ -300,7 +293,7 @@ class Question:
 
     def _moved(self, moved: Sequence[Domain], at: Sequence[np.ndarray]) -> np.ndarray:
         blocks = [
-            np.hstack([history(d.times[node], times, length).values for node, length in self.sources])
+            np.hstack([history(d.times[node], times, length)[0] for node, length in self.sources])
             for d, times in zip(moved, at)
         ]
         return np.concatenate(blocks)
