@@ -608,35 +608,36 @@ def regression_gain(y, x, z):
     return 0.5 * log(left(known) / left(np.column_stack([known, x, x**2])))
 
 
-def widened(x, y, z, starts, span, shifts=32):
-    """Factor and share of degrees of freedom of a quadratic regression's null: some shifts, one by one, and weights."""
+def widened(x, y, z, starts, span):
+    """Factor and share of degrees of freedom of a quadratic regression's null: shifts, one by one, and weights."""
     n = len(y)
     known = np.column_stack([np.ones(n), *features_of("quadratic", z.T)])
     added = np.column_stack(features_of("quadratic", np.column_stack([z, x]).T))
 
-    def left(v):
-        return v - known @ np.linalg.lstsq(known, v, rcond=None)[0]
+    def left(v, columns):
+        return v - columns @ np.linalg.lstsq(columns, v, rcond=None)[0]
 
-    white, values, _ = np.linalg.svd(left(added), full_matrices=False)
+    white, values, _ = np.linalg.svd(left(added, known), full_matrices=False)
     white = white[:, values > 1e-6 * values[0]]
-    e = left(y)[:, 0] ** 2
+    leverage = (white**2).sum(axis=1)
+    e = left(y, np.column_stack([known, added]))[:, 0] ** 2 / (1 - leverage)
     e = e / e.mean()
     weights = np.linalg.eigvalsh(sum(np.outer(row, row) * s for row, s in zip(white, e)))
-    dof = len(weights)
-    by_chance = np.var(e) * sum((row @ row) ** 2 for row in white)
+    dof, by_chance = len(weights), np.var(e) * (leverage**2).sum()
     means = []
-    for number in range(shifts):
-        parts = []
-        for a, b in zip(starts[:-1], starts[1:]):
-            shift = min(max(int((number + 0.5) / shifts * (b - a)), span), b - a - span)
-            parts.append(np.roll(x[a:b], -shift, axis=0))
-        means.append(regression_local(np.concatenate(parts), y, z, "quadratic").mean())
+    for shift in range(span, min(np.diff(starts)) - span + 1):
+        shifted = [np.roll(x[a:b], -shift, axis=0) for a, b in zip(starts[:-1], starts[1:])]
+        means.append(regression_local(np.concatenate(shifted), y, z, "quadratic").mean())
     left_over = np.random.default_rng(0).beta((n - known.shape[1] - dof) / 2, dof / 2, 10**6)
+
+    def over(ratio, variance):
+        return ratio if ratio > 1 + 2 * variance**0.5 else max(1.0, ratio - variance**0.5)
 
     share = min(1.0, weights.sum() ** 2 / ((weights**2).sum() - by_chance) / dof)
     scatter = np.var(means, ddof=1) / (2 * np.mean(means) ** 2 / dof)
-    share = max(1 / dof, share / max(1.0, scatter))
-    scale = max(1.0, np.mean(means) / np.mean(-np.log(left_over) / 2)) * max(1.0, weights.mean()) / share
+    share = max(1 / dof, share / over(scatter, (2 + 12 / dof) / len(means)))
+    scale = over(np.mean(means) / np.mean(-np.log(left_over) / 2), 2 / dof / len(means))
+    scale *= over(weights.mean(), by_chance / dof**2) / share
     return max(1.0, scale), share
 
 

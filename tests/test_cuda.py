@@ -281,7 +281,12 @@ def test_regression_is_that_of_the_cpu(cuda, features, dims):
     ours, theirs = (em.Regression(features, device=device).prepare(y, z) for device in ("cuda", "cpu"))
     np.testing.assert_allclose(ours.cmi(x), theirs.cmi(x), atol=1e-10)
     np.testing.assert_allclose(ours.cmi(x, local=True), theirs.cmi(x, local=True), atol=1e-8)
-    np.testing.assert_allclose(ours.variance_weights(x[0]), theirs.variance_weights(x[0]), atol=1e-9)
+    for one, other in zip(ours.variance_weights(x[0]), theirs.variance_weights(x[0])):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+    trials, shifts = np.array([0, 250, 400]), np.arange(3, 140, 7)
+    np.testing.assert_allclose(
+        ours.over_shifts(x[0], trials, shifts), theirs.over_shifts(x[0], trials, shifts), atol=1e-9
+    )
 
 
 @pytest.fixture

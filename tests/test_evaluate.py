@@ -411,9 +411,9 @@ def test_a_family_is_no_better_than_without_its_superfluous_parent(estimator, se
     score = em.TEE(estimator=estimator, embedding=em.Embedding(), alpha=0.9, n_surrogates=39, seed=seed)
     sets = [some for size in range(1, 4) for some in combinations(range(3), size)]
     with Evaluator(score, series) as evaluate:
-        needless = evaluate.superfluous([(3, some) for some in sets])
+        redundant = evaluate.redundant([(3, some) for some in sets])
         scores = dict(zip([(), *sets], evaluate([(3, some) for some in [(), *sets]])))
-    found = [(some, parent) for some, parent in zip(sets, needless) if parent is not None]
+    found = [(some, parent) for some, parent in zip(sets, redundant) if parent is not None]
     assert found
     for some, parent in found:
         assert scores[some] <= scores[tuple(p for p in some if p != parent)]
@@ -433,9 +433,9 @@ def test_a_large_family_that_is_not_asked_is_no_better_than_some_subset(estimato
     spared = 0
     with Evaluator(score, series) as evaluate:
         for size, families in enumerate(levels):
-            needless = evaluate.superfluous(families)
-            evaluate([family for family, parent in zip(families, needless) if parent is None])
-            for (target, some), parent in zip(families, needless):
+            redundant = evaluate.redundant(families)
+            evaluate([family for family, parent in zip(families, redundant) if parent is None])
+            for (target, some), parent in zip(families, redundant):
                 if parent is not None:
                     subsets = [rest for less in range(size) for rest in combinations(some, less)]
                     assert scores[target, some] <= max(scores[target, rest] for rest in subsets)
@@ -456,7 +456,7 @@ def test_leaving_such_families_out_changes_no_answer(acyclic, seed):
                 max_parents=3,
                 acyclic=acyclic,
                 required=frozenset({(3, 0)}),
-                superfluous=evaluate.superfluous if spare else None,
+                redundant=evaluate.redundant if spare else None,
             )
             found = (em.Exact() if acyclic else em.Independent()).run(evaluate, problem)
             answers.append((found.parents, found.local, found.optimal, found.gap, found.removed))

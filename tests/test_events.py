@@ -382,7 +382,8 @@ def test_a_network_of_events(chain, tmp_path):
     html = page(net)
     assert 'id="raster"' in html
     assert all(f">{name}</text>" in html[html.index('id="raster"') :] for name in "abc")
-    assert "nats per unit of time" in html
+    assert '"units":["nats per unit of time","units of time"]' in html
+    assert "transfer entropy (nats per unit of time)" in html
     assert 'id="raster"' not in page(em.infer(em.simulate.var("a>b", n=200), score="tea"))
 
 

@@ -183,7 +183,7 @@ def test_impossible_demands_are_refused(chain, given, said):
 
 
 def test_one_node_is_no_network():
-    with pytest.raises(em.InputError, match="a network needs at least 2 nodes; the series has 1"):
+    with pytest.raises(em.InputError, match="a network needs at least 2 nodes; there is 1"):
         em.infer(np.random.default_rng(0).normal(size=(100, 1)))
 
 

@@ -43,13 +43,13 @@ def display(given):
 
 def test_progress_is_on_in_a_notebook_unless_it_is_switched_off(kernel):
     assert display(None) is display(True) is progress._Notebook
-    assert display(False) is progress._Told
+    assert display(False) is progress._Callback
     del kernel.shell.kernel  # IPython on a terminal
-    assert display(None) is progress._Told
+    assert display(None) is progress._Callback
 
 
 def test_a_script_shows_nothing_unasked():
-    assert display(None) is progress._Told
+    assert display(None) is progress._Callback
     assert display(True) is progress._Lines
 
 

@@ -11,8 +11,9 @@ import pytest
 import enmesh as em
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.plan import asked, planned
-from enmesh.inference.rules import NEIGHBOURS, TARGETS, TESTS, THRESHOLDS, Thresholds, as_table, decided
-from enmesh.inference.wanted import wanted_of
+from enmesh.inference.rules import NEIGHBOURS, TARGETS, TESTS, THRESHOLDS, Thresholds, decided
+from enmesh.inference.wanted import Wanted
+from enmesh.options import brief
 
 VAR = em.simulate.var("a>b, b>c", n=500, seed=0)
 MAPS = em.simulate.coupled_map("a>b, b>c", n=500, noise=0.05, seed=0)
@@ -104,6 +105,31 @@ def test_every_threshold_has_its_words():
     assert source.count('"""') // 2 == 1 + len(Thresholds.__dataclass_fields__)
 
 
+WORDS_OF_TESTS = {
+    "counts": "`Discrete`, `TEA`",
+    "mixed": "`Mixed`, `TEE`",
+    "line": 'a line: `Gaussian(normalise="rank")`, `TEA(null="shift")`',
+    "curve": 'a curve: `Regression(features="quadratic")`, `TEA(null="shift")`',
+    "neighbours": "nearest neighbours: `KSG`, `TEE`",
+    "smooth": "a line and a curve",
+    "all": "lines, curves and neighbours, target by target",
+}
+
+
+def in_words(choice):
+    if isinstance(choice, str):
+        return WORDS_OF_TESTS[choice]
+    if callable(choice):
+        return f"`{brief(choice(SimpleNamespace(heavy_tails=False, samples=900)))}`"
+    return "; ".join(f"{WORDS_OF_TESTS[test]} ({share:g} of the level)" for test, share in choice.items())
+
+
+def as_table(table):
+    """Return rules as a table in Markdown."""
+    rows = [f"| {rule.data} | {in_words(rule.choice)} | {rule.reason} |" for rule in table]
+    return "\n".join(["| the data | what is asked | why |", "|---|---|---|", *rows])
+
+
 def test_the_page_shows_the_rules_themselves():
     from pathlib import Path
 
@@ -130,7 +156,7 @@ def test_a_link_has_one_value_one_p_and_one_lag(series, tmp_path):
         if c.selected or not count:  # tests of links that are not in the network may stop early
             test = asked(
                 series,
-                wanted_of(None, None),
+                Wanted(),
                 [place[c.source]],
                 place[c.target],
                 [place[g] for g in given],
@@ -141,9 +167,7 @@ def test_a_link_has_one_value_one_p_and_one_lag(series, tmp_path):
             test = em.significance(series, c.source, c.target, given=given)
             assert (test.value, test.p_value) == (c.te, c.p_value)
         assert stored[c.source, c.target]["p_value"] == c.p_value
-    assert em.score(
-        series, net.parents, planned(series, wanted_of(None, None))[0].score
-    ).total == pytest.approx(net.score)
+    assert em.score(series, net.parents, planned(series, Wanted())[0].score).total == pytest.approx(net.score)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -182,12 +206,12 @@ def test_p_is_never_zero():
 
 
 def test_p_values_count_the_tests_that_shared_the_level():
-    plan, _ = planned(VAR, wanted_of(None, None))
+    plan, _ = planned(VAR, Wanted())
     score = dict(plan.score.scores)["b"]
     alone = score.bind(VAR).test(em.scores.Link(0, 1, ()))
     from enmesh.tasks import run
 
-    assert asked(VAR, wanted_of(None, None), [0], 1, []).p_value == pytest.approx(run(alone).p_value / 0.8)
+    assert asked(VAR, Wanted(), [0], 1, []).p_value == pytest.approx(run(alone).p_value / 0.8)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -63,16 +63,6 @@ def test_what_is_known_so_far_is_no_total(clock):
     assert run_words(clock) == "11 of 900+  2/s"
 
 
-def test_a_total_that_proves_too_small_is_dropped_and_what_needs_no_work_is_not_waited_for():
-    told = []
-    with Progress(lambda done, total, what: told.append((done, total))) as run, run.phase("tests", total=10):
-        run.advance(2)
-        run.advance(0, known=5)
-        run.advance(3)
-        run.advance(1)
-    assert told == [(0, 10), (2, 10), (2, 5), (5, 5), (6, None)]
-
-
 def test_a_phase_within_another_stands_for_it():
     told = []
     with Progress(lambda done, total, what: told.append((what, done))) as run, run.phase("outer") as outer:

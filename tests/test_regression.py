@@ -294,3 +294,20 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 1024
+
+
+@pytest.mark.parametrize("features", ["quadratic", "fourier"])
+@pytest.mark.parametrize("widths", [(1, 0), (1, 3), (2, 2)])
+def test_all_shifts_at_once_are_shifts_one_by_one(features, widths):
+    rng = np.random.default_rng(3)
+    x, z, y = (rng.normal(size=(90, d)) for d in (*widths, 1))
+    y += x[:, :1] ** 2 / 2
+    prepared, starts, shifts = (
+        em.Regression(features).prepare(y, z),
+        np.array([0, 50, 90]),
+        np.arange(2, 38, 3),
+    )
+    rolled = [np.concatenate([np.roll(x[:50], -s, axis=0), np.roll(x[50:], -s, axis=0)]) for s in shifts]
+    np.testing.assert_allclose(
+        prepared.over_shifts(x, starts, shifts), prepared.cmi(np.stack(rolled)), atol=1e-8
+    )

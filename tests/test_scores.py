@@ -320,7 +320,7 @@ def test_bounds_hold_for_every_set():
             "alpha=1.0 is not possible; give a confidence level from 0 to below 1, such as 0.99",
         ),
         (lambda: em.TEA(penalty="both"), "penalty='both' is not known; use 'sum' or 'collective'"),
-        (lambda: em.TEA(null="t"), "null='t' is not known; use 'chi2', 'f', 'ess' or 'shift'"),
+        (lambda: em.TEA(null="t"), "null='t' is not known; use 'chi2', 'f', 'ess', 'shift'"),
         (
             lambda: em.TEA(estimator=em.Discrete(), null="f"),
             "null='f' is for Gaussian and Regression; Discrete has 'chi2'",

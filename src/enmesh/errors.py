@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -103,8 +103,7 @@ def said_of_all_columns() -> Iterator[None]:
     finally:
         _columns.reset(token)
     for message, items in found.items():
-        more = f" and {len(items) - 5} more" if len(items) > 5 else ""
-        hazard(f"{', '.join(items[:5])}{more} {message}")
+        hazard(f"{first_few(items)} {message}")
 
 
 def hazard(message: str, column: str = "") -> None:
@@ -125,6 +124,15 @@ def hazard(message: str, column: str = "") -> None:
     seen = {} if collector is not None else frame.f_globals.setdefault("__warningregistry__", {})
     place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__")
     warnings.warn_explicit(message, HazardWarning, *place, registry=seen)
+
+
+def first_few(words: Sequence[str], most: int = 5) -> str:
+    """Return the first few of a list in words.
+
+    >>> first_few("abcdefg")
+    'a, b, c, d, e and 2 more'
+    """
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 def was_stopped(error: BaseException | None) -> bool:

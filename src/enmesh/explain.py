@@ -5,7 +5,7 @@ on which the network was inferred; none of it decides about a link. Nodes whose 
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -226,9 +226,9 @@ def lag_grid(network: Network) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]
 
 
 def with_effects(
-    tests: Sequence[Tested], series: Series, blocks_of: Callable[[int], Blocks], parents: Sequence[Any]
+    tests: Sequence[Tested], series: Series, blocks: Sequence[Blocks], parents: Sequence[Any]
 ) -> tuple[Tested, ...]:
-    """Return the tests with their ``effect``; ``blocks_of(target)`` are the samples a target was asked on."""
+    """Return the tests with their ``effect``; ``blocks[target]`` are the samples a target was asked on."""
     place = {name: i for i, name in enumerate(series.names)}
     groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for row, test in enumerate(tests):
@@ -238,7 +238,7 @@ def with_effects(
     made = list(tests)
     for (target, given), rows in groups.items():
         links = [(place[tests[row].source], tests[row].lag) for row in rows]
-        for row, effect in zip(rows, effects(series, blocks_of(target), target, given, links)):
+        for row, effect in zip(rows, effects(series, blocks[target], target, given, links)):
             made[row] = replace(tests[row], effect=effect)
     return tuple(made)
 
@@ -346,19 +346,19 @@ def in_words(about: Explanation, dt: float = 1.0) -> str:
     source, target, lag = about.source, about.target, about.lag
     others = f" and {', '.join(about.given)}" if about.given else ""
     when = f"{lag} sample{'s' * (lag > 1)}" + (f" ({lag * dt:.4g} units of time)" if dt != 1 else "")
-    said = f"Knowing {source} {when} earlier tells {about.te:.3g} nats more about {target} than its own past{others}"
+    text = f"Knowing {source} {when} earlier tells {about.te:.3g} nats more about {target} than its own past{others}"
     if math.isfinite(about.low):
-        said += f" (95 % limits {about.low:.3g} to {about.high:.3g})"
+        text += f" (95 % limits {about.low:.3g} to {about.high:.3g})"
     chance = f"of {about.p_value:.2g}" if about.p_value > 0 else "below 1e-300"
     known = math.isfinite(about.p_value)
-    said += f"; without the link that much or more has a probability {chance}." if known else "."
+    text += f"; without the link that much or more has a probability {chance}." if known else "."
     if math.isfinite(about.effect):
         way, size = "up" if about.effect > 0 else "down", f"{abs(about.effect):.2g}"
-        said += (
+        text += (
             f" One standard deviation more of {source} moves {target} {way} by {size} of its own, on average"
         )
-        said += "; the line bends." if _bends(about.curve) else "."
-    return said
+        text += "; the line bends." if _bends(about.curve) else "."
+    return text
 
 
 def _bends(curve: np.ndarray) -> bool:

@@ -19,7 +19,6 @@ from enmesh.embedding import Embedding, Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.measures import Node, Transfers, link
-from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.significance import (
     USUAL,
@@ -96,8 +95,10 @@ class LagProfile:
         from enmesh.draw.report.notebook import face, figure
 
         given = f" given {', '.join(self.given)}" if self.given else ""
-        said = f"{self.source} → {self.target}{given}: strongest at lag {self.best}, p = {self.p_value:.3g}"
-        return face(said, figure(self.plot))
+        caption = (
+            f"{self.source} → {self.target}{given}: strongest at lag {self.best}, p = {self.p_value:.3g}"
+        )
+        return face(caption, figure(self.plot))
 
     def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"
@@ -175,8 +176,7 @@ def _as_inferred(
 ) -> LagProfile:
     """Return the profile of a link by the score that `infer` has for its target, with the test of the link there."""
     plan = late.room("plan")
-    chosen = None if estimator is None else resolve(Estimator, estimator)
-    wanted = plan.Wanted(estimator=chosen, max_lag=max_lag, seed=seed)
+    wanted = plan.Wanted(estimator=estimator, max_lag=max_lag, seed=seed)
     scorer = plan.planned(series, wanted)[0].score.bind(series).of_target(target)
     score, transfers = scorer.score, scorer.transfers
     far = transfers.blocks.searched or max(transfers.blocks.lags(source, target))

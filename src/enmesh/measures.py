@@ -43,6 +43,11 @@ class Transfers:
         self._prepared: OrderedDict[tuple[Lagged, tuple[Lagged, ...]], Prepared] = OrderedDict()
         self._draws: dict[tuple[Surrogate, tuple[Lagged, ...], bool], Draw] = {}
 
+    @classmethod
+    def of(cls, series: Any, estimator: Estimator | str | None, embedding: Pasts | None) -> "Transfers":
+        """Return those of data as a user gives them, by default with `KSG` and kappa 1, tau 1."""
+        return cls(Series.of(series), estimator or KSG(), embedding or Embedding())
+
     def variables(
         self, sources: Iterable[int], target: int, given: Iterable[int] = ()
     ) -> tuple[list[Lagged], Lagged, list[Lagged]]:
@@ -139,11 +144,10 @@ def cmi(
     0.6931
     """
     estimator = resolve(Estimator, estimator or KSG())
-    blocks: list[np.ndarray | None] = []
+    blocks: dict[str, np.ndarray] = {}
     index = 0
     for name, block in (("x", x), ("y", y), ("z", z)):
-        if block is None:
-            blocks.append(None)
+        if name == "z" and block is None:
             continue
         block = np.asarray(block)
         block = block[:, None] if block.ndim == 1 else block
@@ -152,10 +156,9 @@ def cmi(
         if block.dtype.kind == "f" and not np.isfinite(block).all():
             raise InputError(f"{name} has missing or infinite values; remove them first")
         columns = [estimator.condition(c, index + i, f"{name}[{i}]") for i, c in enumerate(block.T)]
-        blocks.append(np.stack(columns, axis=1))
+        blocks[name] = np.stack(columns, axis=1)
         index += len(columns)
-    x, y, z = blocks
-    return estimator.prepare(y, z).cmi(x, local=local)
+    return estimator.prepare(blocks["y"], blocks.get("z")).cmi(blocks["x"], local=local)
 
 
 def transfer_entropy(
@@ -200,10 +203,8 @@ def transfer_entropy(
     if isinstance(series, Events):
         measure = late.room("events")
         return measure.transfer_entropy(series, source, target, given, estimator, embedding, local)
-    series = Series.of(series)
-    sources, end, rest = link(series, source, target, given)
-    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
-    return transfers.value(sources, end, rest, pointwise=local)
+    transfers = Transfers.of(series, estimator, embedding)
+    return transfers.value(*link(transfers.series, source, target, given), pointwise=local)
 
 
 def link(
@@ -240,9 +241,8 @@ def active_information(
     >>> round(em.active_information(series, "a", estimator=em.Gaussian()), 2)
     0.16
     """
-    series = Series.of(series)
-    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
-    past, following, _ = transfers.variables([end := series.index(target)], end)
+    transfers = Transfers.of(series, estimator, embedding)
+    past, following, _ = transfers.variables([end := transfers.series.index(target)], end)
     return transfers.prepared(following, []).cmi(transfers.blocks.take(past), local=local)
 
 
@@ -265,8 +265,8 @@ def conditional_entropy(
     >>> round(em.conditional_entropy(series, "b", "a", estimator=em.Gaussian()), 2)
     1.45
     """
-    series = Series.of(series)
-    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
+    transfers = Transfers.of(series, estimator, embedding)
+    series = transfers.series
     return _conditional_entropy(transfers, series.index(target), series.indices(given))
 
 
@@ -309,9 +309,9 @@ def stochastic_interaction(
     >>> round(em.stochastic_interaction(series, estimator=em.Gaussian()), 2)
     0.17
     """
-    series = Series.of(series)
-    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
-    return _total_correlation(transfers) + sum(_unexplained(transfers, i, ()) for i in range(series.n_nodes))
+    transfers = Transfers.of(series, estimator, embedding)
+    nodes = range(transfers.blocks.n_nodes)
+    return _total_correlation(transfers) + sum(_unexplained(transfers, i, ()) for i in nodes)
 
 
 def kl_divergence(
@@ -346,9 +346,8 @@ def kl_divergence(
     """
     if form not in ("direct", "decomposed"):
         raise InputError(f"form={form!r} is not known; use 'direct' or 'decomposed'")
-    series = Series.of(series)
-    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
-    families = list(enumerate(parent_indices(series, graph)))
+    transfers = Transfers.of(series, estimator, embedding)
+    families = list(enumerate(parent_indices(transfers.series, graph)))
     floor = _total_correlation(transfers)
     if form == "direct":
         return floor + sum(_unexplained(transfers, i, parents) for i, parents in families)
@@ -369,7 +368,7 @@ def kl_floor(
     >>> round(em.kl_floor(series, estimator=em.Gaussian()), 2)
     0.0
     """
-    return _total_correlation(Transfers(Series.of(series), estimator or KSG(), embedding or Embedding()))
+    return _total_correlation(Transfers.of(series, estimator, embedding))
 
 
 def log_likelihood(
@@ -389,12 +388,9 @@ def log_likelihood(
     >>> true > false
     True
     """
-    series = Series.of(series)
-    transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
-    entropies = [
-        _conditional_entropy(transfers, i, parents) for i, parents in enumerate(parent_indices(series, graph))
-    ]
-    return -transfers.blocks.n * float(sum(entropies))
+    transfers = Transfers.of(series, estimator, embedding)
+    families = enumerate(parent_indices(transfers.series, graph))
+    return -transfers.blocks.n * float(sum(_conditional_entropy(transfers, *family) for family in families))
 
 
 def parent_indices(series: Series, graph: Any) -> tuple[tuple[int, ...], ...]:

@@ -33,6 +33,9 @@ class Method:
     cli_name: ClassVar[str] = ""
     """Name on the command line, and in Python where a string is taken; empty if it cannot be named there."""
 
+    cli_variants: ClassVar[tuple[str, ...]] = ()
+    """Names of its variants there, such as ``"aic"`` and ``"bic"``, which are given as its first argument."""
+
     cli_options: ClassVar[tuple[str, ...]] = ()
     """Fields that the command line can set; their help texts are those of the docstring's parameters."""
 
@@ -54,8 +57,7 @@ def members(kind: Callable[..., Kind]) -> dict[str, type[Kind]]:
     """Return all methods of a kind (such as ``Estimator``) by their name on the command line.
 
     They are the options defined in the modules beside the kind, in installed packages with an entry point in the group
-    ``enmesh.methods``, and in any module that was imported before. A class named after several things, such as
-    ``Criterion`` after ``"aic"`` and ``"bic"``, lists them in ``cli_variants``.
+    ``enmesh.methods``, and in any module that was imported before.
     """
     base = cast(type[Kind], kind)
     package = import_module(base.__module__.rpartition(".")[0])
@@ -81,16 +83,17 @@ def _load_installed(path: tuple[str, ...]) -> None:
         entry.load()
 
 
+def by_name(kind: Callable[..., Kind]) -> dict[str, type[Kind]]:
+    """Return the methods of a kind by every name that they can be asked for by, variants too."""
+    return {word: cls for name, cls in members(kind).items() for word in cls.cli_variants or (name,)}
+
+
 def from_name(kind: Callable[..., Kind], name: str, **options: Any) -> Kind:
     """Return the method of a kind that has this name on the command line, with the given fields."""
-    for word, cls in members(kind).items():
-        variants = getattr(cls, "cli_variants", ())
-        if name in (variants or (word,)):
-            return cls(*([name] if variants else []), **options)
-    known = sorted(
-        word for name, cls in members(kind).items() for word in getattr(cls, "cli_variants", (name,))
-    )
-    raise InputError(f"{kind.__name__.lower()}={name!r} is not known; use {', '.join(known)}")
+    known = by_name(kind)
+    if name not in known:
+        raise InputError(f"{kind.__name__.lower()}={name!r} is not known; use {', '.join(sorted(known))}")
+    return known[name](*[name] if known[name].cli_variants else (), **options)
 
 
 def resolve(kind: Callable[..., Kind], value: Any) -> Kind:

@@ -123,5 +123,5 @@ def brief(value: Any) -> str:
     """Say an option by its name and the fields that are not at their defaults; embeddings are said elsewhere."""
     shown = [f for f in fields(value) if f.name != "embedding" and getattr(value, f.name) != f.default]
     parts = (getattr(value, f.name) for f in shown)
-    said = [f"{f.name}={brief(part) if is_dataclass(part) else repr(part)}" for f, part in zip(shown, parts)]
-    return f"{type(value).__name__}({', '.join(said)})"
+    words = [f"{f.name}={brief(part) if is_dataclass(part) else repr(part)}" for f, part in zip(shown, parts)]
+    return f"{type(value).__name__}({', '.join(words)})"

@@ -7,7 +7,7 @@ chi-square distribution of 2 N T, where the estimator has one.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
 from enmesh.tasks import Task, run
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -140,12 +137,9 @@ def by_surrogates(
     if not searched and free and distinct is not None and distinct < sampling.count:
         draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=True)
     prepared = transfers.prepared(y, z)
-    surrogates = prepared.surrogates(
-        transfers.blocks.take(resampled), draw, stream, choose=len(x) if searched else 0
-    )
-    if (
-        prepared.in_one_piece
-    ):  # the value belongs to the batch of its surrogates, and the batch cannot stop early
+    samples, choose = transfers.blocks.take(resampled), len(x) if searched else 0
+    surrogates = prepared.surrogates(samples, draw, stream, choose=choose)
+    if prepared.in_one_piece:  # the value belongs to the batch of its surrogates, which cannot stop early
         return (yield from sampled(surrogates, draw, sampling.count))
     value = None if transfers.joint is None and not searched else transfers.cmi(x, y, z)
     return (yield from sampled(surrogates, draw, sampling.count, value, level))
@@ -313,6 +307,14 @@ def analytic(
     return Significance(value, min(1.0, choices * analytic_p(dof, n, value)), np.empty(0), dof / (2 * n))
 
 
+def by_formula(
+    transfers: Transfers, sources: Sequence[int], target: int, given: Sequence[int]
+) -> Significance:
+    """Test one link, or several sources together, by `analytic`; lags that were chosen from the data count."""
+    choices = lag_choices(transfers, sources, target)
+    return analytic(transfers, *transfers.variables(sources, target, given), choices)
+
+
 def significance(
     series: Series | Events,
     source: Node | Sequence[Node],
@@ -362,44 +364,27 @@ def significance(
     sources, end, rest = link(series, source, target, given)
     if n_surrogates is None and surrogate is None:
         plan = late.room("plan")
-        named = None if estimator is None else resolve(Estimator, estimator)
-        wanted = plan.Wanted(estimator=named, embedding=embedding, max_lag=max_lag, seed=seed)
+        wanted = plan.Wanted(estimator=estimator, embedding=embedding, max_lag=max_lag, seed=seed)
         return plan.asked(series, wanted, sources, end, rest)
-    count = USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
-    sampling = Sampling(surrogate or CircularShift(), count, seed)
-    chosen = resolve(Estimator, estimator or KSG())
-    return _as_given(series, (sources, end, rest), chosen, embedding or Embedding(), sampling, max_lag)
-
-
-def _as_given(
-    series: Series,
-    question: tuple[Sequence[int], int, Sequence[int]],
-    estimator: Estimator,
-    pasts: Pasts,
-    sampling: Sampling,
-    max_lag: int | None,
-) -> Significance:
-    """Test a link by the estimator and the surrogates that were given; without surrogates by the known null."""
-    sources, target, given = question
+    sampling = Sampling(surrogate or CircularShift(), USUAL if n_surrogates is None else n_surrogates, seed)
+    pasts, method = embedding or Embedding(), resolve(Estimator, estimator or KSG())
     if max_lag is not None:
         if len(sources) > 1:
             raise InputError("max_lag chooses the lag of one source; name one, or leave max_lag out")
         pasts = Lags.of(pasts, series.names, searched=whole("max_lag", max_lag, 1))
-    transfers = Transfers(series, estimator if sampling.count else estimator.plug_in, pasts)
+    transfers = Transfers(series, method if sampling.count else method.plug_in, pasts)
     if max_lag is not None:
-        return best_lag(transfers, sources[0], target, given, sampling)
+        return best_lag(transfers, sources[0], end, rest, sampling)
     if not sampling.count:
-        choices = lag_choices(transfers, sources, target)
-        return analytic(transfers, *transfers.variables(sources, target, given), choices)
-    return run(by_surrogates(transfers, sources, target, given, sampling))
+        return by_formula(transfers, sources, end, rest)
+    return run(by_surrogates(transfers, sources, end, rest, sampling))
 
 
 def lag_choices(transfers: Transfers, sources: Sequence[int], target: int) -> int:
     """Return the number of sets of lags from which the sources' lags were chosen; 1 if the lags were given."""
     blocks = transfers.blocks
-    if not blocks.searched:
-        return 1
-    return math.prod(math.comb(blocks.searched, len(blocks.lags(j, target))) for j in sources)
+    widths = [len(blocks.lags(j, target)) for j in sources] if blocks.searched else []
+    return math.prod(math.comb(blocks.searched, width) for width in widths)
 
 
 def q_values(p_values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
-"""Transfer entropy of every ordered pair of nodes, with p-values and q-values."""
+"""Transfer entropy of every ordered pair of nodes, and dependence within a sample, with p-values and q-values."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,18 +9,22 @@ import numpy as np
 
 from enmesh import late
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Pasts
-from enmesh.errors import hazard
-from enmesh.estimators import KSG, Estimator
+from enmesh.embedding import Lagged, Pasts
+from enmesh.errors import InputError, hazard
+from enmesh.estimators import Estimator, Gaussian
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
 from enmesh.options import whole
-from enmesh.significance import Sampling, Significance, analytic, by_surrogates, lag_choices, q_values
+from enmesh.significance import Sampling, Significance, analytic, by_formula, by_surrogates, q_values
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, interleave, ready
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# Pairs up to which dependence within a sample is tested.
+MOST_PAIRS = 400
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,11 @@ def te_matrix(
     if isinstance(series, Events):
         transfers = late.room("events").prepared(series, estimator, embedding=embedding)
         whole("n_surrogates", n_surrogates)
+        names = series.names
     else:
-        series = Series.of(series)
-        transfers = Transfers(series, estimator or KSG(), embedding or Embedding())
-    size = series.n_nodes
+        transfers = Transfers.of(series, estimator, embedding)
+        names = transfers.series.names
+    size = len(names)
     te, p = np.full((2, size, size), np.nan)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
@@ -90,8 +96,7 @@ def te_matrix(
         if n_surrogates:
             return by_surrogates(transfers, (source,), target, given, sampling)
         if transfers.estimator.analytic:
-            x, y, z = transfers.variables((source,), target, given)
-            return ready(analytic(transfers, x, y, z, lag_choices(transfers, (source,), target)))
+            return ready(by_formula(transfers, (source,), target, given))
         value = transfers.value((source,), target, given)
         return ready(Significance(value, math.nan, np.empty(0), math.nan))
 
@@ -101,7 +106,33 @@ def te_matrix(
         warn_if_too_few(n_surrogates, size * (size - 1), level)
     off, q = ~np.eye(size, dtype=bool), np.full((size, size), np.nan)
     q[off] = q_values(p[off])
-    return TEMatrix(*(pd.DataFrame(part, series.names, series.names) for part in (te, p, q)))
+    return TEMatrix(*(pd.DataFrame(part, names, names) for part in (te, p, q)))
+
+
+def instantaneous_of(
+    series: Series, pasts: Pasts, parents: Sequence[Sequence[int]]
+) -> tuple[tuple[str, str, float, float, float], ...]:
+    """Test which pairs depend on each other within one sample, given the pasts of both and of their parents.
+
+    By the linear test on normal scores: names, value in nats, p-value and q-value of every pair. A pair for which that
+    test does not exist, because a node follows from the rest without a remainder, is not in the result.
+    """
+    found = {}
+    pairs = [(i, j) for i in range(series.n_nodes) for j in range(i)]
+    if set(series.kinds) != {"float"} or len(pairs) > MOST_PAIRS:
+        return ()
+    transfers = Transfers(series, Gaussian(normalise="rank"), pasts)
+    for i, j in pairs:
+        known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
+        try:
+            found[i, j] = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
+        except InputError:  # no remainder, or more coefficients than samples: there is no such test
+            continue
+    q = q_values(np.array([test.p_value for test in found.values()]))
+    return tuple(
+        (series.names[j], series.names[i], float(test.value), float(test.p_value), float(q[row]))
+        for row, ((i, j), test) in enumerate(found.items())
+    )
 
 
 def warn_if_too_few(n_surrogates: int, n_tests: int, level: float) -> None:

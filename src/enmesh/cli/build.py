@@ -16,7 +16,7 @@ from enmesh.embedding.base import EmbeddingMethod
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
 from enmesh.inference.evidence import Evidence
-from enmesh.inference.wanted import Choices, Scores, wanted_of
+from enmesh.inference.wanted import Choices, Scores, Wanted
 from enmesh.methods import Method, from_name, members
 from enmesh.scores import Score
 from enmesh.search.base import Search
@@ -178,7 +178,7 @@ def method(given: Given, data: Series) -> EmbeddingMethod:
 
     name, known = given.get("method"), members(EmbeddingMethod)
     wanted, estimate = present(given, _fields(known)), estimator(given)
-    usual = estimate or Scores(data, wanted_of(None, None), Choices(), Evidence(data)).estimator()
+    usual = estimate or Scores(data, Wanted(), Choices(), Evidence(data)).estimator()
     way = embedding_method(usual) if name is None else known[name]
     refuse_idle(wanted, way.cli_options, f"the method {way.cli_name}")
     if isinstance(way, EmbeddingMethod):

@@ -61,7 +61,7 @@ def compare(
       enmesh compare patients/*.csv vs controls/*.csv --jobs 2
       enmesh compare rest/*.csv vs task/*.csv --paired
     """
-    from enmesh.inference.results import refuse_foreign
+    from enmesh.cli.results import refuse_foreign
     from enmesh.sureness.compare import compare as compared
 
     words, sides = a.words(ctx), _sides(data)
@@ -127,8 +127,8 @@ def _show(found: "Comparison", files: list[Path]) -> None:
 
 def _write(found: "Comparison", data: dict[str, Any], out: Path) -> list[Path]:
     """Write the table, the data and the pictures into a folder."""
+    from enmesh.cli.results import results_folder
     from enmesh.data.export import write_whole
-    from enmesh.inference.results import results_folder
 
     folder, links = results_folder(out), found.links
     for end in ("source", "target"):

@@ -56,7 +56,7 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
       enmesh infer spikes.csv --events --duration 600
     """
-    from enmesh.inference.results import with_visible_names
+    from enmesh.cli.results import with_visible_names
 
     given, name = a.words(ctx), Path(re.sub(r"\.(gz|xz|zip)$", "", data[0].name, flags=re.I)).stem
     typed = [word for word in ctx.find_root().obj or () if word != "--resume"]
@@ -110,9 +110,9 @@ def run(
     series: "Series", place: Place, options: dict[str, Any], formats: Sequence[str] = ()
 ) -> "tuple[Network, list[Path]]":
     """Infer, keep what is finished in the folder, and write the results there."""
+    from enmesh.cli.results import refuse_foreign, result_names, results_folder, write_results
     from enmesh.inference.infer import check_numbers
     from enmesh.inference.infer import infer as infer_network
-    from enmesh.inference.results import refuse_foreign, result_names, results_folder, write_results
 
     check_numbers(**options)
     refuse_foreign(place.folder, result_names(formats), place.inputs, place.force)

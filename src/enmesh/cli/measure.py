@@ -30,12 +30,12 @@ def _planned(words: Mapping[str, Any], series: Series) -> Planned:
     """Say what could mislead in a recording, and return the score that `infer` would have, with its choices."""
     from enmesh.inference.diagnostics import hazards_of_data
     from enmesh.inference.plan import planned
-    from enmesh.inference.wanted import wanted_of
+    from enmesh.inference.wanted import Wanted
 
     for finding in hazards_of_data(series):
         hazard(finding.message)
-    plan, choices = planned(series, wanted_of(seed=words["seed"], **build.asked(words)))
-    return plan.score, choices.entries
+    plan, choices = planned(series, Wanted(seed=words["seed"], **build.asked(words)))
+    return plan.score, choices
 
 
 def _for_target(words: Mapping[str, Any], series: Series, target: str) -> tuple[Scorer[Any], dict[str, str]]:

@@ -164,7 +164,7 @@ def demo(
       enmesh demo
       enmesh demo --out /tmp/tour --seed 7
     """
-    from enmesh.inference.results import results_folder
+    from enmesh.cli.results import results_folder
     from enmesh.simulate import coupled_map
 
     results_folder(out)

@@ -91,6 +91,13 @@ class Features:
             self._fill_pairs(across.reshape(b, d, known, self._of_pair, n), x[:, :, None], z)
         return self._standardised(out, 1.0)
 
+    def factors(self, v: Any) -> Any:
+        """Return functions of each of ``v (d, n)``, ``(number, n)``, whose products span the features of pairs."""
+        v = self.standard(v)
+        if self.kind == "quadratic":
+            return v
+        return self.xp.concatenate([self.xp.cos(min(FREQUENCIES) * v), self.xp.sin(min(FREQUENCIES) * v)])
+
     def standard(self, values: Any) -> Any:
         """Return rows with mean 0 and variance 1; those that do not vary become 0."""
         return self._standardised(values + 0.0, 0.0)
@@ -296,7 +303,7 @@ class PreparedRegression(Prepared):
         return new, inner, cross
 
     def variance_weights(self, x: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return how the target's squared residuals weigh the directions of the features that ``x (n, d)`` adds.
+        """Return how the squared residuals of the whole regression weigh directions of what ``x (n, d)`` adds.
 
         All 1 where its variance does not go with theirs; their sum is the mean of 2 N I under independence. And what
         chance adds to the sum of their squares: the variance of squared residuals times the sum of squared leverages.
@@ -304,11 +311,52 @@ class PreparedRegression(Prepared):
         xp = self._xp
         new, inner, _ = self._freed(xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))[None])
         white = xp.linalg.solve(xp.linalg.cholesky(inner[0]), new[0])
-        surprise = (self._target**2).mean(axis=0)
+        rest = self._target - (self._target @ white.T) @ white
+        leverage = (white**2).sum(axis=0)
+        surprise = (rest**2).mean(axis=0) / xp.maximum(1 - leverage, 1 / len(leverage))
         surprise /= surprise.mean()
         weights = xp.linalg.eigvalsh((white * surprise) @ white.T)
-        chance = float(surprise.var() * ((white**2).sum(axis=0) ** 2).sum())
+        chance = float(surprise.var() * (leverage**2).sum())
         return weights if xp is np else weights.get(), chance
+
+    def over_shifts(self, x: np.ndarray, starts: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+        """Return I(x ; y | z) for circular shifts of ``x (n, d)`` within each trial, ``(shifts,)``.
+
+        Features of x move with it, and those of x with z are products of what moves and what stays. So the products of
+        columns that least squares asks for are matrix products of what moves, for all shifts, with what stays, and
+        features of shifted pairs are never made.
+        """
+        xp, (n, s) = self._xp, (len(x), len(shifts))
+        moving = xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))
+        own, first, second = self._features.of(moving), *map(self._features.factors, (moving, self._z))
+        still = xp.concatenate([xp.full((1, n), n**-0.5), self._basis, self._target])
+        m, d, e, q = len(own), len(first), len(second), len(still)
+        by = xp.asarray(shifts)[:, None]
+        cross = [xp.zeros((m * s, q)), xp.zeros((d * s, e * q))]
+        inner = [xp.zeros((m * d * s, e)), xp.zeros((d * d * s, e * e))]
+        most = max(1, HELD // max(s * d * max(m, d), e * max(e, q)))
+        for begin, end in zip(map(int, starts[:-1]), map(int, starts[1:])):
+            twice = xp.tile(xp.concatenate([own, first])[:, begin:end], 2)
+            for start in range(begin, end, most):
+                some = slice(start, min(start + most, end))
+                w, known, size = second[:, some], still[:, some], some.stop - start
+                u, v = xp.split(twice[:, by + xp.arange(start - begin, some.stop - begin)], [m])
+                cross[0] += u.reshape(-1, size) @ known.T
+                cross[1] += v.reshape(-1, size) @ (w[:, None] * known).reshape(-1, size).T
+                inner[0] += (u[:, None] * v).reshape(-1, size) @ w.T
+                inner[1] += (v[:, None] * v).reshape(-1, size) @ (w[:, None] * w).reshape(-1, size).T
+        along = xp.empty((s, m + d * e, q))
+        along[:, :m] = cross[0].reshape(m, s, q).swapaxes(0, 1)
+        along[:, m:] = cross[1].reshape(d, s, e * q).swapaxes(0, 1).reshape(s, d * e, q)
+        whole = xp.empty((s, m + d * e, m + d * e))
+        whole[:, :m, :m] = own @ own.T
+        whole[:, :m, m:] = inner[0].reshape(m, d, s, e).transpose(2, 0, 1, 3).reshape(s, m, d * e)
+        whole[:, m:, :m] = whole[:, :m, m:].swapaxes(1, 2)
+        whole[:, m:, m:] = inner[1].reshape(d, d, s, e, e).transpose(2, 0, 3, 1, 4).reshape(s, d * e, d * e)
+        known, target = along[..., : -len(self._target)], along[..., -len(self._target) :]
+        whole -= known @ known.swapaxes(1, 2)
+        whole += SHRINK * n * xp.eye(m + d * e)
+        return self._host([self._value(self._explained(whole, target)[1])])
 
     def _batches(self, x: np.ndarray) -> Any:
         """Yield parts of ``x (b, n, d)`` as ``(b', d, n)`` whose features fit into a cache."""

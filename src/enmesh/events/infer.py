@@ -8,60 +8,37 @@ from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.events.events import Events
 from enmesh.events.point_process import GREEDY, PointProcess
 from enmesh.events.transfers import FEW, with_histories
-from enmesh.inference.constraints import Constraints
 from enmesh.inference.network import Network
 from enmesh.inference.plan import Plan
 from enmesh.inference.rules import THRESHOLDS
-from enmesh.inference.run import Run, warn_of_loops
+from enmesh.inference.run import Run
 from enmesh.inference.wanted import Choices
 from enmesh.methods import resolve
-from enmesh.options import describe
 from enmesh.scores import TEE
-from enmesh.search.base import Search
 from enmesh.significance import least_surrogates
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
 
 SURROGATES = 199
 SHOWN = 60  # events of the busiest node in the page's raster
+OF_THE_SCORE = ("score", "estimator", "alpha", "surrogate", "n_surrogates")
 
 
 def infer_events(events: Events, given: Mapping[str, Any]) -> Network:
     """Infer which node's events drive which; ``given`` is what `infer` was given."""
-    if events.n_nodes < 2:
-        raise InputError("a network needs at least 2 nodes; there are events of 1")
-    seed, acyclic, max_parents = (given[name] for name in ("seed", "acyclic", "max_parents"))
-    how = (given[name] for name in ("n_jobs", "store", "progress", "memory"))
-    run = Run(events, seed, acyclic, *how)  # type: ignore[arg-type]
-    links = (given[name] for name in ("required", "forbidden", "tiers", "candidates"))
-    rules = Constraints.of(events, *links)  # type: ignore[arg-type]
+    options = {name: value for name, value in given.items() if name not in OF_THE_SCORE}
+    run = Run(events, **options)  # type: ignore[arg-type]
     with run.progress, collected_hazards() as run.hazards, single_thread():
-        chosen = _score(events, given, run.choices)
-        look = run.default_search() if given["search"] is None else resolve(Search, given["search"])
+        plan = Plan(_score(events, given, run.choices))
         _say_few(events)
-        with run.evaluator(chosen) as evaluator:
-            allowed, screening = run.preselected(evaluator, Plan(chosen), rules, given["screen"], max_parents)
-            limit, found, tests = run.searched(evaluator, look, rules, allowed, max_parents, False)
-            warn_of_loops(events, found, tests)  # type: ignore[arg-type]
-    options = {
-        "score": describe(chosen),
-        "search": describe(look),
-        "max_parents": limit,
-        "acyclic": acyclic,
-        **rules.described(allowed),
-        "screening": screening,
-        "seed": seed,
-    }
-    return _as_events(run.network(found, tests, options, {}, ()), events)
+        return _as_events(run.network(plan), events)
 
 
 def _score(events: Events, given: Mapping[str, Any], choices: Choices) -> TEE:
     """Return the score that was given, or the default: sequential TEE by histories at near random times."""
-    score, estimator, alpha, surrogate = (
-        given[name] for name in ("score", "estimator", "alpha", "surrogate")
-    )
+    score, estimator, alpha, surrogate, count = (given[name] for name in OF_THE_SCORE)
     if isinstance(score, TEE):
-        for name in ("estimator", "alpha", "surrogate", "n_surrogates"):
+        for name in OF_THE_SCORE[1:]:
             if given[name] is not None:
                 raise InputError(f"a score has its {name} already; give {name}= or a score")
         return replace(score, estimator=_histories(events, score.estimator, choices))
@@ -71,7 +48,7 @@ def _score(events: Events, given: Mapping[str, Any], choices: Choices) -> TEE:
         estimator = choices.add("estimator", PointProcess(), "events in continuous time")
     if alpha is None:
         alpha = max(THRESHOLDS.alpha, round(1 - 1 / (events.n_nodes * (events.n_nodes - 1)), 6))
-    count = given["n_surrogates"] or max(SURROGATES, least_surrogates(alpha))
+    count = count or max(SURROGATES, least_surrogates(alpha))
     choices.add("score", f"TEE, alpha {alpha:g}", f"no known null distribution: {count} surrogates")
     found = _histories(events, estimator, choices)
     kind = found.usual_surrogate if surrogate is None else resolve(Surrogate, surrogate)

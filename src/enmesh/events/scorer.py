@@ -27,10 +27,6 @@ class EventScorer(TEEScorer):
         """Return how long after an event of the source the target's events are most, or least, frequent."""
         return (float(f"{self.transfers.question((source,), target).delay():.2g}"),)
 
-    def lag_choices(self, source: int, target: int) -> int:
-        """Return 1: no lag is chosen for a test."""
-        return 1
-
     def _collective(self, target: int, parents: tuple[int, ...]) -> float:
         if self.score.alpha == 0:
             return self.transfers.value(parents, target)

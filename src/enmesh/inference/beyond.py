@@ -110,7 +110,7 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
 
     pasts = look(asked, series) | look(explored, _part(series))
     more = {i: past for i, past in pasts.items() if len(past.sources) > len(plan.sources(i))}
-    score = planner.scores.sampled(estimator, alpha, _lags_of(more, series.names, far))
+    score = planner.sampled(estimator, alpha, _lags_of(more, series.names, far))
     for i, past in more.items():
         plan.take(i, score, past, past.sources)
         if i in asked:
@@ -148,7 +148,7 @@ def confirm(planner: Planner, plan: Targets) -> None:
         n_surrogates=THRESHOLDS.surrogates,
         seed=planner.wanted.seed,
     )
-    with planner.evaluators(score) as evaluate:
+    with planner.evaluators(score, planner.series) as evaluate:
         open_ = {i for i, sources in kept.items() if sources}
         while open_:
             links = [Link(j, i, tuple(sorted(kept[i] - {j}))) for i in sorted(open_) for j in sorted(kept[i])]

@@ -1,8 +1,6 @@
 """What a user knows beforehand: edges that must be or must not be, tiers, and the sources a target may have."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from enmesh.data.series import Series
 from enmesh.errors import InputError
@@ -11,68 +9,39 @@ from enmesh.search.base import Problem
 Edges = Iterable[tuple[str, str]]
 
 
-@dataclass(frozen=True)
-class Constraints:
-    """Edges that must be, that must not be, and the sources each target may have, by position."""
-
-    names: tuple[str, ...]
-    required: frozenset[tuple[int, int]]
-    forbidden: frozenset[tuple[int, int]]
-    allowed: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(
-        cls,
-        series: Series,
-        required: Edges,
-        forbidden: Edges,
-        tiers: Sequence[Sequence[str]] | None,
-        candidates: Mapping[str, Sequence[str]] | None,
-    ) -> "Constraints":
-        """Read the rules as a user writes them."""
-        must, never = _edges(series, required), _edges(series, forbidden) | _against(series, tiers)
-        nodes = range(series.n_nodes)
-        Problem(  # refuses contradictions before anything is computed
-            n_nodes=len(nodes),
-            max_parents=len(nodes),
-            acyclic=False,
-            required=must,
-            forbidden=never,
-            names=series.names,
-        )
-        given = {
-            series.index(target): set(series.indices(named)) for target, named in (candidates or {}).items()
-        }
-        allowed = tuple(
+def constrained(
+    series: Series,
+    *,
+    acyclic: bool,
+    seed: int,
+    required: Edges,
+    forbidden: Edges,
+    tiers: Sequence[Sequence[str]] | None,
+    candidates: Mapping[str, Sequence[str]] | None,
+) -> Problem:
+    """Return what a search may find, from the rules as a user writes them; contradictions are refused."""
+    never = _edges(series, forbidden) | _against(series, tiers)
+    nodes = range(series.n_nodes)
+    given = {series.index(target): series.indices(named) for target, named in (candidates or {}).items()}
+    return Problem(
+        n_nodes=len(nodes),
+        max_parents=len(nodes),
+        acyclic=acyclic,
+        required=_edges(series, required),
+        forbidden=never,
+        candidates=tuple(
             tuple(j for j in nodes if j != i and (j, i) not in never and j in given.get(i, nodes))
             for i in nodes
-        )
-        return cls(series.names, must, never, allowed)
-
-    @property
-    def named_candidates(self) -> dict[str, tuple[str, ...]]:
-        """Return the sources of each target that may not have all others, by name."""
-        sources = {
-            target: tuple(self.names[j] for j in some) for target, some in zip(self.names, self.allowed)
-        }
-        return {target: some for target, some in sources.items() if len(some) < len(self.names) - 1}
-
-    def described(self, allowed: Sequence[Sequence[int]]) -> dict[str, Any]:
-        """Return the rules, and the sources that were looked at, by name, as `Network.options` keeps them."""
-        names = self.names
-        return {
-            "required": sorted([names[source], names[target]] for source, target in self.required),
-            "forbidden": sorted([names[source], names[target]] for source, target in self.forbidden),
-            "candidates": {target: [names[j] for j in sources] for target, sources in zip(names, allowed)},
-        }
+        ),
+        seed=seed,
+        names=series.names,
+    )
 
 
 def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset[tuple[int, int]]:
     """Return the edges from a later tier to an earlier one."""
-    if tiers is None:
-        return frozenset()
     place: dict[int, int] = {}
-    for position, group in enumerate(tiers):
+    for position, group in enumerate(tiers or ()):
         for name in [group] if isinstance(group, str) else group:
             node = series.index(name)
             if node in place:

@@ -14,6 +14,7 @@ from enmesh.data.series import Series
 from enmesh.data.table import listed
 from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
 from enmesh.embedding.prediction import prediction_errors, scaled
+from enmesh.errors import first_few
 from enmesh.inference.evidence import Evidence
 from enmesh.surrogates import decorrelation_time
 
@@ -96,8 +97,6 @@ def diagnose(
 
     Parameters
     ----------
-    series
-        The data.
     embedding
         The one to be used, default kappa 1 and tau 1: near-determinism and dimension depend on it.
     max_parents
@@ -143,16 +142,15 @@ def _finding(
     if not found:
         return []
     value = float(max(found.values()) if value is None else value)
-    known = {"numbers": _numbers_of(found), "nodes": listed(found), "value": value} | words
-    message = SENTENCES[sentence or kind].format(**known)
+    words = {"numbers": _numbers_of(found), "nodes": listed(found), "value": value} | words
+    message = SENTENCES[sentence or kind].format(**words)
     return [Finding(kind=kind, nodes=tuple(found), value=value, message=message)]
 
 
 def _numbers_of(found: Mapping[str, float], digits: str = ".3g") -> str:
     """Return ``12 (a), 9 (b)``, largest first, at most five."""
-    first = sorted(found.items(), key=lambda item: -abs(item[1]))
-    shown = ", ".join(f"{value:{digits}} ({name})" for name, value in first[:5])
-    return shown + (f" and {len(first) - 5} more" if len(first) > 5 else "")
+    ranked = sorted(found.items(), key=lambda item: -abs(item[1]))
+    return first_few([f"{value:{digits}} ({name})" for name, value in ranked])
 
 
 def _over(series: Series, numbers: Iterable[float], limit: float) -> dict[str, float]:
@@ -259,10 +257,9 @@ def _seasons(series: Series) -> list[Finding]:
     time = np.linspace(-1, 1, n)[:, None]
     values = values - values.mean(0) - time * (time * values).mean(0) / (time**2).mean()
     power = np.abs(np.fft.rfft(values * np.hanning(n)[:, None], axis=0)) ** 2
-    first, last = 4, n // 3
     peaks: dict[int, list[str]] = {}
     for name, spectrum in zip(series.names, power.T):
-        place = first + int(spectrum[first:last].argmax())
+        place = 4 + int(spectrum[4 : n // 3].argmax())
         below, above = spectrum[max(1, place - 20) : place - 2], spectrum[place + 3 : place + 21]
         if len(below) and len(above) and spectrum[place] > PEAK * max(np.median(below), np.median(above)):
             peaks.setdefault(place, []).append(name)
@@ -293,8 +290,7 @@ def _determinism(blocks: Blocks) -> list[Finding]:
 def _shifts(series: Series, but: set[str]) -> Iterator[Finding]:
     """Nodes whose mean or variance differs between the two halves of the trials by many standard errors.
 
-    The scatter of means over blocks gives the error: blocks longer than the memory of the process make this right for
-    autocorrelated samples too.
+    The scatter of means over blocks that are longer than the memory of the process gives the error.
     """
     late = np.concatenate([np.arange(length) >= length // 2 for length in series.lengths])
     values = _filled(series)

@@ -28,22 +28,9 @@ from enmesh.tasks import single_thread
 class Evaluator:
     """The local scores of families ``(target, parents)`` of a series, computed at most once.
 
-    Parameters
-    ----------
-    score, series
-        What is scored. An embedding that is not given is chosen from the data.
-    n_jobs
-        Workers; -1 for all cores. None is 1, or what a surrounding `joblib.parallel_config` says. A cluster
-        backend set there is always used.
-    store
-        Path of a file that keeps what is finished (see `enmesh.inference.store.Store`).
-    progress
-        As `infer` takes it, or the `Progress` of the run whose phase this is part of.
-    memory
-        Bytes this process and its workers on this machine may use together: there are as many workers as fit.
+    An embedding that is not given is chosen from the data; a cluster that `joblib.parallel_config` sets is always used;
+    ``progress`` may be that of the run whose phase this is part of; the rest is as `infer` takes it.
 
-    Examples
-    --------
     >>> from enmesh import TEA, Embedding, simulate
     >>> series = simulate.var({"a": [], "b": ["a"]}, n=500, seed=1)
     >>> with Evaluator(TEA(embedding=Embedding()), series) as evaluate:
@@ -86,38 +73,38 @@ class Evaluator:
         """Return the score of each family, in the order given."""
         questions = [Question.family(target, tuple(parents)) for target, parents in families]
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
-        tests = {question: self.scorer.tests(*question.args) for question in new}
         self._look_up(new)
+        tests = {question: self.scorer.tests(*question.args) for question in new}
         self._compute([question for question in new if not tests[question] and question not in self._known])
+        # Those whose scores are stored are combined as well: `Scorer.redundancy_test` goes by what the scorer has seen.
         self._combine({question: links for question, links in tests.items() if links})
         return np.array([self._known[question] for question in questions], dtype=float)
 
     def edges(self, links: Iterable[Link], count: int | None = None) -> list[Significance]:
         """Return the test of each edge ``(source, target, given)``, in the order given, with so many surrogates."""
-        return self._answers([Question.test(Link(s, t, tuple(sorted(g))), None, count) for s, t, g in links])
+        return self._answers([Question.test(link, None, count) for link in links])
 
     def verdicts(self, links: Iterable[Link], level: float) -> list[Significance]:
         """Return tests of edges; those whose p cannot be at most ``level`` any more may have stopped early.
 
-        How early depends on what is known already: of a test that fails, use no more than its value, that it
-        fails, and its first `significance.FIRST_LOOK` null values.
+        How early depends on what is known already: of a test that fails, use no more than its value, that it fails, and
+        its first `significance.FIRST_LOOK` null values.
         """
-        return self._answers([Question.test(Link(s, t, tuple(sorted(g))), level) for s, t, g in links])
+        return self._answers([Question.test(link, level) for link in links])
 
-    def superfluous(self, families: Iterable[Family]) -> list[int | None]:
+    def redundant(self, families: Iterable[Family]) -> list[int | None]:
         """Return for each family a parent that it scores no less without, alone or with weaker ones; or None.
 
         One test of that parent shows it. Smaller families are to be asked about first: what was found for them counts.
         """
-        deciding = [self.scorer.deciding(*family, self._failed) for family in families]
-        asked = {test for test in deciding if test is not None}
-        failed: set[tuple[Link, float]] = set()
+        tests = [self.scorer.redundancy_test(*family, self._failed) for family in families]
+        asked, failed = sorted({test for test in tests if test is not None}), set()
         for level in sorted({level for _, level in asked}):
-            links = sorted(link for link, one in asked if one == level)
+            links = [link for link, one in asked if one == level]
             found = zip(links, self.verdicts(links, level))
             failed |= {(link, level) for link, test in found if test.p_value > level}
         self._failed |= {link for link, _ in failed}
-        return [test[0].source if test is not None and test in failed else None for test in deciding]
+        return [test[0].source if test is not None and test in failed else None for test in tests]
 
     def pasts(self, targets: Iterable[int]) -> list[Past]:
         """Return the lagged variables that forward selection finds for each target (`NonUniform`)."""
@@ -132,29 +119,18 @@ class Evaluator:
             answers[Question.test(link)] = plain(tested(value, null))
         self._keep(answers)
 
-    def close(self, error: BaseException | None = None) -> None:
-        """Let go of the store and the scorer."""
-        if self._store is not None:
-            self._store.close(error)
-            self._store = None
-        if self.scorer is not None:
-            scorer_pool.put_back(self._payload.key, self.scorer)
-            self.scorer = None
-            self._progress.__exit__()
-
     def __enter__(self) -> "Evaluator":
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self.close(error)
+        """Let go of the store and the scorer."""
+        if self._store is not None:
+            self._store.close(error)
+        scorer_pool.put_back(self._payload.key, self.scorer)
+        self._progress.__exit__()
 
     def _combine(self, tests: dict[Question, Sequence[Link]]) -> None:
-        """Score families from their edge tests, each of which is computed once for all families.
-
-        Those whose scores are stored are combined as well: `Scorer.deciding` goes by what the scorer has seen.
-        """
-        if not tests:
-            return
+        """Score families from their edge tests, each of which is computed once for all families."""
         links = list(dict.fromkeys(link for needed in tests.values() for link in needed))
         results = dict(zip(links, self.edges(links)))
         with single_thread():
@@ -165,11 +141,8 @@ class Evaluator:
         self._keep({family: score for family, score in found.items() if family not in self._known})
 
     def _answers(self, questions: Sequence[Question]) -> list[Any]:
-        unique = dict.fromkeys(questions)
-        self._look_up(unique)
-        new = [question for question in unique if question not in self._known]
-        self._progress.advance(0, known=len(unique) - len(new))
-        self._compute(new)
+        self._look_up(dict.fromkeys(questions))
+        self._compute([question for question in dict.fromkeys(questions) if question not in self._known])
         return [self._known[question] for question in questions]
 
     def _look_up(self, questions: Iterable[Question]) -> None:

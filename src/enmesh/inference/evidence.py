@@ -38,6 +38,7 @@ class Evidence:
     def __init__(self, series: Series):
         self.series = series
         self.samples, self.nodes = sum(series.lengths), series.n_nodes
+        self._scored: dict[Scale, list[np.ndarray]] = {}
 
     @cached_property
     def kind(self) -> str:
@@ -82,10 +83,7 @@ class Evidence:
 
     @cached_property
     def curvature(self) -> np.ndarray:
-        """Error of predicting each node by a curve through its own past, as a share of the error of a line.
-
-        Near or over 1 for linear dynamics, clearly below for others.
-        """
+        """Error of predicting each node by a curve through its own past, as a share of the error of a line."""
         pasts = (self.own_past(i, OWN_LAGS, thinned=True) for i in range(self.nodes))
         return np.array([prediction_error(curve(own), y) / prediction_error(own, y) for y, own in pasts])
 
@@ -103,11 +101,10 @@ class Evidence:
 
     @cached_property
     def left_by_features(self) -> tuple[np.ndarray, np.ndarray]:
-        """Error of predicting each node by random features of its own past: as a share of the best line or curve, and
-        of the variance.
+        """Error of predicting a node by random features of its own past: over a line's or curve's, over its variance.
 
-        Random features follow any smooth function. Both are small where the own past nearly determines a node, but by
-        a function that no parabola follows. On z-scores, which leave such a function as it is, unless tails are heavy.
+        Both are small where the own past nearly determines a node, but by a function that no parabola follows. On
+        z-scores, which leave such a function as it is, unless tails are heavy.
         """
         scale = normal_scores if self.heavy_tails else zscore
         gains, left = [], []
@@ -142,10 +139,10 @@ class Evidence:
 
     @cached_property
     def common_variance(self) -> float:
-        """How much changes of variance go together, beyond the values themselves.
+        """The median over pairs of the correlation of log variances over short blocks.
 
-        The median over pairs of the correlation of log variances over short blocks, less what values that go along with
-        each other, now or a few samples later, give by themselves: their squared correlation.
+        Less what values that go along with each other, now or a few samples later, give by themselves: their squared
+        correlation.
         """
         most = max(self.memory)
         surprise = np.column_stack(
@@ -184,10 +181,6 @@ class Evidence:
             self._scored[scale] = np.split(np.column_stack(columns), np.cumsum(self.series.lengths)[:-1])
         return self._scored[scale]
 
-    @cached_property
-    def _scored(self) -> dict[Scale, list[np.ndarray]]:
-        return {}
-
     def rows(
         self, target: int, past: Sequence[Lagged], scale: Scale = normal_scores, reach: int = 0
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -215,10 +208,7 @@ def curve(columns: np.ndarray) -> np.ndarray:
 
 
 def prediction_error(features: np.ndarray, y: np.ndarray) -> float:
-    """Return the mean squared error of predicting ``y (n,)`` out of sample, by ridge regression on contiguous folds.
-
-    The penalty is the one that suits best.
-    """
+    """Return the mean squared error of predicting ``y (n,)`` out of sample by ridge regression, at the best penalty."""
     n = len(y)
     cuts = np.linspace(0, n, FOLDS + 1).astype(int)
     errors = np.zeros((len(PENALTIES), n))

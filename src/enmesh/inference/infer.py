@@ -5,30 +5,30 @@ with the best total, then test every candidate edge given the target's other par
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 from enmesh import late
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Pasts
+from enmesh.embedding import Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
-from enmesh.explain import with_effects
-from enmesh.inference.constraints import Constraints, Edges
+from enmesh.inference.constraints import Edges
 from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.network import Network
-from enmesh.inference.run import Run, instantaneous_of, warn_of_loops
-from enmesh.inference.wanted import wanted_of
+from enmesh.inference.run import Run
+from enmesh.inference.wanted import Wanted
 from enmesh.inference.workers import check_jobs
-from enmesh.methods import resolve
-from enmesh.options import describe, whole
+from enmesh.options import whole
 from enmesh.scores import Score
 from enmesh.scores.base import possible_alpha
 from enmesh.search.base import Search
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
+
+# What says how links are tested, and where; the rest says which are possible, and who computes.
+WANTED = ("score", "estimator", "embedding", "alpha", "surrogate", "n_surrogates", "max_lag")
 
 
 def infer(
@@ -62,12 +62,10 @@ def infer(
     ----------
     series
         The data: a `Series`, or anything `Series` takes; or `Events`, whose lags are times and whose values are rates.
-    score
-        Such as ``TEE(estimator=KSG(), alpha=0.99)``, or a name as on the command line. By default chosen from the data:
-        counting for states; lines, curves and nearest neighbours for numbers, target by target. An embedding that is
-        not given is found from the data.
-    estimator
-        Such as ``KSG()``, or its name; the score that suits it is taken. Not together with a ``score`` that has one.
+    score, estimator
+        Such as ``TEE(estimator=KSG(), alpha=0.99)``, or a name as on the command line; or an estimator, whose score is
+        then the one that suits it. By default chosen from the data: counting for states; lines, curves and nearest
+        neighbours for numbers, target by target.
     embedding
         Pasts of every node, such as ``Embedding(dim=2)`` or ``Lags(...)``; by default found from the data.
     alpha
@@ -93,17 +91,15 @@ def infer(
     screen
         Preselect candidate parents by pairwise and conditional tests: None when the number of families calls for it,
         True always, False never, a number for that many candidates per node.
-    n_jobs
-        Workers; -1 for all cores. None is 1, or what a surrounding `joblib.parallel_config` says. Results do not
-        depend on it.
+    n_jobs, memory
+        Workers, -1 for all cores, and the bytes that they may use together. None is 1 worker, or what a surrounding
+        `joblib.parallel_config` says. Results do not depend on it.
     store
         Path of a file that keeps every finished score, so that a stopped run resumes.
     progress
         None shows progress in a notebook, True on a terminal too, False nowhere. A callback is called as
         ``progress(done, total, what=phase)`` when a phase begins and whenever more of it is done: ``done`` never falls
         within a phase, and ``total`` is None as long as it is not known.
-    memory
-        Bytes the workers may use together; fewer are used if more would need more.
     seed
         Seed of the default score's surrogates and of searches that draw at random.
     bootstrap
@@ -138,47 +134,13 @@ def infer(
     if given.pop("bootstrap"):
         network = infer(series, **given)
         return late.room("stability")(series=series, n=bootstrap, **given).on(network)
-    if series.n_nodes < 2:
-        raise InputError("a network needs at least 2 nodes; the series has 1")
-    run = Run(series, seed, acyclic, n_jobs, store, progress, memory)
-    rules = Constraints.of(series, required, forbidden, tiers, candidates)
-    wanted = wanted_of(
-        score,
-        estimator,
-        embedding=embedding,
-        alpha=alpha,
-        surrogate=surrogate,
-        n_surrogates=n_surrogates,
-        max_lag=max_lag,
-        seed=seed,
-    )
+    wanted = Wanted(**{name: given.pop(name) for name in WANTED}, seed=seed)
+    run = Run(series, **given)
     with run.progress, collected_hazards() as run.hazards, single_thread():
         with run.progress.phase("reading the evidence"):
             for finding in hazards_of_data(series, run.evidence):
                 hazard(finding.message)
-        plan = run.plan(replace(wanted, candidates=rules.named_candidates))
-        chosen = resolve(Search, search) if search is not None else run.default_search()
-        with run.evaluator(plan.score) as evaluator:
-            evaluator.add_nulls(plan.nulls)
-            allowed, screening = run.preselected(evaluator, plan, rules, screen, max_parents)
-            limit, found, tests = run.searched(
-                evaluator, chosen, rules, allowed, max_parents, plan.candidates is not None
-            )
-            run.warn_of_pasts(plan, found)
-            instantaneous = instantaneous_of(series, plan.score.embedding or Embedding(), found.parents)
-            warn_of_loops(series, found, tests)
-            blocks_of = lambda i: evaluator.scorer.of_target(i).transfers.blocks  # noqa: E731
-            tests = with_effects(tests, series, blocks_of, found.parents)
-    options = {
-        "score": describe(plan.score),
-        "search": describe(chosen),
-        "max_parents": limit,
-        "acyclic": acyclic,
-        **rules.described(allowed),
-        "screening": screening,
-        "seed": seed,
-    }
-    return run.network(found, tests, options, plan.criteria, instantaneous)
+        return run.network(run.plan(wanted))
 
 
 def check_numbers(**given: Any) -> None:
@@ -190,6 +152,5 @@ def check_numbers(**given: Any) -> None:
         if given.get(name) is not None:
             whole(name, given[name], least)
     screen = given.get("screen")
-    number = isinstance(screen, Integral) and int(screen) >= 1
-    if not (number or screen is None or screen is False):
+    if not (screen is None or screen is False or (isinstance(screen, Integral) and int(screen) >= 1)):
         raise InputError(f"screen={screen!r} is not possible; give True, False or a number of candidates")

@@ -28,9 +28,9 @@ MOST_EXPLAINED = 400  # links of which the file and the page keep what stands be
 class Candidate:
     """One possible edge, tested given the target's other parents.
 
-    ``te`` is the conditional transfer entropy in nats; ``null`` holds the surrogate values of an empirical test and
-    is empty for an analytic one. ``lags`` are all lags at which the source is asked about, ``lag`` is the strongest.
-    ``effect`` is the linear effect at that lag (`explain.effects`), NaN where it is not known.
+    ``te`` is the conditional transfer entropy in nats, ``null`` the surrogate values of an empirical test, ``lags`` are
+    all lags at which the source is asked about, ``lag`` is the strongest, ``effect`` the linear effect at that lag
+    (`explain.effects`), NaN where it is not known.
     """
 
     source: str
@@ -66,28 +66,21 @@ class Network:
 
     Attributes
     ----------
-    names
-        Nodes, in the order of the series.
-    parents
-        ``{target: (source, ...)}`` for every node.
+    names, parents
+        Nodes in the order of the series, and ``{target: (source, ...)}`` for every node.
     local
         Score of each node with its parents; they add up to ``score``.
-    optimal
-        Whether the graph is proven to have the best score among all that were allowed.
-    bound
-        A proven upper bound on the score of any allowed graph; equals ``score`` when ``optimal``.
-    gap
-        Score lost to acyclicity: best score with cycles allowed minus ``score``; NaN where it is not known.
-    removed
-        Edges ``(source, target)`` that the best graph with cycles allowed has and this one has not.
+    optimal, bound
+        Whether the graph is proven to have the best score of all that were allowed, and a proven upper bound on it.
+    gap, removed
+        Score lost to acyclicity, NaN where it is not known, and the edges ``(source, target)`` that the best graph with
+        cycles allowed has and this one has not.
     evaluated
         Number of families (target, parents) whose score was computed.
     candidates
         Every possible edge with its test; the selected ones make `edges`.
-    options
-        The options of the run as plain data (`enmesh.options.describe`), seed included.
-    provenance
-        Version, data hash, shape of the data, time.
+    options, provenance
+        Options of the run as plain data (`enmesh.options.describe`), seed included; version, data hash and shape, time.
     choices
         ``(what, value, reason)`` for each choice that was made for the user.
     warnings
@@ -189,8 +182,7 @@ class Network:
             known = [getattr(test, name) for name in columns] if test else known
             share = self.stability.get(">".join(edge), math.nan)
             rows.append((*known, bool(known[4] <= LEVEL), share, test.effect if test else math.nan))
-        columns += ["significant", "stability", "effect"]
-        frame = pd.DataFrame(rows, columns=columns)
+        frame = pd.DataFrame(rows, columns=[*columns, "significant", "stability", "effect"])
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
 
     @property

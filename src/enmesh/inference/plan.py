@@ -9,16 +9,17 @@ tests that are made of a link share one level, and p-values say so.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Pasts, reach
+from enmesh.embedding import Embedding
 from enmesh.embedding.base import chosen_embedding
 from enmesh.embedding.choose import embedding_method
 from enmesh.embedding.nonuniform import NonUniform, Past
-from enmesh.errors import InputError, hazard
+from enmesh.errors import InputError, first_few
 from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
 from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond
 from enmesh.inference.evaluate import Evaluator
@@ -31,9 +32,6 @@ from enmesh.search import Independent
 from enmesh.search.base import Problem
 from enmesh.significance import Sampling, Significance, analytic, by_surrogates, warn_of_many_lags
 from enmesh.tasks import run, single_thread
-
-Evaluators = Callable[..., Evaluator]
-"""Makes an evaluator of a score, or of a selection of lagged variables, for the series at hand or for another."""
 
 
 class Plan(NamedTuple):
@@ -48,23 +46,19 @@ class Plan(NamedTuple):
     nulls: Mapping[Link, np.ndarray] = {}
 
 
-class Planner:
-    """Makes the plan of one run."""
+class Planner(Scores):
+    """Makes the plan of one run; ``evaluators(score, series)`` makes an evaluator of a score or a selection of lags."""
 
     def __init__(
         self,
         series: Series,
         wanted: Wanted,
-        evaluators: Evaluators,
         choices: Choices,
-        evidence: Evidence | None = None,
+        evidence: Evidence,
+        evaluators: Callable[..., Evaluator] = Evaluator,
     ):
-        self.series, self.wanted, self.choices = series, wanted, choices
-        self.evidence = evidence or Evidence(series)
-        self.evaluators = evaluators
-        self.scores = Scores(series, wanted, choices, self.evidence)
-        self.alpha = self.scores.alpha
-        self._nodes = range(series.n_nodes)
+        super().__init__(series, wanted, choices, evidence)
+        self.evaluators, self._nodes = evaluators, range(series.n_nodes)
 
     def plan(self) -> Plan:
         """Return the plan: by evidence, or for the score or estimator that was given."""
@@ -72,15 +66,15 @@ class Planner:
         given = wanted.score is not None or wanted.estimator is not None or wanted.embedding is not None
         if not given and wanted.max_lag != 1:
             return self._by_evidence()
-        score = self.scores.one()
+        score = self.one()
         return self._with_pasts(score if wanted.embedding is None else score.embedded(wanted.embedding))
 
     # --- pasts ------------------------------------------------------------------------------------------------
 
     def _with_estimator(self, estimator: Estimator) -> Plan:
-        """Return the plan for an estimator that was chosen, with the same evidence and choices."""
-        wanted = replace(self.wanted, estimator=estimator)
-        return self._with_pasts(Scores(self.series, wanted, self.choices, self.evidence).one())
+        """Return the plan for an estimator that was chosen."""
+        self.wanted = replace(self.wanted, estimator=estimator)
+        return self._with_pasts(self.one())
 
     def _with_pasts(self, score: Score) -> Plan:
         """Return a score with its pasts, found from the data where they are left open."""
@@ -124,18 +118,13 @@ class Planner:
             decided(TARGETS, evidence, i).choice if rule.choice == "all" else SHARES[rule.choice]
             for i in self._nodes
         ]
-        far = self._reach()
-        found = [self._regressed(Gaussian(normalise="rank"), self._alphas(shares, "line"), far)]
+        far, line = self._reach(), Gaussian(normalise="rank")
+        found = [self._regressed(line, self._alphas(shares, "line"), far)]
         if (order := self._order(far)) > 1:
-            found.append(
-                self._regressed(
-                    Gaussian(normalise="rank"), self._alphas(shares, "line"), order, together=True
-                )
-            )
+            found.append(self._regressed(line, self._alphas(shares, "line"), order, together=True))
         if rule.choice != "line":
-            found.append(
-                self._regressed(Regression(features="quadratic"), self._alphas(shares, "curve"), far)
-            )
+            curve = Regression(features="quadratic")
+            found.append(self._regressed(curve, self._alphas(shares, "curve"), far))
         targets = Targets(self.series, found, [self._picked(i, found) for i in self._nodes])
         if rule.choice != "line" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
             confirm(self, targets)
@@ -158,12 +147,10 @@ class Planner:
 
     def _neighbours_alone(self, reason: str) -> Plan:
         """Return the plan for smooth series: neighbours look for sources by themselves."""
-        evidence = self.evidence
-        how = decided(NEIGHBOURS, evidence)
-        estimator = self.choices.add("estimator", how.choice(evidence), f"{reason}; {how.reason}")
-        self.wanted = replace(
-            self.wanted, max_lag=self._reach()
-        )  # 1, where samples are few: the paper's procedure
+        how = decided(NEIGHBOURS, self.evidence)
+        estimator = self.choices.add("estimator", how.choice(self.evidence), f"{reason}; {how.reason}")
+        # Where samples are few the largest lag is 1: the paper's procedure.
+        self.wanted = replace(self.wanted, max_lag=self._reach())
         return self._with_estimator(estimator)
 
     def _reach(self) -> int:
@@ -177,28 +164,22 @@ class Planner:
             most = max(1, min(max(self.series.lengths) - 2, evidence.samples // 4))
             return min(whole("max_lag", given, 1), most)
         farthest = evidence.farthest_lag
-        usual = min(THRESHOLDS.usual_lag, farthest)
+        usual = lag = min(THRESHOLDS.usual_lag, farthest)
         if evidence.smooth and evidence.samples < THRESHOLDS.few_smooth:
-            why = f"smooth, and {evidence.samples} samples are too few to tell lags apart"
-            return self.choices.add("max_lag", 1, why)
-        if evidence.kind != "numbers" or evidence.smooth or farthest == usual:
-            why = (
-                "usual; max_lag looks further"
-                if usual == THRESHOLDS.usual_lag
-                else "as far as the samples bear"
-            )
-            return self.choices.add("max_lag", usual, why)
-        strict = round(1 - (1 - self.alpha) / 10, 9)
-        pasts = self.selected(self.method(Gaussian(normalise="rank"), strict, farthest))
-        straight = [past for past, bend in zip(pasts, evidence.curvature) if bend >= THRESHOLDS.clearly]
-        last = max((lag for past in straight for j in past.sources for lag in past.lags[j]), default=1)
-        if last > usual:
-            return self.choices.add(
-                "max_lag", farthest, f"a line finds a source at lag {last}; the record bears so many"
-            )
-        return self.choices.add(
-            "max_lag", usual, f"usual; a line finds no source at lags up to {farthest} beyond it"
-        )
+            lag, why = 1, f"smooth, and {evidence.samples} samples are too few to tell lags apart"
+        elif farthest == usual < THRESHOLDS.usual_lag:
+            why = "as far as the samples bear"
+        elif evidence.kind != "numbers" or evidence.smooth or farthest == usual:
+            why = "usual; max_lag looks further"
+        else:
+            strict = round(1 - (1 - self.alpha) / 10, 9)
+            pasts = self.selected(self.method(Gaussian(normalise="rank"), strict, farthest))
+            straight = [past for past, bend in zip(pasts, evidence.curvature) if bend >= THRESHOLDS.clearly]
+            last = max((lag for past in straight for j in past.sources for lag in past.lags[j]), default=1)
+            why = f"usual; a line finds no source at lags up to {farthest} beyond it"
+            if last > usual:
+                lag, why = farthest, f"a line finds a source at lag {last}; the record bears so many"
+        return self.choices.add("max_lag", lag, why)
 
     def method(self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None) -> NonUniform:
         """Return the selection of lagged variables that suits an estimator, sampled as a score is."""
@@ -206,7 +187,7 @@ class Planner:
         if not estimator.analytic or isinstance(score, TEE):
             sampling = {"surrogate": getattr(score, "surrogate", None), "seed": self.wanted.seed}
             sampling = {key: value for key, value in sampling.items() if value is not None}
-            sampling["n_surrogates"] = self.scores.count(max(alpha, 0.5))
+            sampling["n_surrogates"] = self.count(max(alpha, 0.5))
         return NonUniform(
             max_lag=max_lag,
             estimator=estimator,
@@ -221,36 +202,28 @@ class Planner:
         """Select the lagged variables of targets, by the workers of the run."""
         if method.count:
             warn_of_many_lags(method.max_lag, self.evidence.samples)
-        with self.evaluators(method, series) as evaluate:
+        with self.evaluators(method, self.series if series is None else series) as evaluate:
             return evaluate.pasts(self._nodes if targets is None else targets)
 
     def _regressed(
         self, estimator: Estimator, alphas: Sequence[float], far: int, *, together: bool = False
     ) -> Regressed:
         """Select lagged variables by a regression, and find each target's best sources among them."""
-        method = replace(
-            self.method(estimator, min(filter(None, alphas), default=self.alpha), far), together=together
-        )
+        loosest = min(filter(None, alphas), default=self.alpha)
+        method = replace(self.method(estimator, loosest, far), together=together)
         pasts = self.selected(method)
         names, lags = self.series.names, method.lags(pasts, self.series.names)
         selected = {names[i]: tuple(names[j] for j in past.sources) for i, past in enumerate(pasts)}
-        scores: dict[float, TEA] = {}
+        score = TEA(estimator=estimator, embedding=lags, null="shift", selected=selected)
+        scores = {alpha: replace(score, alpha=alpha) for alpha in alphas}
         sources: list[tuple[int, ...]] = [()] * len(names)
-        for alpha in sorted(set(alphas)):
-            score = TEA(estimator=estimator, embedding=lags, alpha=alpha, null="shift", selected=selected)
+        for alpha in sorted({*alphas} - {0.0}):
             asked = [i for i, one in enumerate(alphas) if one == alpha]
-            scores[alpha] = score
-            if not alpha:
-                continue
             candidates = tuple(past.sources if i in asked else () for i, past in enumerate(pasts))
-            with self.evaluators(score) as evaluate:
-                problem = Problem(
-                    n_nodes=len(names),
-                    max_parents=min(max(THRESHOLDS.few_parents, *map(len, candidates)), len(names) - 1),
-                    acyclic=False,
-                    candidates=candidates,
-                    bounds=evaluate.scorer.bounds(candidates),
-                )
+            most = min(max(THRESHOLDS.few_parents, *map(len, candidates)), len(names) - 1)
+            problem = Problem(n_nodes=len(names), max_parents=most, acyclic=False, candidates=candidates)
+            with self.evaluators(scores[alpha], self.series) as evaluate:
+                problem = replace(problem, bounds=evaluate.scorer.bounds(candidates))
                 parents = Independent().run(evaluate, problem).parents
             for i in asked:
                 sources[i] = parents[i]
@@ -278,15 +251,12 @@ class Planner:
             best = k
         return best
 
-    def error(
-        self, target: int, found: Regressed, features: Callable[..., np.ndarray] | None = None
-    ) -> float:
-        """Return the error of predicting a target out of sample from what a regression found, by it or otherwise."""
+    def error(self, target: int, found: Regressed) -> float:
+        """Return the error of predicting a target out of sample from what a regression found."""
         y, x = self.evidence.rows(target, found.variables(target))
         step = max(1, len(y) // THRESHOLDS.enough_samples)
-        if features is None:
-            features = curve if isinstance(found.scores[target].estimator, Regression) else np.asarray
-        return prediction_error(features(x[::step]), y[::step])
+        curved = isinstance(found.scores[target].estimator, Regression)
+        return prediction_error(curve(x[::step]) if curved else x[::step], y[::step])
 
     # --- words --------------------------------------------------------------------------------------------------------
 
@@ -298,12 +268,12 @@ class Planner:
         tests = max(map(len, shares))
         words = []
         for score, names in by_score.items():
-            who = "all targets" if len(names) == len(scores) else _listed(names)
+            who = "all targets" if len(names) == len(scores) else first_few(names, 6)
             self.choices.add("estimator", f"{brief(score.estimator)} for {who}", reason)
             words.append(f"{type(score).__name__}, alpha {score.alpha:g}")  # type: ignore[attr-defined]
         shared = f"up to {tests} tests share" if tests > 1 else "one test has"
         reason = f"{shared} a level of {1 - self.alpha:.2g}"
-        reason += f", at which {said}" if (said := self.scores.level_in_words) else ""
+        reason += f", at which {self.level_in_words}" if self.level_in_words else ""
         self.choices.add("score", "; ".join(dict.fromkeys(words)), reason)
 
     def _note_lags(self, found: Sequence[tuple[int, Past, Sequence[int]]]) -> None:
@@ -332,25 +302,12 @@ def _nulls(score: Score, pasts: Sequence[Past]) -> dict[Link, np.ndarray]:
     }
 
 
+@lru_cache(maxsize=4)
 def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
-    """Return the plan that `infer` makes of a series, and its choices, for whoever asks one question of it."""
-    key = series.digest, wanted
-    if key not in _kept:
-        choices = Choices()
-
-        def evaluators(score: Any, other: Series | None = None) -> Evaluator:
-            return Evaluator(score, series if other is None else other)
-
-        with single_thread():
-            _kept[key] = Planner(series, wanted, evaluators, choices).plan(), choices
-        for old in list(_kept)[:-KEPT]:
-            del _kept[old]
-    return _kept[key]
-
-
-# The last plans that single questions asked for, so that many questions of one series make one plan.
-_kept: dict[tuple[str, Wanted], tuple[Plan, Choices]] = {}
-KEPT = 4
+    """Return the plan that `infer` makes of a series, and its choices; kept for further questions of the series."""
+    choices = Choices()
+    with single_thread():
+        return Planner(series, wanted, choices, Evidence(series)).plan(), choices
 
 
 def asked(
@@ -375,35 +332,8 @@ def asked(
         return analytic(part.transfers, *part.transfers.variables(sources, target, given))
 
 
-def bearable_parents(series: Series, score: Score) -> tuple[int, str]:
-    """Return how many parents of a node can be estimated from the samples, and the reason."""
-    parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
-    found = []
-    for part in dict.fromkeys(parts):
-        pasts: Pasts = part.embedding or Embedding()
-        n = sum(max(0, length - reach(pasts, series.names)) for length in series.lengths)
-        table = pasts.table(series.names)
-        widths = [max(len(lags) for pair, lags in table.items() if pair[0] != pair[1])]
-        states = [len(np.unique(column)) for column in series.values.T] if part.estimator.discrete else []
-        found.append(part.estimator.bearable_parents(n, widths, states))
-    return min(found)
-
-
-def warn_of_last_lag(links: Iterable[tuple[str, str, int]], far: int) -> None:
-    """Warn of links at the largest lag that was looked at: they may reach further."""
-    last = [f"{source} -> {target}" for source, target, lag in links if lag == far]
-    if last and far > 1:
-        hazard(
-            f"{_listed(last)} at lag {far}, the largest that was looked at; a larger max_lag may show more"
-        )
-
-
 def _numbers(lags: tuple[int, ...]) -> str:
     return ", ".join(map(str, lags))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def _embedding_words(embedding: Embedding, names: tuple[str, ...]) -> str:

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -26,14 +26,6 @@ class Phase:
     asked: int = 0
     first: tuple[int, float] | None = None  # work and time when the first was done: compiling is no rate
 
-    def advance(self, n: int, asked: int, known: int) -> None:
-        """Count work as done, asked for, or not needed; a total that proves too small is no longer known."""
-        total = None if self.total is None else max(self.done, self.total - known)
-        self.done, self.asked = self.done + n, self.asked + asked
-        self.total = None if total is None or total < self.done else total
-        if self.first is None and n:
-            self.first = self.done, now()
-
     @property
     def rate(self) -> float | None:
         """Items per second; None as long as it is not measured."""
@@ -52,23 +44,16 @@ class Phase:
     def words(self) -> str:
         """Say how far it is, such as ``40 of 90  12/s  0:00:04 left``; of ``90+`` no more than 90 are known yet."""
         total = f"{max(self.asked, self.done):,}+" if self.total is None else f"{self.total:,}"
-        said = [f"{self.done:,} of {total}"] if self.total or self.asked or self.done else []
-        said += [f"{self.rate:.3g}/s"] if self.rate else []
-        return "  ".join(said + ([] if self.left is None else [f"{_hours(self.left)} left"]))
+        words = [f"{self.done:,} of {total}"] if self.total or self.asked or self.done else []
+        words += [f"{self.rate:.3g}/s"] if self.rate else []
+        return "  ".join(words + ([] if self.left is None else [f"{_hours(self.left)} left"]))
 
 
 class Progress:
     """The phases of a run, one after the other, for whoever watches.
 
-    Parameters
-    ----------
-    given
-        None shows progress in a notebook; True on a terminal, and as lines elsewhere, too; False nowhere. A callable is
-        called as ``callback(done, total, what=name)`` when a phase begins and whenever more of it is done: ``done``
-        never falls within a phase, ``total`` is None as long as it is not known, ``name`` is that of the phase.
+    ``given`` is as `infer` takes it; True shows lines where there is no terminal.
 
-    Examples
-    --------
     >>> with Progress(lambda done, total, what: print(what, done, total)) as progress:
     ...     with progress.phase("testing links", total=20) as phase:
     ...         phase.advance(15)
@@ -104,28 +89,30 @@ class Progress:
         finally:
             self._phases.pop()
 
-    def advance(self, n: int = 1, *, asked: int = 0, known: int = 0) -> None:
-        """Take note of items of the phase at hand: done, newly asked for, or found to need no work."""
+    def advance(self, n: int = 1, *, asked: int = 0) -> None:
+        """Take note of items of the phase at hand: done, or newly asked for."""
         self._phases = self._phases or [Phase("scoring", None)]
-        self._phases[-1].advance(n, asked, known)
-        self._show(self._phases[-1])
+        phase = self._phases[-1]
+        phase.done, phase.asked = phase.done + n, phase.asked + asked
+        if phase.first is None and n:
+            phase.first = phase.done, now()
+        self._show(phase)
 
 
-class _Told:
-    """Shows nothing; tells a callback, if there is one."""
+class _Callback:
+    """Tells a callback, which may do nothing."""
 
-    def __init__(self, callback: Callable[..., Any] | None = None):
-        self._tell: Any = callback
+    def __init__(self, callback: Any = lambda done, total, what: None):
+        self._callback = callback
 
     def __call__(self, phase: Phase, new: bool = False) -> None:
-        if self._tell is not None:
-            self._tell(phase.done, phase.total, what=phase.name)
+        self._callback(phase.done, phase.total, what=phase.name)
 
     def close(self) -> None:
         """Remove what was shown."""
 
 
-class _Terminal(_Told):
+class _Terminal(_Callback):
     """A line that moves by itself, and goes when the run is done."""
 
     _bar: Any = None
@@ -135,13 +122,13 @@ class _Terminal(_Told):
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TimeElapsedColumn
 
-            words = "{task.description}", BarColumn(20), TimeElapsedColumn(), "{task.fields[said]}"
-            self._bar = Progress(*words, console=Console(stderr=True), transient=True)
-            self._bar.add_task("", said="")
+            columns = "{task.description}", BarColumn(20), TimeElapsedColumn(), "{task.fields[words]}"
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task("", words="")
             self._bar.start()
         (task,) = self._bar.tasks
         task.total = phase.total  # None is a bar that runs without an end
-        self._bar.update(task.id, description=phase.name, completed=phase.done, said=phase.words)
+        self._bar.update(task.id, description=phase.name, completed=phase.done, words=phase.words)
 
     def close(self) -> None:
         if self._bar is not None:
@@ -149,20 +136,20 @@ class _Terminal(_Told):
             self._bar = None
 
 
-class _Lines(_Told):
+class _Lines(_Callback):
     """Lines on stderr, far apart: the first at once."""
 
     pause, pause_of_new = 10.0, 1.0
 
     def __init__(self) -> None:
-        self._began, self._said = now(), float("-inf")
+        self._began, self._last = now(), float("-inf")
 
     def __call__(self, phase: Phase, new: bool = False) -> None:
-        if now() - self._said >= (self.pause_of_new if new else self.pause):
-            self._said = now()
-            self._tell(phase, f"{phase.name}  {_hours(self._said - self._began)}  {phase.words}".rstrip())
+        if now() - self._last >= (self.pause_of_new if new else self.pause):
+            self._last = now()
+            self._write(phase, f"{phase.name}  {_hours(self._last - self._began)}  {phase.words}".rstrip())
 
-    def _tell(self, phase: Phase, line: str) -> None:
+    def _write(self, phase: Phase, line: str) -> None:
         print("enmesh:", line, file=sys.stderr, flush=True)
 
 
@@ -171,7 +158,7 @@ class _Notebook(_Lines):
 
     pause, pause_of_new, _output = 0.2, 0.0, None
 
-    def _tell(self, phase: Phase | None, line: str) -> None:
+    def _write(self, phase: Phase | None, line: str) -> None:
         from IPython.display import HTML, display
 
         share = f'value="{phase.done / phase.total:.4f}"' if phase and phase.total else ""
@@ -181,18 +168,20 @@ class _Notebook(_Lines):
 
     def close(self) -> None:
         if self._output is not None:
-            self._tell(None, "")
+            self._write(None, "")
 
 
-def _display(given: Any) -> _Told:
+def _display(given: Any) -> _Callback:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if given in (None, True) and getattr(shell, "kernel", None) is not None:  # on a terminal there is none
         return _Notebook()
     if given is True:
         return _Terminal() if sys.stderr.isatty() else _Lines()
-    if given not in (None, False) and not callable(given):
+    if given in (None, False):
+        return _Callback()
+    if not callable(given):
         raise InputError(f"progress={given!r} is not possible; give True, False or a function")
-    return _Told(given or None)
+    return _Callback(given)
 
 
 def _hours(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """The defaults of `infer` as data: thresholds with where they come from, and a table of rules with their reasons.
 
 A rule says, of what the data show (`inference.evidence`), which tests of a link are made; the first rule that holds
-decides. A second table says how nearest neighbours are asked. The tables of docs/defaults.md are made from these.
+decides. A second table says how nearest neighbours are asked. docs/defaults.md shows these tables.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,6 @@ from typing import Any
 
 from enmesh.estimators import KSG
 from enmesh.estimators.ksg import MOST, USUAL
-from enmesh.options import brief
 
 
 @dataclass(frozen=True)
@@ -133,30 +132,3 @@ NEIGHBOURS = (
 def decided(table: tuple[Rule, ...], *evidence: Any) -> Rule:
     """Return the first rule that holds of the evidence, or of the evidence of one target."""
     return next(rule for rule in table if rule.when(*evidence))
-
-
-def as_table(table: tuple[Rule, ...]) -> str:
-    """Return rules as a table in Markdown, for the docs."""
-    rows = [f"| {rule.data} | {_words(rule.choice)} | {rule.reason} |" for rule in table]
-    return "\n".join(["| the data | what is asked | why |", "|---|---|---|", *rows])
-
-
-WORDS = {
-    "counts": "`Discrete`, `TEA`",
-    "mixed": "`Mixed`, `TEE`",
-    "line": 'a line: `Gaussian(normalise="rank")`, `TEA(null="shift")`',
-    "curve": 'a curve: `Regression(features="quadratic")`, `TEA(null="shift")`',
-    "neighbours": "nearest neighbours: `KSG`, `TEE`",
-    "smooth": "a line and a curve",
-    "all": "lines, curves and neighbours, target by target",
-}
-
-
-def _words(choice: Any) -> str:
-    if isinstance(choice, str):
-        return WORDS[choice]
-    if callable(choice):
-        from types import SimpleNamespace
-
-        return f"`{brief(choice(SimpleNamespace(heavy_tails=False, samples=900)))}`"
-    return "; ".join(f"{WORDS[test]} ({share:g} of the level)" for test, share in choice.items())

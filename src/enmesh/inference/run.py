@@ -2,7 +2,9 @@
 
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -10,35 +12,34 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.draw.shapes import preview
-from enmesh.embedding import Embedding, Lagged, Pasts
-from enmesh.errors import InputError, hazard
-from enmesh.estimators import Gaussian
+from enmesh.embedding import Embedding, Pasts, reach
+from enmesh.errors import InputError, first_few, hazard
 from enmesh.events.events import Events
-from enmesh.inference.constraints import Constraints
+from enmesh.explain import with_effects
+from enmesh.inference.constraints import constrained
 from enmesh.inference.diagnostics import hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.network import LEVEL, Candidate, Network
-from enmesh.inference.plan import Plan, Planner, bearable_parents, warn_of_last_lag
+from enmesh.inference.plan import Plan, Planner
 from enmesh.inference.progress import Progress
 from enmesh.inference.rules import THRESHOLDS
-from enmesh.inference.screen import count_families
+from enmesh.inference.screen import BUDGET_ANALYTIC, count_families
 from enmesh.inference.screen import screen as preselect
 from enmesh.inference.wanted import Choices, Wanted
-from enmesh.measures import Transfers
-from enmesh.options import whole
-from enmesh.scores import Link, PerTarget
+from enmesh.methods import resolve
+from enmesh.options import describe
+from enmesh.scores import Link, PerTarget, Score
 from enmesh.search import Exact, Independent
-from enmesh.search.base import Found, Parents, Problem, Search
+from enmesh.search.base import Found, Parents, Search
 from enmesh.search.graphs import ancestors
 from enmesh.significance import Significance, analytic, q_values
+from enmesh.te_matrix import instantaneous_of
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
 # Pairs of nodes up to which links that were screened out are tested too.
 MOST_PAIRS = 400
-# Sets of parents of one node that are scored at most: all of 12 candidates, or four of 17.
-FAMILIES = 4100
 
 
 class Run:
@@ -47,168 +48,195 @@ class Run:
     def __init__(
         self,
         series: Series,
-        seed: int,
-        acyclic: bool,
+        *,
+        search: Search | str | None,
+        screen: bool | int | None,
+        max_parents: int | None,
         n_jobs: int | None,
         store: Any,
         progress: Any,
         memory: int | None,
+        **rules: Any,
     ):
-        self.series, self.seed, self.acyclic = series, seed, acyclic
+        if series.n_nodes < 2:
+            raise InputError(f"a network needs at least 2 nodes; there is {series.n_nodes}")
+        self.series, self.problem = series, constrained(series, **rules)
+        self._possible: Parents = self.problem.candidates or ()
         self.progress = Progress.of(progress)
-        self._compute = {"n_jobs": n_jobs, "store": store, "progress": self.progress, "memory": memory}
+        self._search = None if search is None else resolve(Search, search)
+        self._screen, self._max_parents = screen, None if max_parents is None else int(max_parents)
+        self._evaluators = partial(
+            Evaluator, n_jobs=n_jobs, store=store, progress=self.progress, memory=memory
+        )
         self.choices, self.hazards = Choices(), list[str]()
         self.evidence = Evidence(series)
 
-    def evaluator(self, score: Any, series: Series | None = None) -> Evaluator:
-        """Return an evaluator of a score, or of a selection of lagged variables, with the workers of this run."""
-        return Evaluator(score, self.series if series is None else series, **self._compute)
-
-    def default_search(self) -> Search:
-        """Choose the search that proves its optimum."""
-        search: Search = Exact() if self.acyclic else Independent()
-        return self.choices.add("search", search, "finds the best graph and proves it")
-
     def plan(self, wanted: Wanted) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
+        named = self._by_name(self._possible).items()
+        narrowed = tuple(
+            (target, sources) for target, sources in named if len(sources) < self.series.n_nodes - 1
+        )
         with self.progress.phase("selecting lags"):
-            return Planner(self.series, wanted, self.evaluator, self.choices, self.evidence).plan()
+            wanted = replace(wanted, candidates=narrowed)
+            return Planner(self.series, wanted, self.choices, self.evidence, self._evaluators).plan()
 
-    def preselected(
-        self,
-        evaluator: Evaluator,
-        plan: Plan,
-        rules: Constraints,
-        screen: bool | int | None,
-        max_parents: int | None,
-    ) -> tuple[Parents, dict[str, Any]]:
+    def network(self, plan: Plan) -> Network:
+        """Find the best graph, test its links, and return it with everything that is needed to repeat it."""
+        series, problem = self.series, self.problem
+        usual: Search = Exact() if problem.acyclic else Independent()
+        search = self._search or self.choices.add("search", usual, "finds the best graph and proves it")
+        together: tuple[tuple[str, str, float, float, float], ...] = ()
+        with self._evaluators(plan.score, series) as evaluator:
+            evaluator.add_nulls(plan.nulls)
+            allowed, screening = self._preselected(evaluator, plan)
+            limit, found, tests = self._searched(evaluator, search, allowed, plan.candidates is not None)
+            if not isinstance(series, Events):
+                self._warn_of_pasts(plan.score, max(map(len, found.parents)))
+                together = instantaneous_of(series, plan.score.embedding or Embedding(), found.parents)
+                blocks = [evaluator.scorer.of_target(i).transfers.blocks for i in range(series.n_nodes)]
+                tests = with_effects(tests, series, blocks, found.parents)
+            warn_of_loops(series, found, tests)
+        names = series.names
+
+        def arrows(edges: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
+            return [(names[source], names[target]) for source, target in edges]
+
+        return Network(
+            names=names,
+            parents=self._by_name(found.parents),
+            local=dict(zip(names, found.local)),
+            optimal=found.optimal,
+            bound=found.bound,
+            gap=found.gap,
+            removed=tuple(arrows(found.removed)),
+            evaluated=found.evaluated,
+            candidates=tests,
+            options={
+                "score": describe(plan.score),
+                "search": describe(search),
+                "max_parents": limit,
+                "acyclic": problem.acyclic,
+                "required": sorted(map(list, arrows(problem.required))),
+                "forbidden": sorted(map(list, arrows(problem.forbidden))),
+                "candidates": {target: list(sources) for target, sources in self._by_name(allowed).items()},
+                "screening": screening,
+                "seed": problem.seed,
+            },
+            provenance=_provenance(series),
+            choices=tuple(self.choices),
+            warnings=tuple(self.hazards),
+            preview={} if isinstance(series, Events) else preview(series),
+            series=None if isinstance(series, Events) else series,
+            criteria=plan.criteria,
+            together=together,
+        )
+
+    def _by_name(self, parents: Parents) -> dict[str, tuple[str, ...]]:
+        names = self.series.names
+        return {names[i]: tuple(names[j] for j in sources) for i, sources in enumerate(parents)}
+
+    def _preselected(self, evaluator: Evaluator, plan: Plan) -> tuple[Parents, dict[str, Any]]:
         """Return the sources each target may have: those that were selected with their lags, or after screening."""
-        allowed, report = rules.allowed, {}
+        allowed, screen, required, report = self._possible, self._screen, self.problem.required, {}
         if plan.candidates is not None and screen is not False:
             allowed = tuple(
-                tuple(j for j in sources if j in kept or (j, i) in rules.required)
+                tuple(j for j in sources if j in kept or (j, i) in required)
                 for i, (sources, kept) in enumerate(zip(allowed, plan.candidates))
             )
             report["selected"] = [len(sources) for sources in allowed]
             screen = None if screen is True else screen
-        limit = THRESHOLDS.few_parents if max_parents is None else whole("max_parents", max_parents)
-        limit = min(limit, self.series.n_nodes - 1)
+        most = THRESHOLDS.few_parents if self._max_parents is None else self._max_parents
+        most = min(most, self.series.n_nodes - 1)
         with self.progress.phase("screening"):
             found, screened = preselect(
-                evaluator,
-                allowed,
-                required=rules.required,
-                max_parents=limit,
-                wanted=screen,
-                choices=self.choices,
+                evaluator, allowed, required=required, max_parents=most, wanted=screen, choices=self.choices
             )
         return found, screened | report
 
-    def searched(
-        self,
-        evaluator: Evaluator,
-        search: Search,
-        rules: Constraints,
-        allowed: Parents,
-        max_parents: int | None,
-        selected: bool,
+    def _searched(
+        self, evaluator: Evaluator, search: Search, allowed: Parents, selected: bool
     ) -> tuple[int, Found, tuple[Candidate, ...]]:
         """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
-        limit, most, reason = self._parent_limits(evaluator, allowed, max_parents, selected)
+        limit, most, reason = self._parent_limits(evaluator, allowed, selected)
+        bounds, redundant = evaluator.scorer.bounds(allowed), evaluator.redundant
+        problem = replace(self.problem, candidates=allowed, bounds=bounds, redundant=redundant)
         while True:
-            problem = Problem(
-                n_nodes=self.series.n_nodes,
-                max_parents=limit,
-                acyclic=self.acyclic,
-                required=rules.required,
-                forbidden=rules.forbidden,
-                candidates=allowed,
-                bounds=evaluator.scorer.bounds(allowed),
-                superfluous=evaluator.superfluous,
-                seed=self.seed,
-                names=self.series.names,
-            )
             with self.progress.phase("searching"):
-                found = search.run(evaluator, problem)
+                found = search.run(evaluator, replace(problem, max_parents=limit))
             with self.progress.phase("testing links"):
-                tests = self._edge_tests(evaluator, found.parents, allowed, rules.allowed)
+                tests = self._edge_tests(evaluator, found.parents, allowed)
             left_out = self._left_out(evaluator, found.parents, tests, limit)
             if not left_out or limit >= most:
                 break
             limit += 1
         if left_out:
-            more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
             hazard(
-                f"at most {limit} parents per node were allowed, but {', '.join(left_out[:5])}{more} "
+                f"at most {limit} parents per node were allowed, but {first_few(left_out)} "
                 f"{'is' if len(left_out) == 1 else 'are'} significant beyond them; raise max_parents"
             )
-        if max_parents is None:
+        if self._max_parents is None:
             self.choices.add("max_parents", limit, reason if left_out else "no source is left out by it")
         far = (evaluator.score.embedding or Embedding()).searched
-        warn_of_last_lag([(c.source, c.target, max(c.lags)) for c in tests if c.selected], far)
+        last = [f"{c.source} -> {c.target}" for c in tests if c.selected and max(c.lags) == far > 1]
+        if last:
+            at = f"{first_few(last, 6)} at lag {far}, the largest that was looked at"
+            hazard(f"{at}; a larger max_lag may show more")
         return limit, found, tests
 
-    def _parent_limits(
-        self, evaluator: Evaluator, allowed: Sequence[Sequence[int]], max_parents: int | None, selected: bool
-    ) -> tuple[int, int, str]:
+    def _parent_limits(self, evaluator: Evaluator, allowed: Parents, selected: bool) -> tuple[int, int, str]:
         """Return how many parents a node may have at first and at most, and why no more."""
         others, widest, score = self.series.n_nodes - 1, max(map(len, allowed), default=0), evaluator.score
-        if max_parents is not None:
-            limit = min(others, whole("max_parents", max_parents))
+        if self._max_parents is not None:
+            limit = min(others, self._max_parents)
             return limit, limit, ""
         by_regression = selected and (isinstance(score, PerTarget) or score.estimator.analytic)
-        most, reason = (others, "") if by_regression else bearable_parents(self.series, score)
+        most, reason = (others, "") if by_regression else _bearable_parents(self.series, score)
         most = min(others, most)
         first = min(THRESHOLDS.few_parents, most)
         sizes = range(1, most + 1)
-        affordable = max((n for n in sizes if count_families([range(widest)], n) <= FAMILIES), default=1)
+        affordable = max(
+            (n for n in sizes if count_families([range(widest)], n) <= BUDGET_ANALYTIC), default=1
+        )
         if affordable < most:
             most = max(first, affordable)
-            reason = f"more would be over {FAMILIES:,} sets of parents for a node"
+            reason = f"more would be over {BUDGET_ANALYTIC:,} sets of parents for a node"
         return max(first, min(most, widest)), most, reason
 
     def _left_out(
         self, evaluator: Evaluator, parents: Parents, tests: tuple[Candidate, ...], limit: int
     ) -> list[str]:
         """Return links to full targets that are significant given the parents kept."""
-        node = {name: i for i, name in enumerate(self.series.names)}
         level = 1 - (getattr(evaluator.score, "alpha", None) or THRESHOLDS.alpha)
-        above = ancestors(parents) if self.acyclic else [0] * len(parents)
-        return [
-            f"{c.source} -> {c.target}"
-            for c in tests
-            if not c.selected
-            and len(parents[node[c.target]]) >= limit > 0
-            and c.p_value <= level
-            and not above[node[c.source]] >> node[c.target] & 1
-        ]
+        above = ancestors(parents) if self.problem.acyclic else [0] * len(parents)
+        found = []
+        for test in tests:
+            source, target = map(self.series.index, (test.source, test.target))
+            full = len(parents[target]) >= limit > 0 and not above[source] >> target & 1
+            if full and not test.selected and test.p_value <= level:
+                found.append(f"{test.source} -> {test.target}")
+        return found
 
-    def _edge_tests(
-        self,
-        evaluator: Evaluator,
-        parents: Parents,
-        allowed: Parents,
-        possible: Parents,
-    ) -> tuple[Candidate, ...]:
+    def _edge_tests(self, evaluator: Evaluator, parents: Parents, allowed: Parents) -> tuple[Candidate, ...]:
         """Test every candidate edge given the target's other parents; q-values count all pairs as tests.
 
         Edges of the network get as many surrogates as their q-values need; others are tested until they are doubtful.
         """
         size = self.series.n_nodes
         pairs = size * (size - 1)
-        asked = possible if pairs <= MOST_PAIRS else allowed
+        asked = allowed if pairs > MOST_PAIRS else self._possible
         links = [
             Link(j, i, tuple(p for p in parents[i] if p != j))
             for i, sources in enumerate(asked)
             for j in sources
         ]
         chosen = [link for link in links if link.source in parents[link.target]]
-        tests = self._tests_of_found(evaluator, chosen, pairs)
+        tests = _tests_of_found(evaluator, chosen, pairs)
         rest = [link for link in links if link not in tests]
         tests |= zip(rest, evaluator.verdicts(rest, DOUBTFUL))
         q = q_values(np.array([tests[link].p_value for link in links] + [1.0] * (pairs - len(links))))
         names, found = self.series.names, []
-        for row, link in enumerate(links):
+        for link, q_value in zip(links, q):
             test, selected = tests[link], link.source in parents[link.target]
             strongest, lags = _lags(evaluator, link, selected)
             found.append(
@@ -217,7 +245,7 @@ class Run:
                     target=names[link.target],
                     te=float(test.value),
                     p_value=float(test.p_value),
-                    q_value=float(q[row]),
+                    q_value=float(q_value),
                     lag=strongest,
                     lags=lags,
                     selected=selected,
@@ -226,63 +254,30 @@ class Run:
             )
         return tuple(found)
 
-    def _tests_of_found(
-        self, evaluator: Evaluator, links: list[Link], pairs: int
-    ) -> dict[Link, Significance]:
-        """Test the links found with as many surrogates as a q-value of 0.05 among all pairs needs.
-
-        First as many as would do if all were clear; then, for those that no surrogate reached, as many as the clear
-        ones need. P-values hold, because only those go on that have the smallest there is.
-        """
-        usual = getattr(evaluator.score, "n_surrogates", 0)
-        count = max(usual, _surrogates(2 * pairs, len(links))) if usual else 0
-        tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))
-        clear = [link for link in links if tests[link].p_value <= 1 / (1 + (len(tests[link].null) or count))]
-        more = _surrogates(1.5 * pairs, len(clear))
-        if usual and more > count:
-            again = [link for link in clear if len(tests[link].null)]
-            tests |= zip(again, evaluator.edges(again, more))
-        return tests
-
-    def warn_of_pasts(self, plan: Plan, found: Found) -> None:
+    def _warn_of_pasts(self, score: Score, most: int) -> None:
         """Warn of pasts that determine too much; a joint space too wide troubles neighbours and kernels alone."""
-        score = plan.score
-        most = max(map(len, found.parents))
         crowded = any("raise max_parents" in message for message in self.hazards)
+        wide = not crowded and (score.estimator.discrete or not score.estimator.analytic)
         for finding in hazards_of_pasts(self.series, score.embedding or Embedding(), most):
-            wide = not crowded and (score.estimator.discrete or not score.estimator.analytic)
             if finding.kind == "determinism" or wide:  # no advice to lower what was advised to be raised
                 hazard(finding.message)
 
-    def network(
-        self,
-        found: Found,
-        tests: tuple[Candidate, ...],
-        options: Mapping[str, Any],
-        criteria: Mapping[str, Any],
-        instantaneous: tuple[tuple[str, str, float, float, float], ...],
-    ) -> Network:
-        """Return the network with everything that is needed to repeat it."""
-        names = self.series.names
-        return Network(
-            names=names,
-            parents={names[i]: tuple(names[j] for j in sources) for i, sources in enumerate(found.parents)},
-            local=dict(zip(names, found.local)),
-            optimal=found.optimal,
-            bound=found.bound,
-            gap=found.gap,
-            removed=tuple((names[source], names[target]) for source, target in found.removed),
-            evaluated=found.evaluated,
-            candidates=tests,
-            options=options,
-            provenance=_provenance(self.series),
-            choices=tuple(self.choices.entries),
-            warnings=tuple(self.hazards),
-            preview={} if isinstance(self.series, Events) else preview(self.series),
-            series=None if isinstance(self.series, Events) else self.series,
-            criteria=criteria,
-            together=instantaneous,
-        )
+
+def _tests_of_found(evaluator: Evaluator, links: list[Link], pairs: int) -> dict[Link, Significance]:
+    """Test the links found with as many surrogates as a q-value of 0.05 among all pairs needs.
+
+    First as many as would do if all were clear; then, for those that no surrogate reached, as many as the clear ones
+    need. P-values hold, because only those go on that have the smallest there is.
+    """
+    usual = getattr(evaluator.score, "n_surrogates", 0)
+    count = max(usual, _surrogates(2 * pairs, len(links))) if usual else 0
+    tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))
+    clear = [link for link in links if tests[link].p_value <= 1 / (1 + (len(tests[link].null) or count))]
+    more = _surrogates(1.5 * pairs, len(clear))
+    if usual and more > count:
+        again = [link for link in clear if len(tests[link].null)]
+        tests |= zip(again, evaluator.edges(again, more))
+    return tests
 
 
 def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[int, ...]]:
@@ -309,48 +304,33 @@ def _surrogates(pairs: float, links: int) -> int:
     return ceil(pairs / (LEVEL * links)) if links else 0
 
 
-def instantaneous_of(
-    series: Series, pasts: Pasts, parents: Sequence[Sequence[int]]
-) -> tuple[tuple[str, str, float, float, float], ...]:
-    """Test which pairs depend on each other within one sample, given the pasts of both and of their parents.
-
-    By the linear test on normal scores: value in nats, p-value and q-value of every pair. A pair for which that test
-    does not exist, because a node follows from the rest without a remainder, is not in the result.
-    """
-    found = {}
-    pairs = [(i, j) for i in range(series.n_nodes) for j in range(i)]
-    if set(series.kinds) != {"float"} or len(pairs) > MOST_PAIRS:
-        return ()
-    transfers = Transfers(series, Gaussian(normalise="rank"), pasts)
-    for i, j in pairs:
-        known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
-        try:
-            found[i, j] = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
-        except InputError:  # no remainder, or more coefficients than samples: there is no such test
-            continue
-    q = q_values(np.array([test.p_value for test in found.values()]))
-    return tuple(
-        (series.names[j], series.names[i], float(test.value), float(test.p_value), float(q[row]))
-        for row, ((i, j), test) in enumerate(found.items())
-    )
-
-
 def warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
     """Say that both directions of a link are significant where acyclicity left one of them out."""
-    names, p_values = series.names, {(c.source, c.target): c.p_value for c in tests}
+    p_values = {(c.source, c.target): c.p_value for c in tests}
     for source, target in found.removed:
-        ends, back = (names[source], names[target]), (names[target], names[source])
-        if source in found.parents[target] or p_values.get(ends, 1.0) > LEVEL:
-            continue
+        a, b = series.names[source], series.names[target]
+        p, p_back = p_values.get((a, b), 1.0), p_values.get((b, a), 1.0)
         both, why, kept = "", "because it closes a loop", "it"
         if target in found.parents[source]:
-            p_back = p_values.get(back, 1.0)
             both = "both ways significant; " * (p_back <= LEVEL)
-            why, kept = f"for {back[0]} -> {back[1]} (p = {p_back:.2g})", "both"
-        hazard(
-            f"{both}feedback not allowed: {ends[0]} -> {ends[1]} (p = {p_values[ends]:.2g}) was left out {why}; "
-            f"allow cycles to keep {kept}"
-        )
+            why, kept = f"for {b} -> {a} (p = {p_back:.2g})", "both"
+        if p <= LEVEL:
+            left_out = f"feedback not allowed: {a} -> {b} (p = {p:.2g}) was left out {why}"
+            hazard(f"{both}{left_out}; allow cycles to keep {kept}")
+
+
+def _bearable_parents(series: Series, score: Score) -> tuple[int, str]:
+    """Return how many parents of a node can be estimated from the samples, and the reason."""
+    parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
+    found = []
+    for part in dict.fromkeys(parts):
+        pasts: Pasts = part.embedding or Embedding()
+        n = sum(max(0, length - reach(pasts, series.names)) for length in series.lengths)
+        table = pasts.table(series.names)
+        widths = [max(len(lags) for pair, lags in table.items() if pair[0] != pair[1])]
+        states = [len(np.unique(column)) for column in series.values.T] if part.estimator.discrete else []
+        found.append(part.estimator.bearable_parents(n, widths, states))
+    return min(found)
 
 
 def _provenance(series: Series) -> dict[str, Any]:

@@ -1,26 +1,23 @@
 """Screening: which sources a target may have at all, when there are too many families to score.
 
-Every source is tested alone, then given the strongest others, at a lenient level and no longer than the
-budget of families requires; the search then finds the best graph among what is left. A parent with a
-transfer entropy T passes a test with the power of that test (chi-square with noncentrality 2 N T where the
-null is known), so the report states the smallest T that is lost with a stated small probability. What no
-pairwise test can see is a parent that is informative only together with another (pure synergy); switch
-screening off where that is expected.
+Every source is tested alone, then given the strongest others, at a lenient level and no longer than the budget of
+families requires; the search then finds the best graph among what is left. A parent with a transfer entropy T passes a
+test with the power of that test, so the report states the smallest T that is lost with a stated small probability. What
+no pairwise test can see is a parent that is informative only together with another (pure synergy); switch screening off
+where that is expected.
 """
 
 from collections.abc import Iterable, Sequence
 from math import comb, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.wanted import Choices
 from enmesh.scores import TEE
 from enmesh.scores.base import Link
 from enmesh.significance import FIRST_LOOK, Significance
-
-if TYPE_CHECKING:
-    from enmesh.inference.wanted import Choices
 
 # Families per target that need no screening: 30 nodes with an analytic null, 8 with surrogates, at 3 parents.
 BUDGET_ANALYTIC, BUDGET_SURROGATES = 4100, 64
@@ -39,7 +36,7 @@ def screen(
     required: Iterable[tuple[int, int]] = (),
     max_parents: int = 3,
     wanted: bool | int | None = None,
-    choices: "Choices | None" = None,
+    choices: Choices | None = None,
 ) -> tuple[tuple[tuple[int, ...], ...], dict[str, Any]]:
     """Preselect candidate parents of every target by pairwise and then conditional tests.
 
@@ -103,21 +100,22 @@ def _level(evaluator: Evaluator, widest: int, most: int) -> float:
     score = evaluator.score
     sampled = isinstance(score, TEE) or not score.estimator.analytic
     finest = 1 / (1 + max(1, score.n_surrogates)) if sampled else 0.0
-    strictest = 1 - getattr(score, "alpha", 0.99)
+    alpha = getattr(score, "alpha", None)
+    strictest = 1 - (0.99 if alpha is None else alpha)
     return max(finest, min(LENIENT, max(strictest, most / (2 * max(widest, 1)))))
 
 
 def _detectable(evaluator: Evaluator, tests: dict[tuple[int, int], Significance], level: float) -> float:
     """Return the smallest transfer entropy that all tests of a parent together miss with probability `MISS` at most.
 
-    Where the null is chi-square, 2 N T is noncentral chi-square, with the tests' largest degrees of freedom;
-    elsewhere the estimate is taken as normal around T with the surrogates' spread, an approximation.
+    Where the null is chi-square, 2 N T is noncentral chi-square, with the tests' largest degrees of freedom; elsewhere
+    the estimate is taken as normal around T with the surrogates' spread, an approximation.
     """
     from scipy.special import chdtri, chndtrinc, ndtri
 
-    miss = MISS / (1 + DEPTH)
     if not tests:
         return 0.0
+    miss = MISS / (1 + DEPTH)
     nulls = [test.null[:FIRST_LOOK] for test in tests.values() if len(test.null)]
     if nulls:
         spread = sqrt(np.mean([null.var(ddof=1) if len(null) > 1 else np.nan for null in nulls]))

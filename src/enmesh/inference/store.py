@@ -1,9 +1,8 @@
 """Store: every finished answer in one SQLite file, so that a run stopped at any moment resumes.
 
-Answers are kept under a hash of data, options and code version: a changed option or data set never meets a
-stale row. Rows are written in the process that asks, chunk by chunk, in WAL mode: a chunk is there whole or
-not at all, two runs may share a file, and a reader never waits. Column ``computed`` counts how often a row
-was computed; resuming leaves it at 1.
+Answers are kept under a hash of data, options and code version: a changed option or data set never meets a stale row.
+Rows are written in the process that asks, chunk by chunk, in WAL mode: a chunk is there whole or not at all, two runs
+may share a file, and a reader never waits. Column ``computed`` counts how often a row was computed.
 """
 
 import hashlib
@@ -61,14 +60,9 @@ def key_of(description: Mapping[str, Any]) -> str:
 
 
 class Store:
-    """The finished values of one run in a file that may hold many.
+    """The finished values of one run in a file that may hold many; anything else than a sound store is left as it is.
 
-    Parameters
-    ----------
-    path
-        The file; it is made if there is none. Anything else than a sound store is refused and left as it is.
-    key, description
-        Hash of what the values depend on, and the same in words (``data``, ``names``, ``score``, ``code``).
+    ``key`` is a hash of what values depend on, ``description`` the same in words (``data names score code``).
     """
 
     def __init__(self, path: str | os.PathLike[str], key: str, description: Mapping[str, Any]):
@@ -101,10 +95,9 @@ class Store:
     def close(self, error: BaseException | None = None) -> None:
         """Note how the session ended, in an error if there is one, and close the file."""
         status = "finished" if error is None else "interrupted" if was_stopped(error) else "failed"
+        ended = _now(), status, self._session
         with suppress(sqlite3.Error), self._db:  # a full disk has been reported before
-            self._db.execute(
-                "UPDATE sessions SET ended=?, status=? WHERE id=?", (_now(), status, self._session)
-            )
+            self._db.execute("UPDATE sessions SET ended=?, status=? WHERE id=?", ended)
         self._db.close()
 
     def __enter__(self) -> "Store":
@@ -130,9 +123,7 @@ class Store:
                 "INSERT INTO sessions (run, host, pid, started) VALUES (?, ?, ?, ?)",
                 (run, socket.gethostname(), os.getpid(), _now()),
             ).lastrowid
-        with suppress(
-            sqlite3.OperationalError
-        ):  # another process may be at it; every mode keeps what is written
+        with suppress(sqlite3.OperationalError):  # another may be at it; every mode keeps what is written
             db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
         return run, session
@@ -221,13 +212,11 @@ def _opened(path: Path) -> sqlite3.Connection:
     address = f"file:{quote(str(path.absolute()))}?{'mode=ro&immutable=1' if as_it_is else 'mode=rwc'}"
     db = sqlite3.connect(address, uri=True, timeout=WAIT, isolation_level="IMMEDIATE")
     try:
-        found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    except sqlite3.Error:
+        if (found := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise _damaged(path, found)
+    except BaseException:
         db.close()
         raise
-    if found != "ok":
-        db.close()
-        raise _damaged(path, found)
     return db
 
 

@@ -1,7 +1,6 @@
 """What a user asked for, and the score that follows where it was named or an estimator was given."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from enmesh.data.series import Series
@@ -10,60 +9,48 @@ from enmesh.errors import InputError
 from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
-from enmesh.methods import from_name, members, resolve
+from enmesh.methods import by_name, from_name, resolve
 from enmesh.options import brief
 from enmesh.scores import TEA, TEE, Score
 from enmesh.significance import least_surrogates
 from enmesh.surrogates import Surrogate
 
 
-@dataclass
-class Choices:
-    """What was chosen for the user, and why."""
-
-    entries: list[tuple[str, str, str]] = field(default_factory=list)
+class Choices(list[tuple[str, str, str]]):
+    """What was chosen for the user, and why: ``(what, value, reason)``."""
 
     def add(self, what: str, value: Any, reason: str) -> Any:
         """Record a choice and return its value."""
-        shown = brief(value) if isinstance(value, Estimator) else str(value)
-        self.entries.append((what, shown, reason))
+        self.append((what, brief(value) if isinstance(value, Estimator) else str(value), reason))
         return value
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a user asked for, None where it is left to the data."""
+    """What a user asked for, None where it is left to the data; methods may be given by their names."""
 
-    score: Score | str | None = None
-    estimator: Estimator | None = None
+    score: Any = None
+    estimator: Any = None
     embedding: Pasts | None = None
     alpha: float | None = None
-    surrogate: Surrogate | None = None
+    surrogate: Any = None
     n_surrogates: int | None = None
     max_lag: int | None = None
     seed: int = 0
-    candidates: Any = ()
-    """``{target: sources}`` that targets may have, where not all others."""
+    candidates: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """``(target, sources)`` that targets may have, where not all others."""
 
     def __post_init__(self) -> None:
-        pairs = self.candidates.items() if isinstance(self.candidates, Mapping) else self.candidates
-        object.__setattr__(self, "candidates", tuple((name, tuple(some)) for name, some in pairs))
-
-
-def wanted_of(score: Any, estimator: Any, *, surrogate: Any = None, **options: Any) -> Wanted:
-    """Return what a user asked for; methods may be given by their names."""
-    chosen = resolve(Estimator, estimator) if estimator is not None else None
-    if score is not None and not isinstance(score, str):
-        score = resolve(Score, score)
-        given = {"estimator": chosen, "surrogate": surrogate}
-        given |= {key: options.get(key) for key in ("alpha", "n_surrogates", "embedding")}
-        twice = [key for key, value in given.items() if value is not None]
-        if twice:
-            raise InputError(
-                f"a score has its {twice[0]} already; give {twice[0]}= or a score, or the score by its name"
-            )
-    kind = resolve(Surrogate, surrogate) if surrogate is not None else None
-    return Wanted(score=score, estimator=chosen, surrogate=kind, **options)
+        kinds = {"estimator": Estimator, "surrogate": Surrogate, "score": Score}
+        for name, kind in kinds.items():
+            given = getattr(self, name)
+            if given is not None and not (name == "score" and isinstance(given, str)):
+                object.__setattr__(self, name, resolve(kind, given))
+        for name in ("estimator", "surrogate", "alpha", "n_surrogates", "embedding"):
+            if isinstance(self.score, Score) and getattr(self, name) is not None:
+                raise InputError(
+                    f"a score has its {name} already; give {name}= or a score, or the score by its name"
+                )
 
 
 class Scores:
@@ -104,10 +91,7 @@ class Scores:
     def _named(self, name: str) -> Score:
         """Return a score by its name; what it takes of what was given is given to it, the rest is refused."""
         wanted = self.wanted
-        kinds = (
-            (getattr(kind, "cli_variants", ()) or (word,), kind) for word, kind in members(Score).items()
-        )
-        analytic = any(kind.needs_analytic for words, kind in kinds if name in words)
+        analytic = getattr(by_name(Score).get(name), "needs_analytic", False)
         estimator = wanted.estimator or self.estimator(analytic=analytic, counts=name == "mit")
         score = from_name(Score, name, estimator=estimator)
         known = type(score).__dataclass_fields__  # type: ignore[attr-defined]
@@ -127,20 +111,20 @@ class Scores:
 
     def estimator(self, *, analytic: bool = False, counts: bool = False) -> Estimator:
         """Choose one estimator for all targets: for a score that was named, or for the paper's procedure."""
-        evidence, add = self.evidence, self.choices.add
+        evidence, why = self.evidence, ""
+        chosen: Estimator = Gaussian(normalise="rank")
         if evidence.kind == "states" or (counts and self.series.is_integer):
-            why = f"states: at most {THRESHOLDS.states} different values in each column"
-            return add("estimator", Discrete(), why)
-        if analytic:
+            chosen, why = Discrete(), f"states: at most {THRESHOLDS.states} different values in each column"
+        elif analytic:
             why = "numbers, and the score needs a known null distribution"
-            return add("estimator", Gaussian(normalise="rank"), why)
-        if evidence.kind == "mixed":
-            return add("estimator", Mixed(), "columns of numbers and of states together")
-        if not evidence.searchable:
+        elif evidence.kind == "mixed":
+            chosen, why = Mixed(), "columns of numbers and of states together"
+        elif not evidence.searchable:
             why = "one estimator for all targets, and nearest neighbours of so many samples and nodes take hours"
-            return add("estimator", Gaussian(normalise="rank"), why)
-        rule = decided(NEIGHBOURS, evidence)
-        return add("estimator", rule.choice(evidence), rule.reason)
+        else:
+            rule = decided(NEIGHBOURS, evidence)
+            chosen, why = rule.choice(evidence), rule.reason
+        return self.choices.add("estimator", chosen, why)
 
     def count(self, alpha: float) -> int:
         """Return the number of surrogates: as given, or as many as a confidence level needs."""
@@ -149,6 +133,9 @@ class Scores:
 
     def sampled(self, estimator: Estimator, alpha: float, pasts: Pasts | None = None) -> TEE:
         """Return a test by surrogates."""
-        how: dict[str, Any] = {} if self.wanted.surrogate is None else {"surrogate": self.wanted.surrogate}
-        count, seed = self.count(alpha), self.wanted.seed
-        return TEE(estimator=estimator, embedding=pasts, alpha=alpha, n_surrogates=count, seed=seed, **how)
+        how = {
+            "surrogate": self.wanted.surrogate,
+            "n_surrogates": self.count(alpha),
+            "seed": self.wanted.seed,
+        }
+        return TEE(estimator=estimator, embedding=pasts, alpha=alpha, **how)

@@ -1,8 +1,7 @@
 """What a worker does: answer questions to a scorer it builds once, in any thread, process or machine.
 
-A question is what a scorer is asked and its arguments; answers are pure, so who answers, in which order and how
-often does not matter. Data travel in a `Payload`, known by a hash; a worker that has not got it says so
-instead.
+Answers are pure, so who answers, in which order and how often does not matter. Data travel in a `Payload`, known by a
+hash; a worker that has not got it says so instead.
 """
 
 import threading
@@ -29,8 +28,8 @@ KEPT = 2
 class Question(NamedTuple):
     """What is asked: the score of a ``family``, a ``test`` of an edge, if wanted up to a level, or a target's ``past``.
 
-    A scorer answers the first two, a selection of lagged variables (`embedding.nonuniform`) the last. A store keeps
-    answers to questions of any kind, such as the ``result`` of a job by its name.
+    A scorer answers the first two, a selection of lagged variables (`embedding.nonuniform`) the last; a store also
+    keeps the ``result`` of a job by its name.
     """
 
     kind: str
@@ -46,7 +45,8 @@ class Question(NamedTuple):
     @classmethod
     def test(cls, link: Link, level: float | None = None, surrogates: int | None = None) -> "Question":
         """Ask for the test of an edge; with a level it may stop once its verdict is certain."""
-        return cls("test", link, level, surrogates)
+        source, target, given = link
+        return cls("test", Link(source, target, tuple(sorted(given))), level, surrogates)
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -72,7 +72,7 @@ class Payload(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """Answers to the first questions of a chunk, what stopped it early if anything did, and hazards met."""
+    """Answers to the first questions of a chunk, the error that stopped it if one did, and hazards met."""
 
     questions: Sequence[Question]
     answers: list[Answer]
@@ -96,8 +96,7 @@ def work(key: str, questions: Sequence[Question], seconds: float, payload: Paylo
 
 def answer(scorer: Any, questions: Sequence[Question], seconds: float) -> Reply:
     """Answer until time is up or a question fails."""
-    began = time.perf_counter()
-    answers: dict[int, Any] = {}
+    began, answers = time.perf_counter(), dict[int, Any]()
 
     def while_there_is_time() -> Iterator[Task[Answer]]:
         for question in questions:

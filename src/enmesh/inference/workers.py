@@ -1,14 +1,13 @@
 """Who computes: this process, threads, processes or a cluster, through joblib; the only module that imports it.
 
-A queue of questions is handed out in chunks of about a second. Results do not depend on who computes what, in which
-order or how often: answers are pure.
+A queue of questions is handed out in chunks of about a second.
 """
 
 import json
 import logging
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from itertools import islice
 from math import ceil
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.progress import Progress
+from enmesh.inference.store import Store, key_of
 from enmesh.inference.work import Answer, Payload, Question, Reply, answer, work
 from enmesh.scores.base import Scorer
 from enmesh.surrogates import BATCH_VALUES
@@ -50,7 +50,7 @@ class Workers:
         check_jobs(n_jobs)
         self._payload, self._scorer, self._n_jobs = payload, scorer, n_jobs
         self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
-        self._most = None if memory is None else affordable(scorer, memory, self._prefer)
+        self._most = np.inf if memory is None else affordable(scorer, memory, self._prefer)
         self._hazards: set[str] = set()
         self._to_send: int | None = None  # how many tasks are to carry the data
 
@@ -73,7 +73,7 @@ class Workers:
         workers = backend.effective_n_jobs(configured if self._n_jobs is None else self._n_jobs)
         if not _is_local(backend):
             return backend, workers
-        workers = workers if self._most is None else min(workers, self._most)
+        workers = min(workers, self._most)
         return (backend if workers > 1 else None), workers
 
     def _here(self, waiting: deque[Question], seconds: float = np.inf) -> Iterator[dict[Question, Answer]]:
@@ -120,18 +120,10 @@ class Workers:
     def _replies(
         self, tasks: Iterator[tuple[Any, ...]], backend: Any, workers: int
     ) -> Generator[Reply, None, None]:
-        """Run tasks as joblib does; where a backend cannot stream results, a few at a time."""
-        from joblib import Parallel, delayed
-
-        streams = backend.supports_return_generator
-        run = Parallel(
-            n_jobs=workers if _is_local(backend) else self._n_jobs,
-            prefer=self._prefer,
-            batch_size=1,
-            return_as="generator_unordered" if streams else "list",
-        )
-        calls = (delayed(work)(*task) for task in tasks)
-        yield from run(calls if streams else islice(calls, 4 * workers))
+        """Run tasks; where a backend cannot give results as they come, a few at a time."""
+        few = tasks if backend.supports_return_generator else islice(tasks, 4 * workers)
+        n_jobs = workers if _is_local(backend) else self._n_jobs
+        yield from _parallel(work, few, n_jobs, prefer=self._prefer, batch_size=1)
 
     def _tasks(
         self, waiting: deque[Question], workers: int, raised: Sequence[Exception]
@@ -163,6 +155,18 @@ class Workers:
         return dict(zip(reply.questions, reply.answers))
 
 
+def _parallel(
+    function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None, **how: Any
+) -> Generator[Any, None, None]:
+    """Yield results as they come; some clusters give all of them at the end."""
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    streams = get_active_backend(prefer=how.get("prefer"))[0].supports_return_generator
+    run = Parallel(n_jobs, return_as="generator_unordered" if streams else "list", **how)
+    yield from run(delayed(function)(*call) for call in calls)
+
+
 def _taken(waiting: deque[Question], most: int) -> list[Question]:
     """Take questions from the front; another thread may put some back meanwhile."""
     return [waiting.popleft() for _ in range(min(most, len(waiting)))]
@@ -175,8 +179,8 @@ def _is_local(backend: Any) -> bool:
 def affordable(scorer: Scorer[Any], memory: int, prefer: str) -> int:
     """Return how many workers fit in ``memory`` bytes beside this process, 1 meaning this process alone.
 
-    A worker holds the conditioned series and its lagged columns, and the working arrays of one batch of
-    surrogates; a process holds the interpreter and libraries too.
+    A worker holds the conditioned series, its lagged columns and the working arrays of one batch of surrogates; a
+    process holds the interpreter and libraries too.
     """
     score, blocks = scorer.score, scorer.transfers.blocks
     columns = 8 * blocks.n * blocks.n_nodes * (2 + blocks.widest)
@@ -190,74 +194,44 @@ def affordable(scorer: Scorer[Any], memory: int, prefer: str) -> int:
     return 1 if memory < here + more else int((memory - here) // more) + (prefer == "threads")
 
 
-# --- one function, many times ---------------------------------------------------------------------------------
-
-
-def each(
+def in_order(
     function: Callable[..., Any],
     arguments: Sequence[tuple[Any, ...]],
     *,
     n_jobs: int | None = None,
     progress: Any = None,
     what: str = "networks",
-    before: int = 0,
-) -> Iterator[tuple[int, Any]]:
-    """Yield ``(position, function(*arguments[position]))`` as each is finished, in any order.
-
-    Results do not depend on ``n_jobs``; a result counts as done once the consumer has taken it, as ``before`` of them
-    do from the start. Hazards of each are not shown: those of the whole recording are told where it is inferred.
-    """
-    from joblib import Parallel, delayed
-    from joblib.parallel import get_active_backend
-
-    check_jobs(n_jobs)
-    calls = (delayed(_quietly)(function, position, given) for position, given in enumerate(arguments))
-    streams = get_active_backend()[0].supports_return_generator  # some clusters give all results at the end
-    run = Parallel(n_jobs, return_as="generator_unordered" if streams else "list")
-    with Progress.of(progress) as telling, telling.phase(what, before + len(arguments)):
-        telling.advance(before)
-        if not arguments:
-            return
-        with closing(one for one in run(calls)) as results:
-            for result in results:
-                yield result
-                telling.advance()
-
-
-def in_order(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], **how: Any) -> list[Any]:
-    """Return the results of `each` in the order of the arguments."""
-    found = dict(each(function, arguments, **how))
-    return [found[position] for position in range(len(arguments))]
-
-
-def resumed(
-    function: Callable[..., Any],
-    arguments: Sequence[tuple[Any, ...]],
-    names: Iterable[Any],
-    *,
     store: Any = None,
-    description: Mapping[str, Any],
-    **how: Any,
+    names: Iterable[Any] | None = None,
+    description: Mapping[str, Any] | None = None,
 ) -> list[Any]:
-    """Return the results of `each`, plain data, in order; a store keeps each as it is finished, by its name.
+    """Return ``function(*one)`` for each of the arguments; results do not depend on ``n_jobs``.
 
-    ``description`` says what results depend on besides, as `Store` takes it.
+    A ``store`` keeps results that are plain data, each as it is finished, by its name; ``description`` says what they
+    depend on besides. Hazards of each are not shown: those of the whole recording are told where it is inferred.
     """
-    from enmesh.inference.store import Store, key_of
-
-    if store is None:
-        return in_order(function, arguments, **how)
-    plain = json.loads(json.dumps(description, sort_keys=True, default=repr))
-    questions = [Question("result", (name,)) for name in names]
-    with Store(store, key_of(plain), plain) as kept:
-        found = kept.read(questions)
-        new = [i for i, question in enumerate(questions) if question not in found]
-        for i, result in each(function, [arguments[i] for i in new], before=len(found), **how):
-            kept.write({questions[new[i]]: result})
-            found[questions[new[i]]] = result
+    check_jobs(n_jobs)
+    questions = [Question("result", (name,)) for name in names or range(len(arguments))]
+    known = json.loads(json.dumps(description, sort_keys=True, default=repr))
+    with (
+        nullcontext() if store is None else Store(store, key_of(known), known) as kept,
+        Progress.of(progress) as shown,
+        shown.phase(what, len(arguments)),
+    ):
+        found = {} if kept is None else kept.read(questions)
+        shown.advance(len(found))
+        calls = [(function, q, given) for q, given in zip(questions, arguments) if q not in found]
+        with closing(_parallel(_quietly, calls, n_jobs)) as results:
+            for question, result in results:
+                if kept is not None:
+                    kept.write({question: result})
+                found[question] = result
+                shown.advance()
     return [found[question] for question in questions]
 
 
-def _quietly(function: Callable[..., Any], position: int, given: tuple[Any, ...]) -> tuple[int, Any]:
+def _quietly(
+    function: Callable[..., Any], question: Question, given: tuple[Any, ...]
+) -> tuple[Question, Any]:
     with collected_hazards(show=False), single_thread():
-        return position, function(*given)
+        return question, function(*given)

@@ -22,7 +22,7 @@ from enmesh.data.series import Series
 from enmesh.embedding.choose import choose_embedding, embedding_method
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Gaussian
-from enmesh.inference.workers import resumed
+from enmesh.inference.workers import in_order
 from enmesh.measures import parent_indices
 from enmesh.reproduce import Job
 from enmesh.reproduce.outcome import INK, Outcome, figure
@@ -138,7 +138,7 @@ def computed(
     description = {"data": "simulated", "names": [], "score": recipe, "code": formats}
     given = [(cell, alphas, n_surrogates) for cell in cells]
     how = {"n_jobs": job.n_jobs, "progress": job.progress, "store": job.out / "networks.db"}
-    return dict(zip(cells, resumed(recover, given, cells, description=description, **how)))
+    return dict(zip(cells, in_order(recover, given, names=cells, description=description, **how)))
 
 
 # --- one simulation ----------------------------------------------------------------------------------------

@@ -6,10 +6,11 @@ results. Families share tests, so whoever evaluates many computes each test once
 options and seed, never on what was asked before.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from math import comb, inf
+from math import inf
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers, parent_indices
 from enmesh.methods import Method, resolve
-from enmesh.significance import Significance, analytic
+from enmesh.significance import Significance, by_formula
 from enmesh.tasks import Task, ready, run
 
 Parents = tuple[int, ...]
@@ -95,12 +96,12 @@ class Scorer(ABC, Generic[AnyScore]):
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         """Return the score of a family from the results of its tests; higher is better."""
 
-    def deciding(
+    def redundancy_test(
         self, target: int, parents: Parents, failed: Container[Link] = frozenset()
     ) -> tuple[Link, float] | None:
         """Return a test and a level: if its p-value is over it, the family is no better than some subset of it.
 
-        Such a family need not be scored, and such a test may stop early. ``failed`` are the deciding tests, asked for
+        Such a family need not be scored, and such a test may stop early. ``failed`` are such tests, asked for
         smaller families, whose p-values were over their levels. None if there is no such test.
         """
         return None
@@ -111,8 +112,7 @@ class Scorer(ABC, Generic[AnyScore]):
         With a ``level`` the test goes no further than it takes to know whether its p-value is at most that; ``count``
         is the number of surrogates, by default that of the score.
         """
-        x, y, z = self.transfers.variables([link.source], link.target, link.given)
-        return ready(analytic(self.transfers, x, y, z, self.lag_choices(link.source, link.target)))
+        return ready(by_formula(self.transfers, [link.source], link.target, link.given))
 
     def family_score(self, target: int, parents: Parents) -> float:
         """Return the score of one family, tests included."""
@@ -122,11 +122,6 @@ class Scorer(ABC, Generic[AnyScore]):
     def lags(self, source: int, target: int) -> tuple[int, ...]:
         """Return the lags at which a source is asked about."""
         return self.transfers.blocks.lags(source, target)
-
-    def lag_choices(self, source: int, target: int) -> int:
-        """Return the number of sets of lags from which a source's lags were chosen; 1 if the lags were given."""
-        searched = self.transfers.blocks.searched
-        return comb(searched, len(self.lags(source, target))) if searched else 1
 
     def of_target(self, target: int) -> "Scorer[Any]":
         """Return the scorer of a target's tests: this one, unless every target has its own."""
@@ -138,8 +133,6 @@ class Scorer(ABC, Generic[AnyScore]):
 
     def twin(self) -> "Scorer[AnyScore]":
         """Return a scorer for another thread: the same data, prepared objects of its own."""
-        import copy
-
         twin = copy.copy(self)
         twin.transfers = self.transfers.twin()
         return twin
@@ -166,22 +159,19 @@ class PenalisedScorer(Scorer[AnyScore]):
 
 
 class FitBounds:
-    """Upper bounds of score = fit - penalty, where both grow with the set of parents; they save evaluating many sets.
-
-    A set and all its supersets are left out when ``ceiling - penalty(set)`` is no better than what is known.
-    """
+    """Upper bounds of score = fit - penalty, where both grow with the set of parents (`search.base.Bounds`)."""
 
     def __init__(self, scorer: PenalisedScorer[Any], candidates: Sequence[Parents]):
         self._scorer, self._candidates = scorer, candidates
 
     def ceiling(self, target: int) -> float:
         """Return the fit of all candidates together, which no subset's exceeds; infinite if they are too many."""
-        transfers, some = self._scorer.transfers, self._candidates[target]
-        x, y, z = transfers.variables(some, target)
+        transfers, sources = self._scorer.transfers, self._candidates[target]
+        x, y, z = transfers.variables(sources, target)
         if not transfers.estimator.discrete and transfers.dof([*z, *x], y, ()) > transfers.blocks.n - 2:
             return inf
         with collected_hazards(show=False):
-            return self._scorer.fit(target, some)
+            return self._scorer.fit(target, sources)
 
     def penalty(self, target: int, parents: tuple[int, ...]) -> float:
         """Return the penalty of a set; no superset's is smaller."""
@@ -192,8 +182,7 @@ class GraphScore:
     """Score of a graph: ``total``, and ``local`` per node, which add up to it."""
 
     def __init__(self, local: dict[str, float]):
-        self.local = local
-        self.total = float(sum(local.values()))
+        self.local, self.total = local, float(sum(local.values()))
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}={value:.6g}" for name, value in self.local.items())

@@ -5,7 +5,8 @@ score of a graph is still a sum over targets, so that every search keeps its mea
 divided by 2 N.
 """
 
-from collections.abc import Container, Mapping, Sequence
+import copy
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from enmesh.embedding import Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
 from enmesh.options import option
-from enmesh.scores.base import FitBounds, Link, Parents, Score, Scorer, Tests, check_alpha
+from enmesh.scores.base import Link, Parents, Score, Scorer, Tests, check_alpha
 from enmesh.scores.tea import TEA
 from enmesh.scores.tee import TEE
 from enmesh.significance import Significance
@@ -51,33 +52,29 @@ class PerTarget(Score):
     def __init__(self, scores: Any = (), *, alpha: float | None = None, groups: Any = ()) -> None:
         named = [(name, score) for names, score in groups for name in names]
         pairs = scores.items() if isinstance(scores, Mapping) else [*scores, *named]
-        made = sorted(((str(name), score) for name, score in pairs), key=lambda pair: pair[0])
-        together: dict[Any, list[str]] = {}
-        for name, score in made:
-            together.setdefault(score, []).append(name)
-        for name, score in made:
+        if not pairs:
+            raise InputError("PerTarget has no scores; give one for each node")
+        if alpha is not None:
+            check_alpha(alpha)
+        targets: dict[Any, list[str]] = {}
+        for name, score in sorted(((str(name), score) for name, score in pairs), key=lambda pair: pair[0]):
             if not isinstance(score, (TEA, TEE)):
                 raise InputError(f"the score of {name} is {score!r}; PerTarget takes TEA and TEE")
             if score.embedding is None:
                 raise InputError(f"the score of {name} has no embedding; give each score its own")
-        if not made:
-            raise InputError("PerTarget has no scores; give one for each node")
-        object.__setattr__(self, "groups", tuple((tuple(names), score) for score, names in together.items()))
-        object.__setattr__(self, "alpha", alpha)
-        if alpha is not None:
-            check_alpha(alpha)
-            low = [name for name, score in made if score.alpha < alpha]
-            if low:
+            if alpha is not None and score.alpha < alpha:
                 raise InputError(
-                    f"the score of {low[0]} has a lower alpha than {alpha:g}, which it has a share in"
+                    f"the score of {name} has a lower alpha than {alpha:g}, which it has a share in"
                 )
+            targets.setdefault(score, []).append(name)
+        object.__setattr__(self, "groups", tuple((tuple(names), score) for score, names in targets.items()))
+        object.__setattr__(self, "alpha", alpha)
 
     @property
     def scores(self) -> list[tuple[str, Any]]:
         """The score of every target by name; kept by ``groups`` of targets with the same score."""
-        return sorted(
-            ((name, score) for names, score in self.groups for name in names), key=lambda pair: pair[0]
-        )
+        pairs = ((name, score) for names, score in self.groups for name in names)
+        return sorted(pairs, key=lambda pair: pair[0])
 
     @property
     def estimator(self) -> Estimator:  # type: ignore[override]
@@ -102,16 +99,16 @@ class PerTarget(Score):
         return max(getattr(score, "n_surrogates", 0) for _, score in self.groups)
 
     def sentence(self) -> str:
-        """Say the score of every target, those with the same score together."""
+        """Say the score of every target, those with the same words together."""
         groups: dict[str, list[str]] = {}
         for name, score in self.scores:
             how = f"{score.sentence()}, estimated with {score.estimator.sentence()}"
             groups.setdefault(how, []).append(name)
-        said = [f"{', '.join(names)} by {how}" for how, names in groups.items()]
+        words = [f"{', '.join(names)} by {how}" for how, names in groups.items()]
         shared = "" if self.alpha is None else (
             f"; the tests that were made of a link shared a level of {1 - self.alpha:.2g}, and its p-value counts them"
         )  # fmt: skip
-        return "the score that suits it: " + "; ".join(said) + shared
+        return "the score that suits it: " + "; ".join(words) + shared
 
     def embedded(self, pasts: Pasts) -> "PerTarget":
         """Return the score itself: its parts have their embeddings."""
@@ -131,7 +128,8 @@ class _PerTargetScorer(Scorer[PerTarget]):
         bound = {part: part.bind(series) for part in dict.fromkeys(by_name.values())}
         self._parts: list[Scorer[Any]] = [bound[by_name[name]] for name in series.names]
         costly = [part for part in self._parts if not part.score.estimator.analytic]
-        self.transfers = (costly or self._parts)[0].transfers
+        self._costly = (costly or self._parts)[0]
+        self.transfers = self._costly.transfers
 
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
         return self._parts[target].tests(target, parents)
@@ -141,11 +139,11 @@ class _PerTargetScorer(Scorer[PerTarget]):
         scale = 2 * part.transfers.blocks.n if isinstance(part.score, TEA) else 1
         return part.combine(target, parents, tests) / scale
 
-    def deciding(
+    def redundancy_test(
         self, target: int, parents: Parents, failed: Container[Link] = frozenset()
     ) -> tuple[Link, float] | None:
-        decides = self._parts[target].deciding(target, parents, failed)
-        return decides and (decides[0], self._shares(target) * decides[1])
+        test = self._parts[target].redundancy_test(target, parents, failed)
+        return test and (test[0], self._shares(target) * test[1])
 
     def _shares(self, target: int) -> float:
         """Return how many shares such as that of a target's score there are in the level."""
@@ -155,26 +153,19 @@ class _PerTargetScorer(Scorer[PerTarget]):
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by the score of its target; the p-value counts the tests that shared the level."""
         shares = self._shares(link.target)
-        test = yield from self._parts[link.target].test(
-            link, None if level is None else level / shares, count
-        )
+        level = None if level is None else level / shares
+        test = yield from self._parts[link.target].test(link, level, count)
         return test if shares == 1 else replace(test, p_value=min(1.0, shares * test.p_value))
 
     def lags(self, source: int, target: int) -> tuple[int, ...]:
         return self._parts[target].lags(source, target)
 
-    def lag_choices(self, source: int, target: int) -> int:
-        return self._parts[target].lag_choices(source, target)
-
     def of_target(self, target: int) -> Scorer[Any]:
         return self._parts[target]
 
-    def bounds(self, candidates: Sequence[Parents]) -> FitBounds | None:
-        return None
-
     def twin(self) -> "_PerTargetScorer":
-        twin = super().twin()
-        assert isinstance(twin, _PerTargetScorer)
-        made = {id(part): part.twin() for part in self._parts}
-        twin._parts = [made[id(part)] for part in self._parts]
+        twin = copy.copy(self)
+        made = {part: part.twin() for part in dict.fromkeys(self._parts)}
+        twin._parts = [made[part] for part in self._parts]
+        twin.transfers = made[self._costly].transfers
         return twin

@@ -5,15 +5,13 @@ under independence than its F distribution says. Circular shifts of the source s
 linear, one Fourier transform asks all of them at once. Changes of variance that source and target share widen the null
 distribution too, and no shift shows it, because a shift moves them apart (White, Econometrica 48, 817, 1980).
 
-Features of source and condition together (products) do not shift as columns do: there a few dozen shifts are asked one
-by one. 2 N T is then a sum of squares of which some weigh more than others, w_1 ... w_m for m features: the eigenvalues
-of the products of whitened features, weighted by the target's squared residuals. Its distribution is taken as that of
-(sum w^2 / sum w) times chi-square with (sum w)^2 / sum w^2 degrees of freedom, which has its mean and its variance
-(Satterthwaite, Biometrics Bulletin 2, 110, 1946). Weights of a sample vary by chance too, which is taken off
-their squares. Where the values of shifts scatter more than that about their mean, as those of systems that stay in one
-regime for long do, there are fewer degrees of freedom still. The scatter of so few shifts is uncertain and counts where
-it is large, so that the test is careful: .06 and .07 of p-values are at most .10 (docs/calibration.md). Allowing for
-that by a standard error let in four times the nominal rate among 100 Lorenz systems.
+With features of source and condition together, 2 N T is a sum of squares of which some weigh more than others, w_1
+... w_m for m features: the eigenvalues of the products of whitened features, weighted by the target's squared
+residuals (freed of the source too, so that an effect does not count as change of variance). Its distribution is taken
+as that of (sum w^2 / sum w) times chi-square with (sum w)^2 / sum w^2 degrees of freedom, which has its mean and its
+variance (Satterthwaite, Biometrics Bulletin 2, 110, 1946). Weights of a sample vary by chance too, which is taken off
+their squares. Where the values of shifts scatter more than that about their mean, as those of systems that stay in
+one regime for long do, there are fewer degrees of freedom still.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +27,9 @@ from enmesh.measures import Transfers
 HELD = 4_000_000
 # Nodes up to which all sources of a target are asked at once; in larger networks few sources are asked about at all.
 SMALL = 20
-# Shifts that are asked one by one.
-SHIFTS = 32
+# Of curves so many shifts are asked that the scatter of their values is known to this standard error, as a share of it:
+# the variance of m chi-square values about their variance is 2 + 12 / m.
+SCATTER_ERROR = 0.15
 
 
 class Widened(NamedTuple):
@@ -64,16 +63,18 @@ class ShiftNull:
 
     def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> Widened:
         blocks, (weights, chance) = self._transfers.blocks, prepared.variance_weights(x)
-        shifted = [x[rows] for rows in spread_shifts(blocks.starts, blocks.span)]
         dof, rest = len(weights), blocks.n - 1 - n_given - len(weights)
-        mean = max(1.0, weights.mean())
+        mean = float(beyond_chance(weights.mean(), np.sqrt(chance) / dof))
         share = min(1.0, weights.sum() ** 2 / dof / max(1e-300, (weights**2).sum() - chance))
-        if shifted and rest > 0:
-            values = prepared.cmi(np.stack(shifted))
-            mean *= max(1.0, values.mean() / _mean_of_f(dof, rest))
-            scatter = dof * values.var(ddof=1) / (2 * values.mean() ** 2) if values.mean() > 0 else 1.0
-            share = max(1 / dof, share / max(1.0, scatter))
-        return Widened(max(1.0, float(mean / share)), float(share))
+        shifts = spread_shifts(blocks.starts, blocks.span, round((2 + 12 / dof) / SCATTER_ERROR**2))
+        if len(shifts) > 1 and rest > 0:
+            values = prepared.over_shifts(x, blocks.starts, shifts)
+            mean *= float(
+                beyond_chance(values.mean() / _mean_of_f(dof, rest), np.sqrt(2 / dof / len(shifts)))
+            )
+            scatter = dof * values.var(ddof=1) / (2 * values.mean() ** 2)
+            share = max(1 / dof, share / float(beyond_chance(scatter, np.sqrt((2 + 12 / dof) / len(shifts)))))
+        return Widened(max(1.0, mean / share), share)
 
     def _factors(self, source: int, target: int) -> dict[int, float]:
         """Return the factor of a source; in small networks with those of all sources that are asked given the same."""
@@ -105,7 +106,7 @@ def _mean_of_f(dof: int, rest: int) -> float:
 
 
 def beyond_chance(factor: Any, error: float) -> np.ndarray:
-    """Return a factor where it is over 1 by two standard errors of what it is for independent normal samples.
+    """Return a factor where it is over 1 by two standard errors of what it is for independent samples.
 
     Less than that is chance, and a standard error is taken off, but for 1.
 
@@ -116,17 +117,10 @@ def beyond_chance(factor: Any, error: float) -> np.ndarray:
     return np.where(factor > 1 + 2 * error, factor, np.maximum(1.0, factor - error))
 
 
-def spread_shifts(starts: np.ndarray, span: int) -> Iterator[np.ndarray]:
-    """Yield rows that shift every trial around its own end, by shares of its length that lie evenly between 0 and 1.
-
-    None, if a trial is too short for any shift beyond ``span``.
-    """
-    lengths = np.diff(starts)
-    if lengths.min() <= 2 * span:
-        return
-    for share in (np.arange(SHIFTS) + 0.5) / SHIFTS:
-        shifts = np.clip((share * lengths).astype(int), span, lengths - span)
-        yield np.concatenate([a + (np.arange(n) + s) % n for a, n, s in zip(starts, lengths, shifts)])
+def spread_shifts(starts: np.ndarray, span: int, most: int) -> np.ndarray:
+    """Return up to ``most`` shifts of trials around their own ends, evenly spread, beyond ``span`` of none."""
+    shifts = np.arange(span, int(np.diff(starts).min()) - span + 1)
+    return shifts[np.linspace(0, len(shifts) - 1, min(most, len(shifts))).astype(int)]
 
 
 def _portions(sources: Sequence[int], size: int) -> Iterator[Sequence[int]]:

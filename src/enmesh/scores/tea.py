@@ -24,7 +24,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator, Gaussian
-from enmesh.options import option
+from enmesh.options import known_fields, option
 from enmesh.scores.base import (
     FitBounds,
     Link,
@@ -38,7 +38,7 @@ from enmesh.scores.base import (
 )
 from enmesh.scores.penalty import chi2_quantile, largest_sum
 from enmesh.scores.shift_null import ShiftNull, Widened
-from enmesh.significance import Significance, f_p_value
+from enmesh.significance import Significance, f_p_value, lag_choices
 from enmesh.tasks import Task, ready
 
 # Null distributions in words, for the methods paragraph.
@@ -97,10 +97,7 @@ class TEA(Score):
         object.__setattr__(self, "selected", named)
         need_analytic(self.estimator, "TEA")
         check_alpha(self.alpha)
-        if self.penalty not in ("sum", "collective"):
-            raise InputError(f"penalty={self.penalty!r} is not known; use 'sum' or 'collective'")
-        if self.null not in ("chi2", "f", "ess", "shift"):
-            raise InputError(f"null={self.null!r} is not known; use 'chi2', 'f', 'ess' or 'shift'")
+        known_fields(self, penalty=("sum", "collective"), null=tuple(NULLS))
         if self.null != "chi2" and self.estimator.discrete:
             raise InputError(f"null={self.null!r} is for Gaussian and Regression; Discrete has 'chi2'")
         if self.null == "ess" and getattr(self.estimator, "features", "linear") != "linear":
@@ -124,7 +121,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         super().__init__(score, series)
         selected = {series.index(target): series.indices(sources) for target, sources in score.selected}
         self._shifts = ShiftNull(self.transfers, selected)
-        self._of_lines: dict[tuple[int, Parents, int], float] = {}
+        self._quantiles: dict[tuple[int, Parents, int], float] = {}
 
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         return super().combine(target, parents, tests) if parents else 0.0
@@ -157,7 +154,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         rest = _rest(n, n_given, dof := self.transfers.dof(x, y, z))
         factor, share = self._widened(link.source, link.target)
         p_value = f_p_value(2 * n * value / factor, share * dof, n, rest)
-        choices = self.lag_choices(link.source, link.target)
+        choices = lag_choices(self.transfers, [link.source], link.target)
         mean = factor * share * dof / (2 * n)
         return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), mean))
 
@@ -175,16 +172,12 @@ class _TEAScorer(PenalisedScorer[TEA]):
             return value * self._inflation(x, y, z) if self.score.null == "ess" else value
         lags = self.transfers.blocks.lags
         n_given = len(lags(target, target)) + sum(len(lags(j, target)) for j in earlier)
-        question = (
-            target,
-            sources,
-            n_given,
-        )  # of the earlier parents a regression knows the number of lags alone
-        if question not in self._of_lines:
-            self._of_lines[question] = self._quantile_of_line(target, sources, n_given)
-        return self._of_lines[question]
+        question = target, sources, n_given  # of earlier parents a regression knows the number of lags alone
+        if question not in self._quantiles:
+            self._quantiles[question] = self._quantile_of_regression(*question)
+        return self._quantiles[question]
 
-    def _quantile_of_line(self, target: int, sources: Parents, n_given: int) -> float:
+    def _quantile_of_regression(self, target: int, sources: Parents, n_given: int) -> float:
         width = sum(len(self.transfers.blocks.lags(j, target)) for j in sources)
         x, y, z = ((0,) * size for size in (width, 1, n_given))
         count, alpha, n = self.transfers.estimator.dof, self._alpha(target, sources), self.transfers.blocks.n
@@ -195,7 +188,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         return factor * _f_quantile(alpha, share * dof, n, rest)
 
     def _alpha(self, target: int, sources: Parents) -> float:
-        choices, alpha = prod(self.lag_choices(j, target) for j in sources), self.score.alpha
+        choices, alpha = lag_choices(self.transfers, sources, target), self.score.alpha
         return alpha if choices == 1 or not alpha else 1 - (1 - alpha) / choices
 
     def _inflation(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> float:

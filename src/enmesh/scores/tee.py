@@ -27,7 +27,7 @@ from enmesh.embedding import Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.events.events import Events
-from enmesh.options import option, whole
+from enmesh.options import known_fields, option, whole
 from enmesh.scores.base import Link, Parents, Score, Scorer, Tests, check_alpha
 from enmesh.significance import (
     Sampling,
@@ -88,8 +88,7 @@ class TEE(Score):
             object.__setattr__(self, "surrogate", self.estimator.usual_surrogate)
         check_alpha(self.alpha)
         whole("n_surrogates", self.n_surrogates)
-        if self.penalty not in ("sequential", "collective"):
-            raise InputError(f"penalty={self.penalty!r} is not known; use 'sequential' or 'collective'")
+        known_fields(self, penalty=("sequential", "collective"))
         least = least_surrogates(self.alpha)
         if self.n_surrogates < least:
             raise InputError(
@@ -157,7 +156,7 @@ class TEEScorer(Scorer[TEE]):
             penalty = max(penalty, self._largest_cost(target, tuple(parents)))
         return sum(step.value for step in steps) - penalty
 
-    def deciding(
+    def redundancy_test(
         self, target: int, parents: Parents, failed: Container[Link] = frozenset()
     ) -> tuple[Link, float] | None:
         """Return the test of the weakest parent given all others, at the level of its quantile.

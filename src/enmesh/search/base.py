@@ -25,9 +25,7 @@ Rank = tuple[float, int, Parents]
 """Key that sorts the better graph first: minus its score, its number of edges, the graph itself."""
 
 # What several searches say of themselves, and the work they follow.
-HEURISTIC = (
-    "A good graph, not proven: one of the paper's heuristics, for comparison and for very large problems."
-)
+HEURISTIC = "A good graph, not proven: a heuristic of the paper, for comparison and for very large problems."
 KOLLER = (
     "Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models: Principles and Techniques. MIT Press, "
     "section 18.4.3."
@@ -64,8 +62,8 @@ class Problem:
         For each target the sources it may have; None allows all.
     bounds
         Bounds of the score, where it has a monotone fit.
-    superfluous
-        Names for each of some families a parent without which it scores no less, where that is cheap to see.
+    redundant
+        Names for each of several families a parent without which it scores no less, where that is cheap to see.
     seed
         Seed of the searches that draw random numbers.
     names
@@ -79,7 +77,7 @@ class Problem:
     forbidden: frozenset[Edge] = frozenset()
     candidates: tuple[tuple[int, ...], ...] | None = None
     bounds: Bounds | None = None
-    superfluous: Callable[[Sequence[Family]], Sequence[int | None]] | None = None
+    redundant: Callable[[Sequence[Family]], Sequence[int | None]] | None = None
     seed: int = 0
     names: tuple[str, ...] | None = None
 
@@ -87,9 +85,9 @@ class Problem:
         whole_fields(self, n_nodes=1, max_parents=0)
         object.__setattr__(self, "required", frozenset(self.required))
         object.__setattr__(self, "forbidden", frozenset(self.forbidden))
-        for given, what, each in (
-            (self.names, "names", "name"),
-            (self.candidates, "lists of candidates", "list"),
+        for what, given, each in (
+            ("names", self.names, "name"),
+            ("lists of candidates", self.candidates, "list"),
         ):
             if given is not None and len(given) != self.n_nodes:
                 raise InputError(f"{len(given)} {what} for {self.n_nodes} nodes; give one {each} per node")
@@ -106,13 +104,13 @@ class Problem:
         )
         both = "edge {} is required and forbidden at once; drop it from one of them"
         outside = "required edge {} is not among the candidates; add its source to them"
-        for said, refused in (
+        for message, refused in (
             (loop, {(s, t) for s, t in self.required if s == t}),
             (both, self.required & self.forbidden),
             (outside, {(s, t) for s, t in self.required if s not in self._listed(t)}),
         ):
             if refused:
-                raise InputError(said.format(self.arrows(sorted(refused))))
+                raise InputError(message.format(self.arrows(sorted(refused))))
         needed = from_edges(self.n_nodes, self.required)
         for target, sources in enumerate(needed):
             if len(sources) > self.max_parents:
@@ -131,9 +129,9 @@ class Problem:
         """Return the name of a node."""
         return self.names[node] if self.names is not None else str(node)
 
-    def arrows(self, some: Iterable[Edge]) -> str:
+    def arrows(self, pairs: Iterable[Edge]) -> str:
         """Return edges in words, ``a -> b, b -> c``."""
-        return ", ".join(f"{self.name(source)} -> {self.name(target)}" for source, target in some)
+        return ", ".join(f"{self.name(source)} -> {self.name(target)}" for source, target in pairs)
 
     def _listed(self, target: int) -> Iterable[int]:
         return range(self.n_nodes) if self.candidates is None else self.candidates[target]

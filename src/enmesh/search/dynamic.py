@@ -56,6 +56,6 @@ def _totals(alone: np.ndarray) -> np.ndarray:
     total[0] = 0.0
     for layer in by_size[1:]:
         for last in range(m):
-            some = layer[layer >> last & 1 == 1]
-            total[some] = np.maximum(total[some], _step(total, alone, some, last))
+            ending = layer[layer >> last & 1 == 1]
+            total[ending] = np.maximum(total[ending], _step(total, alone, ending, last))
     return total

@@ -67,9 +67,7 @@ class Exact(Search):
 
     def __post_init__(self) -> None:
         if self.time_limit is not None and not self.time_limit >= 0:
-            raise InputError(
-                f"time_limit is {self.time_limit}; give seconds, 0 or more, or None for no limit"
-            )
+            raise InputError(f"time_limit is {self.time_limit}; give seconds, 0 or more, or None")
         known_fields(self, method=("auto", "dp", "ip"))
 
     def sentence(self) -> str:
@@ -196,7 +194,7 @@ def settle_ties(table: Sequence[Sequence[Choice]], parents: Parents) -> Parents:
     settled = list(parents)
     for node, choices in enumerate(table):
         score = next(choice.score for choice in choices if choice.parents == settled[node])
-        for choice in (some for some in choices if some.score == score):
+        for choice in (one for one in choices if one.score == score):
             trial = [*settled[:node], choice.parents, *settled[node + 1 :]]
             if not ancestors(trial)[node] >> node & 1:
                 settled = trial

@@ -41,8 +41,10 @@ class Exhaustive(Search):
             )
         memo = Memo(evaluate, problem)
         sets = [list(every_set(problem, target)) for target in range(problem.n_nodes)]
-        memo.ask((target, parents) for target, some in enumerate(sets) for parents in some)
-        choices = [[Choice(memo[target, one], one) for one in some] for target, some in enumerate(sets)]
-        free = tuple(min(some, key=lambda choice: choice.rank).parents for some in choices)
+        memo.ask((target, parents) for target, allowed in enumerate(sets) for parents in allowed)
+        choices = [
+            [Choice(memo[i, parents], parents) for parents in allowed] for i, allowed in enumerate(sets)
+        ]
+        free = tuple(min(of_node, key=lambda choice: choice.rank).parents for of_node in choices)
         best = min(dags(sets), key=memo.rank) if problem.acyclic else free
         return conclude(memo, best, bound=fsum(memo.local(best)), free=free)

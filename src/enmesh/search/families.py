@@ -57,11 +57,8 @@ class Growth:
 
     def below(self, added: tuple[int, ...]) -> float:
         """Return the best score of any proper subset."""
-        return (
-            max((self.best[rest] for rest in combinations(added, len(added) - 1)), default=-inf)
-            if added
-            else -inf
-        )
+        rests = combinations(added, len(added) - 1) if added else ()
+        return max((self.best[rest] for rest in rests), default=-inf)
 
     def _closed(self, added: tuple[int, ...], floor: float) -> bool:
         if self.bounds is None or not added:
@@ -71,26 +68,23 @@ class Growth:
 
     def grow(self, size: int) -> Iterator[tuple[int, ...]]:
         """Yield the sets of ``size`` added parents that are open and whose subsets all are."""
-        if size > self.room:
-            return
         best = max((choice.score for choice in self.choices), default=-inf)
         floor = best if self.floor is None else self.floor
-        for stem in self.front:
+        for stem in self.front if size <= self.room else ():
             for source in (one for one in self.extras if not stem or one > stem[-1]):
                 added = (*stem, source)
                 subsets = combinations(added, size - 1)
                 if all(rest in self.best for rest in subsets) and not self._closed(added, floor):
                     yield added
 
-    def take(self, front: list[tuple[int, ...]], memo: Memo) -> None:
-        """Enter the scores of a level; a set without one is dominated."""
-        for added in front:
+    def take(self, memo: Memo) -> None:
+        """Enter the scores of the front; a set without one is dominated."""
+        for added in self.front:
             below = self.below(added)
             score = memo.scores.get((self.target, self.full(added)), below)
             self.best[added] = max(score, below)
             if score > below:
                 self.choices.append(Choice(score, self.full(added)))
-        self.front = front
 
 
 def generate(memo: Memo, problem: Problem, floors: Sequence[float] | None = None) -> list[list[Choice]]:
@@ -101,21 +95,18 @@ def generate(memo: Memo, problem: Problem, floors: Sequence[float] | None = None
     """
     nodes = range(problem.n_nodes)
     growths = [Growth(problem, target, None if floors is None else floors[target]) for target in nodes]
-    fronts: list[list[tuple[int, ...]]] = [[()] for _ in nodes]
     size = 0
-    while any(fronts):
-        sets = [(growth, added) for growth, front in zip(growths, fronts) for added in front]
+    while any(growth.front for growth in growths):
+        sets = [(growth, added) for growth in growths for added in growth.front]
         families = [(growth.target, growth.full(added)) for growth, added in sets]
-        if (
-            problem.superfluous is not None
-        ):  # leave out those that are as good without a parent that may be left out
-            needless = problem.superfluous(families)
-            families = [f for f, (_, added), parent in zip(families, sets, needless) if parent not in added]
+        if problem.redundant is not None:  # leave out sets that are as good without one of those added
+            redundant = problem.redundant(families)
+            families = [f for f, (_, added), parent in zip(families, sets, redundant) if parent not in added]
         memo.ask(families)
-        for growth, front in zip(growths, fronts):
-            growth.take(front, memo)
         size += 1
-        fronts = [list(growth.grow(size)) for growth in growths]
+        for growth in growths:
+            growth.take(memo)
+            growth.front = list(growth.grow(size))
     return [sorted(growth.choices, key=lambda choice: choice.rank) for growth in growths]
 
 

@@ -41,7 +41,7 @@ def from_edges(n: int, pairs: Iterable[tuple[int, int]]) -> Parents:
     sources: list[set[int]] = [set() for _ in range(n)]
     for source, target in pairs:
         sources[target].add(source)
-    return tuple(tuple(sorted(some)) for some in sources)
+    return tuple(tuple(sorted(parents)) for parents in sources)
 
 
 def adjacency(parents: Sequence[Iterable[int]]) -> np.ndarray:
@@ -133,7 +133,7 @@ def all_dags(n: int) -> Iterator[Parents]:
     25
     """
     others = [[j for j in range(n) if j != i] for i in range(n)]
-    return dags([[some for k in range(n) for some in combinations(rest, k)] for rest in others])
+    return dags([[parents for k in range(n) for parents in combinations(rest, k)] for rest in others])
 
 
 @dataclass(frozen=True)

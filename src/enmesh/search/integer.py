@@ -45,7 +45,7 @@ class Program:
         losses = [part.losses(node) for node in range(len(part))]
         self.part, self.scale = part, RANGE / most
         self.cost = np.concatenate(losses) * self.scale
-        sizes = [len(some) for some in losses]
+        sizes = list(map(len, losses))
         self.owner = np.repeat(np.arange(len(part)), sizes)
         self.first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self.inside = self._members([m for masks in part.masks for m in masks]) > 0

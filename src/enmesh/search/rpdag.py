@@ -74,7 +74,7 @@ class Classes:
 
         None if some piece has none, that is if no graph of the class is allowed.
         """
-        pieces = [[[(node, tuple(sorted(some)))]] for node, some in enumerate(pdag.parents) if some]
+        pieces = [[[(node, tuple(sorted(sources)))]] for node, sources in enumerate(pdag.parents) if sources]
         pieces += [[list(pdag.rooted(root).items()) for root in tree] for tree in pdag.trees()]
         pieces = [[layout for layout in piece if all(map(self.fits, layout))] for piece in pieces]
         return pieces if all(pieces) else None

@@ -20,7 +20,7 @@ from enmesh.data.series import Series
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
-from enmesh.inference.workers import resumed
+from enmesh.inference.workers import in_order
 from enmesh.options import describe, whole
 from enmesh.sureness.units import Units, units_of
 
@@ -138,7 +138,7 @@ def stability(
     _warn_of_few_cuts(len(units))
     given = [(units, seed, i, options) for i in range(n)]
     how = {"n_jobs": n_jobs, "progress": progress, "store": store}
-    edges = resumed(half_network, given, range(n), description=_identity(units, seed, options), **how)
+    edges = in_order(half_network, given, description=_identity(units, seed, options), **how)
     return Stability(frequency_of(series.names, edges), wanted, n, units.block)
 
 
