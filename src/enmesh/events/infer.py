@@ -21,50 +21,38 @@ from enmesh.tasks import single_thread
 
 SURROGATES = 199
 SHOWN = 60  # events of the busiest node in the page's raster
+OF_THE_SCORE = ("score", "estimator", "alpha", "surrogate", "n_surrogates")
 
 
-def infer_events(
-    events: Events,
-    *,
-    score: Any,
-    estimator: Any,
-    alpha: float | None,
-    surrogate: Any,
-    n_surrogates: int | None,
-    seed: int,
-    **options: Any,
-) -> Network:
-    """Infer which node's events drive which; see `infer`."""
-    run = Run(events, seed=seed, **options)  # type: ignore[arg-type]
+def infer_events(events: Events, given: Mapping[str, Any]) -> Network:
+    """Infer which node's events drive which; ``given`` is what `infer` was given."""
+    options = {name: value for name, value in given.items() if name not in OF_THE_SCORE}
+    run = Run(events, **options)  # type: ignore[arg-type]
     with run.progress, collected_hazards() as run.hazards, single_thread():
-        wanted = {"alpha": alpha, "surrogate": surrogate, "n_surrogates": n_surrogates}
-        plan = Plan(_score(events, score, estimator, wanted, seed, run.choices))
+        plan = Plan(_score(events, given, run.choices))
         _say_few(events)
         return _as_events(run.network(plan), events)
 
 
-def _score(
-    events: Events, score: Any, estimator: Any, wanted: Mapping[str, Any], seed: int, choices: Choices
-) -> TEE:
+def _score(events: Events, given: Mapping[str, Any], choices: Choices) -> TEE:
     """Return the score that was given, or the default: sequential TEE by histories at near random times."""
+    score, estimator, alpha, surrogate, count = (given[name] for name in OF_THE_SCORE)
     if isinstance(score, TEE):
-        twice = [
-            name for name, value in ({"estimator": estimator} | dict(wanted)).items() if value is not None
-        ]
-        if twice:
-            raise InputError(f"a score has its {twice[0]} already; give {twice[0]}= or a score")
+        for name in OF_THE_SCORE[1:]:
+            if given[name] is not None:
+                raise InputError(f"a score has its {name} already; give {name}= or a score")
         return replace(score, estimator=_histories(events, score.estimator, choices))
     if score not in (None, "tee"):
         raise InputError(f"score={score!r} is not made for events; use TEE(estimator=PointProcess())")
     if estimator is None:
         estimator = choices.add("estimator", PointProcess(), "events in continuous time")
-    pairs = events.n_nodes * (events.n_nodes - 1)
-    alpha = max(THRESHOLDS.alpha, round(1 - 1 / pairs, 6)) if wanted["alpha"] is None else wanted["alpha"]
-    count = wanted["n_surrogates"] or max(SURROGATES, least_surrogates(alpha))
+    if alpha is None:
+        alpha = max(THRESHOLDS.alpha, round(1 - 1 / (events.n_nodes * (events.n_nodes - 1)), 6))
+    count = count or max(SURROGATES, least_surrogates(alpha))
     choices.add("score", f"TEE, alpha {alpha:g}", f"no known null distribution: {count} surrogates")
     found = _histories(events, estimator, choices)
-    kind = found.usual_surrogate if wanted["surrogate"] is None else resolve(Surrogate, wanted["surrogate"])
-    return TEE(estimator=found, surrogate=kind, alpha=alpha, n_surrogates=count, seed=seed)
+    kind = found.usual_surrogate if surrogate is None else resolve(Surrogate, surrogate)
+    return TEE(estimator=found, surrogate=kind, alpha=alpha, n_surrogates=count, seed=given["seed"])
 
 
 def _histories(events: Events, estimator: Any, choices: Choices) -> PointProcess:

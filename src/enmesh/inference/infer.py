@@ -129,7 +129,7 @@ def infer(
                 raise InputError(
                     f"{name} belongs to samples; events have histories (PointProcess) and no {name}"
                 )
-        return infer_events(series, **given)
+        return infer_events(series, given)
     series = Series.of(series)
     if given.pop("bootstrap"):
         network = infer(series, **given)

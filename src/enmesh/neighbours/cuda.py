@@ -258,6 +258,30 @@ class Resampled:
         return cupy.concatenate([self.x[None]] * self.itself + drawn)
 
 
+def brackets(
+    points: np.ndarray,
+    others: np.ndarray,
+    spans: np.ndarray,
+    other_spans: np.ndarray,
+    k: int,
+    psi: np.ndarray,
+) -> np.ndarray:
+    """Return the bracket of every point among points and others, as `enmesh.neighbours.cross` does."""
+    n, dims = points.shape
+    sets = [
+        (_on_device(a), _on_device(b), np.int32(len(a))) for a, b in ((points, spans), (others, other_spans))
+    ]
+    out = cupy.empty(n)
+    _crossing(dims, k)((-(-n * TILE // 256),), (256,), (*sets[0], *sets[1], _on_device(psi), out))
+    return out.get()
+
+
+@functools.cache
+def _crossing(dims: int, k: int) -> Any:
+    options = ("-std=c++17", f"-DDIMS={dims}", f"-DK={k}")
+    return cupy.RawModule(code=_source("cross"), options=options).get_function("brackets")
+
+
 def _on_device(values: Any) -> Array:
     return cupy.asarray(values, dtype=np.float64, order="C")
 

@@ -185,7 +185,7 @@ def _block(x: Codes) -> Block:
 def _collect(points, p, radius, block):
     """Positions and z distances of all admissible points within ``radius`` of position p; return their number."""
     query, i, spans = after(points.z, p * points.dz), points.tree.order[p], points.spans
-    return collect(points.tree, query, radius, spans, i, spans, 1, block.found, block.away, block.stack)
+    return collect(points.tree, query, radius, spans, i, block.found, block.away, block.stack)
 
 
 @part

@@ -140,7 +140,8 @@ def inline(network: Network) -> str:
 
 
 def _network_section(network: Network) -> str:
-    return asset("network.html").replace("lag in samples", f"lag in {lag_unit(network)}")
+    html = asset("network.html").replace("lag in samples", f"lag in {lag_unit(network)}")
+    return html.replace("(nats)", f"({words.te_unit(network)})")
 
 
 def _recorded(network: Network, title: str = "") -> str:
@@ -259,6 +260,7 @@ def picture_contents(network: Network) -> dict[str, Any]:
         "tags": [[*edge, tag, *_rounded(tag_size(tag))] for edge, tag in sorted(tags.items())],
         "palest": PALEST,
         "dt": network.provenance.get("dt") or 1,
+        **({"units": [words.te_unit(network), lag_unit(network)]} if "events" in network.provenance else {}),
         "evidence": _evidence(network),
         "links": [_link(edge, test, True, shares, thin=True) for edge, test in sorted(edges.items())],
     }
