@@ -10,6 +10,7 @@ python benchmarks/events.py speed        200 surrogates of 10,000 target events
 import argparse
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -49,11 +50,28 @@ def daughters(n, seed, width=0.25):
     return em.simulate.coupled_events("m>a, m>b", duration=2 * n, seed=seed, **how)
 
 
+def with_another(n, seed):
+    """Return daughters that follow closely, and a train that is unrelated to all."""
+    family, rng = daughters(n, seed, width=0.1), np.random.default_rng([13, seed])
+    another = np.sort(rng.uniform(0, family.duration, rng.poisson(0.7 * family.duration)))
+    return em.Events({name: family[name] for name in family} | {"c": another}, family.duration)
+
+
+def far_behind(n, seed):
+    """Return daughters of which one follows an event of the mother before the last."""
+    delays = {("m", "a"): 2.0, ("m", "b"): 0.5}
+    how = {"kind": "copies", "delay": delays, "width": 0.1, "rest": 1.0}
+    return em.simulate.coupled_events("m>a, m>b", duration=2 * n, seed=seed, **how)
+
+
 NULLS = {
     "independent Poisson trains": (poisson, ()),
     "a target that bursts": (bursts, ()),
     "a common slow rate": (common_rate, ()),
-    "daughters of one mother, given her": (daughters, "m"),
+    "daughters of one mother, given her": (daughters, ["m"]),
+    "the same, noise .1": (partial(daughters, width=0.1), ["m"]),
+    "the same, and an unrelated train given": (with_another, ["m", "c"]),
+    "noise .1, delay 2, given two intervals": (far_behind, ["m"]),
 }
 
 
@@ -85,47 +103,87 @@ def values(repeats, n_jobs):
         )
 
 
-def jidt():
+JIDT = "infodynamics.measures.spiking.integration.TransferEntropyCalculatorSpikingIntegration"
+
+
+def jidt(draws=20):
+    """Three trains, JIDT and enmesh: on the same histories, then with random times of their own.
+
+    By default JIDT takes ln(h + 1.1) of histories h and adds noise; both are off if the noise is 0. Random times in
+    one interval of the target have that interval in common, and so may be equally far from an event: JIDT then counts
+    k, and enmesh all of them. With noise there are no such ties, and values are equal but for JIDT's digamma. JIDT
+    compares histories that share time, and draws two random times per event.
+    """
     from benchmarks.jidt import Jidt
 
     found = Jidt.found()
     if isinstance(found, str):
         raise SystemExit(found)
-    name = "infodynamics.measures.spiking.integration.TransferEntropyCalculatorSpikingIntegration"
     trains = {
         "canonical pair": em.simulate.coupled_events("a>b", duration=4000, seed=1),
         "independent": poisson(5000, 1),
         "Hawkes": em.simulate.coupled_events("a>b", duration=4000, kind="hawkes", seed=1),
     }
+    alike = {"enmesh with exclusion=False, ratio=2": {"exclusion": False, "ratio": 2.0}, "enmesh": {}}
     for what, events in trains.items():
-        calculator = found.jpype.JClass(name)()
-        settings = {
-            "Knns": 4,
-            "DEST_PAST_INTERVALS": "1,2",
-            "SOURCE_PAST_INTERVALS": "1",
-            "NORM_TYPE": "MAX_NORM",
-        }
-        for key, value in settings.items():
-            calculator.setProperty(key, str(value))
-        began = time.process_time()
-        theirs = []
-        for _ in range(5):  # each with random times of its own
+        calculator = found.jpype.JClass(JIDT)()
+
+        def value(noise, calculator=calculator, events=events):
+            settings = {"DEST_PAST_INTERVALS": "1,2", "SOURCE_PAST_INTERVALS": "1", "NORM_TYPE": "MAX_NORM"}
+            for key, setting in (settings | {"Knns": "4", "NOISE_LEVEL_TO_ADD": noise}).items():
+                calculator.setProperty(key, setting)
             calculator.initialise()
             calculator.setObservations(found.doubles(events["a"]), found.doubles(events["b"]))
-            theirs.append(float(calculator.computeAverageLocalOfObservations()))
-        spent = (time.process_time() - began) / 5
-        ours = [em.transfer_entropy(events, "a", "b", estimator=em.PointProcess(seed=s)) for s in range(5)]
-        said = [f"{np.mean(some):.4f} +- {np.std(some, ddof=1):.4f}" for some in (theirs, ours)]
-        print(f"{what}: JIDT {said[0]} ({spent:.2f} CPU s), enmesh {said[1]}")
+            return float(calculator.computeAverageLocalOfObservations())
+
+        both = value("1e-8"), on_histories_of(calculator)
+        print(f"{what}: on the same histories JIDT {both[0]:.7f}, enmesh {both[1]:.7f}")
+        began = time.process_time()
+        theirs = [value("0") for _ in range(draws)]
+        print(f"  JIDT: {mean(theirs)}, {(time.process_time() - began) / draws:.2f} CPU s each")
+        for words, options in alike.items():
+            how = [em.PointProcess(seed=s, **options) for s in range(draws)]
+            print(f"  {words}: {mean([em.transfer_entropy(events, 'a', 'b', estimator=one) for one in how])}")
+
+
+def mean(values):
+    return f"{np.mean(values):.4f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.4f}"
+
+
+def on_histories_of(calculator, k=4):
+    """Return enmesh's estimate on the histories that JIDT made, its random times among them."""
+    from scipy.special import digamma
+
+    from enmesh.neighbours import cross
+
+    def held(name):
+        field = calculator.getClass().getDeclaredField(name)
+        field.setAccessible(True)
+        return np.array([list(row) for row in field.get(calculator)])
+
+    total = 0.0
+    for sign, space in ((1, "joint"), (-1, "conditioning")):
+        points, others = held(f"{space}EmbeddingsFromSpikes"), held(f"{space}EmbeddingsFromSamples")
+        alone = np.arange(len(points) + len(others))[:, None] + np.array([0.0, 0.5, 0.0, 0.5])
+        spans = alone[: len(points)], alone[len(points) :]
+        psi = digamma(np.arange(len(points) + len(others) + 1))
+        total += sign * cross.brackets(points, others, *spans, k, psi).sum()
+    field = calculator.getClass().getDeclaredField("processTimeLengths")
+    field.setAccessible(True)
+    return total / sum(map(float, field.get(calculator)))
 
 
 def p_value(make, given, n, seed):
+    how = em.PointProcess(condition_history=2 if make is far_behind else 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return em.significance(make(n, seed), "a", "b", given=given, n_surrogates=39, seed=seed).p_value
+        test = em.significance(
+            make(n, seed), "a", "b", given=given, estimator=how, n_surrogates=39, seed=seed
+        )
+    return test.p_value
 
 
-def levels(repeats, n_jobs, n=500):
+def levels(repeats, n_jobs, first=0, n=500):
     from scipy.stats import kstest
 
     print(
@@ -134,7 +192,9 @@ def levels(repeats, n_jobs, n=500):
     print("|---|---|---|---|---|---|")
     for what, (make, given) in NULLS.items():
         p = np.array(
-            Parallel(n_jobs=n_jobs)(delayed(p_value)(make, given, n, seed) for seed in range(repeats))
+            Parallel(n_jobs=n_jobs)(
+                delayed(p_value)(make, given, n, seed) for seed in range(first, first + repeats)
+            )
         )
         rates = [
             f"{(p <= level + 1e-9).mean():.3f} ± {np.sqrt(level * (1 - level) / repeats):.3f}"
@@ -180,11 +240,13 @@ def main():
     parser.add_argument("what", choices=["values", "jidt", "levels", "networks", "speed"])
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="first seed of levels")
     asked = parser.parse_args()
     if asked.what in ("jidt", "speed"):
         globals()[asked.what]()
     else:
-        globals()[asked.what](asked.repeats, asked.jobs)
+        more = (asked.first,) if asked.what == "levels" else ()
+        globals()[asked.what](asked.repeats, asked.jobs, *more)
 
 
 if __name__ == "__main__":

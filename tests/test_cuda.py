@@ -320,3 +320,53 @@ def test_surrogates_that_choose_their_lags_are_those_of_the_cpu(cuda, lags):
     ]
     np.testing.assert_allclose(found[1].null, found[0].null, atol=1e-9)
     assert found[1].value == pytest.approx(found[0].value, abs=1e-9)
+
+
+def spans_of(rng, n, long):
+    """Two spans (start, end) of points, (n, 4), that end at their times."""
+    ends = np.sort(rng.uniform(0, n, n))[:, None]
+    return np.hstack([ends - rng.exponential(long, (n, 1)), ends, ends - rng.exponential(long, (n, 1)), ends])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["apart", "tied", "few"])
+@pytest.mark.parametrize("k", [1, 4, 9])
+@pytest.mark.parametrize("dims", [1, 3, 7])
+def test_brackets_between_two_sets_equal_the_cpu(cuda, dims, k, kind):
+    from scipy.special import digamma
+
+    from enmesh.neighbours import cross
+
+    rng = np.random.default_rng(dims)
+    n, m = (12, 11) if kind == "few" else (1003, 1541)
+    points, others = rng.exponential(size=(n, dims)), rng.exponential(size=(m, dims))
+    if kind == "tied":
+        points[:, -1], others[:, -1] = points[:, -1].round(1), others[:, -1].round(1)
+    spans, other_spans = spans_of(rng, n, 3.0), spans_of(rng, m, 3.0)
+    psi = np.concatenate([[np.nan], digamma(np.arange(1, n + m + 1))])
+    want, got = (device.brackets(points, others, spans, other_spans, k, psi) for device in (cross, cuda))
+    assert np.isfinite(want).any() or kind == "few"
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-10)
+
+
+@pytest.mark.gpu
+def test_events_are_tested_as_on_the_cpu(cuda):
+    events = em.simulate.coupled_events("a>b, b>c", duration=300, seed=0)
+    for surrogate in (em.NearbyHistories(), em.CircularShift()):
+        tests = [
+            em.significance(
+                events,
+                "a",
+                "b",
+                given="c",
+                estimator=em.PointProcess(device=device),
+                surrogate=surrogate,
+                n_surrogates=39,
+            )
+            for device in ("cpu", "cuda")
+        ]
+        np.testing.assert_allclose(tests[1].null, tests[0].null, rtol=0, atol=1e-10)
+        assert tests[1].value == pytest.approx(tests[0].value, abs=1e-10)
+        assert tests[1].p_value == tests[0].p_value
+    nets = [em.infer(events, estimator=em.PointProcess(device=device)) for device in ("cpu", "cuda")]
+    assert nets[1].parents == nets[0].parents

@@ -11,7 +11,7 @@ import pytest
 import enmesh as em
 from enmesh.draw.report.page import page
 from enmesh.draw.report.words import paragraph, references
-from enmesh.events.transfers import EventSurrogates, EventTransfers, with_histories
+from enmesh.events.transfers import EventSurrogates, EventTransfers, relevance, with_histories
 from enmesh.neighbours import cross
 from tests import naive
 
@@ -245,7 +245,7 @@ def test_trials_add_up_and_histories_do_not_cross_them():
 def test_neighbours_in_another_set():
     rng = np.random.default_rng(0)
     points, others = rng.random((300, 3)), rng.random((400, 3)).round(1)
-    found = cross.nearest(cross.settled(others), points, 5)
+    found = cross.nearest(others, points, 5)
     far = np.abs(points[:, None] - others[None]).max(axis=2)
     np.testing.assert_allclose(np.take_along_axis(far, found.astype(int), 1), np.sort(far, axis=1)[:, :5])
 
@@ -320,6 +320,15 @@ def test_surrogates_are_the_same_however_they_are_asked(chain, how):
     assert len(set(whole)) == 12
 
 
+def test_conditions_that_say_nothing_of_the_source_weigh_less():
+    rng = np.random.default_rng(0)
+    known = rng.exponential(size=(8000, 3))
+    weights = relevance(known, known[:, 2:] + 0.02 * rng.normal(size=(8000, 1)), 10)
+    assert weights[1] < 0.1
+    assert weights[0] == weights[2] == 1
+    assert (relevance(known, known.sum(axis=1, keepdims=True), 10) == 1).all()
+
+
 def test_links_are_found_and_their_reverse_is_not(chain):
     forth = em.significance(chain, "a", "b", n_surrogates=39)
     back = em.significance(chain, "b", "a", n_surrogates=39)
@@ -373,7 +382,8 @@ def test_a_network_of_events(chain, tmp_path):
     html = page(net)
     assert 'id="raster"' in html
     assert all(f">{name}</text>" in html[html.index('id="raster"') :] for name in "abc")
-    assert "nats per unit of time" in html
+    assert '"units":["nats per unit of time","units of time"]' in html
+    assert "transfer entropy (nats per unit of time)" in html
     assert 'id="raster"' not in page(em.infer(em.simulate.var("a>b", n=200), score="tea"))
 
 

@@ -200,7 +200,7 @@ def _profile(
 ) -> LagProfile:
     """Return the profile of a link; ``test`` is that of the lags of its pasts, by default the best lag is tested."""
     _, y, z = transfers.variables([], target, given)
-    if transfers.prepared(y, z).in_one_piece:
+    if transfers.prepared(y, z).all_at_once:
         raise InputError("a profile shows the values of one estimator; give one member of Combined")
     found = every_lag(transfers, source, target, given, sampling)
     best, n = found.variables[found.best].lag, transfers.blocks.n

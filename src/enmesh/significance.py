@@ -139,7 +139,7 @@ def by_surrogates(
     prepared = transfers.prepared(y, z)
     samples, choose = transfers.blocks.take(resampled), len(x) if searched else 0
     surrogates = prepared.surrogates(samples, draw, stream, choose=choose)
-    if prepared.in_one_piece:  # the value belongs to the batch of its surrogates, which cannot stop early
+    if prepared.all_at_once:  # the value belongs to the batch of its surrogates, which cannot stop early
         return (yield from sampled(surrogates, draw, sampling.count))
     value = None if transfers.joint is None and not searched else transfers.cmi(x, y, z)
     return (yield from sampled(surrogates, draw, sampling.count, value, level))
@@ -229,7 +229,7 @@ def best_lag(
 ) -> Significance:
     """Test a source at the best of the lags up to ``blocks.searched``; each surrogate takes its own best lag."""
     _, y, z = transfers.variables([], target, given)
-    if sampling.count and transfers.prepared(y, z).in_one_piece:
+    if sampling.count and transfers.prepared(y, z).all_at_once:
         choices = transfers.blocks.choices(source)
         surrogates, count = _of_lags(transfers, choices, y, z, sampling)
         value, *null = surrogates.ask(0, count, itself=True)()

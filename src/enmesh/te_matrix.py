@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator, Gaussian
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
+from enmesh.options import whole
 from enmesh.significance import Sampling, Significance, analytic, by_formula, by_surrogates, q_values
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, interleave, ready
@@ -75,17 +76,23 @@ def te_matrix(
     """
     import pandas as pd
 
+    transfers: Any
     if isinstance(series, Events):
-        how = conditional, surrogate, n_surrogates, level, seed
-        return late.room("events").te_matrix(series, estimator, embedding, *how)
-    transfers = Transfers.of(series, estimator, embedding)
-    names, size = transfers.series.names, transfers.series.n_nodes
+        transfers = late.room("events").prepared(series, estimator, embedding=embedding)
+        whole("n_surrogates", n_surrogates)
+        names = series.names
+    else:
+        transfers = Transfers.of(series, estimator, embedding)
+        names = transfers.series.names
+    size = len(names)
     te, p = np.full((2, size, size), np.nan)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
 
     def test_of(source: int, target: int) -> Task[Significance]:
         given = [k for k in range(size) if conditional and k not in (source, target)]
+        if n_surrogates and isinstance(series, Events):
+            return transfers.test((source,), target, given, surrogate, n_surrogates, seed)
         if n_surrogates:
             return by_surrogates(transfers, (source,), target, given, sampling)
         if transfers.estimator.analytic:

@@ -15,7 +15,7 @@ OF_SAMPLES = (
     "estimator", "dim", "delay", "lag", "max_lag", "bootstrap", "difference", "detrend", "season", "mask",
     "standardise", "bins", "states", "missing", "variable", "dt", "header",
 )  # fmt: skip
-
+FIELDS = ("k", "device", "target_history", "source_history")  # of PointProcess
 
 OPTIONS = a.group(
     "Events",
@@ -49,7 +49,7 @@ def read(given: Given) -> Events:
 
 def estimator(given: Given) -> PointProcess:
     """Return the estimator with the options that were given."""
-    fields = build.present(given, ("k", "target_history", "source_history"))
+    fields = build.present(given, FIELDS)
     own = fields.get("target_history", GREEDY)
     if own != GREEDY:
         try:
@@ -63,6 +63,6 @@ def score(given: Given) -> dict[str, Any]:
     """Return what `infer` is told of the score: what was given."""
     if given.get("score") not in (None, "tee"):
         raise InputError(f"--score {given['score']} is not made for events; use tee")
-    named = build.present(given, ("k", "target_history", "source_history"))
+    named = build.present(given, FIELDS)
     wanted = build.present(given, ("alpha", "n_surrogates", "surrogate"))
     return wanted | {"estimator": estimator(given) if named else None}

@@ -16,7 +16,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.events.events import Events
 from enmesh.events.kernels import share_time, unused_first
 from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
-from enmesh.neighbours import cross
+from enmesh.neighbours import cross, crossing
 from enmesh.significance import Significance, sampled
 from enmesh.surrogates import CircularShift, Surrogate, stream_of
 from enmesh.tasks import Task, run
@@ -27,8 +27,10 @@ LONGEST, LEVEL, GREEDY_SURROGATES = 5, 0.05, 99  # of the greedy choice of histo
 DELAY_BINS = 20
 # Random times for each event that surrogates choose from, at least so many, and surrogates that share them. The more
 # there are, the nearer are the conditions at those times to those of the event: sources that follow a condition closely
-# would else seem to say less in surrogates than they do by chance.
-POOL, LEAST_POOL, SHARED = 10.0, 50_000, 16
+# would else seem to say less in surrogates than they do by chance. So they would if conditions that say nothing of the
+# source decided what is near: those get less weight, step by step, as random times in parts of the recording tell.
+POOL, LEAST_POOL, SHARED = 10.0, 50_000, 100
+LESS, LEAST_WEIGHT, JUDGES, PARTS = 0.25, 0.01, 8000, 32
 SAMPLED, FEW_NEAR = 64, 8  # events that say how far neighbours are, and neighbours whose times are looked at
 Node = int
 Part = tuple[Node, int]  # a node and the length of its history
@@ -55,26 +57,50 @@ class Pool(NamedTuple):
     lost: float = 0.0
 
 
-class Histories(NamedTuple):
-    """Histories at several times: ``values (n, d)`` and when the earliest of them starts, ``(n,)``."""
+def history(events: np.ndarray, times: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return time since the last event before each of ``times`` and the intervals before that, and when they start.
 
-    values: np.ndarray
-    start: np.ndarray
-
-
-def history(events: np.ndarray, times: np.ndarray, length: int) -> Histories:
-    """Return time since the last event before each of ``times``, then the intervals before that.
-
-    >>> history(np.array([1.0, 2.5, 3.0]), np.array([3.0, 4.0]), 2).values
-    array([[0.5, 1.5],
-           [1. , 0.5]])
+    >>> history(np.array([1.0, 2.5, 3.0]), np.array([3.0, 4.0]), 2)
+    (array([[0.5, 1.5],
+           [1. , 0.5]]), array([1. , 2.5]))
     """
     last = np.searchsorted(events, times, "left") - 1
     values = np.empty((len(times), length))
     values[:, 0] = times - events[last]
     for m in range(1, length):
         values[:, m] = events[last - m + 1] - events[last - m]
-    return Histories(values, events[last - length + 1])
+    return values, events[last - length + 1]
+
+
+def relevance(known: np.ndarray, told: np.ndarray, neighbours: int) -> np.ndarray:
+    """Return weights of conditions ``known (n, d)`` by how much ``told``, at the same times in order, depends on them.
+
+    In every second part of the time it is predicted, at some times, by what it is at those of the other parts that are
+    nearest in the weighted conditions. The weight that is best lowered is, while the error falls by more than its
+    standard error over the parts. The first, of the time since the target's last event, is kept: without it the nearest
+    times would be those just before an event, and the event would keep its own history.
+    """
+    part = np.arange(len(known)) * PARTS // len(known)
+    here, there = np.flatnonzero(part % 2 == 1)[::5], np.flatnonzero(part % 2 == 0)
+
+    def errors(weights: np.ndarray) -> np.ndarray:
+        near = cross.nearest(known[there] * weights, known[here] * weights, neighbours)
+        away = np.abs(told[there][near] - told[here, None]).sum(axis=2).mean(axis=1)
+        return np.bincount(part[here] // 2, away) / np.bincount(part[here] // 2)
+
+    weights = np.ones(known.shape[1])
+    error, left = errors(weights), list(range(1, len(weights)))
+    while left:
+        better = []
+        for i in left:
+            lower = np.where(np.arange(len(weights)) == i, LESS * weights, weights)
+            fall = error - (then := errors(lower))
+            if fall.mean() > fall.std(ddof=1) / np.sqrt(len(fall)):
+                better.append((then.mean(), i, lower, then))
+        if better:
+            _, _, weights, error = min(better, key=lambda one: one[:2])
+        left = [i for _, i, *_ in better if weights[i] * LESS >= LEAST_WEIGHT]
+    return weights
 
 
 class Question:
@@ -84,7 +110,7 @@ class Question:
         self, events: Events, how: PointProcess, sources: Sequence[Part], given: Sequence[Part], target: Node
     ):
         self.how, self.sources, self.given = how, list(sources), list(given)
-        self.target, self.names = target, events.names
+        self.target, self.names, self._engine = target, events.names, crossing(how.device)
         self.domains = self._domains(events)
         times = [d.times[target] for d in self.domains]
         self.at = [t[(t > d.begins) & (t <= d.ends)] for t, d in zip(times, self.domains)]
@@ -98,6 +124,7 @@ class Question:
         if self.n < FEW:
             hazard(f"{self.names[target]} has only {self.n} events with whole histories; estimates are rough")
         self.stream = stream_of(how.seed, target, tuple(sorted(sources)), tuple(sorted(given)))
+        self._weighed: dict[int, np.ndarray] = {}
         rng = np.random.default_rng(self.stream)
         self.random = self._random_times(rng, how.ratio)
         self.z, z_start = self._all(self.given, self.at)
@@ -145,9 +172,9 @@ class Question:
         blocks, starts = [], []
         for d, times in zip(self.domains, at):
             found = [history(d.times[node], times, length) for node, length in parts]
-            blocks.append(np.hstack([one.values for one in found]) if found else np.empty((len(times), 0)))
+            blocks.append(np.hstack([values for values, _ in found]) if found else np.empty((len(times), 0)))
             starts.append(
-                np.min([one.start for one in found], axis=0) + d.offset if found else times + d.offset
+                np.min([start for _, start in found], axis=0) + d.offset if found else times + d.offset
             )
         return np.concatenate(blocks), np.concatenate(starts)
 
@@ -164,25 +191,21 @@ class Question:
 
         return np.concatenate([[np.nan], digamma(np.arange(1, self.n + len(self.other_z) + 1))])
 
-    def _brackets(self, own: np.ndarray, other: Any, spans: np.ndarray | None = None) -> np.ndarray:
-        """Return the bracket of every event; ``other`` are random times as the engine has settled them."""
+    def _brackets(self, own: np.ndarray, other: np.ndarray, spans: np.ndarray | None = None) -> np.ndarray:
+        """Return the bracket of every event among events and random times."""
         spans = self.spans if spans is None else spans
-        return cross.brackets(own, other, spans, self.other_spans, self.how.k, self._psi)
+        return self._engine.brackets(own, other, spans, self.other_spans, self.how.k, self._psi)
 
     @cached_property
     def _in_conditions(self) -> np.ndarray:
-        return self._brackets(self.z, cross.settled(self.other_z))
-
-    @cached_property
-    def _other_joint(self) -> Any:
-        return cross.settled(np.hstack([self.other_z, self.other_y]))
+        return self._brackets(self.z, self.other_z)
 
     def local(
         self, y: np.ndarray | None = None, other_y: np.ndarray | None = None, spans: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the value of every target event, in nats, with other histories of the source if they are given."""
         joint = np.hstack([self.z, self.y if y is None else y])
-        other = self._other_joint if other_y is None else cross.settled(np.hstack([self.other_z, other_y]))
+        other = np.hstack([self.other_z, self.other_y if other_y is None else other_y])
         values = self._brackets(joint, other, spans) - self._in_conditions
         lost = int(np.isnan(values).sum())
         if lost > 0.1 * self.n:
@@ -208,13 +231,22 @@ class Question:
         times = self._random_times(rng, max(POOL, LEAST_POOL / self.n))
         known = self._all(self.given, times)[0]
         told, start = self._all(self.sources, times)
-        near = cross.nearest(cross.settled(known), self.z, min(how.neighbours, len(known)))
+        weights = self._weights(how.neighbours)
+        near = cross.nearest(known * weights, self.z * weights, how.neighbours)
         counts = np.cumsum([0, *(len(d.times[self.target]) + 1 for d in self.domains)])
         ends = [np.searchsorted(d.times[self.target], t) + c for d, t, c in zip(self.domains, times, counts)]
         pool = Pool(told, self._spans(times, start), near, np.concatenate(ends))
         spans = np.hstack([self.spans[:, :2], pool.spans[self._borrowed(pool, rng)]])
         lost = share_time(self._near[0], spans, spans), share_time(self._near[1], spans, self.other_spans)
         return pool._replace(lost=float(np.log1p(-lost[1]) - np.log1p(-lost[0])))
+
+    def _weights(self, neighbours: int) -> np.ndarray:
+        """Return the weight of each condition where random times near in the conditions are looked for."""
+        if neighbours not in self._weighed:
+            times = self._random_times(np.random.default_rng([self.stream, 2]), JUDGES / self.n)
+            z, y = self._all(self.given, times)[0], self._all(self.sources, times)[0]
+            self._weighed[neighbours] = relevance(z, y, neighbours)
+        return self._weighed[neighbours]
 
     def _borrowed(self, pool: "Pool", rng: np.random.Generator) -> np.ndarray:
         """Return the random time that each event takes the source's history of."""
@@ -231,14 +263,13 @@ class Question:
     @cached_property
     def _near(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows of a few events for each: in the conditions no farther than its neighbours in the joint space are."""
-        settled, nearest = cross.settled, cross.nearest
         joint, some = np.hstack([self.z, self.y]), np.linspace(0, self.n - 1, SAMPLED).astype(int)
-        last = nearest(settled(joint), joint[some], self.how.k + 1)[:, -1]
+        last = cross.nearest(joint, joint[some], self.how.k + 1)[:, -1]
         radius = np.abs(joint[some] - joint[last]).max(axis=1)
         within = [(np.abs(self.z - self.z[i]).max(axis=1) <= r).sum() for i, r in zip(some, radius)]
         reach = min(self.n - 1, max(self.how.k, round(float(np.mean(within)))))
         some = np.linspace(1, reach, min(reach, FEW_NEAR)).round().astype(int)
-        found = [nearest(settled(z), self.z, reach + 1)[:, some] for z in (self.z, self.other_z)]
+        found = [cross.nearest(z, self.z, reach + 1)[:, some] for z in (self.z, self.other_z)]
         return np.ascontiguousarray(found[0]), np.ascontiguousarray(found[1])
 
     def with_shifted_source(self, how: CircularShift, rng: np.random.Generator) -> float:
@@ -262,7 +293,7 @@ class Question:
 
     def _moved(self, moved: Sequence[Domain], at: Sequence[np.ndarray]) -> np.ndarray:
         blocks = [
-            np.hstack([history(d.times[node], times, length).values for node, length in self.sources])
+            np.hstack([history(d.times[node], times, length)[0] for node, length in self.sources])
             for d, times in zip(moved, at)
         ]
         return np.concatenate(blocks)

@@ -21,6 +21,7 @@ from enmesh.embedding.choose import embedding_method
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, first_few, hazard
 from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
+from enmesh.estimators.scaling import normal_scores
 from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence, curve, prediction_error
@@ -119,7 +120,7 @@ class Planner(Scores):
             decided(TARGETS, evidence, i).choice if rule.choice == "all" else SHARES[rule.choice]
             for i in self._nodes
         ]
-        far, line = self._reach(), Gaussian(normalise="rank")
+        far, line = self._reach(), self._line
         found = [self._regressed(line, self._alphas(shares, "line"), far)]
         if (order := self._order(far)) > 1:
             found.append(self._regressed(line, self._alphas(shares, "line"), order, together=True))
@@ -141,6 +142,10 @@ class Planner(Scores):
         split = 2 if test == "line" and self._order(THRESHOLDS.most_lags) > 1 else 1
         level = 1 - self.alpha
         return [round(1 - one[test] / split * level, 9) if test in one else 0.0 for one in shares]
+
+    @property
+    def _line(self) -> Gaussian:
+        return Gaussian(normalise="rank" if self.evidence.scale is normal_scores else "none")
 
     def _order(self, far: int) -> int:
         """Return how many lags of every source a line takes together: the own memory of the node in the middle."""
@@ -174,7 +179,7 @@ class Planner(Scores):
             why = "usual; max_lag looks further"
         else:
             strict = round(1 - (1 - self.alpha) / 10, 9)
-            pasts = self.selected(self.method(Gaussian(normalise="rank"), strict, farthest))
+            pasts = self.selected(self.method(self._line, strict, farthest))
             straight = [past for past, bend in zip(pasts, evidence.curvature) if bend >= THRESHOLDS.clearly]
             last = max((lag for past in straight for j in past.sources for lag in past.lags[j]), default=1)
             why = f"usual; a line finds no source at lags up to {farthest} beyond it"
@@ -244,17 +249,15 @@ class Planner(Scores):
         for k in range(1, len(found)):
             mine, other = set(found[best].sources[target]), set(found[k].sources[target])
             curved = isinstance(found[k].scores[target].estimator, Regression)
-            if mine >= other or (
-                not (curved and other > mine)
-                and self.error(target, found[k]) >= self.error(target, found[best])
-            ):
+            if mine == other or (curved and mine > other):
                 continue
-            best = k
+            if (curved and other > mine) or self.error(target, found[k]) < self.error(target, found[best]):
+                best = k
         return best
 
     def error(self, target: int, found: Regressed) -> float:
         """Return the error of predicting a target out of sample from what a regression found."""
-        y, x = self.evidence.rows(target, found.variables(target))
+        y, x = self.evidence.rows(target, found.variables(target), self.evidence.scale)
         step = max(1, len(y) // THRESHOLDS.enough_samples)
         curved = isinstance(found.scores[target].estimator, Regression)
         return prediction_error(curve(x[::step]) if curved else x[::step], y[::step])

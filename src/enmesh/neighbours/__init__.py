@@ -46,6 +46,13 @@ def engine(device: str, precision: str = "double", threads: int = 1) -> Callable
     return functools.partial((plain if word == "plain" else cpu).Neighbours, threads=threads)
 
 
+def crossing(device: str) -> Any:
+    """Return the module of a device that searches one set of points for the neighbours of another."""
+    from importlib import import_module
+
+    return import_module(f"enmesh.neighbours.{'cross' if chosen(device) == 'cpu' else 'cuda'}")
+
+
 def at_once(device: str) -> int:
     """Return how many questions should be under way on a device at the same time."""
     return 1 if chosen(device) == "cpu" else QUESTIONS_ON_GPU

@@ -1,55 +1,49 @@
-"""Neighbours of points in another set, in the max norm, on the CPU: for events and random times (`enmesh.events`).
-
-Points have two spans of time, (start, end) of what is conditioned on and of the source; points that share time in
-either are not compared, a point with itself among them. Sets are held as trees (`enmesh.neighbours.tree`).
-"""
+"""Neighbours of points in two sets, in the max norm, on the CPU: for events and random times (`enmesh.events`)."""
 
 import numpy as np
 
-from enmesh.compiled import kernel, part
-from enmesh.neighbours.lanes import after, flat
-from enmesh.neighbours.tree import STACK, Tree, collect, grow, search, search_room
+from enmesh.compiled import inlined, kernel, part
+from enmesh.neighbours.lanes import FLOATS, after, bits, first, flat, load, smallest, splat, store
+from enmesh.neighbours.tree import grow, search, search_room, to_boxes, to_points
 
 
-def settled(points: np.ndarray) -> Tree:
-    """Return points ``(n, d)`` ready to be searched many times."""
-    return grow(np.ascontiguousarray(points))
-
-
-def nearest(tree: Tree, points: np.ndarray, k: int) -> np.ndarray:
-    """Return rows ``(n, k)`` of the k nearest in the tree, near ones first."""
-    who, never = np.empty((len(points), k), np.int32), np.zeros((max(len(points), tree.n), 2))
+def nearest(others: np.ndarray, points: np.ndarray, k: int) -> np.ndarray:
+    """Return rows ``(n, k)`` of the k of ``others`` nearest to each of ``points``, near ones first."""
+    tree, who = grow(np.ascontiguousarray(others)), np.empty((len(points), k), np.int32)
+    never = np.zeros((max(len(points), tree.n), 2))
     _nearest(tree, np.ascontiguousarray(points), never, k, who, search_room(tree, k))
     return who
 
 
 def brackets(
-    points: np.ndarray, other: Tree, spans: np.ndarray, other_spans: np.ndarray, k: int, psi: np.ndarray
+    points: np.ndarray,
+    others: np.ndarray,
+    spans: np.ndarray,
+    other_spans: np.ndarray,
+    k: int,
+    psi: np.ndarray,
 ) -> np.ndarray:
     """Return -d ln eps_X + d ln eps_U + psi(n_X) - psi(n_U) of every point; NaN where neighbours lack.
 
-    r is the larger of the distances to the k-th other point and to the k-th of the tree; n_X and n_U count the points
-    and those of the tree within r, eps_X and eps_U are the largest distances among them. ``psi[n]`` is the digamma
-    function of n. ``spans`` are (start, end) of points: those that share time are not compared.
+    r is the larger of the distances to the k-th other point and to the k-th of ``others``; n_X and n_U count the points
+    and others within r, eps_X and eps_U are the largest distances among them. ``psi[n]`` is the digamma function of n.
+    ``spans (n, 4)`` are (start, end) of what is conditioned on and of the source: points that share time in either are
+    not compared, a point with itself among them.
     """
-    points = np.ascontiguousarray(points)
-    own, out = grow(points), np.empty(len(points))
-    n = max(own.n, other.n)
-    _, *room = search_room(max(own, other, key=lambda tree: tree.top), k)
-    around = np.empty(n, np.int32), np.empty(n), np.empty(STACK, np.int64)
-    _brackets(own, other, spans, other_spans, points, k, psi, out, (*room,), around)
+    n, both = len(points), np.concatenate([points, others])
+    tree, out = grow(both), np.empty(n)
+    spans = np.concatenate([spans, other_spans])[tree.order]
+    *_, reach, nodes = search_room(tree, k)
+    _brackets(tree, both, spans, n, k, psi, out, (np.empty(2 * k), np.empty(2 * tree.n), reach, nodes))
     return out
 
 
-@part
-def _within(tree, its_spans, query, spans, row, r, around):
-    """Count the points no farther than r, and find the largest distance among them."""
-    found, away, stack = around
-    count = collect(tree, query, r, spans, row, its_spans, 2, found, away, stack)
-    largest = 0.0
-    for e in range(count):
-        largest = max(largest, away[e])
-    return count, largest
+@inlined
+def _share_time(spans, i, j):
+    """Whether points share time in either span; without branches, which nobody could predict."""
+    a, b = 4 * i, 4 * j
+    known = (spans[a] < spans[b + 1]) & (spans[b] < spans[a + 1])
+    return known | ((spans[a + 2] < spans[b + 3]) & (spans[b + 2] < spans[a + 3]))
 
 
 @kernel
@@ -59,30 +53,87 @@ def _nearest(tree, points, never, k, who, room):
     _, best, whose, reach, nodes = flat(room)
     for i in range(n):
         query = after(points, i * tree.dims)
-        search(tree, query, k, True, never, i, never, 1, best, whose, reach, nodes)
+        search(tree, query, k, True, never, i, best, whose, reach, nodes)
         for m in range(k):
             who[i * k + m] = tree.order[whose[m]]
 
 
+@part
+def _look(tree, query, spans, p, n, k, best, away, reach, nodes):
+    """Return the larger distance from the point in place p to the k-th of the first n points and of the others.
+
+    ``away`` gets all distances that may be no larger, of the former and, from ``tree.n`` on, of the latter; their
+    numbers are returned too.
+    """
+    leaf, far, some, others = after(reach, (tree.top + 1) * FLOATS), np.inf, 0, 0
+    for m in range(2 * k):
+        best[m] = np.inf
+    level, fresh = tree.top, True
+    nodes[level] = 0
+    while level <= tree.top:
+        if fresh:
+            store(reach, level * FLOATS, to_boxes(tree, level, nodes[level], query))
+        near = load(reach, level * FLOATS)
+        closest = smallest(near)
+        fresh = False
+        if closest > far or closest == np.inf:
+            level += 1
+            continue
+        slot = first(bits(near <= splat(closest)))
+        reach[level * FLOATS + slot] = np.inf
+        child = nodes[level] * FLOATS + slot
+        if level > 0:
+            level -= 1
+            nodes[level] = child
+            fresh = True
+            continue
+        distances = to_points(tree, child, query)
+        hits = bits(distances <= splat(far))
+        if hits:
+            store(leaf, 0, distances)
+        while hits:
+            s, d = child * FLOATS + first(hits), leaf[first(hits)]
+            hits &= hits - 1
+            if s >= tree.n or d > far or _share_time(spans, p, s):
+                continue
+            if tree.order[s] < n:
+                away[some] = d
+                some += 1
+                low = 0
+            else:
+                away[tree.n + others] = d
+                others += 1
+                low = k
+            m = low + k - 1
+            if d < best[m]:
+                while m > low and best[m - 1] > d:
+                    best[m] = best[m - 1]
+                    m -= 1
+                best[m] = d
+                far = max(best[k - 1], best[2 * k - 1])
+    return far, some, others
+
+
+@inlined
+def _within(away, begin, total, r):
+    """Count distances no larger than r, and find the largest of them."""
+    count, largest = 0, 0.0
+    for e in range(begin, begin + total):
+        if away[e] <= r:
+            count += 1
+            largest = max(largest, away[e])
+    return count, largest
+
+
 @kernel
-def _brackets(own, other, spans, other_spans, points, k, psi, out, room, around):
-    own, other, spans, other_spans, points = flat((own, other, spans, other_spans, points))
-    psi, out, room, around = flat((psi, out, room, around))
-    best, who, reach, nodes = room
-    dims = own.dims
-    for p in range(own.n):
-        i = own.order[p]
-        query = after(points, i * dims)
-        # Events are mostly denser than random times around an event, so that the latter say how far to look.
-        n_u = search(other, query, k, True, spans, i, other_spans, 2, best, who, reach, nodes)
-        r = eps_u = best[k - 1]
-        n_x, eps_x = 0, 0.0
-        if r < np.inf:
-            n_x, eps_x = _within(own, spans, query, spans, i, r, around)
-        if n_x < k:
-            n_x = search(own, query, k, True, spans, i, spans, 2, best, who, reach, nodes)
-            eps_x = best[k - 1]
-            if r < np.inf and eps_x < np.inf:
-                n_u, eps_u = _within(other, other_spans, query, spans, i, eps_x, around)
-        known = eps_u < np.inf and eps_x < np.inf
-        out[i] = dims * np.log(eps_u / eps_x) + psi[n_x] - psi[n_u] if known else np.nan
+def _brackets(tree, points, spans, n, k, psi, out, room):
+    tree, points, spans, psi, out, room = flat((tree, points, spans, psi, out, room))
+    best, away, reach, nodes = room
+    for p in range(tree.n):
+        i = tree.order[p]
+        if i < n:
+            query = after(points, i * tree.dims)
+            r, some, others = _look(tree, query, spans, p, n, k, best, away, reach, nodes)
+            n_x, eps_x = _within(away, 0, some, r)
+            n_u, eps_u = _within(away, tree.n, others, r)
+            out[i] = tree.dims * np.log(eps_u / eps_x) + psi[n_x] - psi[n_u] if r < np.inf else np.nan

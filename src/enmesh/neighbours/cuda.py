@@ -88,12 +88,12 @@ class Neighbours:
         """
         return self._means(x, plus, minus, k=k, mode=MODES[algorithm])
 
-    def within_mean(self, x: Any, radius: float, table: Array) -> "Means":
-        """Likewise of ``table[n_xyz] + table[n_z] - table[n_xz] - table[n_yz]``, 0 where n_xyz is 0."""
-        return self._means(x, table, table, mode=MODES["box"], radius=radius)
+    def within_mean(self, x: Any, radius: float, plus: Array, minus: Array) -> "Means":
+        """Likewise of ``plus[n_z] + minus[n_xyz] - minus[n_xz] - minus[n_yz]``, 0 where n_xyz is 0."""
+        return self._means(x, plus, minus, mode=MODES["box"], radius=radius)
 
     def tied_mean(self, x: Any, k: int, far: float, plus: Array, minus: Array) -> "Means":
-        """Likewise of ``plus[n_z] + minus[n_xyz] - minus[n_xz] - minus[n_yz]``, 0 where n_xyz is 0."""
+        """Likewise, n_xyz being those no farther than the k-th neighbour."""
         return self._means(x, plus, minus, k=k, mode=MODES["tied"], radius=far)
 
     def resample(self, x: np.ndarray, draw: Draw, stream: Any) -> "Resampled":
@@ -256,6 +256,30 @@ class Resampled:
         """Return the questions of a part as they are: (count, n, dx)."""
         drawn = [] if self.rows is None else [self.x[self.rows]]
         return cupy.concatenate([self.x[None]] * self.itself + drawn)
+
+
+def brackets(
+    points: np.ndarray,
+    others: np.ndarray,
+    spans: np.ndarray,
+    other_spans: np.ndarray,
+    k: int,
+    psi: np.ndarray,
+) -> np.ndarray:
+    """Return the bracket of every point among points and others, as `enmesh.neighbours.cross` does."""
+    n, dims = points.shape
+    sets = [
+        (_on_device(a), _on_device(b), np.int32(len(a))) for a, b in ((points, spans), (others, other_spans))
+    ]
+    out = cupy.empty(n)
+    _crossing(dims, k)((-(-n * TILE // 256),), (256,), (*sets[0], *sets[1], _on_device(psi), out))
+    return out.get()
+
+
+@functools.cache
+def _crossing(dims: int, k: int) -> Any:
+    options = ("-std=c++17", f"-DDIMS={dims}", f"-DK={k}")
+    return cupy.RawModule(code=_source("cross"), options=options).get_function("brackets")
 
 
 def _on_device(values: Any) -> Array:

@@ -237,7 +237,7 @@ def leave_out(points, rows, start, stop, cut, near, far, out):
 
 
 @inlined
-def _to_boxes(tree, level, node, query):
+def to_boxes(tree, level, node, query):
     """Distances from the query to the boxes of a node's children, no less than 0."""
     box = (tree.start[level] + node) * tree.dims * 2 * FLOATS
     away = splat(0.0)
@@ -249,7 +249,7 @@ def _to_boxes(tree, level, node, query):
 
 
 @inlined
-def _to_points(tree, leaf, query):
+def to_points(tree, leaf, query):
     """Distances from the query to the points of a leaf."""
     away = splat(0.0)
     for c in range(tree.dims):
@@ -258,17 +258,13 @@ def _to_points(tree, leaf, query):
 
 
 @inlined
-def _share_time(own, i, others, j, spans):
-    """Whether a point's span, from a start to before an end, overlaps another's; single ``spans`` are equally long."""
-    a, b = 2 * spans * i, 2 * spans * j
-    if spans == 1:
-        return abs(others[b] - own[a]) < own[a + 1] - own[a]
-    known = own[a] < others[b + 1] and others[b] < own[a + 1]
-    return known or (own[a + 2] < others[b + 3] and others[b + 2] < own[a + 3])
+def _share_time(spans, i, j):
+    """Whether the spans (start, end) of two points, which are equally long, overlap."""
+    return abs(spans[2 * j] - spans[2 * i]) < spans[2 * i + 1] - spans[2 * i]
 
 
 @inlined
-def collect(tree, query, radius, own, i, others, spans, found, away, stack):
+def collect(tree, query, radius, spans, i, found, away, stack):
     """Positions and distances of the points within ``radius`` of the i-th query; return their number.
 
     Points that share time with it are left out (`_share_time`).
@@ -280,7 +276,7 @@ def collect(tree, query, radius, own, i, others, spans, found, away, stack):
     while depth > 0:
         depth -= 2
         level, node = stack[depth], stack[depth + 1]
-        some = bits(_to_boxes(tree, level, node, query) <= r)
+        some = bits(to_boxes(tree, level, node, query) <= r)
         while some:
             child = node * FLOATS + first(some)
             some &= some - 1
@@ -288,11 +284,11 @@ def collect(tree, query, radius, own, i, others, spans, found, away, stack):
                 stack[depth], stack[depth + 1] = level - 1, child
                 depth += 2
                 continue
-            d = _to_points(tree, child, query)
+            d = to_points(tree, child, query)
             hits = bits(d <= r)
             while hits:
                 s = child * FLOATS + first(hits)
-                if s < tree.n and not _share_time(own, i, others, tree.order[s], spans):
+                if s < tree.n and not _share_time(spans, i, tree.order[s]):
                     found[total], away[total] = s, pick(d, first(hits))
                     total += 1
                 hits &= hits - 1
@@ -300,7 +296,7 @@ def collect(tree, query, radius, own, i, others, spans, found, away, stack):
 
 
 @part
-def search(tree, query, k, ties, own, i, others, spans, best, who, reach, nodes):
+def search(tree, query, k, ties, spans, i, best, who, reach, nodes):
     """Find the distances and positions of the k points nearest to the i-th query that share no time with it.
 
     Returns how many are no farther than the k-th, if ``ties`` are looked for; of equally far ones the smallest rows are
@@ -314,7 +310,7 @@ def search(tree, query, k, ties, own, i, others, spans, best, who, reach, nodes)
     nodes[level] = 0
     while level <= top:
         if fresh:
-            store(reach, level * FLOATS, _to_boxes(tree, level, nodes[level], query))
+            store(reach, level * FLOATS, to_boxes(tree, level, nodes[level], query))
         near = load(reach, level * FLOATS)
         closest = smallest(near)
         fresh = False
@@ -329,7 +325,7 @@ def search(tree, query, k, ties, own, i, others, spans, best, who, reach, nodes)
             nodes[level] = child
             fresh = True
             continue
-        away = _to_points(tree, child, query)
+        away = to_points(tree, child, query)
         hits = bits(away <= splat(best[k - 1]))
         if hits:
             store(leaf, 0, away)
@@ -337,7 +333,7 @@ def search(tree, query, k, ties, own, i, others, spans, best, who, reach, nodes)
             s, d = child * FLOATS + first(hits), leaf[first(hits)]
             hits &= hits - 1
             last, m = best[k - 1], k - 1
-            if s >= n or d > last or _share_time(own, i, others, order[s], spans):
+            if s >= n or d > last or _share_time(spans, i, order[s]):
                 continue
             if d < last or who[m] < 0 or order[s] < order[who[m]]:
                 while m > 0 and (best[m - 1] > d or (best[m - 1] == d and order[who[m - 1]] > order[s])):
@@ -372,7 +368,7 @@ def _nearest(tree, spans, how, radii, lo, hi, room):
         row = tree.order[p]
         for c in range(dims):
             query[c] = points[(p // FLOATS * dims + c) * FLOATS + p % FLOATS]
-        search(tree, query, k, how.algorithm == 2, spans, row, spans, 1, best, who, reach, nodes)
+        search(tree, query, k, how.algorithm == 2, spans, row, best, who, reach, nodes)
         for block in range(3):
             radii[block * n + row] = np.nextafter(best[k - 1], -np.inf) if how.algorithm == 1 else 0.0
         if how.algorithm == 2:

@@ -2,6 +2,7 @@
 // The page's data, the ways to write a number, and the one filter and one tooltip that all pictures share.
 
 const data = JSON.parse(document.getElementById('data').textContent);
+const [NATS, LAG_UNIT] = data.units ?? ['nats', 'samples'];
 const links = data.links.map(([source, target, te, p, q, lags, selected, surrogates, effect, lag, stability = null]) => {
   const key = `${source} ${target}`, behind = data.evidence[key] ?? null;
   return { key, source, target, te, p, q, lags, lag, effect, behind, selected: selected === 1, hist: surrogates ?? behind?.null ?? null, stability };
@@ -41,7 +42,7 @@ function isSure(link) { return link.q !== null && link.q <= data.level; }
 const largest = (values, least = 1e-12) => values.reduce((most, value) => Math.max(most, value), least);
 const MODES = {
   effect: { said: 'effect on the target, in standard deviations', value: (link) => link.effect, stops: ['--fell', '--plain', '--grew'], ends: (top) => [-top, top] },
-  te: { said: 'transfer entropy (nats)', value: (link) => link.te, stops: ['--s0', '--s1', '--s2'], ends: (top) => [0, top] },
+  te: { said: `transfer entropy (${NATS})`, value: (link) => link.te, stops: ['--s0', '--s1', '--s2'], ends: (top) => [0, top] },
   lag: { said: 'lag (samples)', value: (link) => link.lag, stops: ['--q0', '--q1', '--q2', '--q3', '--q4'], ends: (top) => [1, Math.max(top, 2)] },
 };
 for (const mode of Object.values(MODES)) mode.range = mode.ends(largest(found.map((link) => Math.abs(mode.value(link) ?? 0))));
@@ -117,7 +118,7 @@ function startFilter() {
     byId('q-value').textContent = number(view.q);
     q.setAttribute('aria-valuetext', `q up to ${number(view.q)}`);
     byId('te-value').textContent = number(view.te, 2);
-    te.setAttribute('aria-valuetext', `transfer entropy from ${number(view.te, 2)} nats`);
+    te.setAttribute('aria-valuetext', `transfer entropy from ${number(view.te, 2)} ${NATS}`);
     const shown = found.filter(passes).length;
     byId('shown').textContent = `${shown} of ${found.length} ${found.length === 1 ? 'link' : 'links'} shown`;
     drawKeys();
@@ -148,7 +149,7 @@ function rows(pairs) {
 
 function linkTip(link) {
   const parts = [make('b', {}, arrowName(link))];
-  parts.push(rows([['TE', `${number(link.te, 4)} nats`], ['p', number(link.p)], ['q', number(link.q)],
+  parts.push(rows([['TE', `${number(link.te, 4)} ${NATS}`], ['p', number(link.p)], ['q', number(link.q)],
     [link.lags.length > 1 ? 'lags' : 'lag', lagText(link)], ...(link.effect === null ? [] : [['effect', signed(link.effect)]]), ...(repeated ? [['stability', number(link.stability)]] : []),
     ['in the network', link.selected ? 'yes' : 'no']]));
   if (link.hist) parts.push(histogram(link, 200, 54));

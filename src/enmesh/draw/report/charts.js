@@ -53,7 +53,7 @@ function startMatrix() {
   pointedInside(drawing, (element) => cells.get(element), lightLink);
   drawing.addEventListener('click', (event) => { const link = cells.get(event.target); if (link) openPanel(link, null); });
   byId('matrix-box').append(drawing);
-  byId('matrix-high').textContent = `${number(most, 2)} nats`;
+  byId('matrix-high').textContent = `${number(most, 2)} ${NATS}`;
 }
 
 function matrixCell(link, x, y, cell, most, count) {

@@ -56,8 +56,8 @@ function unkept(link) {
 
 function figures(link) {
   const behind = link.behind ?? {}, limits = behind.low === undefined || behind.low === null ? '' : ` (${number(behind.low)} to ${number(behind.high)})`;
-  return [['transfer entropy, nats', `${number(link.te, 4)}${limits}`], ['p-value', number(link.p)], ['q-value', number(link.q)],
-    [link.lags.length > 1 ? 'lags, samples' : 'lag, samples', lagText(link)],
+  return [[`transfer entropy, ${NATS}`, `${number(link.te, 4)}${limits}`], ['p-value', number(link.p)], ['q-value', number(link.q)],
+    [`${link.lags.length > 1 ? 'lags' : 'lag'}, ${LAG_UNIT}`, lagText(link)],
     ...(link.effect === null ? [] : [['effect, standard deviations', signed(link.effect)]]),
     ...(link.stability === null ? [] : [['stability: found again in', `${Math.round(100 * link.stability)} % of cuts`]]),
     ...(behind.given?.length ? [['given', behind.given.join(', ')]] : [])];

@@ -3,7 +3,7 @@
 const COLUMNS = [
   { title: 'Source', value: (link) => data.names[link.source] },
   { title: 'Target', value: (link) => data.names[link.target] },
-  { title: 'TE (nats)', value: (link) => link.te, number: true },
+  { title: `TE (${NATS})`, value: (link) => link.te, number: true },
   { title: 'p', value: (link) => link.p, number: true },
   { title: 'q', value: (link) => link.q, number: true },
   { title: 'Lag', value: (link) => link.lag ?? link.lags[0] ?? null, text: lagText, number: true },

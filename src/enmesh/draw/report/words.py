@@ -89,10 +89,17 @@ def fewer_digits(text: str) -> str:
     return re.sub(r"\d+\.\d{5,}(?!\d*e)", lambda found: f"{float(found[0]):.4g}", str(text))
 
 
+def te_unit(network: Network) -> str:
+    """Return what transfer entropy is in: of samples nats, of events a rate."""
+    estimator = (network.options.get("score") or {}).get("estimator") or {}
+    per = {"time": "unit of time"}.get(estimator.get("per", "time"), "event")
+    return f"nats per {per}" if "events" in network.provenance else "nats"
+
+
 def past(network: Network) -> str:
     """Return how the past of each node was chosen, in a sentence or two."""
     if "events" in network.provenance:
-        return "Histories of events, in continuous time, take the place of an embedding; see the methods."
+        return "Histories in continuous time take the place of lags; the table of links has the time scale of each."
     if any({"dims", "delays"} <= set(table) for table in network.criteria.values()):
         return GRID
     lags = sorted({lag for c in network.candidates for lag in c.lags})
@@ -140,6 +147,15 @@ def standing(network: Network) -> str:
         more = f" and {len(network.removed) - 6} more" if len(network.removed) > 6 else ""
         sentences.append(f"Left out to avoid cycles: {listed}{more}.")
     return " ".join(sentences)
+
+
+def links(network: Network) -> Any:
+    """Return a table of the links, strongest first, with the words that stand over its columns."""
+    edges = network.edges
+    lags = [", ".join(f"{lag:g}" for lag in found) for found in edges["lags"]]
+    shown = edges.iloc[:, :5].assign(lag=lags)
+    shown.columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
+    return shown.assign(stability=edges["stability"]) if edges["stability"].notna().any() else shown
 
 
 def meanings(network: Network) -> tuple[str, ...]:
