@@ -102,10 +102,7 @@ class Evidence:
 
     @cached_property
     def curvature(self) -> np.ndarray:
-        """Error of predicting each node by a curve through its own past, as a share of the error of a line.
-
-        Near or over 1 for linear dynamics, clearly below for others.
-        """
+        """Error of predicting each node by a curve through its own past, as a share of the error of a line."""
         pasts = (self.own_past(i, OWN_LAGS, self.scale, thinned=True) for i in range(self.nodes))
         return np.array([prediction_error(curve(own), y) / prediction_error(own, y) for y, own in pasts])
 

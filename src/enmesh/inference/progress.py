@@ -46,7 +46,8 @@ class Phase:
         total = f"{max(self.asked, self.done):,}+" if self.total is None else f"{self.total:,}"
         words = [f"{self.done:,} of {total}"] if self.total or self.asked or self.done else []
         words += [f"{self.rate:.3g}/s"] if self.rate else []
-        return "  ".join(words + ([] if self.left is None else [f"{_hours(self.left)} left"]))
+        words += [] if self.left is None else [f"{timedelta(seconds=round(self.left))} left"]
+        return "  ".join(words)
 
 
 class Progress:
@@ -147,7 +148,8 @@ class _Lines(_Callback):
     def __call__(self, phase: Phase, new: bool = False) -> None:
         if now() - self._last >= (self.pause_of_new if new else self.pause):
             self._last = now()
-            self._write(phase, f"{phase.name}  {_hours(self._last - self._began)}  {phase.words}".rstrip())
+            elapsed = timedelta(seconds=round(self._last - self._began))
+            self._write(phase, f"{phase.name}  {elapsed}  {phase.words}".rstrip())
 
     def _write(self, phase: Phase, line: str) -> None:
         print("enmesh:", line, file=sys.stderr, flush=True)
@@ -182,7 +184,3 @@ def _display(given: Any) -> _Callback:
     if not callable(given):
         raise InputError(f"progress={given!r} is not possible; give True, False or a function")
     return _Callback(given)
-
-
-def _hours(seconds: float) -> str:
-    return str(timedelta(seconds=round(seconds)))
