@@ -319,6 +319,11 @@ def test_memory_bounds_the_number_of_workers(series):
         assert evaluate._workers._backend()[1] == counts[1]
 
 
+def test_memory_bounds_a_default_run_too(series):
+    bounded = em.infer(series, memory=4 * 10**9)  # lags are selected by workers as well
+    assert bounded.parents == em.infer(series).parents
+
+
 @given(n=st.integers(1, 60), workers=st.integers(1, 5), draw=st.randoms(use_true_random=False))
 def test_chunks_lose_and_repeat_nothing(series, n, workers, draw):
     """However far each chunk gets, whoever lacks the data or is lost, every question is answered once."""

@@ -141,6 +141,13 @@ def test_the_page_shows_the_rules_themselves():
 # --- one answer -------------------------------------------------------------------------------------------------------
 
 
+def test_several_sources_whose_lags_were_chosen_are_not_called_significant_by_chance():
+    tests = [em.significance(white(300, seed=seed), [0, 2], 1, estimator="gaussian") for seed in range(30)]
+    assert np.mean([test.p_value <= 0.1 for test in tests]) <= 0.2  # .58 where lags do not count
+    with pytest.warns(em.HazardWarning, match="the lags of several sources were chosen from the data"):
+        em.significance(white(200), [0, 2], 1, estimator="ksg", max_lag=2)
+
+
 @pytest.mark.parametrize(
     "series", [VAR, MAPS, FLOW, WORDS, white(300)], ids=["var", "maps", "flow", "states", "white"]
 )

@@ -184,8 +184,7 @@ def _as_inferred(
         raise InputError(f"too few samples for lags up to {max_lag}; give a max_lag of at most {far}")
     if not transfers.blocks.searched:
         transfers = Transfers(series, score.estimator, Lags.of(score.embedding, series.names, searched=far))
-    count = getattr(score, "n_surrogates", 0)
-    sampling = Sampling(getattr(score, "surrogate", CircularShift()), count, seed)
+    sampling = Sampling(getattr(score, "surrogate", CircularShift()), score.n_surrogates, seed)
     return _profile(
         transfers, source, target, given, sampling, plan.asked(series, wanted, [source], target, given)
     )

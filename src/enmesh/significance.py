@@ -337,16 +337,13 @@ def significance(
     ----------
     source, target, given
         As in `transfer_entropy`; several sources are shuffled together and tested collectively.
-    surrogate
-        ``CircularShift()`` by default; ``Permute()``, ``Bootstrap()``, ``LocalPermute()``. Of events
-        ``NearbyHistories()`` by default, or ``CircularShift()``.
-    n_surrogates
-        Number of surrogates; the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic test, which
-        Gaussian, Regression and Discrete have.
+    surrogate, n_surrogates
+        ``CircularShift()`` by default, ``Permute()``, ``Bootstrap()``, ``LocalPermute()``, of events by default
+        ``NearbyHistories()``; and how many: the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic
+        test, which Gaussian, Regression and Discrete have.
     max_lag
-        Take the source at the lag from 1 to this with the largest value (``.lag``). Each surrogate takes its own best
-        lag, with one shift for all lags, so that the p-value holds for what was chosen; the analytic p-value is
-        multiplied by the number of lags.
+        Take the source at the lag from 1 to this with the largest value (``.lag``), and each surrogate at its own best
+        lag, so that the p-value holds for what was chosen; the analytic one is multiplied by the number of lags.
 
     Examples
     --------
