@@ -14,7 +14,6 @@ from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator, Gaussian
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
-from enmesh.options import whole
 from enmesh.significance import Sampling, Significance, analytic, by_formula, by_surrogates, q_values
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, interleave, ready
@@ -59,10 +58,9 @@ def te_matrix(
     ----------
     conditional
         Condition each pair on all other nodes.
-    n_surrogates
-        0 takes the analytic p-value where the estimator has one, and none (NaN) elsewhere.
-    level
-        False discovery rate the q-values will be held against; too few surrogates to reach it are warned of.
+    n_surrogates, level
+        0 takes the analytic p-value where the estimator has one, and none (NaN) elsewhere; surrogates too few to reach
+        this false discovery rate are warned of.
 
     Examples
     --------
@@ -76,15 +74,12 @@ def te_matrix(
     """
     import pandas as pd
 
-    transfers: Any
     if isinstance(series, Events):
-        transfers = late.room("events").prepared(series, estimator, embedding=embedding)
-        whole("n_surrogates", n_surrogates)
-        names = series.names
+        transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
     else:
+        series = Series.of(series)
         transfers = Transfers.of(series, estimator, embedding)
-        names = transfers.series.names
-    size = len(names)
+    names, size = series.names, series.n_nodes
     te, p = np.full((2, size, size), np.nan)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
@@ -97,14 +92,13 @@ def te_matrix(
             return by_surrogates(transfers, (source,), target, given, sampling)
         if transfers.estimator.analytic:
             return ready(by_formula(transfers, (source,), target, given))
-        value = transfers.value((source,), target, given)
-        return ready(Significance(value, math.nan, np.empty(0), math.nan))
+        return ready(Significance(transfers.value((source,), target, given), math.nan, np.empty(0), math.nan))
 
     for position, test in interleave((test_of(*pair) for pair in pairs), transfers.estimator.at_once):
         te[pairs[position]], p[pairs[position]] = test.value, test.p_value
     if n_surrogates:
         warn_if_too_few(n_surrogates, size * (size - 1), level)
-    off, q = ~np.eye(size, dtype=bool), np.full((size, size), np.nan)
+    q, off = np.full((size, size), np.nan), ~np.eye(size, dtype=bool)
     q[off] = q_values(p[off])
     return TEMatrix(*(pd.DataFrame(part, names, names) for part in (te, p, q)))
 
