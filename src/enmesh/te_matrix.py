@@ -76,35 +76,30 @@ def te_matrix(
     """
     import pandas as pd
 
-    transfers: Any
     if isinstance(series, Events):
-        transfers = late.room("events").prepared(series, estimator, embedding=embedding)
         whole("n_surrogates", n_surrogates)
-        names = series.names
+        transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
     else:
         transfers = Transfers.of(series, estimator, embedding)
-        names = transfers.series.names
-    size = len(names)
-    te, p = np.full((2, size, size), np.nan)
-    sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
+    names, size = transfers.series.names, transfers.series.n_nodes
+    (te, p, q), off = np.full((3, size, size), np.nan), ~np.eye(size, dtype=bool)
     pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
+    usual = surrogate or CircularShift()
 
     def test_of(source: int, target: int) -> Task[Significance]:
         given = [k for k in range(size) if conditional and k not in (source, target)]
         if n_surrogates and isinstance(series, Events):
             return transfers.test((source,), target, given, surrogate, n_surrogates, seed)
         if n_surrogates:
-            return by_surrogates(transfers, (source,), target, given, sampling)
+            return by_surrogates(transfers, (source,), target, given, Sampling(usual, n_surrogates, seed))
         if transfers.estimator.analytic:
             return ready(by_formula(transfers, (source,), target, given))
-        value = transfers.value((source,), target, given)
-        return ready(Significance(value, math.nan, np.empty(0), math.nan))
+        return ready(Significance(transfers.value((source,), target, given), math.nan, np.empty(0), math.nan))
 
     for position, test in interleave((test_of(*pair) for pair in pairs), transfers.estimator.at_once):
         te[pairs[position]], p[pairs[position]] = test.value, test.p_value
     if n_surrogates:
-        warn_if_too_few(n_surrogates, size * (size - 1), level)
-    off, q = ~np.eye(size, dtype=bool), np.full((size, size), np.nan)
+        warn_if_too_few(n_surrogates, len(pairs), level)
     q[off] = q_values(p[off])
     return TEMatrix(*(pd.DataFrame(part, names, names) for part in (te, p, q)))
 
