@@ -2,19 +2,28 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOWEST := .venv-lowest
 
-.PHONY: demo test test-slow test-lowest test-browser lint docs bench release-check clean
+# The tests start many processes, which are quicker to start where bytecode is kept.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-slow test-lowest test-browser warm lint docs bench release-check clean
 
 demo: .venv/ready
 	$(BIN)/enmesh demo
 
-test: .venv/ready lint
-	$(BIN)/pytest -n 2 --dist worksteal
+# Two processes test, each with one thread of linear algebra.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
-test-slow: .venv/ready
-	$(BIN)/pytest -n 2 --dist worksteal -m slow
+test: .venv/ready
+	$(MAKE) --no-print-directory --jobs 2 lint warm
+	$(PYTEST)
 
+test-slow: .venv/ready warm
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	$(PYTEST) -m slow
+
+test-lowest: BIN := $(LOWEST)/bin
 test-lowest: $(LOWEST)/ready
-	$(LOWEST)/bin/pytest -n 2 --dist worksteal
+	$(PYTEST)
 
 test-browser: .venv/ready
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
@@ -22,6 +31,10 @@ test-browser: .venv/ready
 	  || { echo "chromium is not installed; as root run: apt-get install chromium" >&2; exit 1; }
 	$(BIN)/pip install --quiet 'playwright>=1.40' --editable '.[docs]'
 	$(BIN)/pytest -m browser tests/test_browser.py tests/test_browser_pages.py
+
+# Kernels are compiled once, not by each of the processes that test.
+warm: .venv/ready
+	$(BIN)/enmesh warm > /dev/null
 
 lint: .venv/ready
 	$(BIN)/ruff check .
@@ -53,9 +66,12 @@ release-check: docs
 	$(BIN)/pip install --quiet build twine
 	$(BIN)/python -m build --outdir dist . > /dev/null
 	$(BIN)/twine check --strict dist/*
-	for python in $(PYTHON) python3.11 python3.12 python3.13; do \
-	  command -v $$python > /dev/null || { echo "$$python is not here"; continue; }; \
+	seen=; for python in $(PYTHON) python3.11 python3.12 python3.13; do \
+	  version=$$($$python -c 'import sys; print(*sys.version_info[:2], sep=".")' 2> /dev/null) \
+	    || { echo "$$python cannot be run here"; continue; }; \
+	  case " $$seen " in *" $$version "*) continue;; esac; seen="$$seen $$version"; \
 	  for file in dist/*.whl dist/*.tar.gz; do \
+	    echo "Python $$version, $$file"; \
 	    $$python -m venv --clear .venv-release && .venv-release/bin/pip install --quiet $$file \
 	    && (cd .venv-release && bin/python -c "import enmesh; print(enmesh.__version__, enmesh.__file__)" && bin/enmesh demo) \
 	    || exit 1; \

@@ -70,11 +70,11 @@ def times(n, dims, k=0, radius=0.0):
     neighbours = cpu.Neighbours(y, z)
     points = neighbours._listed
     if k:
-        problem = model.Problem(n, *dims, k=k)
+        problem = model.Workload(n, *dims, k=k)
         ask = lambda: neighbours.ksg(x[:1], k)  # noqa: E731
         walk = lambda *args: lists.ksg(points, args[0], k, 1, *args[1:])  # noqa: E731
     else:
-        problem = model.Problem(n, *dims, in_z=float(neighbours.within(x[:1], radius)[3].mean()))
+        problem = model.Workload(n, *dims, in_z=float(neighbours.within(x[:1], radius)[3].mean()))
         ask = lambda: neighbours.within(x[:1], radius)  # noqa: E731
         fixed = lambda: neighbours.within(x[:0], radius)  # noqa: E731
 
@@ -133,7 +133,7 @@ def main():
     kept = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     for_lists = model.for_lists
     if kept and kept.exists():
-        rows = [(model.Problem(*problem), tuple(took)) for problem, took in json.loads(kept.read_text())]
+        rows = [(model.Workload(*problem), tuple(took)) for problem, took in json.loads(kept.read_text())]
     else:
         rows = list(measure())
         if kept:

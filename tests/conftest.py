@@ -1,19 +1,12 @@
-from pathlib import Path
+import shlex
 
 import pytest
 
+from enmesh import Network
+from enmesh.cli import main
 from enmesh.errors import InputError
+from enmesh.inference.store import runs
 from enmesh.neighbours import chosen
-
-SHARED = Path(__file__).parents[2] / "shared" / "data"
-
-
-@pytest.fixture
-def shared_data():
-    """Folder of public recordings; tests that need it are skipped where it is not there."""
-    if not SHARED.is_dir():
-        pytest.skip("the public recordings are not beside the project (../shared/data)")
-    return SHARED
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -24,3 +17,34 @@ def device(request):
     except InputError as missing:
         pytest.skip(str(missing))
     return request.param
+
+
+@pytest.fixture
+def shell(capsys):
+    """Run a command line in this process; return its exit code, stdout and stderr.
+
+    The pictures of a network's results take longer than the rest: they are left empty where no test looks at them.
+    """
+
+    def call(line, pictures=False):
+        with pytest.MonkeyPatch.context() as patch:
+            if line.startswith("infer") and not pictures:
+                patch.setattr(Network, "plot", lambda network, path: path.touch())
+            code = main(shlex.split(line))
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def finished_tests():
+    """How many tests of a run that goes on elsewhere are in its store."""
+
+    def count(store):
+        try:
+            return sum(entry["tests"] for entry in runs(store))
+        except InputError:
+            return 0
+
+    return count

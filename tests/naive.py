@@ -625,7 +625,8 @@ def widened(x, y, z, starts, span):
     weights = np.linalg.eigvalsh(sum(np.outer(row, row) * s for row, s in zip(white, e)))
     dof, by_chance = len(weights), np.var(e) * (leverage**2).sum()
     means = []
-    for shift in range(span, min(np.diff(starts)) - span + 1):
+    margin = max(span, min(np.diff(starts)) // 32)
+    for shift in range(margin, min(np.diff(starts)) - margin + 1):
         shifted = [np.roll(x[a:b], -shift, axis=0) for a, b in zip(starts[:-1], starts[1:])]
         means.append(regression_local(np.concatenate(shifted), y, z, "quadratic").mean())
     left_over = np.random.default_rng(0).beta((n - known.shape[1] - dof) / 2, dof / 2, 10**6)

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -17,9 +16,7 @@ import pandas as pd
 import pytest
 
 import enmesh as em
-from enmesh.cli import main
 from enmesh.data.readers import read
-from enmesh.inference.store import runs
 from enmesh.simulate import boolean, coupled_map, var
 
 ENMESH = Path(sys.executable).with_name("enmesh")
@@ -56,15 +53,9 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(folder, capsys):
-    """Run a command line; return its exit code, stdout and stderr."""
-
-    def call(line):
-        code = main(shlex.split(line))
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
+def run(folder, shell):
+    """Run a command line in the folder; return its exit code, stdout and stderr."""
+    return shell
 
 
 # --- what goes wrong -----------------------------------------------------------------------------------------
@@ -218,7 +209,8 @@ def test_an_unexpected_error_is_one_line_with_a_hint(run, monkeypatch):
 
 
 def test_infer_writes_everything_and_says_so(run, folder):
-    code, out, err = run("infer data.csv --estimator gaussian --out results/ --format dot --format graphml")
+    line = "infer data.csv --estimator gaussian --out results/ --format dot --format graphml"
+    code, out, err = run(line, pictures=True)
     assert code == 0
     assert "Traceback" not in err
     assert {path.name for path in Path("results").iterdir()} == RESULTS | {"network.dot", "network.graphml"}
@@ -479,10 +471,11 @@ def test_reproduce_delegates(run, monkeypatch):
         return [out / "picture.png"]
 
     module.run = run_one
-    monkeypatch.setitem(sys.modules, "enmesh.reproduce", module)
-    assert run("reproduce")[1] == "fig1\nfig2\n"
-    assert run("reproduce fig1")[:2] == (0, "files in reproduce-fig1: picture.png\n")
-    assert run("reproduce fig2 --full --out here --seed 4 --jobs 2")[0] == 0
+    with monkeypatch.context() as patched:
+        patched.setattr("enmesh.cli.simulate.experiments", module)
+        assert run("reproduce")[1] == "fig1\nfig2\n"
+        assert run("reproduce fig1")[:2] == (0, "files in reproduce-fig1: picture.png\n")
+        assert run("reproduce fig2 --full --out here --seed 4 --jobs 2")[0] == 0
     assert calls == [("fig1", Path("reproduce-fig1"), True, 0, 1), ("fig2", Path("here"), False, 4, 2)]
     code, _, err = run("reproduce fig9")
     assert code == 2
@@ -600,7 +593,7 @@ def test_completion_knows_the_names(folder):
     assert "gaussian" in done.stdout
 
 
-def test_stopping_keeps_what_was_finished_and_resuming_goes_on(folder):
+def test_stopping_keeps_what_was_finished_and_resuming_goes_on(folder, finished_tests):
     coupled_map("a>b>c>d>e>f", n=600, noise=0.01, seed=0).to_dataframe().to_csv("six.csv", index=False)
     line = [
         "infer",
@@ -619,7 +612,7 @@ def test_stopping_keeps_what_was_finished_and_resuming_goes_on(folder):
     )
     store = folder / "six-results" / "run.db"
     deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and not _finished_tests(store):
+    while time.monotonic() < deadline and not finished_tests(store):
         time.sleep(0.2)
     assert started.poll() is None, "the run ended before it could be stopped"
     started.send_signal(signal.SIGINT)
@@ -630,15 +623,6 @@ def test_stopping_keeps_what_was_finished_and_resuming_goes_on(folder):
     (entry,) = json.loads(program("runs", str(store), "--json").stdout)
     assert entry["status"] == "interrupted"
     assert entry["tests"] > 0
-
-
-def _finished_tests(store):
-    if not store.is_file():
-        return 0
-    try:
-        return sum(entry["tests"] for entry in runs(store))
-    except em.InputError:
-        return 0
 
 
 def test_masked_windows_are_left_out(run):

@@ -66,7 +66,7 @@ def test_functions_of_others_are_not_reported(caplog):
     assert not caplog.records
 
 
-@pytest.mark.parametrize("name", warm.KERNELS)
+@pytest.mark.parametrize("name", warm._questions())
 def test_warming_does_what_needs_its_kernels(name, monkeypatch):
     """Every piece of work reaches compiled code, which is there afterwards."""
     monkeypatch.setattr(compiled.notice, "quiet", False)

@@ -232,20 +232,13 @@ def _children(pid):
     return found
 
 
-def test_each_edge_test_is_computed_once(series, monkeypatch):
-    calls = []
-    plain = type(SCORES["TEE"].bind(series)).test
-
-    def counted(self, link, level=None, count=None):
-        calls.append(link)
-        return plain(self, link, level, count)
-
-    monkeypatch.setattr("enmesh.scores.tee.TEEScorer.test", counted)
-    with Evaluator(SCORES["TEE"], series) as evaluate:
+def test_each_edge_test_is_computed_once(series):
+    computed = []
+    with Evaluator(SCORES["TEE"], series, progress=lambda done, *_, **__: computed.append(done)) as evaluate:
         evaluate(all_families(5, 2))
         evaluate(all_families(5, 3))
         evaluate.edges([(0, 1, (2, 3))])
-    assert len(calls) == len(set(calls)) == 5 * (4 + 4 * 3 + 4 * 3)
+    assert computed[-1] == 5 + 5 * (4 + 4 * 3 + 4 * 3)  # nodes alone, and the tests of up to three parents
 
 
 def test_many_parents_whose_singles_were_not_asked(series):
@@ -324,6 +317,11 @@ def test_memory_bounds_the_number_of_workers(series):
         Evaluator(SCORES["TEE"], series, memory=10**6)
     with Evaluator(SCORES["TEA"], series, n_jobs=8, memory=10**9) as evaluate:
         assert evaluate._workers._backend()[1] == counts[1]
+
+
+def test_memory_bounds_a_default_run_too(series):
+    bounded = em.infer(series, memory=4 * 10**9)  # lags are selected by workers as well
+    assert bounded.parents == em.infer(series).parents
 
 
 @given(n=st.integers(1, 60), workers=st.integers(1, 5), draw=st.randoms(use_true_random=False))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import enmesh as em
+from enmesh.inference.run import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
 LINEAR = em.TEA(embedding=em.Embedding())
@@ -174,9 +175,15 @@ def test_hazards_are_kept_and_shown():
         (dict(n_jobs=0), "n_jobs=0 is not possible; give a number of workers, or -1 for all cores"),
         (dict(screen=0), "screen=0 is not possible; give True, False or a number of candidates"),
         (dict(screen="2"), "screen='2' is not possible; give True, False or a number of candidates"),
+        (
+            dict(required=[("a", "b")], candidates={"b": ["c"]}),
+            "required edge a -> b is not among the candidates; add its source to them",
+        ),
+        (dict(search=3), "search=3 is no search; give one such as BasinFlooding(), or its name"),
     ],
 )
-def test_impossible_demands_are_refused(chain, given, said):
+def test_impossible_demands_are_refused_before_anything_is_computed(chain, given, said, monkeypatch):
+    monkeypatch.setattr(Run, "plan", lambda *args: pytest.fail("something was computed"))
     with pytest.raises(em.InputError) as caught:
         em.infer(chain, score=LINEAR, **given)
     assert str(caught.value) == said

@@ -1,4 +1,4 @@
-"""The profile over lags: against plain loops, its test as the choice was made, recordings with known delays."""
+"""The profile over lags: against plain loops, and its test as the choice was made."""
 
 import warnings
 
@@ -59,11 +59,11 @@ def test_equals_the_plain_loop(name):
     np.testing.assert_allclose(profile.low, [order_statistic(column, 0.05) for column in null.T], atol=1e-9)
 
 
-@pytest.mark.parametrize("count", [0, 59])
-@pytest.mark.parametrize("estimator", [em.Gaussian(), em.Discrete(), em.KSG()])
+@pytest.mark.parametrize(
+    ("estimator", "count"),
+    [(em.Gaussian(), 0), (em.Gaussian(), 59), (em.Discrete(), 0), (em.Discrete(), 59), (em.KSG(), 59)],
+)
 def test_is_the_test_of_the_best_lag(estimator, count):
-    if not estimator.analytic and not count:
-        pytest.skip("no analytic null")
     series = states() if estimator.discrete else delayed()
     asked = {"given": "c", "estimator": estimator, "max_lag": 6, "n_surrogates": count, "seed": 2}
     profile, test = em.lag_profile(series, "a", "b", **asked), em.significance(series, "a", "b", **asked)
@@ -116,17 +116,6 @@ def test_draws_itself(tmp_path):
     drawn = profile.plot(tmp_path / "lags.png")
     assert (tmp_path / "lags.png").stat().st_size > 5000
     assert "a → b given c" in drawn.get_title("left")
-
-
-def test_gas_furnace_acts_after_three_to_five_samples(shared_data):
-    series = em.read(next((shared_data / "gas_furnace").glob("*.csv")))
-    gas, co2 = series.names[-2:]
-    for estimator in (em.Gaussian(), em.KSG()):
-        profile = em.lag_profile(
-            series, gas, co2, max_lag=10, estimator=estimator, embedding=em.Embedding(dim=2), n_surrogates=99
-        )
-        assert profile.best in (3, 4, 5)
-        assert profile.p_value <= 0.05
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,13 @@ PAIR = [[0.5, 0], [0.4, 0.5]]
 CHAIN = [[0.5, 0, 0], [0.4, 0.5, 0], [0, 0.4, 0.5]]
 
 
-@pytest.mark.parametrize(("dim", "truth"), [(1, 0.092053), (2, 0.092009), (5, 0.092000)])
-def test_var_pair(dim, truth):
+def test_var_pair():
     series = var(PAIR, 200_000)
-    embedding = em.Embedding(dim=dim)
-    found = em.transfer_entropy(series, 0, 1, estimator=em.Gaussian(), embedding=embedding)
-    assert found == pytest.approx(truth, abs=4 * np.sqrt(2 * truth / 2e5))
-    assert em.transfer_entropy(series, 1, 0, estimator=em.Gaussian(), embedding=embedding) < 1e-4
+    for dim, truth in ((1, 0.092053), (2, 0.092009), (5, 0.092000)):
+        embedding = em.Embedding(dim=dim)
+        found = em.transfer_entropy(series, 0, 1, estimator=em.Gaussian(), embedding=embedding)
+        assert found == pytest.approx(truth, abs=4 * np.sqrt(2 * truth / 2e5))
+        assert em.transfer_entropy(series, 1, 0, estimator=em.Gaussian(), embedding=embedding) < 1e-4
 
 
 def exact_covariance(a, lags):

@@ -160,10 +160,10 @@ def test_large_trees_against_an_independent_search():
 def test_the_model_chooses_lists_for_many_questions_and_trees_for_few():
     for dx in (1, 3, 6):
         for n in (1_000, 10_000):
-            problem = model.Problem(n, dx, 1, 3, k=4)
+            problem = model.Workload(n, dx, 1, 3, k=4)
             assert model.for_lists(problem, 1) == 0
             assert model.for_lists(problem, 192) == 192
-    assert model.for_lists(model.Problem(1_000_000, 1, 1, 1, k=4), 400) == 0
+    assert model.for_lists(model.Workload(1_000_000, 1, 1, 1, k=4), 400) == 0
 
 
 @given(
@@ -173,7 +173,7 @@ def test_the_model_chooses_lists_for_many_questions_and_trees_for_few():
     k=st.integers(1, 30),
 )
 def test_the_model_never_expects_more_than_the_better_strategy_alone(n, dims, b, k):
-    problem = model.Problem(n, *dims, k=k)
+    problem = model.Workload(n, *dims, k=k)
     spent, listed = model.cost(problem), model.for_lists(problem, b)
     assert listed in (0, b, b - b % model.GROUP)
     assert model._mixed(spent, listed, b) <= min(b * spent.question, model._mixed(spent, b, b))

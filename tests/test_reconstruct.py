@@ -1,4 +1,4 @@
-"""Embedding from the data: against plain loops, JIDT's choice on a recording, processes of known order."""
+"""Embedding from the data: against plain loops, processes of known order."""
 
 import warnings
 
@@ -39,16 +39,6 @@ def test_ragwitz_equals_the_plain_loop(theiler):
         np.testing.assert_allclose(tables[name].values, loop, rtol=1e-5)
         dim, delay = np.unravel_index(np.argmin(loop), (3, 2))
         assert tables[name].best == (dim + 1, delay + 1)
-
-
-def test_ragwitz_chooses_as_jidt_on_the_santa_fe_stretch(shared_data):
-    path = shared_data / "sfi_heart_breath" / "schreiber_2350_3550.csv"
-    recording = np.loadtxt(path, delimiter=",", skiprows=1)
-    series = em.Series(recording[:, :2], names=["heart", "breath"])
-    tables = embedding_criteria(
-        series, Ragwitz(max_dim=6, max_delay=4, k=4, parsimony=0)
-    )  # JIDT takes the least
-    assert {name: table.best for name, table in tables.items()} == {"heart": (2, 1), "breath": (5, 1)}
 
 
 def test_ragwitz_finds_the_state_of_known_maps():

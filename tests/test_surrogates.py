@@ -1,7 +1,5 @@
 """One battery over all surrogates: what they keep, what they cut, and that draws are pure."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -70,13 +68,18 @@ def test_circular_shifts_repeat_only_when_they_must():
         em.CircularShift(min_shift=15).plan(x[:20], nothing[:20], starts=np.array([0, 20]), span=1)
 
 
-def test_circular_shifts_of_all_trials_at_once_are_those_of_each():
-    """A device takes the second way."""
+def test_every_trial_has_a_circular_shift_of_its_own():
     x = np.random.default_rng(0).normal(size=(300, 1))
-    draw = em.CircularShift().plan(x, x[:, :0], starts=np.array([0, 90, 300]), span=2)
-    device = SimpleNamespace(asarray=np.asarray)
-    for first, count in ((0, 40), (7, 5)):
-        np.testing.assert_array_equal(draw(3, first, count, device), draw(3, first, count))
+    draw = em.CircularShift(min_shift=5).plan(x, x[:, :0], starts=np.array([0, 90, 300]), span=2)
+    rows = draw(3, 7, 40)
+    for start, stop in ((0, 90), (90, 300)):
+        places, length = rows[:, start:stop] - start, stop - start
+        shifts = -places[:, :1] % length
+        np.testing.assert_array_equal(places, (np.arange(length) - shifts) % length)
+        assert shifts.min() >= 5
+        assert shifts.max() <= length - 5
+        assert len(np.unique(shifts)) == 40
+    np.testing.assert_array_equal(draw(3, 10, 5), rows[3:8])
 
 
 def test_local_permutation_keeps_z_close_and_states_equal():

@@ -44,7 +44,7 @@ def test_the_comparison_can_fail():
     assert not matches("a\n", "a\nb\n")
 
 
-LONG = {"tutorial-flows"}
+LONG = {"tutorial-flows", "tutorial-markets", "tutorial-stability"}
 
 
 @pytest.mark.parametrize(

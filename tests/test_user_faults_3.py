@@ -3,7 +3,6 @@
 import io
 import json
 import pickle
-import shlex
 import warnings
 import zipfile
 
@@ -12,7 +11,6 @@ import pandas as pd
 import pytest
 
 import enmesh as em
-from enmesh.cli import main
 from enmesh.estimators.base import Estimator
 from enmesh.methods import members
 from enmesh.options import option
@@ -30,17 +28,11 @@ def csv(frame, **how):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
+def run(tmp_path, monkeypatch, shell):
     """Run a command line in a folder with ``data.csv``; return its exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     FRAME.to_csv("data.csv", index=False)
-
-    def call(line):
-        code = main(shlex.split(line))
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
+    return shell
 
 
 # --- A: silently wrong ----------------------------------------------------------------------------------------

@@ -184,8 +184,7 @@ def _as_inferred(
         raise InputError(f"too few samples for lags up to {max_lag}; give a max_lag of at most {far}")
     if not transfers.blocks.searched:
         transfers = Transfers(series, score.estimator, Lags.of(score.embedding, series.names, searched=far))
-    count = getattr(score, "n_surrogates", 0)
-    sampling = Sampling(getattr(score, "surrogate", CircularShift()), count, seed)
+    sampling = Sampling(getattr(score, "surrogate", CircularShift()), score.n_surrogates, seed)
     return _profile(
         transfers, source, target, given, sampling, plan.asked(series, wanted, [source], target, given)
     )
@@ -201,7 +200,7 @@ def _profile(
 ) -> LagProfile:
     """Return the profile of a link; ``test`` is that of the lags of its pasts, by default the best lag is tested."""
     _, y, z = transfers.variables([], target, given)
-    if transfers.prepared(y, z).in_one_piece:
+    if transfers.prepared(y, z).all_at_once:
         raise InputError("a profile shows the values of one estimator; give one member of Combined")
     found = every_lag(transfers, source, target, given, sampling)
     best, n = found.variables[found.best].lag, transfers.blocks.n

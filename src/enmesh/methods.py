@@ -45,9 +45,12 @@ class Method:
     references: ClassVar[tuple[str, ...]] = ()
     """Works to cite, in full."""
 
+    phrase: ClassVar[str] = ""
+    """What was done, as a part of a sentence of the methods paragraph; its fields may stand in braces."""
+
     def sentence(self) -> str:
-        """Say what was done, as a part of a sentence of the methods paragraph."""
-        return type(self).__name__
+        """Say what was done: by default `phrase`, or the name of the class."""
+        return self.phrase.format(**vars(self)) or type(self).__name__
 
 
 Kind = TypeVar("Kind", bound=Method)

@@ -139,7 +139,7 @@ def by_surrogates(
     prepared = transfers.prepared(y, z)
     samples, choose = transfers.blocks.take(resampled), len(x) if searched else 0
     surrogates = prepared.surrogates(samples, draw, stream, choose=choose)
-    if prepared.in_one_piece:  # the value belongs to the batch of its surrogates, which cannot stop early
+    if prepared.all_at_once:  # the value belongs to the batch of its surrogates, which cannot stop early
         return (yield from sampled(surrogates, draw, sampling.count))
     value = None if transfers.joint is None and not searched else transfers.cmi(x, y, z)
     return (yield from sampled(surrogates, draw, sampling.count, value, level))
@@ -229,7 +229,7 @@ def best_lag(
 ) -> Significance:
     """Test a source at the best of the lags up to ``blocks.searched``; each surrogate takes its own best lag."""
     _, y, z = transfers.variables([], target, given)
-    if sampling.count and transfers.prepared(y, z).in_one_piece:
+    if sampling.count and transfers.prepared(y, z).all_at_once:
         choices = transfers.blocks.choices(source)
         surrogates, count = _of_lags(transfers, choices, y, z, sampling)
         value, *null = surrogates.ask(0, count, itself=True)()
@@ -337,16 +337,13 @@ def significance(
     ----------
     source, target, given
         As in `transfer_entropy`; several sources are shuffled together and tested collectively.
-    surrogate
-        ``CircularShift()`` by default; ``Permute()``, ``Bootstrap()``, ``LocalPermute()``. Of events
-        ``NearbyHistories()`` by default, or ``CircularShift()``.
-    n_surrogates
-        Number of surrogates; the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic test, which
-        Gaussian, Regression and Discrete have.
+    surrogate, n_surrogates
+        ``CircularShift()`` by default, ``Permute()``, ``Bootstrap()``, ``LocalPermute()``, of events by default
+        ``NearbyHistories()``; and how many: the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic
+        test, which Gaussian, Regression and Discrete have.
     max_lag
-        Take the source at the lag from 1 to this with the largest value (``.lag``). Each surrogate takes its own best
-        lag, with one shift for all lags, so that the p-value holds for what was chosen; the analytic p-value is
-        multiplied by the number of lags.
+        Take the source at the lag from 1 to this with the largest value (``.lag``), and each surrogate at its own best
+        lag, so that the p-value holds for what was chosen; the analytic one is multiplied by the number of lags.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from enmesh import __version__
 from enmesh.cli import arguments, compare, help, infer, measure, show, simulate, warm
 from enmesh.data.rules import Reading
 from enmesh.data.table import visible
@@ -67,8 +68,6 @@ def command_line() -> typer.Typer:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from enmesh import __version__
-
         print(f"enmesh {__version__}")
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""The options of the commands, in groups that are declared once; `takes` gives a command the groups it needs.
+"""The options of the commands, in groups that are declared once; `with_options` gives a command the groups it needs.
 
 One rule makes an option: parameter ``max_lag`` is ``--max-lag``, ``n_jobs`` is ``--jobs``; what is not given is None.
 Options of estimators, scores and embedding methods follow from their classes (`enmesh.methods`): their names are the
@@ -28,7 +28,7 @@ Group = Mapping[str, tuple[Any, Any]]
 """Parameter name -> (annotation, default)."""
 
 
-def takes(*groups: Group | Callable[[], Group]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def with_options(*groups: Group | Callable[[], Group]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Say which groups of options a command takes; it finds their values in ``ctx.params``.
 
     A group that depends on the methods that are known is a function, and made with the command line.

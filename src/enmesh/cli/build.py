@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from enmesh.cli.arguments import flag_of
+from enmesh.data.readers import read
+from enmesh.data.rules import Reading
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.embedding.base import EmbeddingMethod
+from enmesh.embedding.choose import embedding_method
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.wanted import Choices, Scores, Wanted
 from enmesh.methods import Method, from_name, members
 from enmesh.scores import Score
-from enmesh.search.base import Search
-from enmesh.surrogates import Surrogate
 
 Given = Mapping[str, Any]
 
@@ -32,9 +33,6 @@ def paths(given: Given) -> list[Path]:
 
 def series(given: Given) -> Series:
     """Read the recording, and prepare it."""
-    from enmesh.data.readers import read
-    from enmesh.data.rules import Reading
-
     said = {word: given[word] for word in Reading.__annotations__ if given.get(word) not in (None, [])}
     said |= {name: names(said[name]) for name in ("columns", "states", "na", "time") if name in said}
     if "time" in said:
@@ -68,9 +66,8 @@ def _masked(windows: Sequence[str], samples: int) -> list[int]:
             raise InputError(f"--mask {window} is not a window of samples; give FROM:TO, such as 101:150")
         first, last = int(ends[0]), int(ends[1])
         if not 1 <= first <= last <= samples:
-            raise InputError(
-                f"--mask {window} is not in the recording of {samples} samples; count from 1, FROM first"
-            )
+            told = f"--mask {window} is not in the recording of {samples} samples"
+            raise InputError(f"{told}; count from 1, FROM first")
         rows += range(first - 1, last)
     return rows
 
@@ -131,12 +128,6 @@ def estimator(given: Given) -> Estimator | None:
     return from_name(Estimator, name, **wanted)
 
 
-def surrogate(given: Given) -> Surrogate | None:
-    """Return the kind of surrogate that is named."""
-    name = given.get("surrogate")
-    return from_name(Surrogate, name) if name is not None else None
-
-
 def asked(given: Given) -> dict[str, Any]:
     """Return what was given of score, estimator, pasts and tests, as `infer` takes it; None leaves it to the data."""
     alpha, name = given.get("alpha"), given.get("score")
@@ -158,24 +149,12 @@ def asked(given: Given) -> dict[str, Any]:
         if further:  # fields that only this score has: it is made here, with all that was given
             made = from_name(Score, name, **present(how, how) | further)
             return {"score": made, "max_lag": given.get("max_lag"), "estimator": None}
-    tests = {"surrogate": surrogate(given), "n_surrogates": given.get("n_surrogates")}
+    tests = {option: given.get(option) for option in ("surrogate", "n_surrogates")}
     return {"score": name, "max_lag": given.get("max_lag"), **how, **tests}
-
-
-def search(given: Given) -> Search | None:
-    """Return the search that is named; None leaves the choice to `infer`."""
-    name = given.get("search")
-    if name == "independent" and not given.get("allow_cycles"):
-        raise InputError(
-            "--search independent takes each node alone, which allows cycles; add --allow-cycles"
-        )
-    return from_name(Search, name) if name is not None else None
 
 
 def method(given: Given, data: Series) -> EmbeddingMethod:
     """Return the method that chooses an embedding: the named one, or that of `infer`."""
-    from enmesh.embedding.choose import embedding_method
-
     name, known = given.get("method"), members(EmbeddingMethod)
     wanted, estimate = present(given, _fields(known)), estimator(given)
     usual = estimate or Scores(data, Wanted(), Choices(), Evidence(data)).estimator()

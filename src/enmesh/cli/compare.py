@@ -3,18 +3,19 @@
 import json as js
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+import enmesh as em
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.data.table import guarded, listed, visible
+from enmesh.cli.results import refuse_foreign, results_folder, write_links
+from enmesh.data.sources import write_whole
+from enmesh.data.table import listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import LEVEL
-
-if TYPE_CHECKING:
-    from enmesh.sureness.compare import Comparison
+from enmesh.sureness.compare import Comparison
 
 FILES = ("difference.json", "difference.csv", "difference.png", "difference.svg", "difference.html")
 FORMAT = "enmesh difference 1"
@@ -33,7 +34,7 @@ Paired = Annotated[
 Permutations = Annotated[int, a.option("Options", "--permutations", "N", "Exchanges of labels; 999.")]
 
 
-@a.takes(a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
+@a.with_options(a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
 def compare(
     ctx: typer.Context,
     data: Sides,
@@ -61,16 +62,13 @@ def compare(
       enmesh compare patients/*.csv vs controls/*.csv --jobs 2
       enmesh compare rest/*.csv vs task/*.csv --paired
     """
-    from enmesh.cli.results import refuse_foreign
-    from enmesh.sureness.compare import compare as compared
-
     words, sides = a.words(ctx), _sides(data)
-    refuse_foreign(out, FILES, sides[0] + sides[1], force or _is_ours(out))
+    refuse_foreign(out, FILES, "difference", sides[0] + sides[1], force)
     series = [[build.series({**words, "data": path}) for path in side] for side in sides]
     first, second = (side[0] if len(side) == 1 else side for side in series)
     watched = not (quiet or json) and sys.stderr.isatty()
     how: dict[str, Any] = {"paired": paired, "labels": _labels(sides), "n_jobs": jobs, "progress": watched}
-    found = compared(first, second, permutations, words["seed"], **how, **build.asked(words))
+    found = em.compare(first, second, permutations, words["seed"], **how, **build.asked(words))
     made = {
         "format": FORMAT,
         "first": [str(file) for file in sides[0]],
@@ -115,7 +113,7 @@ def _labels(sides: tuple[list[Path], list[Path]]) -> tuple[str, str] | None:
     return (called[0], called[1]) if all(called) and called[0] != called[1] else None
 
 
-def _show(found: "Comparison", files: list[Path]) -> None:
+def _show(found: Comparison, files: list[Path]) -> None:
     links = found.links
     changed = links[links.q_value <= LEVEL]
     said = f"{len(changed)} of {len(links)} pairs differ" if len(changed) else "no pair differs"
@@ -125,29 +123,14 @@ def _show(found: "Comparison", files: list[Path]) -> None:
     print(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
 
 
-def _write(found: "Comparison", data: dict[str, Any], out: Path) -> list[Path]:
+def _write(found: Comparison, data: dict[str, Any], out: Path) -> list[Path]:
     """Write the table, the data and the pictures into a folder."""
-    from enmesh.cli.results import results_folder
-    from enmesh.data.export import write_whole
-
-    folder, links = results_folder(out), found.links
-    for end in ("source", "target"):
-        links[end] = [guarded(str(name)) for name in links[end]]
+    folder = results_folder(out)
     writers: dict[str, Any] = {
         "difference.json": lambda file: file.write_text(js.dumps(data, indent=1), encoding="utf-8"),
-        "difference.csv": lambda file: links.to_csv(file, index=False),
+        "difference.csv": lambda file: write_links(found.links, file),
         "difference.png": found.plot,
         "difference.svg": found.plot,
         "difference.html": found.report,
     }
     return [write_whole(folder / name, writers[name]) for name in FILES]
-
-
-def _is_ours(folder: Path) -> bool:
-    """Say whether an earlier comparison was written there."""
-    try:
-        return FORMAT in (folder / "difference.json").read_text(encoding="utf-8")[:200]
-    except FileNotFoundError:
-        return False
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {folder / 'difference.json'}: {error}") from None

@@ -71,9 +71,9 @@ def _write_help(command: Any, ctx: Any, formatter: Any, everything: bool) -> Non
     for p in options:
         panels.setdefault(getattr(p, "rich_help_panel", None) or "Options", []).append(p)
     if everything or len(options) <= FEW:
-        for title, some in panels.items():
+        for title, members in panels.items():
             with formatter.section(title):
-                formatter.write_dl([(_names(p), p.help or "") for p in some], NAMES + 2)
+                formatter.write_dl([(_names(p), p.help or "") for p in members], NAMES + 2)
         return
     with formatter.section("Options used most"):
         formatter.write_dl(
@@ -81,7 +81,9 @@ def _write_help(command: Any, ctx: Any, formatter: Any, everything: bool) -> Non
         )
     # What is typed as one word is not broken.
     kept = str.maketrans({" ": "\u00a0", "-": "\u2011"})
-    rows = [(title, "  ".join(_names(p).translate(kept) for p in some)) for title, some in panels.items()]
+    rows = [
+        (title, "  ".join(_names(p).translate(kept) for p in members)) for title, members in panels.items()
+    ]
     with formatter.section(f"All options ({ctx.command_path} --help-all explains them)"):
         formatter.write_dl(rows)
     formatter.buffer[:] = [part.replace("\u00a0", " ").replace("\u2011", "-") for part in formatter.buffer]

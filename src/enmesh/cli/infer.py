@@ -6,22 +6,21 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+import enmesh as em
 from enmesh.cli import arguments as a
-from enmesh.cli import build, show
+from enmesh.cli import build, results, show
 from enmesh.cli import events as of_events
 from enmesh.errors import InputError, was_stopped
+from enmesh.inference import store
+from enmesh.inference.infer import check_numbers
 from enmesh.inference.progress import Progress
-
-if TYPE_CHECKING:
-    from enmesh.data.series import Series
-    from enmesh.inference.network import Network
 
 log = logging.getLogger("enmesh")
 
@@ -34,7 +33,7 @@ class Interrupted(Exception):
     """The user stopped a run. The message says what was kept and how to go on."""
 
 
-@a.takes(a.OUTPUT, a.ESTIMATOR, a.EMBEDDING, a.score, a.search, a.DATA, of_events.OPTIONS)
+@a.with_options(a.OUTPUT, a.ESTIMATOR, a.EMBEDDING, a.score, a.search, a.DATA, of_events.OPTIONS)
 def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quiet = False) -> None:
     """Infer which node drives which; write the network, pictures and a page.
 
@@ -56,26 +55,20 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
       enmesh infer spikes.csv --events --duration 600
     """
-    from enmesh.cli.results import with_visible_names
-
     given, name = a.words(ctx), Path(re.sub(r"\.(gz|xz|zip)$", "", data[0].name, flags=re.I)).stem
     typed = [word for word in ctx.find_root().obj or () if word != "--resume"]
-    place = Place(
-        folder=Path(given["out"] or ("results" if name == "-" else f"{name}-results")),
-        inputs=tuple(data),
-        command=shlex.join(["enmesh", *typed]),
-        resume=given["resume"],
-        force=given["force"],
-    )
+    folder = Path(given["out"] or ("results" if name == "-" else f"{name}-results"))
+    how: dict[str, Any] = {"command": shlex.join(["enmesh", *typed]), "formats": given["formats"] or ()}
+    how |= {name: given[name] for name in ("resume", "force")}
     with Progress(not (quiet or json) and sys.stderr.isatty()) as progress:
         with progress.phase("reading the data"):
             series: Any = of_events.read(given) if given["events"] else build.series(given)
         options = _options(given, series) | {"progress": progress}
-        network, files = run(series, place, options, given["formats"] or ())
+        network, files = run(series, folder, options, data, **how)
     if json:
         show.as_json(show.network_json(network, files))
     elif not quiet:
-        show.network(with_visible_names(network), files)
+        show.network(results.with_visible_names(network), files)
 
 
 def _options(given: build.Given, series: Any) -> dict[str, Any]:
@@ -83,10 +76,13 @@ def _options(given: build.Given, series: Any) -> dict[str, Any]:
     edges = {option: build.edges(option, given[option]) for option in ("require", "forbid")}
     for edge in (*edges["require"], *edges["forbid"]):
         series.indices(edge)
+    if given["search"] == "independent" and not given["allow_cycles"]:
+        raise InputError(
+            "--search independent takes each node alone, which allows cycles; add --allow-cycles"
+        )
     return {
         **(of_events.score(given) if given["events"] else build.asked(given)),
-        **{name: given[name] for name in ("max_parents", "screen", "n_jobs", "seed")},
-        "search": build.search(given),
+        **{name: given[name] for name in ("max_parents", "screen", "n_jobs", "seed", "search")},
         "tiers": build.tiers(given["tiers"]),
         "acyclic": not given["allow_cycles"],
         "required": edges["require"],
@@ -95,84 +91,64 @@ def _options(given: build.Given, series: Any) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where results come from and go, and what must not be lost there: what was read, others' files, a stored run."""
-
-    folder: Path
-    inputs: tuple[Path, ...] = ()
-    command: str = ""
-    resume: bool = False
-    force: bool = False
-
-
 def run(
-    series: "Series", place: Place, options: dict[str, Any], formats: Sequence[str] = ()
-) -> "tuple[Network, list[Path]]":
-    """Infer, keep what is finished in the folder, and write the results there."""
-    from enmesh.cli.results import refuse_foreign, result_names, results_folder, write_results
-    from enmesh.inference.infer import check_numbers
-    from enmesh.inference.infer import infer as infer_network
-
+    series: em.Series, folder: Path, options: dict[str, Any], inputs: Sequence[Path] = (), *,
+    command: str = "", formats: Sequence[str] = (), resume: bool = False, force: bool = False,
+) -> tuple[em.Network, list[Path]]:  # fmt: skip
+    """Infer, keep what is finished in the folder, and write the results there; what was read is not overwritten."""
     check_numbers(**options)
-    refuse_foreign(place.folder, result_names(formats), place.inputs, place.force)
-    results_folder(place.folder)
+    results.refuse_foreign(folder, results.result_names(formats), "network", inputs, force)
+    results.results_folder(folder)
     try:
         with Progress.of(options.get("progress")) as progress:
-            with _store(place, series) as store:
-                network = infer_network(series, store=store, **options | {"progress": progress})
-            origin = {"file": ", ".join(str(path) for path in place.inputs if str(path) != "-")}
-            origin = {name: said for name, said in (origin | {"command": place.command}).items() if said}
-            network = replace(network, provenance={**network.provenance, **origin})
+            with _store(folder / STORE, series, inputs, resume) as path:
+                network = em.infer(series, store=path, **options | {"progress": progress})
+            origin = {"file": ", ".join(str(one) for one in inputs if str(one) != "-"), "command": command}
+            known = {name: said for name, said in origin.items() if said}
+            network = replace(network, provenance={**network.provenance, **known})
             with progress.phase("writing the results"):
-                files = write_results(network, place.folder, formats, inputs=place.inputs, force=place.force)
-        return network, [*files, store]
+                files = results.write_results(network, folder, formats, inputs, force)
+        return network, [*files, path]
     except (KeyboardInterrupt, SystemError) as error:
         if not was_stopped(error):
             raise
         raise Interrupted(
-            f"stopped; what was finished is in {place.folder / STORE}, "
+            f"stopped; what was finished is in {folder / STORE}, "
             "and the same command with --resume goes on from there"
         ) from None
 
 
 @contextmanager
-def _store(place: Place, series: "Series") -> Iterator[Path]:
+def _store(path: Path, series: em.Series, inputs: Sequence[Path], resume: bool) -> Iterator[Path]:
     """Give the store a run may write to: the one that is resumed, or a new one, and the old one under another name.
 
     A run that is refused before it computes anything leaves the old one where it was.
     """
-    from enmesh import __version__
-    from enmesh.inference.store import runs
-
-    store = place.folder / STORE
-    if store.exists() and any(store.samefile(one) for one in place.inputs if one.exists()):
-        raise InputError(f"{store} is what was read and would be overwritten; give another --out")
-    held = runs(store) if store.is_file() and store.stat().st_size else []
-    if place.resume:
-        known = series.digest, __version__
+    if path.exists() and any(path.samefile(one) for one in inputs if one.exists()):
+        raise InputError(f"{path} is what was read and would be overwritten; give another --out")
+    held = store.runs(path) if path.is_file() and path.stat().st_size else []
+    if resume:
+        known = series.digest, em.__version__
         kept = sum(run["answers"] for run in held if (run["data"], run["code"].split("/")[0]) == known)
         log.warning("resuming: %s", f"{kept:,} scores of an earlier run are kept" if kept else NOTHING)
-    if place.resume or not store.exists():
-        yield store
+    if resume or not path.exists():
+        yield path
         return
     if any(run["status"] == "running" for run in held):
-        raise InputError(
-            f"{store} belongs to a run that is still going on; wait for it or give another --out"
-        )
-    names = (store.with_name(f"{store.stem}-{number}{store.suffix}") for number in count(1))
+        raise InputError(f"{path} belongs to a run that is still going on; wait for it or give another --out")
+    names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(1))
     aside = next(name for name in names if not name.exists())
-    _move(store, aside)
+    _move(path, aside)
     try:
-        yield store
+        yield path
     except InputError:
-        if not any(run["answers"] for run in (runs(store) if store.exists() else [])):
-            _move(store)
-            _move(aside, store)
+        if not any(run["answers"] for run in (store.runs(path) if path.exists() else [])):
+            _move(path)
+            _move(aside, path)
         raise
     finally:
         if held and aside.exists():
-            log.warning("%s of an earlier run is kept as %s; --resume would go on from it", store, aside.name)
+            log.warning("%s of an earlier run is kept as %s; --resume would go on from it", path, aside.name)
 
 
 def _move(store: Path, to: Path | None = None) -> None:
@@ -187,7 +163,7 @@ def _move(store: Path, to: Path | None = None) -> None:
 
 
 def runs(
-    store: Annotated[Path, typer.Argument(help="A run.db that infer wrote, or its folder.")],
+    path: Annotated[Path, typer.Argument(metavar="STORE", help="A run.db that infer wrote, or its folder.")],
     json: a.Json = False,
 ) -> None:
     """List the runs that a store holds, and how they ended.
@@ -196,9 +172,7 @@ def runs(
     Examples
       enmesh runs recording-results
     """
-    from enmesh.inference.store import runs as stored
-
-    found = stored(store / STORE if store.is_dir() else store)
+    found = store.runs(path / STORE if path.is_dir() else path)
     if json:
         show.as_json(found)
         return

@@ -3,21 +3,25 @@
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
+import enmesh as em
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.cli import events as of_events
-from enmesh.data.series import Series
-from enmesh.embedding import Embedding
+from enmesh.data.graph_input import parents_of
+from enmesh.data.sources import refuse_existing
+from enmesh.embedding.base import SelfPrediction, chosen_embedding
 from enmesh.errors import hazard
+from enmesh.inference.diagnostics import hazards_of_data
+from enmesh.inference.plan import planned
+from enmesh.inference.wanted import Wanted
+from enmesh.lag_profile import LagProfile
+from enmesh.measures import link
 from enmesh.options import brief
 from enmesh.scores import Scorer
-
-if TYPE_CHECKING:
-    from enmesh.lag_profile import LagProfile
 
 LONGEST = 20  # lags of a profile of which an embedding is given
 Picture = Annotated[
@@ -26,19 +30,17 @@ Picture = Annotated[
 Planned = tuple[Any, list[tuple[str, str, str]]]
 
 
-def _planned(words: Mapping[str, Any], series: Series) -> Planned:
+def _planned(words: Mapping[str, Any], series: em.Series) -> Planned:
     """Say what could mislead in a recording, and return the score that `infer` would have, with its choices."""
-    from enmesh.inference.diagnostics import hazards_of_data
-    from enmesh.inference.plan import planned
-    from enmesh.inference.wanted import Wanted
-
     for finding in hazards_of_data(series):
         hazard(finding.message)
     plan, choices = planned(series, Wanted(seed=words["seed"], **build.asked(words)))
     return plan.score, choices
 
 
-def _for_target(words: Mapping[str, Any], series: Series, target: str) -> tuple[Scorer[Any], dict[str, str]]:
+def _for_target(
+    words: Mapping[str, Any], series: em.Series, target: str
+) -> tuple[Scorer[Any], dict[str, str]]:
     """Return what `infer` would test links to a target with, and in words what was chosen for that."""
     score, choices = _planned({**words, "surrogate": None, "n_surrogates": None}, series)
     scorer = score.bind(series).of_target(series.index(target))
@@ -56,7 +58,7 @@ def _listed(lags: Any) -> str:
     return ", ".join(map(str, lags))
 
 
-@a.takes(a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA, of_events.OPTIONS)
+@a.with_options(a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA, of_events.OPTIONS)
 def te(
     ctx: typer.Context,
     data: a.File,
@@ -103,18 +105,14 @@ def te(
 def _test(
     words: build.Given, data: Any, sources: list[str], target: str, given: list[str], **how: Any
 ) -> Any:
-    from enmesh.significance import significance
-
-    by = {"surrogate": build.surrogate(words), "n_surrogates": words["n_surrogates"], "seed": words["seed"]}
-    return significance(data, sources, target, given=given, **how, **by)
+    by = {option: words[option] for option in ("surrogate", "n_surrogates", "seed")}
+    return em.significance(data, sources, target, given=given, **how, **by)
 
 
 def _test_of_samples(
-    words: build.Given, series: Series, sources: list[str], target: str, given: list[str]
+    words: build.Given, series: em.Series, sources: list[str], target: str, given: list[str]
 ) -> tuple[Any, dict[str, str], dict[str, Any]]:
     """Return the test of a link as `infer` makes it, or by the surrogates that were asked for, and what it is of."""
-    from enmesh.measures import link
-
     starts, end, _ = link(series, sources, target, given)
     scorer, told = _for_target(words, series, target)
     how = {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding}
@@ -122,7 +120,7 @@ def _test_of_samples(
         how = build.present(build.asked(words), ("estimator", "embedding", "max_lag"))
     test = _test(words, series, sources, target, given, **how)
     lags = {series.names[i]: scorer.transfers.blocks.lags(i, end) for i in starts}
-    told = {"lags": "; ".join(f"{name} {_listed(some)}" for name, some in lags.items())} | told
+    told = {"lags": "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())} | told
     return test, told, {"estimator": str(scorer.score.estimator), "lags": lags, "lag": test.lag}
 
 
@@ -134,7 +132,7 @@ def _given(conditions: Any) -> str:
     return f" given {', '.join(conditions)}" if conditions else ""
 
 
-@a.takes(a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA)
+@a.with_options(a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA)
 def lags(
     ctx: typer.Context,
     data: a.File,
@@ -160,9 +158,6 @@ def lags(
       enmesh lags recording.csv a b --max-lag 60 --out lags.png
       enmesh lags recording.csv a b --given c --estimator gaussian --json
     """
-    from enmesh.data.export import refuse_existing
-    from enmesh.lag_profile import lag_profile
-
     words, conditions = a.words(ctx), build.names(given)
     if out is not None:
         refuse_existing(out, force)
@@ -174,7 +169,7 @@ def lags(
     if embedded or how.keys() & {"n_surrogates", "surrogate"}:
         how = {"max_lag": scorer.transfers.blocks.searched or LONGEST} | how
         how |= {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding}
-    profile = lag_profile(series, source, target, given=conditions, seed=words["seed"], **how)
+    profile = em.lag_profile(series, source, target, given=conditions, seed=words["seed"], **how)
     if out is not None:
         profile.plot(out)
     if json:
@@ -187,7 +182,7 @@ def lags(
     _print(told | ({"picture": str(out)} if out is not None else {}))
 
 
-def _print_profile(profile: "LagProfile") -> None:
+def _print_profile(profile: LagProfile) -> None:
     rows = [
         [lag, *map(float, row[:3]), " ".join(["*"] * bool(row[3]) + ["best"] * (lag == profile.best)) or "-"]
         for lag, *row in profile.table.itertuples()
@@ -199,7 +194,7 @@ def _print_profile(profile: "LagProfile") -> None:
     _print({"best lag": best, "threshold": f"{profile.threshold:.4g}"})
 
 
-@a.takes(a.METHOD, a.ESTIMATOR, a.DATA)
+@a.with_options(a.METHOD, a.ESTIMATOR, a.DATA)
 def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     """Choose embedding dimension (kappa) and delay (tau) of every node.
 
@@ -213,13 +208,10 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
       enmesh embed recording.csv
       enmesh embed recording.csv --method storage --max-dim 8 --max-delay 1
     """
-    from enmesh.embedding.base import SelfPrediction, chosen_embedding
-    from enmesh.embedding.choose import embedding_criteria
-
     words = a.words(ctx)
     series = build.series(words)
     way = cast(SelfPrediction, build.method(words, series))  # embedding_criteria refuses any other
-    tables = embedding_criteria(series, way)
+    tables = em.embedding_criteria(series, way)
     if json:
         show.as_json({"method": str(way), "nodes": {name: table.to_dict() for name, table in tables.items()}})
         return
@@ -234,7 +226,7 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     print(f"as options: {show.embedding(chosen_embedding(tables), series.names)}")
 
 
-@a.takes(a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
+@a.with_options(a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
 def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False) -> None:
     """Score a graph of your own against a recording; higher is better.
 
@@ -246,21 +238,18 @@ def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False
       enmesh score recording.csv --graph "a>b, b>c" --score tea
       enmesh score recording.csv --graph "a>b>c" --estimator gaussian --score bic --dim 2
     """
-    from enmesh.data.graph_input import parents_of
-    from enmesh.scores import score_graph
-
     words = a.words(ctx)
     series = build.series(words)
     parents = parents_of(graph, series.names)
     judge, choices = _planned(words, series)
-    found = score_graph(series, parents, judge)
+    found = em.score(series, parents, judge)
     if json:
         show.as_json({"total": found.total, "local": found.local, "parents": parents, "score": str(judge)})
         return
     rows = [[name, ", ".join(parents[name]) or "none", found.local[name]] for name in series.names]
     show.table(["node", "drivers", "score"], rows)
     print(f"total {found.total:.6g}")
-    if isinstance(judge.embedding, Embedding):
+    if isinstance(judge.embedding, em.Embedding):
         print(f"score {brief(judge)}, embedding {show.embedding(judge.embedding, series.names)}")
     for what, value, reason in choices:
         print(f"chosen {what}: {value} ({reason})")

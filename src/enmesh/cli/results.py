@@ -2,12 +2,12 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from enmesh.data.export import write_whole
+from enmesh.data.sources import write_whole
 from enmesh.data.table import guarded, listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import Network
@@ -16,9 +16,8 @@ FILES = ("network.json", "edges.csv", "network.png", "network.svg", "report.html
 FORMATS = ("graphml", "dot")
 
 
-def results_folder(path: str | os.PathLike) -> Path:
+def results_folder(folder: Path) -> Path:
     """Make a folder if it is not there, and see to it that it can be written to."""
-    folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".enmesh-{os.getpid()}"
@@ -31,34 +30,30 @@ def results_folder(path: str | os.PathLike) -> Path:
 
 
 def refuse_foreign(
-    path: str | os.PathLike,
-    names: Iterable[str],
-    inputs: Iterable[str | os.PathLike] = (),
-    force: bool = False,
+    folder: Path, names: Sequence[str], kind: str, inputs: Iterable[Path] = (), force: bool = False
 ) -> None:
     """Refuse to write files of these names into a folder where they are somebody else's.
 
-    A folder is ours if it has a ``network.json`` of ours. What was read is never overwritten; files of others only
-    with ``force``.
+    A folder is ours if the first of them is there and says that it is of our ``kind``. What was read is never
+    overwritten; files of others only with ``force``.
     """
-    folder = Path(path)
     there = [folder / name for name in names if (folder / name).exists()]
-    read = [Path(one) for one in inputs if str(one) != "-" and Path(one).exists()]
+    read = [one for one in inputs if str(one) != "-" and one.exists()]
     for file in there:
         if any(file.samefile(one) for one in read):
             said = f"{visible(file)} is what was read and would be overwritten; give another folder"
             raise InputError(said)
-    if there and not force and not _is_ours(folder):
+    if there and not force and not _is_ours(folder / names[0], kind):
         raise InputError(
             f"{visible(folder)} holds {listed(file.name for file in there)}, which enmesh did not write; give another "
             "folder, or use force=True to overwrite"
         )
 
 
-def _is_ours(folder: Path) -> bool:
+def _is_ours(path: Path, kind: str) -> bool:
     try:
-        with (folder / "network.json").open(encoding="utf-8") as file:
-            return '"format": "enmesh network' in file.read(200)
+        with path.open(encoding="utf-8") as file:
+            return f'"format": "enmesh {kind}' in file.read(200)
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -73,10 +68,9 @@ def result_names(formats: Iterable[str] = ()) -> list[str]:
 
 def write_results(
     network: Network,
-    path: str | os.PathLike,
+    folder: Path,
     formats: Iterable[str] = (),
-    *,
-    inputs: Iterable[str | os.PathLike] = (),
+    inputs: Iterable[Path] = (),
     force: bool = False,
 ) -> list[Path]:
     """Write a network into a folder: network.json, edges.csv, network.png and .svg, report.html.
@@ -87,11 +81,12 @@ def write_results(
     """
     import networkx as nx
 
-    names, folder, seen = result_names(formats), results_folder(path), with_visible_names(network)
-    refuse_foreign(folder, names, inputs, force)
+    names, seen = result_names(formats), with_visible_names(network)
+    refuse_foreign(results_folder(folder), names, "network", inputs, force)
+    edges = seen.edges.assign(lags=[" ".join(map(str, lags)) for lags in seen.edges["lags"]])
     writers: dict[str, Callable[[Path], object]] = {
         "network.json": network.to_json,
-        "edges.csv": lambda file: _write_edges(seen, file),
+        "edges.csv": lambda file: write_links(edges, file),
         "network.png": seen.plot,
         "network.svg": seen.plot,
         "report.html": seen.report,
@@ -126,13 +121,10 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
-def _write_edges(network: Network, file: Path) -> None:
-    """Write the edges; a name that a spreadsheet would take for a formula gets a quote in front."""
-    edges = network.edges
-    for end in ("source", "target"):
-        edges[end] = [guarded(name) for name in edges[end]]
-    edges["lags"] = [" ".join(map(str, lags)) for lags in edges["lags"]]
-    edges.to_csv(file, index=False)
+def write_links(links: Any, file: Path) -> None:
+    """Write a table of links; a name that a spreadsheet would take for a formula gets a quote in front."""
+    ends = {end: [guarded(str(name)) for name in links[end]] for end in ("source", "target")}
+    links.assign(**ends).to_csv(file, index=False)
 
 
 def _write_dot(network: Network, file: Path) -> None:

@@ -9,13 +9,12 @@ import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enmesh.data.table import visible
+from enmesh.draw.report.words import fewer_digits, headline, links
+from enmesh.inference.network import Network
 from enmesh.options import plain
-
-if TYPE_CHECKING:
-    from enmesh.inference.network import Network
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
@@ -80,18 +79,12 @@ def embedding(value: Any, names: Sequence[str]) -> str:
 
 
 def network(
-    found: "Network", files: Sequence[Path] = (), truth: Mapping[str, Sequence[str]] | None = None
+    found: Network, files: Sequence[Path] = (), truth: Mapping[str, Sequence[str]] | None = None
 ) -> None:
     """Print the links of a network, how good it is, what was chosen and where the files are."""
-    from enmesh.draw.report.words import fewer_digits, headline
-
-    edges = found.edges
-    shown = edges.iloc[:, :5].assign(lag=[", ".join(map(str, lags)) for lags in edges["lags"]])
-    shown.columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
-    if edges["stability"].notna().any():
-        shown["stability"] = edges["stability"]
+    shown = links(found)
     if truth is not None:
-        shown["in truth"] = ["yes" if s in truth[t] else "no" for s, t in zip(edges.source, edges.target)]
+        shown["in truth"] = ["yes" if s in truth[t] else "no" for s, t in zip(shown.source, shown.target)]
     say(headline(found))
     if len(shown):
         table([*map(str, shown)], shown.itertuples(index=False))
@@ -104,7 +97,7 @@ def network(
         say(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
 
 
-def verdict(found: "Network") -> str:
+def verdict(found: Network) -> str:
     """Say in one sentence whether the network is the best there is, and what acyclicity cost."""
     said = f"{'Proven optimal' if found.optimal else 'Best found'}: score {found.score:.6g}"
     if not found.optimal:
@@ -117,17 +110,19 @@ def verdict(found: "Network") -> str:
     return f"{said}; acyclicity costs {found.gap:.3g} and removed {_arrows(found.removed)}."
 
 
-def _arrows(links: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"{source}>{target}" for source, target in links) or "none"
+def _arrows(edges: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{source}>{target}" for source, target in edges) or "none"
 
 
-def _against(found: "Network", truth: Mapping[str, Sequence[str]]) -> str:
-    true, mine = ({(s, t) for t, some in graph.items() for s in some} for graph in (truth, found.parents))
+def _against(found: Network, truth: Mapping[str, Sequence[str]]) -> str:
+    true, mine = (
+        {(s, t) for t, parents in graph.items() for s in parents} for graph in (truth, found.parents)
+    )
     missed, extra = _arrows(sorted(true - mine)), _arrows(sorted(mine - true))
     return f"Truth has {len(true)} links; {len(true & mine)} found, missed: {missed}, false: {extra}."
 
 
-def network_json(found: "Network", files: Sequence[Path] = ()) -> dict[str, Any]:
+def network_json(found: Network, files: Sequence[Path] = ()) -> dict[str, Any]:
     """Return what `infer --json` prints."""
     keep = ("names", "parents", "score", "optimal", "bound", "gap", "removed", "options", "provenance")
     return {

@@ -8,11 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
+import enmesh as em
+from enmesh import reproduce as experiments
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.cli.infer import Place, run
-from enmesh.data.series import Series
-from enmesh.errors import InputError
+from enmesh.cli.infer import run
+from enmesh.cli.results import results_folder
+from enmesh.data.export import series_table, write_series
+from enmesh.data.graph_input import parents_of
+from enmesh.data.sources import refuse_existing
 
 MAPS, FLOWS = ("logistic", "tent", "henon"), ("lorenz", "rossler", "mixed")
 # The options each kind of system takes.
@@ -54,7 +58,7 @@ Out = Annotated[
 ]
 
 
-@a.takes(SYSTEM)
+@a.with_options(SYSTEM)
 def simulate(
     ctx: typer.Context,
     graph: a.Graph,
@@ -90,21 +94,18 @@ def datasets(
       enmesh datasets gas-furnace --out rec.csv
       enmesh datasets cortex | enmesh infer - --out results/
     """
-    from enmesh import datasets as known
-
     if name is not None:
-        _write(known.load(name), out, force, json)
-    elif json:
-        show.as_json([known.about(one) for one in known.names()])
-    else:
-        for entry in map(known.about, known.names()):
-            print(f"{entry['name']:<14} {entry['summary']} [{entry['licence']}]")
+        _write(em.datasets.load(name), out, force, json)
+        return
+    known = [em.datasets.about(one) for one in em.datasets.names()]
+    if json:
+        show.as_json(known)
+    for entry in () if json else known:
+        print(f"{entry['name']:<14} {entry['summary']} [{entry['licence']}]")
 
 
-def _write(series: Series, out: Path | None, force: bool, json: bool) -> None:
+def _write(series: em.Series, out: Path | None, force: bool, json: bool) -> None:
     """Write a recording to a file or to stdout, and say what is known of it."""
-    from enmesh.data.export import refuse_existing, series_table, write_series
-
     truth, acting = series.truth or {}, series.truth_lags or {}
     if out is not None:
         refuse_existing(out, force)
@@ -115,17 +116,14 @@ def _write(series: Series, out: Path | None, force: bool, json: bool) -> None:
         show.as_json(about | ({"file": str(out)} if out is not None else {"values": series.values}))
     elif out is not None:
         pairs = [(s, t) for t, sources in truth.items() for s in sources]
-        late = {ends: f" (lag {', '.join(map(str, some))})" for ends, some in acting.items() if some != (1,)}
+        late = {ends: f" (lag {', '.join(map(str, lags))})" for ends, lags in acting.items() if lags != (1,)}
         links = ", ".join(f"{s}>{t}{late.get((s, t), '')}" for s, t in pairs) or "none"
         print(f"{out}: {series.n_nodes} nodes, {series.lengths[0]} samples, dt {series.dt:g}; links: {links}")
     else:
         series_table(series).to_csv(sys.stdout, index=False)
 
 
-def _simulated(given: Mapping[str, Any]) -> Series:
-    from enmesh import simulate as systems
-    from enmesh.data.graph_input import parents_of
-
+def _simulated(given: Mapping[str, Any]) -> em.Series:
     name, graph = given["system"], parents_of(given["graph"])
     options = build.present(given, (*COMMON, "dt"))
     build.refuse_idle(options, TAKES[name], f"the system {name}")
@@ -133,21 +131,19 @@ def _simulated(given: Mapping[str, Any]) -> Series:
         options["lags"] = build.link_lags(options["lags"])
     options |= {"n": given["n"], "seed": given["seed"]}
     if name in MAPS:
-        return systems.coupled_map(graph, map=name, **options)
+        return em.simulate.coupled_map(graph, map=name, **options)
     if name in FLOWS:
         turns = {node: ("lorenz", "rossler")[i % 2] for i, node in enumerate(graph)}
-        return systems.coupled_flow(graph, system=turns if name == "mixed" else name, **options)
-    made: Series = getattr(systems, name)(graph, **options)
+        return em.simulate.coupled_flow(graph, system=turns if name == "mixed" else name, **options)
+    made: em.Series = getattr(em.simulate, name)(graph, **options)
     return made
 
 
 def demo_options(seed: int = 0) -> dict[str, Any]:
     """Return the options of `enmesh.infer` for the demonstration."""
-    from enmesh import KSG, TEE, Embedding, Exact
-
     # 399 surrogates are the fewest that can bring one link among 20 pairs to a q-value of 0.05.
-    score = TEE(estimator=KSG(), embedding=Embedding(), n_surrogates=399, seed=seed)
-    return {"score": score, "search": Exact(), "max_parents": 3, "seed": seed}
+    score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), n_surrogates=399, seed=seed)
+    return {"score": score, "search": em.Exact(), "max_parents": 3, "seed": seed}
 
 
 def demo(
@@ -164,16 +160,15 @@ def demo(
       enmesh demo
       enmesh demo --out /tmp/tour --seed 7
     """
-    from enmesh.cli.results import results_folder
-    from enmesh.simulate import coupled_map
-
     results_folder(out)
-    series = coupled_map(TRUTH, n=1000, map="logistic", r=4.0, coupling=0.3, noise=0.05, seed=seed)
+    series = em.simulate.coupled_map(
+        TRUTH, n=1000, map="logistic", r=4.0, coupling=0.3, noise=0.05, seed=seed
+    )
     talk = not (json or quiet)
     if talk:
         print(DESCRIPTION)
     options = demo_options(seed) | {"n_jobs": jobs, "progress": talk and sys.stderr.isatty()}
-    network, files = run(series, Place(folder=out), options)
+    network, files = run(series, out, options)
     if json:
         show.as_json(show.network_json(network, files) | {"truth": series.truth})
     elif talk:
@@ -181,16 +176,15 @@ def demo(
         print(f"Open {(out / 'report.html').resolve()} in a browser.")
 
 
-def _known_names(incomplete: str = "") -> list[str]:
-    from enmesh.reproduce import NAMES
-
-    return [name for name in NAMES if name.startswith(incomplete)]
-
-
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(help="Figure or experiment; without it, their names.", autocompletion=_known_names),
+        typer.Argument(
+            help="Figure or experiment; without it, their names.",
+            autocompletion=lambda incomplete: [
+                name for name in experiments.NAMES if name.startswith(incomplete)
+            ],
+        ),
     ] = None,
     quick: Annotated[
         bool, a.option("Options", "--quick/--full", None, "A smaller version in minutes, or all.")
@@ -209,14 +203,9 @@ def reproduce(
       enmesh reproduce fig1
       enmesh reproduce fig1 --full --out fig1/
     """
-    from enmesh.reproduce import NAMES
-    from enmesh.reproduce import run as reproduce_one
-
     if name is None:
-        print("\n".join(NAMES))
+        print("\n".join(experiments.NAMES))
         return
-    if name not in NAMES:
-        raise InputError(f"there is no experiment {name}; choose one of {', '.join(NAMES)}")
     folder, watched = out or Path(f"reproduce-{name}"), sys.stderr.isatty()
-    files = reproduce_one(name, out=folder, quick=quick, seed=seed, n_jobs=jobs, progress=watched)
+    files = experiments.run(name, out=folder, quick=quick, seed=seed, n_jobs=jobs, progress=watched)
     print(f"files in {folder}: {', '.join(file.name for file in files)}")

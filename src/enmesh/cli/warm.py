@@ -2,18 +2,13 @@
 
 import os
 import time
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+
+import enmesh as em
 from enmesh.errors import InputError
-
-# The longest first, so that two processes are done at about the same time.
-KERNELS = (
-    "KSG with surrogates",
-    "one KSG estimate",
-    "box kernel with surrogates",
-    "events with surrogates",
-    "simulated systems",
-    "local permutation",
-)
 
 
 def warm() -> None:
@@ -27,11 +22,11 @@ def warm() -> None:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    start = time.perf_counter()
+    start, names = time.perf_counter(), list(_questions())
     workers = min(2, os.cpu_count() or 1)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        results = list(pool.map(_warmed, KERNELS))
-    for name, (seconds, compiled, _) in zip(KERNELS, results):
+        results = list(pool.map(_warmed, names))
+    for name, (seconds, compiled, _) in zip(names, results):
         print(f"{name}: {f'compiled in {seconds:.1f} s' if compiled else 'compiled already'}")
     if not all(kept for *_, kept in results):
         raise InputError(
@@ -47,35 +42,27 @@ def _warmed(name: str) -> tuple[float, int, bool]:
 
     notice.quiet = True
     before, start = len(notice.compiled), time.perf_counter()
-    _use(name)
+    _questions()[name]()
     return time.perf_counter() - start, len(notice.compiled) - before, not notice.unkept
 
 
-def _use(name: str) -> None:
-    """Ask a small question that needs the kernels of that name."""
-    import numpy as np
-
-    import enmesh as em
-
-    rng = np.random.default_rng(0)
-    x, y, z = rng.normal(size=(3, 1000, 1))
-    batch = np.stack([x] * 32)
-    match name:
-        case "KSG with surrogates":
-            em.KSG().prepare(y, z).cmi(batch)
-        case "one KSG estimate":
-            em.KSG(theiler=1).prepare(y, z).cmi(x)
-        case "box kernel with surrogates":
-            em.Kernel().prepare(y, z).cmi(batch)
-        case "events with surrogates":
-            em.significance(em.simulate.coupled_events("a>b", duration=100), "a", "b", n_surrogates=1)
-        case "simulated systems":
-            em.simulate.var("a>b", n=50)
-            em.simulate.coupled_flow("a>b", n=50, system="lorenz")
-            em.simulate.coupled_map("a>b", n=50)
-            em.simulate.coupled_map("a>b", n=50, map="henon", coupling=0.05)
-        case "local permutation":
-            pair, shuffled = em.Series(np.hstack([x, y])), em.LocalPermute()
-            em.significance(pair, 0, 1, estimator=em.Gaussian(), surrogate=shuffled, n_surrogates=1)
-        case _:
-            raise ValueError(name)
+def _questions() -> dict[str, Callable[[], object]]:
+    """Return small questions that need the kernels of a name; the longest first, so that two processes end together."""
+    x, y, z = np.random.default_rng(0).normal(size=(3, 1000, 1))
+    batch, pair = np.stack([x] * 32), em.Series(np.hstack([x, y]))
+    local: Any = {"estimator": em.Gaussian(), "surrogate": em.LocalPermute(), "n_surrogates": 1}
+    return {
+        "KSG with surrogates": lambda: em.KSG().prepare(y, z).cmi(batch),
+        "one KSG estimate": lambda: em.KSG(theiler=1).prepare(y, z).cmi(x),
+        "box kernel with surrogates": lambda: em.Kernel().prepare(y, z).cmi(batch),
+        "events with surrogates": lambda: em.significance(
+            em.simulate.coupled_events("a>b", duration=100), "a", "b", n_surrogates=1
+        ),
+        "simulated systems": lambda: (
+            em.simulate.var("a>b", n=50),
+            em.simulate.coupled_flow("a>b", n=50, system="lorenz"),
+            em.simulate.coupled_map("a>b", n=50),
+            em.simulate.coupled_map("a>b", n=50, map="henon", coupling=0.05),
+        ),
+        "local permutation": lambda: em.significance(pair, 0, 1, **local),
+    }

@@ -1,6 +1,5 @@
 """Arrays as tables: parquet, npy, npz, mat, and channels read by edfio and MNE. Pickled objects are refused."""
 
-import importlib
 import json
 import os
 import tempfile
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from enmesh.data.rules import Rules
-from enmesh.data.sources import LARGE, MOST_BYTES, MOST_RATIO, Source
+from enmesh.data.sources import LARGE, MOST_BYTES, MOST_RATIO, Source, library
 from enmesh.data.table import Table, default_names, listed
 from enmesh.data.text_tables import transposed
 from enmesh.data.values import INTEGER, TEXT, turned
@@ -29,7 +28,7 @@ MNE_SUFFIXES = (".fif", ".vhdr", ".set", ".bdf", ".gdf", ".cnt")
 
 def read_parquet(source: Source, rules: Rules) -> Table:
     """Read the columns and the index of a parquet file."""
-    parquet = _library("pyarrow.parquet", "parquet", "parquet")
+    parquet = library("pyarrow.parquet", "parquet", "parquet")
     about = parquet.ParquetFile(source.file)
     cells, size = about.metadata.num_rows * about.metadata.num_columns, source.file.seek(0, 2)
     if 8 * cells > MOST_BYTES or (8 * cells > LARGE and 8 * cells > MOST_RATIO**2 * size):
@@ -105,7 +104,7 @@ def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, np.ndarr
 
 def _hdf5(source: Source) -> dict[str, np.ndarray]:
     """Return the arrays of a MATLAB 7.3 file, which lie the other way round."""
-    h5py = _library("h5py", "MATLAB 7.3 files", "matlab", ", or save it with -v7")
+    h5py = library("h5py", "MATLAB 7.3 files", "matlab", ", or save it with -v7")
     found: dict[str, np.ndarray] = {}
 
     def note(name: str, item: Any) -> None:
@@ -146,28 +145,22 @@ def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[st
     values = turned(values, rules.transpose)
     *several, length, width = values.shape
     native = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
-    named = [words for name in NAMES if (words := _words(beside, name, width))] or [default_names(width)]
-    frame = pd.DataFrame(native.reshape(-1, width), columns=named[0], copy=False)
-    if kinds := _words(beside, "kinds", width):
-        frame = _with_kinds(frame, kinds, beside)
-    steps = [_number(beside, "dt"), *(1 / rate for name in RATES if (rate := _number(beside, name)))]
+    fitting = {name: held for name, held in beside.items() if held.dtype.kind in "US" and held.size == width}
+    words = {name: [str(word).strip() for word in held.astype(str).ravel()] for name, held in fitting.items()}
+    names = next((words[name] for name in NAMES if name in words), default_names(width))
+    frame = pd.DataFrame(native.reshape(-1, width), columns=names, copy=False)
+    if "kinds" in words:
+        frame = _with_kinds(frame, words["kinds"], beside)
+    single = {
+        name: float(held.flat[0])
+        for name, held in beside.items()
+        if held.size == 1 and held.dtype.kind in "iuf"
+    }
+    steps = [single.get("dt", 0.0), *(1 / single[name] for name in RATES if single.get(name, 0.0) > 0)]
+    dt = next((step for step in steps if step > 0), None)
     numbers = np.tile(np.arange(1, length + 1), several).tolist() if several else None
     trials = np.repeat(np.arange(several[0]), length) if several else None
-    return Table(file=file, frame=frame, numbers=numbers, trials=trials, dt=next(filter(None, steps), None))
-
-
-def _number(beside: Mapping[str, np.ndarray], name: str) -> float:
-    """Return a positive number that stands beside an array, or 0."""
-    found = beside.get(name, np.array(0.0))
-    number = float(found.flat[0]) if found.size == 1 and found.dtype.kind in "iuf" else 0.0
-    return number if number > 0 else 0.0
-
-
-def _words(beside: Mapping[str, np.ndarray], name: str, width: int) -> list[str]:
-    """Return the words that stand beside an array, one for each column, or none."""
-    found = beside.get(name, np.array(0.0))
-    fits = found.size == width and found.dtype.kind in "US"
-    return [str(word).strip() for word in found.astype(str).ravel()] if fits else []
+    return Table(file=file, frame=frame, numbers=numbers, trials=trials, dt=dt)
 
 
 def _with_kinds(frame: Any, kinds: list[str], beside: Mapping[str, np.ndarray]) -> Any:
@@ -184,7 +177,7 @@ def _with_kinds(frame: Any, kinds: list[str], beside: Mapping[str, np.ndarray]) 
 
 def read_edf(source: Source, rules: Rules) -> Table:
     """Read the signals of an EDF file that are sampled alike."""
-    edfio = _library("edfio", "edf", "edf")
+    edfio = library("edfio", "edf", "edf")
     signals = list(edfio.read_edf(source.file.read()).signals)
     if rules.columns is not None:
         signals = [one for one in signals if one.label in rules.columns]
@@ -201,7 +194,7 @@ def read_edf(source: Source, rules: Rules) -> Table:
 
 def read_mne(source: Source, rules: Rules) -> Table:
     """Read what MNE reads; its formats may lie in several files beside one another."""
-    mne = _library("mne", source.suffix[1:], "mne")
+    mne = library("mne", source.suffix[1:], "mne")
     with tempfile.TemporaryDirectory() as folder:
         path = source.path
         if path is None or path.suffix.lower() != source.suffix:
@@ -221,12 +214,3 @@ def mne_tables(held: Any, file: str = "") -> list[Table]:
     files = [f"epoch {number}" if len(epochs) > 1 else file for number in range(1, len(epochs) + 1)]
     frames, dt = [pd.DataFrame(epoch.T, columns=names) for epoch in epochs], 1 / float(held.info["sfreq"])
     return [Table(file=name, frame=frame, dt=dt) for name, frame in zip(files, frames)]
-
-
-def _library(module: str, kind: str, extra: str, also: str = "") -> Any:
-    """Return a library that is installed with an extra."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        needs = f"reading {kind} needs {module.split('.')[0]}"
-        raise InputError(f"{needs}; pip install 'enmesh[{extra}]'{also}") from None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from enmesh.data.numbers import MISSING, as_numbers, bare, marks_of
+from enmesh.data.numbers import MISSING, as_number, marks_of
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, shown, visible
 from enmesh.data.times import JITTER, Time
@@ -118,70 +118,52 @@ def _without(column: Any, words: tuple[str, ...]) -> Any:
     kind = column.dtype.kind
     if kind not in "iuf":
         return column.mask(column.astype(str).str.strip().isin(words))
-    absent = column.isin([number for word in words if not np.isnan(number := as_number(word))])
+    absent = column.isin([number for word in words if (number := as_number(word)) is not None])
     if not absent.any():
         return column
     return column.astype("Int64").mask(absent) if kind in "iu" else column.mask(absent)
 
 
-def as_number(word: str) -> float:
-    """Return a word as a number, NaN if it is none."""
-    try:
-        return float(word)
-    except ValueError:
-        return float("nan")
-
-
 def _from_objects(table: Table, name: str, column: Any) -> Any:
     """Return Python objects or text as numbers if all of them are, else as words."""
-    cells = pd.Series([_decoded(cell) for cell in column], dtype=object)
-    if any(isinstance(cell, (complex, np.complexfloating)) for cell in cells):
+    rows = zip(range(len(column)), column, column.notna())
+    cells = {row: _decoded(cell) for row, cell, known in rows if known}
+    if any(isinstance(cell, (complex, np.complexfloating)) for cell in cells.values()):
         raise table.error(COMPLEX.format(name=visible(name)))
-    is_text = pd.Series([isinstance(cell, str) for cell in cells], dtype=bool)
-    words = cells.where(is_text, "-").astype(object).str.strip().str.lower()
-    empty = cells.isna() | (words == "")
-    there = ~(empty | words.isin(MISSING))
+    text = {row: cell.strip() for row, cell in cells.items() if isinstance(cell, str)}
+    there = {row: cell for row, cell in cells.items() if text.get(row, "-").lower() not in MISSING}
     try:
-        marks = table.marks or marks_of(cells[is_text & there])
+        marks = table.marks or marks_of(text[row] for row in there if row in text)
     except InputError as error:
         raise table.error(f"column {visible(name)}: {error}") from None
-    numbers = as_numbers(cells.where(there), *marks)
-    if there.any() and numbers[there].isna().all() and is_text[~empty].all():
-        _refuse_unlike_states(table, name, cells[~empty])
-        return _words(cells.where(~empty))
-    wrong = np.flatnonzero(numbers.isna() & there)
-    if len(wrong):
+    numbers: dict[int, Any] = {row: as_number(cell, *marks) for row, cell in there.items()}
+    wrong = [row for row, number in numbers.items() if number is None]
+    if wrong and len(wrong) == len(there) and len(text) == len(cells):
+        words = {row: cell for row, cell in text.items() if cell}
+        _refuse_unlike_states(table, name, words)
+        return np.array([words.get(row) for row in range(len(column))], dtype=object)
+    if wrong:
         cell = str(cells[wrong[0]])
         known = f"; if it stands for a missing value, pass na={cell.strip()!r}" if len(cell) < 9 else ""
         raise table.error(f"{shown(cell)} is not a number{known}", wrong[0], name)
-    whole = {int(row): _whole(cells[row], marks[1]) for row in np.flatnonzero(there)}
-    if not whole or None in whole.values():
-        return numbers.to_numpy()
-    limits = np.iinfo(np.int64)
-    for row, number in whole.items():
-        if not limits.min <= number <= limits.max:
+    if not numbers or any(isinstance(number, float) for number in numbers.values()):
+        return np.array([numbers.get(row, np.nan) for row in range(len(column))], dtype=np.float64)
+    for row, number in numbers.items():
+        if not -(2**63) <= number < 2**63:
             raise table.error(f"{shown(cells[row])} is too large for a whole number", row, name)
-    exact = pd.Series(whole, dtype="Int64").reindex(cells.index)
+    exact = pd.Series(numbers, dtype="Int64").reindex(range(len(column)))
     return exact.array if exact.isna().any() else exact.to_numpy(dtype=np.int64)
 
 
-def _whole(cell: Any, thousands: str | None) -> Any:
-    """Return a whole number; None for what is written with a fraction: 2.0 is, 2 is not."""
-    if isinstance(cell, str):
-        plain = bare(cell).replace(thousands or " ", "")
-        return int(plain) if plain.lstrip("+-").isdigit() else None
-    return int(cell) if isinstance(cell, (bool, int, np.bool_, np.integer)) else None
-
-
-def _refuse_unlike_states(table: Table, name: str, cells: Any) -> None:
+def _refuse_unlike_states(table: Table, name: str, words: dict[int, str]) -> None:
     """Refuse words that look like numbers gone wrong, and words that hardly repeat."""
-    row, cell = cells.index[0], str(cells.iloc[0]).strip()
-    if all(str(one).strip().lstrip("+-.,")[:1].isdigit() for one in cells):
+    (row, cell), different = next(iter(words.items())), len(set(words.values()))
+    if all(word.lstrip("+-.,")[:1].isdigit() for word in words.values()):
         told = "is not a number; say how numbers are written with decimal= and thousands="
         raise table.error(f"{shown(cell)} {told}", row, name)
-    if cells.nunique() > max(2, len(cells) / 2):
+    if different > max(2, len(words) / 2):
         told = f"{shown(cell)} is not a number, and text is taken for states only where it repeats"
-        count = f"({cells.nunique()} different in {len(cells)} rows)"
+        count = f"({different} different in {len(words)} rows)"
         raise table.error(f"{told} {count}; leave the column out", row, name)
 
 

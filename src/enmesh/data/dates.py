@@ -165,14 +165,6 @@ def _seconds_of_day(column: Any) -> np.ndarray:
     return passed.dt.total_seconds().to_numpy(dtype=float)
 
 
-def date_and_clock(date: Any, clock: Any = None) -> Any:
-    """Return a column of dates and one of times of the day, if there is one, as one column of text."""
-    if clock is None:
-        return date
-    days = date.dt.strftime("%Y-%m-%d") if date.dtype.kind == "M" else date.astype(str)
-    return days.str.strip() + " " + clock.astype(str).str.strip()
-
-
 def _compact(column: Any) -> Any:
     """Return numbers such as 20200131, 199001 or 1990.01 as text if every one of them is a date; None if not."""
     kind = column.dtype.kind

@@ -1,41 +1,19 @@
-"""Series to files. Each file is written beside its place and moved there when it is whole."""
+"""Series to files."""
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.data.sources import write_whole
 from enmesh.data.table import guarded
 from enmesh.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Path:
-    """Let ``write`` make a file beside ``path`` and move it there when it is whole."""
-    path = Path(path)
-    partial = path.with_name(f".{os.getpid()}-{path.name}")
-    try:
-        write(partial)
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
-    except InputError as error:
-        raise InputError(str(error).replace(str(partial), str(path))) from None
-    finally:
-        partial.unlink(missing_ok=True)
-    return path
-
-
-def refuse_existing(path: str | os.PathLike, force: bool = False) -> None:
-    """Refuse to write over a file that is there, unless that is wanted."""
-    if not force and Path(path).exists() and not Path(path).is_char_device():
-        raise InputError(f"{path} is there already; give another name, or use force=True to overwrite it")
 
 
 def write_series(series: Series, path: str | os.PathLike) -> Path:
@@ -49,8 +27,6 @@ def write_series(series: Series, path: str | os.PathLike) -> Path:
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".npz", ".parquet"):
         raise InputError(f"cannot write {path}: its name must end in .csv, .npz, .parquet")
-    if not path.parent.is_dir():
-        raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
     if suffix == ".npz":
         return write_whole(path, lambda file: _write_npz(series, file))
     frame = series_table(series)

@@ -6,18 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from enmesh.data import roles
 from enmesh.data.columns import Recording, chosen
-from enmesh.data.roles import (
-    counting_columns,
-    found_times,
-    found_trials,
-    known_column,
-    steps_evenly,
-    trials_by,
-)
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
-from enmesh.data.times import Grid, Groups, on_grid
+from enmesh.data.times import Groups, on_grid
 from enmesh.errors import hazard
 
 
@@ -25,42 +18,35 @@ def pick(table: Table, rules: Rules) -> Recording:
     """Return trials of the nodes that the rules choose from a table."""
     table = _arranged(table, rules)
     named = _named_trials(table, rules)
-    trial, groups = trials_by(table, named)
+    trial, groups = roles.trials_by(table, named)
     notes = list(table.notes)
-    stamps, taken = found_times(table, rules, named, groups, notes)
+    stamps, taken = roles.found_times(table, rules, named, groups, notes)
     if not named and table.trials is None and rules.trials is not False:
-        trial, groups = found_trials(table, rules, stamps, taken, notes)
+        trial, groups = roles.found_trials(table, rules, stamps, taken, notes)
     nodes = _nodes(table, rules, {*taken, *trial}, groups, notes)
+    places, step, time = None, table.dt, None
     if stamps is not None:
-        grid = on_grid(table, stamps, groups, rules.modes, "drop" if rules.longest else rules.missing)
+        groups, places, step, time = on_grid(table, stamps, groups, rules.modes, rules.missing)
     elif "sort" in rules.modes:
         raise table.error("time='sort' needs times; name their column too")
-    else:
-        grid = Grid(groups=groups, step=table.dt)
     if len(trial) == 1 and not named and len(nodes) == 1:
-        time, label, node = str(taken[0]) if taken else "time", str(trial[0]), str(nodes[0])
+        clock, label, node = str(taken[0]) if taken else "time", str(trial[0]), str(nodes[0])
         raise table.error(
             f"it looks like a long table: {visible(node)} of every {visible(label)} at each time; pass "
-            f"pivot=({time!r}, {label!r}, {node!r}), or trials={label!r} if {visible(label)} tells trials of one node"
+            f"pivot=({clock!r}, {label!r}, {node!r}), or trials={label!r} if {visible(label)} tells trials of one node"
         )
     if notes:
         hazard(table.message("; ".join(notes)))
-    frame, lengths = _in_order(chosen(table, nodes, rules), grid)
-    return Recording(file=table.file, frame=frame, lengths=lengths, dt=grid.step, time=grid.time)
-
-
-def _in_order(frame: Any, grid: Grid) -> tuple[Any, list[int]]:
-    """Return the rows of each trial below one another, gaps filled by rows that are missing, and the lengths."""
-    rows = np.concatenate(grid.groups)
+    frame, rows = chosen(table, nodes, rules), np.concatenate(groups)
     if len(rows) < len(frame) or (np.diff(rows) != 1).any():
         frame = frame.iloc[rows]
-    if grid.places is None:
-        return frame, [len(rows) for rows in grid.groups]
-    lengths = [int(places[-1]) + 1 for places in grid.places]
-    starts = np.cumsum([0, *lengths[:-1]])
-    at = np.concatenate([start + places for start, places in zip(starts, grid.places)])
-    whole = {name: "Int64" for name in frame.columns if frame[name].dtype.kind == "i"}
-    return frame.astype(whole).set_axis(at, axis=0).reindex(range(sum(lengths))), lengths
+    lengths = [len(rows) for rows in groups]
+    if places is not None:  # gaps are filled by rows that are missing
+        lengths = [int(own[-1]) + 1 for own in places]
+        at = np.concatenate([start + own for start, own in zip(np.cumsum([0, *lengths]), places)])
+        whole = {name: "Int64" for name in frame.columns if frame[name].dtype.kind == "i"}
+        frame = frame.astype(whole).set_axis(at, axis=0).reindex(range(sum(lengths)))
+    return Recording(file=table.file, frame=frame, lengths=lengths, dt=step, time=time)
 
 
 def _arranged(table: Table, rules: Rules) -> Table:
@@ -93,8 +79,8 @@ def _pivoted(table: Table, rules: Rules) -> Table:
     """Return a long table (time, variable, value) as one with a column for each variable."""
     if rules.pivot is None:
         return table
-    roles = zip(rules.pivot, ("time", "variable", "value"))
-    time, variable, value = (known_column(table, name, what) for name, what in roles)
+    named = zip(rules.pivot, ("time", "variable", "value"))
+    time, variable, value = (roles.known_column(table, name, what) for name, what in named)
     beside, frame = _named_trials(table, rules), table.frame
     keys = [*beside, time]
     twice = np.flatnonzero(frame.duplicated([*keys, variable]))
@@ -109,28 +95,30 @@ def _pivoted(table: Table, rules: Rules) -> Table:
 
 def _named_trials(table: Table, rules: Rules) -> list[Any]:
     named = rules.trials if isinstance(rules.trials, tuple) else ()
-    return [known_column(table, name, "trial") for name in named]
+    return [roles.known_column(table, name, "trial") for name in named]
 
 
 def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: list[str]) -> list[Any]:
     """Return the nodes: as named, or all columns but those that only count, repeat the calendar or label trials."""
     frame = table.frame
     if rules.columns is not None:
-        nodes = [known_column(table, name, "node") for name in rules.columns]
+        nodes = [roles.known_column(table, name, "node") for name in rules.columns]
         twice = [name for name in nodes if nodes.count(name) > 1 or name in taken]
         if twice:
             raise table.error(f"column {visible(twice[0])} is asked for twice, as node, time or trial")
     else:
         nodes = [name for name in frame.columns if name not in taken]
     if rules.columns is None and not rules.counters and rules.time is not False:
-        left = [name for name in counting_columns(frame, groups, nodes) if str(name) not in rules.states]
-        left += [name for name in nodes if name not in left and steps_evenly(frame[name], groups)]
+        left = [
+            name for name in roles.counting_columns(frame, groups, nodes) if str(name) not in rules.states
+        ]
+        left += [name for name in nodes if name not in left and roles.steps_evenly(frame[name], groups)]
         if left:
             notes.append(
                 f"left out {listed(left)}: a column that only counts the rows or repeats the calendar is no node, "
                 "unless columns= names it"
             )
-        labels = [name for name in nodes if name not in left and _labels(frame[name], groups)]
+        labels = [name for name in nodes if name not in left and _is_label(frame[name], groups)]
         if labels:
             notes.append(f"left out {listed(labels)}, the same throughout each trial")
         nodes = [name for name in nodes if name not in left and name not in labels]
@@ -139,7 +127,7 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
     return nodes
 
 
-def _labels(column: Any, groups: Groups) -> bool:
-    values = column.to_numpy()
-    same = column.dtype.kind != "f" and len(groups) > 1
-    return same and all((values[rows] == values[rows[0]]).all() for rows in groups)
+def _is_label(column: Any, groups: Groups) -> bool:
+    """Say whether a column is the same throughout each of several trials."""
+    values, able = column.to_numpy(), column.dtype.kind != "f" and len(groups) > 1
+    return able and all((values[rows] == values[rows[0]]).all() for rows in groups)

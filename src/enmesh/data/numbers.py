@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from enmesh.errors import InputError
 
@@ -28,6 +27,7 @@ EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d{1,3}$)")
 # A number with marks of one kind between groups of three digits: thousands, or a decimal mark before three digits.
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*")
 MARKED = re.compile(r"[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?")
+WHOLE = re.compile(r"[+-]?\d+")
 OTHER = {".": ",", ",": "."}
 
 
@@ -95,15 +95,24 @@ def refuse_dotted(columns: Iterable[Sequence[str]]) -> None:
         raise _two_readings(doubtful, ".")
 
 
-def as_numbers(cells: Any, decimal: str = ".", thousands: str | None = None) -> Any:
-    """Return a pandas column of text as float64; NaN for what is no number."""
-    between = None if thousands is None else re.compile(rf"(?<=\d){re.escape(thousands)}(?=\d{{3}}(?!\d))")
+def as_number(cell: Any, decimal: str = ".", thousands: str | None = None) -> int | float | None:
+    """Return a cell as a number, whole if it is written so; None for what is no number.
 
-    def plain(cell: Any) -> Any:
-        if not isinstance(cell, str):
-            return cell
-        cell = bare(cell) if between is None else between.sub("", bare(cell))
-        return cell.replace(".", "\0").replace(",", ".") if decimal == "," else cell
-
-    numbers = pd.to_numeric(cells.map(plain), errors="coerce")
-    return pd.Series(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
+    >>> as_number("1.257", ",", "."), as_number("2.0"), as_number("two")
+    (1257, 2.0, None)
+    """
+    if isinstance(cell, str):
+        cell = bare(cell)
+        if thousands is not None:
+            cell = re.sub(rf"(?<=\d){re.escape(thousands)}(?=\d{{3}}(?!\d))", "", cell)
+        cell = cell.replace(".", "\0").replace(",", ".") if decimal == "," else cell
+        if not cell.isascii() or "_" in cell:  # which Python would take
+            return None
+    whole = isinstance(cell, (bool, int, np.bool_, np.integer)) or (
+        isinstance(cell, str) and WHOLE.fullmatch(cell)
+    )
+    try:
+        number = int(cell) if whole else float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if number != number else number

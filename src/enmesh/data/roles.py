@@ -1,26 +1,18 @@
 """Which columns tell the time, and which the trials: by their names, by what they hold, or as parts of the calendar."""
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from enmesh.data import dates
-from enmesh.data.dates import looks_like_clock, looks_like_dates, read_stamps
+from enmesh.data import dates, times
+from enmesh.data.dates import looks_like_clock, looks_like_dates, read_stamps, seconds_since
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
-from enmesh.data.times import (
-    LIKELY_NAME,
-    TIME_NAME,
-    TRIAL_NAMES,
-    Groups,
-    Stamps,
-    even_share,
-    one_way,
-    restarts,
-    steps_of,
-)
+from enmesh.data.times import LIKELY_NAME, TIME_NAME, TRIAL_NAMES, Groups, Stamps
 
 # Lowest and highest value of each part of the calendar, by the name of its column without case, spaces and marks.
 YEAR, OF_YEAR, OF_WEEK = (1000, 3000), (1, 366), (0, 7)
@@ -65,12 +57,17 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
     elif rules.time != frame.index.name:
         found = (known_column(table, rules.time, "time"),)
     if found:
-        column = dates.date_and_clock(*(frame[name] for name in found))
+        column = frame[found[0]]
+        if len(found) == 2:  # a date and a time of the day
+            days = column.dt.strftime("%Y-%m-%d") if column.dtype.kind == "M" else column.astype(str)
+            column = days.str.strip() + " " + frame[found[1]].astype(str).str.strip()
         return read_stamps(table, str(found[0]), column, groups, strict, rules.date_format), found
     index = _index(table, strict)
     parts = [] if rules.counters or rules.time else counting_columns(frame, groups, free)
     others = [name for name in free if name not in parts]
-    numbered = index is not None and index.dtype.kind in "iu" and _counts_from_0(np.sort(index))
+    numbered = (
+        index is not None and index.dtype.kind in "iu" and np.array_equal(np.sort(index), range(len(index)))
+    )
     calendar, taken = _calendar(table, groups, parts, others)
     if calendar is not None and (index is None or numbered):
         return calendar, taken
@@ -82,7 +79,7 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
         return None, ()
     if strict:
         _refuse_falling(table, groups, parts)
-    counters = [name for name in parts if is_counter(frame[name], name, groups)]
+    counters = [name for name in parts if _is_counter(frame[name], name, groups)]
     down = [name for name in counters if frame[name].iloc[1] < frame[name].iloc[0]]
     clock = down[0] if down else _any_clock(table, others, not trial, groups)
     if clock is None:
@@ -95,30 +92,26 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
 def _time_columns(table: Table, free: Sequence[Any], groups: Groups) -> tuple[Any, ...]:
     """Return the column whose name says time, or a date and a time of the day, or the only one that holds dates."""
     frame = table.frame
+    found = [name for name in free if TIME_NAME.fullmatch(str(name))]
     # A single letter may well be a quantity; it is a time only if it behaves like one.
-    found = [
-        name
-        for name in free
-        if TIME_NAME.fullmatch(str(name)) and (len(str(name)) > 1 or _runs(frame[name], groups))
-    ]
+    found = [name for name in found if len(str(name)) > 1 or _runs(frame[name], groups)]
     if len(found) == 2:
         day, clock = sorted(found, key=lambda name: not looks_like_dates(frame[name]))
         if looks_like_dates(frame[day]) and looks_like_clock(frame[clock]):
             return day, clock
     if len(found) > 1:
         raise table.error(f"{listed(found)} all look like times; name one as time, and the nodes as columns")
-    dated = found or [name for name in free if looks_like_dates(frame[name])]
-    if len(dated) == 1:
-        return tuple(dated)
-    clocks = [name for name in free if looks_like_clock(frame[name])]
-    if len(clocks) == 1:
-        return tuple(clocks)
-    years = any(plain_name(name) in ("year", "yr") for name in free)
+    for looks in (looks_like_dates, looks_like_clock):
+        found = found or [name for name in free if looks(frame[name])]
+        if len(found) == 1:
+            return tuple(found)
+        found = []
+    years = any(_plain(name) in ("year", "yr") for name in free)
     for name in free:
         column = frame[name]
         if LIKELY_NAME.fullmatch(str(name)) and _runs(column, groups):
-            part = plain_name(name) in PARTS and (years or not _runs(column, groups, again=False))
-            if not part and not (str(name).lower() in TRIAL_NAMES and in_blocks(column)):
+            part = _plain(name) in PARTS and (years or not _runs(column, groups, again=False))
+            if not part and not (str(name).lower() in TRIAL_NAMES and _in_blocks(column)):
                 return (name,)
     return ()
 
@@ -137,9 +130,9 @@ def _runs(column: Any, groups: Groups, again: bool = True) -> bool:
     values = _numbers(column)
     if values is None:
         return looks_like_dates(column) or looks_like_clock(column)
-    steps = steps_of(values, groups)
-    rising = (steps >= 0).all() and even_share(steps[steps > 0]) == 1
-    return one_way(steps) or (again and (bool(rising) or restarts(values) is not None))
+    steps = times.steps_of(values, groups)
+    rising = (steps >= 0).all() and times.even_share(steps[steps > 0]) == 1
+    return times.one_way(steps) or (again and (bool(rising) or times.restarts(values) is not None))
 
 
 def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups) -> Any:
@@ -151,20 +144,19 @@ def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups) -
         values = _numbers(table.frame[name])
         if values is None:
             continue
-        steps = steps_of(values, groups)
+        steps = times.steps_of(values, groups)
         unix = any(low < values.min() <= values.max() < high for low, high in UNIX)
-        if one_way(steps) and (even_share(steps) == 1 or unix):
+        if times.one_way(steps) and (times.even_share(steps) == 1 or unix):
             return name
-        again = restarts(values) if alone and len(groups) == 1 else None
-        mostly = one_way(steps) and even_share(steps) >= MOSTLY
+        again = times.restarts(values) if alone and len(groups) == 1 else None
+        mostly = times.one_way(steps) and times.even_share(steps) >= MOSTLY
         if mostly or (again is not None and 8 * len(again) <= len(values)):
             way = "rises" if np.median(steps) > 0 else "falls"
             also = "" if again is None else f", and begins again {len(again)} times"
-            told = f"{visible(name)} {way} from row to row, mostly by {abs(np.median(steps)):g}{also}"
-            advice = (
-                f"if it is the time, pass time={str(name)!r}; if it is a node, name the nodes with columns="
+            raise table.error(
+                f"{visible(name)} {way} from row to row, mostly by {abs(np.median(steps)):g}{also}: if it is the time, "
+                f"pass time={str(name)!r}; if it is a node, name the nodes with columns="
             )
-            raise table.error(f"{told}: {advice}")
     return None
 
 
@@ -176,7 +168,7 @@ def _index(table: Table, strict: bool) -> Any:
     if isinstance(index, pd.RangeIndex) and index.step == 1:
         return None
     if kind in "iuf":
-        return None if kind != "f" and _counts_from_0(index) else column
+        return None if kind != "f" and np.array_equal(index, range(len(index))) else column
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
     looks = (looks_like_dates, looks_like_clock, dates.looks_like_labels_in_time, dates.all_numbers)
@@ -189,13 +181,9 @@ def _index(table: Table, strict: bool) -> Any:
     return None
 
 
-def _counts_from_0(values: Any) -> bool:
-    return np.array_equal(values, np.arange(len(values)))
-
-
-def plain_name(name: object) -> str:
+def _plain(name: object) -> str:
     """Return a name without case, spaces and marks."""
-    return "".join(mark for mark in str(name).lower() if mark not in " _-.")
+    return re.sub("[ _.-]", "", str(name).lower())
 
 
 def _whole_values(column: Any) -> np.ndarray | None:
@@ -205,48 +193,47 @@ def _whole_values(column: Any) -> np.ndarray | None:
 
 def counting_columns(frame: Any, groups: Groups, names: Sequence[Any]) -> list[Any]:
     """Return those columns that only count or repeat the calendar."""
-    return [name for name in names if _is_part(frame[name], name) or is_counter(frame[name], name, groups)]
+    return [name for name in names if _is_part(frame[name], name) or _is_counter(frame[name], name, groups)]
 
 
 def _is_part(column: Any, name: object) -> bool:
-    part = plain_name(name)
+    part = _plain(name)
     values = _whole_values(column) if part in PARTS else None
     if values is None or values.min() < PARTS[part][0] or values.max() > PARTS[part][1]:
         return False
     return part not in MOVING or bool(np.mean(np.abs(np.diff(values)) <= 1) >= MOVES)
 
 
-def is_counter(column: Any, name: object, groups: Groups) -> bool:
+def _is_counter(column: Any, name: object, groups: Groups) -> bool:
     """Say whether a column counts the rows, over all rows or within each trial; down only if its name says so."""
     first = column.to_numpy()[:2]
     if len(first) < 2 or first.dtype.kind not in "iuf" or abs(float(first[0]) - float(first[1])) != 1:
         return False  # a look that is enough for most columns
-    values, named = _whole_values(column), plain_name(name) in COUNTERS
+    values, named = _whole_values(column), _plain(name) in COUNTERS
     if values is None or (not named and (len(values) < MANY or values[0] not in (0, 1))):
         return False
-    ways = (np.diff(values), steps_of(values, groups))
+    ways = (np.diff(values), times.steps_of(values, groups))
     return any(len(steps) and ((steps == 1).all() or (named and (steps == -1).all())) for steps in ways)
 
 
 def steps_evenly(column: Any, groups: Groups) -> bool:
     """Say whether a column rises, or falls, by one even step: a clock, whatever else tells the time."""
     first = _numbers(column.iloc[:3])
-    if len(column) < MANY or first is None or even_share(np.diff(first)) < 1:
+    if len(column) < MANY or first is None or times.even_share(np.diff(first)) < 1:
         return False  # a look that is enough for most columns
     values = _numbers(column)
-    steps = np.empty(0) if values is None else steps_of(values, groups)
-    return one_way(steps) and even_share(steps) == 1
+    steps = np.empty(0) if values is None else times.steps_of(values, groups)
+    return times.one_way(steps) and times.even_share(steps) == 1
 
 
 def _refuse_falling(table: Table, groups: Groups, names: Sequence[Any]) -> None:
     """Refuse rows that step back in the calendar where nothing else tells their order: the newest row may be first."""
-    for name in names:
-        if plain_name(name) in PARTS:
-            steps = steps_of(table.frame[name].to_numpy(dtype=float), groups)
-            if np.sum(steps == -1) > np.sum(steps == 1) + 1:
-                advice = "sort the rows by time, or pass time='ignore' if they are in order"
-                text = f"{name} steps back from row to row, the newest row seems to be first; {advice}"
-                raise table.error(text, 0, name)
+    for name in (name for name in names if _plain(name) in PARTS):
+        steps = times.steps_of(table.frame[name].to_numpy(dtype=float), groups)
+        if np.sum(steps == -1) > np.sum(steps == 1) + 1:
+            told = f"{name} steps back from row to row, the newest row seems to be first"
+            advice = "sort the rows by time, or pass time='ignore' if they are in order"
+            raise table.error(f"{told}; {advice}", 0, name)
 
 
 def _calendar(table: Table, groups: Groups, names: Sequence[Any], others: Sequence[Any]) -> Times:
@@ -255,22 +242,21 @@ def _calendar(table: Table, groups: Groups, names: Sequence[Any], others: Sequen
     They may do so together with a column of trials. Rows that fall from year to year are refused even where the columns
     are too coarse to tell every row's time.
     """
-    found = {plain_name(name): name for name in names}
+    found = {_plain(name): name for name in names}
     year, of_year = found.get("year", found.get("yr")), found.get("dayofyear", found.get("doy"))
     if year is None:
         return None, ()
-    parts = [year] if of_year is None else [year, of_year]
-    for part in ("month", "day", "hour", "minute", "second") if of_year is None else ():
-        if part not in found:
-            break
-        parts.append(found[part])
+    smaller = takewhile(found.__contains__, ("month", "day", "hour", "minute", "second"))
+    parts = [year, *(found[part] for part in smaller)] if of_year is None else [year, of_year]
     stamps = _joined(table, parts, of_year is not None)
     values = stamps.values
     unique = all(len(np.unique(values[rows])) == len(rows) for rows in groups)
-    again = restarts(values) is not None or any(tells_trials(table, name, stamps, True) for name in others)
+    again = times.restarts(values) is not None or any(
+        _tells_trials(table, name, stamps, True) for name in others
+    )
     if unique or (len(groups) == 1 and again):
         return stamps, tuple(parts)
-    steps = steps_of(values, groups)
+    steps = times.steps_of(values, groups)
     if len(steps) and (steps <= 0).all() and (steps < 0).any():
         raise table.error("the times fall, the newest row is the first; sort the rows by time", 0, parts[-1])
     return None, ()
@@ -286,7 +272,7 @@ def _joined(table: Table, parts: Sequence[Any], of_year: bool) -> Stamps:
     columns = {"year": numbers[0], "month": 1.0, "day": 1.0} if of_year else dict(zip(keys, numbers))
     days = pd.to_datetime(pd.DataFrame(columns), errors="coerce")
     days = days + pd.to_timedelta(numbers[1] - 1, unit="D") if of_year else days
-    return Stamps(name=name, values=dates.seconds_since(days), unit="s", dates=days)
+    return Stamps(name=name, values=seconds_since(days), unit="s", dates=days)
 
 
 def trials_by(table: Table, columns: Sequence[Any]) -> Trials:
@@ -312,14 +298,14 @@ def found_trials(table: Table, rules: Rules, stamps: Any, taken: Sequence[Any], 
     if stamps is None or _is_ordered(stamps.values, sort):
         named = [name for name in likely if str(name).lower().removesuffix("_id") in PEOPLE]
         people = [name for name in named if stamps is None and _few_labels(frame[name])]
-        found = called or [name for name in likely if in_blocks(frame[name]) or name in people][:1]
+        found = called or [name for name in likely if _in_blocks(frame[name]) or name in people][:1]
         if found and not called:
             notes.append(f"each {visible(found[0])} is taken for a trial (trials=False: one recording)")
         return trials_by(table, found)
     found = _telling(table, stamps, sort, free, likely)
     if found and found != called:
         notes.append(f"the time restarts where {listed(found)} changes: each is taken for a trial")
-    again = None if found or called or sort else restarts(stamps.values)
+    again = None if found or called or sort else times.restarts(stamps.values)
     if again is None or np.ptp(stamps.values[[0, *again]]) > 0:
         return trials_by(table, found or called)
     told = "each stretch is taken for a trial (trials=False: refuse)"
@@ -329,7 +315,7 @@ def found_trials(table: Table, rules: Rules, stamps: Any, taken: Sequence[Any], 
 
 def _telling(table: Table, stamps: Stamps, sort: bool, free: list[Any], likely: list[Any]) -> list[Any]:
     """Return the column within whose labels the times are in order, or several that do so together."""
-    able = [name for name in free if tells_trials(table, name, stamps, sort)]
+    able = [name for name in free if _tells_trials(table, name, stamps, sort)]
     found = [name for name in able if name in likely] or able
     if not found and len(likely) > 1:
         return likely if _orders(table, likely, stamps, sort) else []
@@ -341,7 +327,7 @@ def _telling(table: Table, stamps: Stamps, sort: bool, free: list[Any], likely: 
 def _is_ordered(values: np.ndarray, sort: bool) -> bool:
     """Say whether times rise throughout, or fall; with ``sort``, whether none comes twice."""
     known = values[np.isfinite(values)]
-    return one_way(np.diff(np.sort(known) if sort else known))
+    return times.one_way(np.diff(np.sort(known) if sort else known))
 
 
 def _orders(table: Table, names: list[Any], stamps: Stamps, sort: bool) -> bool:
@@ -352,7 +338,7 @@ def _are_labels(column: Any) -> bool:
     return column.dtype.kind in "biuOUS" and len(column) > 0 and not column.isna().any()
 
 
-def in_blocks(column: Any) -> bool:
+def _in_blocks(column: Any) -> bool:
     """Say whether each of at least two labels stands in one block of at least three rows."""
     if not _are_labels(column):
         return False
@@ -364,6 +350,6 @@ def _few_labels(column: Any) -> bool:
     return _are_labels(column) and 1 < column.nunique() <= len(column) / 3
 
 
-def tells_trials(table: Table, name: Any, stamps: Stamps, sort: bool) -> bool:
+def _tells_trials(table: Table, name: Any, stamps: Stamps, sort: bool) -> bool:
     """Say whether the times are in order within each label of a column that is no measurement."""
     return _few_labels(table.frame[name]) and _orders(table, [name], stamps, sort)

@@ -1,6 +1,7 @@
 """How a recording is to be taken: the words that `enmesh.read`, `enmesh.Series` and the command line share."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -42,8 +43,8 @@ class Rules:
     """The words, checked.
 
     ``time`` is the named column of times, False for none, None to look for it; ``modes`` are of sort and ignore;
-    ``longest`` is the longest gap that is interpolated; ``counters`` keeps columns that only count or repeat the
-    calendar; ``given`` are the words that were used.
+    ``longest`` is the longest gap that is interpolated before others are dropped; ``counters`` keeps columns that only
+    count or repeat the calendar; ``given`` are the words that were used.
     """
 
     time: str | bool | None = None
@@ -77,18 +78,17 @@ def rules_of(words: Mapping[str, Any], *, counters: bool = False) -> Rules:
         known = ", ".join(Reading.__annotations__)
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}; the words are {known}")
     given = {name: value for name, value in words.items() if value is not None}
-    for one, other in (("trial", "trials"), ("sheet", "variable")):
+    for one, other in ALIASES.items():
         if one in given and given.setdefault(other, given[one]) != given[one]:
             raise InputError(f"{one}= and {other}= are one and the same; give one of them")
-    checked = {name: CHECKS[name](value) if name in CHECKS else value for name, value in given.items()}
+    said = {name: value for name, value in given.items() if name not in ALIASES}
+    checked = {name: CHECKS[name](name, value) if name in CHECKS else value for name, value in said.items()}
     checked |= _missing(given.get("missing", "raise")) | _time(given.get("time")) | _marks(given)
-    for alias in ("trial", "sheet"):
-        checked.pop(alias, None)
     return Rules(**checked, counters=counters, given=frozenset(given))
 
 
-def _refused(word: str, value: object, advice: str) -> InputError:
-    return InputError(f"{word}={value!r} is not possible; {advice}")
+def _refused(word: str, value: object, advice: str, fault: str = "is not possible") -> InputError:
+    return InputError(f"{word}={value!r} {fault}; {advice}")
 
 
 def _time(time: Any) -> dict[str, Any]:
@@ -96,21 +96,21 @@ def _time(time: Any) -> dict[str, Any]:
     words: list[Any] = list(time) if isinstance(time, (list, tuple, set)) else [time]
     names = [word for word in words if word not in MODES]
     if len(names) > 1:
-        raise InputError(f"time={time!r} names several columns; name one, and 'sort' or 'ignore' beside it")
+        raise _refused("time", time, "name one, and 'sort' or 'ignore' beside it", "names several columns")
     name = names[0] if names and names[0] is not True else None
     return {"time": name, "modes": frozenset(words) & frozenset(MODES)}
 
 
 def _missing(missing: Any) -> dict[str, Any]:
-    """Return raise, drop or interpolate, and the longest gap that is interpolated."""
+    """Return raise or drop, and the longest gap that is interpolated before."""
     word, _, length = str(missing).partition(":")
     if word == "interpolate" and length.strip().isdigit() and int(length):
-        return {"missing": word, "longest": int(length)}
+        return {"missing": "drop", "longest": int(length)}
     if word == "interpolate":
-        told = "does not say how long a gap may be; give missing='interpolate:5' for up to 5 samples"
-        raise InputError(f"missing={missing!r} {told}")
+        advice = "give missing='interpolate:5' for up to 5 samples"
+        raise _refused("missing", missing, advice, "does not say how long a gap may be")
     if missing not in ("raise", "drop"):
-        raise InputError(f"missing={missing!r} is not an option; use 'raise', 'drop' or 'interpolate:5'")
+        raise _refused("missing", missing, "use 'raise', 'drop' or 'interpolate:5'", "is not an option")
     return {"missing": word}
 
 
@@ -127,57 +127,52 @@ def _marks(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"decimal": decimal, "thousands": thousands}
 
 
-def _names(what: str, given: Any) -> tuple[str, ...]:
+def _names(word: str, given: Any) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) else tuple(given)
     if not all(isinstance(name, str) for name in names):
-        raise _refused(what, given, "give names of columns")
+        raise _refused(word, given, "give names of columns")
     return names
 
 
-def _rows(rows: Any) -> slice:
+def _rows(word: str, rows: Any) -> slice:
     """Read ``101:500``, counted from 1 with both ends; a slice is as in Python."""
     if isinstance(rows, slice):
         return rows
     ends = [end.strip() for end in str(rows).split(":")]
     if len(ends) != 2 or not all(end == "" or (end.isdigit() and int(end)) for end in ends):
-        raise _refused("rows", rows, "give FROM:TO, counted from 1, such as '101:500'")
+        raise _refused(word, rows, "give FROM:TO, counted from 1, such as '101:500'")
     return slice(int(ends[0] or 1) - 1, int(ends[1]) if ends[1] else None)
 
 
-def _encoding(encoding: Any) -> str:
-    try:
+def _encoding(word: str, encoding: Any) -> str:
+    with suppress(LookupError, TypeError):
         "".encode(encoding)
-    except (LookupError, TypeError):
-        advice = "is not known; use utf-8, utf-16, latin-1, cp1252 or the like"
-        raise InputError(f"encoding={encoding!r} {advice}") from None
-    return str(encoding)
+        return str(encoding)
+    raise _refused(word, encoding, "use utf-8, utf-16, latin-1, cp1252 or the like", "is not known")
 
 
-def _pivot(pivot: Any) -> tuple[str, ...]:
+def _pivot(word: str, pivot: Any) -> tuple[str, ...]:
     names = tuple(str(name).strip() for name in (pivot.split(",") if isinstance(pivot, str) else pivot))
     if len(names) != 3:
-        raise _refused("pivot", pivot, "name three columns: time, variable and value")
+        raise _refused(word, pivot, "name three columns: time, variable and value")
     return names
 
 
-def _sfreq(sfreq: Any) -> float:
-    try:
-        number = float(sfreq)
-    except (TypeError, ValueError):
-        number = 0.0
-    if not 0 < number < np.inf:
-        told = "is not a sampling frequency; give samples per unit of time, such as 250"
-        raise InputError(f"sfreq={sfreq!r} {told}")
-    return number
+def _sfreq(word: str, sfreq: Any) -> float:
+    with suppress(TypeError, ValueError):
+        if 0 < float(sfreq) < np.inf:
+            return float(sfreq)
+    raise _refused(word, sfreq, "give samples per unit of time, such as 250", "is not a sampling frequency")
 
 
-CHECKS: dict[str, Callable[[Any], Any]] = {
-    "columns": lambda names: _names("columns", names),
-    "states": lambda names: _names("states", names),
-    "trials": lambda names: names if isinstance(names, bool) else tuple(map(str, np.atleast_1d(names))),
+ALIASES = {"trial": "trials", "sheet": "variable"}
+CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "columns": _names,
+    "states": _names,
+    "trials": lambda _, names: names if isinstance(names, bool) else tuple(map(str, np.atleast_1d(names))),
     "rows": _rows,
-    "na": lambda na: tuple(map(str, np.atleast_1d(np.asarray(na, object)))),
-    "skip": lambda skip: whole("skip", skip),
+    "na": lambda _, na: tuple(map(str, np.atleast_1d(np.asarray(na, object)))),
+    "skip": whole,
     "encoding": _encoding,
     "pivot": _pivot,
     "sfreq": _sfreq,

@@ -130,13 +130,14 @@ class Series:
 
     def _take(self, values: Values, names: Any, dt: Any, rules: Rules, duplicates: str) -> None:
         """Take values under other names, with another step, with short gaps filled, where that is asked for."""
-        values = values.renamed(check_names(values.names if names is None else names, len(values.kinds)))
+        names = check_names(values.names if names is None else names, len(values.kinds))
+        labels = {new: values.labels[old] for old, new in zip(values.names, names) if old in values.labels}
+        values = replace(values, names=names, labels=labels, dt=step_of(dt, rules, values.dt))
         if rules.longest:
             values, count = prepare.interpolated(values, rules.longest)
             note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
             self.prepared = (*self.prepared, note) if count else self.prepared
-        values = replace(values, dt=step_of(dt, rules, values.dt))
-        self._fill(values, "drop" if rules.longest else rules.missing, duplicates)
+        self._fill(values, rules.missing, duplicates)
 
     def _fill(self, values: Values, missing: str, duplicates: str) -> None:
         dt = 1.0 if values.dt is None else values.dt
@@ -205,13 +206,11 @@ class Series:
             return self.select(nodes)
         i = self.index(nodes)
         column = self.values[:, i]
-        absent = np.isnan(column)
-        if self.kinds[i] == FLOAT or (self.kinds[i] == INTEGER and absent.any()):
-            return column
-        if not absent.any():
-            return self._typed(i, column)
+        there = ~np.isnan(column)
+        if there.all() or self.kinds[i] != TEXT:
+            return self._typed(i, column) if there.all() else column
         words = np.full(len(column), None, object)
-        words[~absent] = self._typed(i, column[~absent])
+        words[there] = self._typed(i, column[there])
         return words
 
     def __eq__(self, other: object) -> bool:
@@ -280,27 +279,21 @@ class Series:
         """
         pooled = self.values
         present = None if self.missing is None else ~np.concatenate(self.missing)
-        changed = np.empty((self.n_nodes, 0))
+        changed = []
         for i, name in enumerate(self.names):
-            how = {"starts": self._run_starts(i)} if in_runs else {}
             there = slice(None) if present is None else present[:, i]
+            how = {"starts": self._run_starts(there)} if in_runs else {}
             known = condition(self._typed(i, pooled[there, i]), i, name, **how)
-            if not i:
-                changed = np.zeros((self.n_nodes, len(pooled)), known.dtype)
-            elif changed.dtype != known.dtype:
-                changed = changed.astype(np.result_type(changed, known))
-            changed[i, there] = known
-        return changed
+            changed.append(np.zeros(len(pooled), known.dtype))
+            changed[i][there] = known
+        return np.array(changed)
 
-    def _run_starts(self, i: int) -> np.ndarray:
-        """Return where, among the samples of node i that are there, runs begin: with a trial or after a gap."""
-        begins = np.zeros(len(self.values), bool)
-        begins[np.cumsum([0, *self.lengths[:-1]])] = True
-        if self.missing is None:
-            return np.flatnonzero(begins)
-        present = ~np.concatenate(self.missing)[:, i]
+    def _run_starts(self, there: Any) -> np.ndarray:
+        """Return where, among the samples that are there, runs begin: with a trial or after a gap."""
+        begins, present = np.zeros((2, len(self)), bool)
+        begins[np.cumsum([0, *self.lengths[:-1]])] = present[there] = True
         begins[1:] |= ~present[:-1]
-        return np.flatnonzero((begins & present)[present])
+        return np.flatnonzero(begins[present])
 
     def _typed(self, i: int, column: np.ndarray) -> np.ndarray:
         """Return samples of node i, none of them missing, in its own type."""
@@ -340,17 +333,17 @@ class Series:
 
         ``rows`` are positions among the samples of all trials, a slice of them, or True for each sample to mask.
         """
-        values, length = self.values.astype(np.float64), len(self)
-        picked = rows if isinstance(rows, slice) or np.size(rows) else np.empty(0, int)
+        masked = np.zeros(len(self), bool)
         try:
-            chosen = np.arange(length)[picked if isinstance(picked, slice) else np.asarray(picked)]
+            masked[rows if isinstance(rows, slice) else np.ravel(rows).tolist()] = True
         except IndexError as error:
-            raise InputError(f"cannot mask these rows of {length}: {error}") from None
-        if not chosen.size:
+            raise InputError(f"cannot mask these rows of {len(self)}: {error}") from None
+        if not masked.any():
             raise InputError("no row is masked; name at least one, or use the series as it is")
-        values[chosen] = np.nan
-        note = f"{len(np.unique(chosen))} of {length} samples masked"
-        return self._derive(self._split(values), self.kinds, note=note)
+        values = np.where(masked[:, None], np.nan, self.values)
+        return self._derive(
+            self._split(values), self.kinds, note=f"{masked.sum()} of {len(self)} samples masked"
+        )
 
     def _prepared(self, change: Callable, nodes: Any, what: str, shorter: int = 0) -> "Series":
         picked = self._to_change(nodes, what, keep=(TEXT, INTEGER))
@@ -360,7 +353,7 @@ class Series:
         before, after = self.values[:, picked], np.concatenate(changed)[:, picked]
         left = np.nanmax(after, 0) - np.nanmin(after, 0) > 1e-12 * np.nanmax(np.abs(before), 0)
         if not left.all():  # but rounding errors
-            gone = ", ".join(self.names[i] for i, some in zip(picked, left) if not some)
+            gone = ", ".join(self.names[i] for i, kept in zip(picked, left) if not kept)
             raise InputError(f"nothing is left of column {gone} when it is {what}; leave it out")
         kinds = tuple(FLOAT if i in picked else kind for i, kind in enumerate(self.kinds))
         return self._derive(changed, kinds, note=self._noted(what, picked))

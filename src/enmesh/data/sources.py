@@ -1,7 +1,8 @@
-"""Where the bytes of a recording come from: plain and compressed files, archives of one table, pipes."""
+"""Where bytes come from, plain and compressed files, archives of one table, pipes; and how a file is written."""
 
 import bz2
 import gzip
+import importlib
 import io
 import lzma
 import os
@@ -10,6 +11,7 @@ import stat
 import sys
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -58,6 +60,15 @@ def is_source(data: Any) -> bool:
     if isinstance(data, (list, tuple)) and data:
         return all(is_source(one) for one in data)
     return isinstance(data, (str, os.PathLike)) or hasattr(data, "read")
+
+
+def library(module: str, kind: str, extra: str, also: str = "") -> Any:
+    """Return a library that is installed with an extra."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        needs = f"reading {kind} needs {module.split('.')[0]}"
+        raise InputError(f"{needs}; pip install 'enmesh[{extra}]'{also}") from None
 
 
 def open_source(path: Any) -> Source:
@@ -191,3 +202,27 @@ def _refuse_ratio(name: str, size: int, packed: int) -> None:
     if size > MOST_BYTES or (size > LARGE and ratio > MOST_RATIO):
         told = f"{name} unpacks to more than {size >> 20} MiB, {ratio} times its size"
         raise InputError(f"{told}; if that is right, unpack it and read the file")
+
+
+def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Path:
+    """Let ``write`` make a file beside ``path`` and move it there when it is whole."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path.name}: there is no folder {path.parent}; make it first")
+    partial = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        write(partial)
+        partial.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+    except InputError as error:
+        raise InputError(str(error).replace(str(partial), str(path))) from None
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def refuse_existing(path: str | os.PathLike, force: bool = False) -> None:
+    """Refuse to write over a file that is there, unless that is wanted."""
+    if not force and Path(path).exists() and not Path(path).is_char_device():
+        raise InputError(f"{path} is there already; give another name, or use force=True to overwrite it")

@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from enmesh.data.dates import CLOCK, DATE_TEXT, looks_like_dates
-from enmesh.data.numbers import MISSING, bare, marks_of, refuse_dotted
+from enmesh.data.numbers import MISSING, as_number, bare, marks_of, refuse_dotted
 from enmesh.data.rules import Rules
-from enmesh.data.sources import Source
+from enmesh.data.sources import Source, library
 from enmesh.data.table import Table, default_names, listed, shown, unguarded
 from enmesh.data.times import TIME_NAME, TRIAL_NAMES
 from enmesh.errors import InputError
@@ -23,6 +23,7 @@ UNNAMED = ("", "Unnamed: 0")
 # Lines from which the delimiter, the header and units are told.
 FEW = 20
 WORDS = re.compile(r'"(?:[^"]|"")*"|\S+')
+TIME_TEXT = re.compile(f"{DATE_TEXT}|{CLOCK}")
 OPENED = r'(?:^|(?<=[,;|\t ]))\s*"'
 Lines = list[tuple[int, str]]
 
@@ -48,7 +49,7 @@ def read_text(source: Source, rules: Rules) -> Table:
         numbers.append(body[at][0])
         if len(row) != width:
             place = f"line {numbers[-1]}, column {min(len(row), width) + 1}"
-            raise InputError(f"{place}: {_cells(len(row))}, not {width}")
+            raise InputError(f"{place}: {len(row)} cell{'s' * (len(row) != 1)}, not {width}")
     marks = _marks(body, mark, rules)
     frame = _parsed(body, mark, width, marks[0])
     table = Table(file=source.name, frame=frame, numbers=numbers, unit="line", marks=marks, notes=notes)
@@ -91,13 +92,13 @@ def _delimiter(suffix: str, lines: Lines) -> str | None:
     inner = [cell.strip() for line in rows for cell in line.split(",")] if chosen == "," else []
     if suffix != ".csv" and any(re.search(r"[\d.]\s+[-+\d.]", cell) for cell in inner):
         return None  # 1,5 2,5: the comma is decimal, and whitespace cuts
-    return "," if chosen is None and suffix == ".csv" and not _spaced(near) else chosen
-
-
-def _spaced(near: list[str]) -> bool:
-    """Say whether whitespace alone cuts all lines into the same number of cells, numbers below the first."""
-    counts = {len(line.split()) for line in near}
-    return len(near) > 1 and len(counts) == 1 and counts != {1} and all(map(_is_number, near[-1].split()))
+    if chosen is not None or suffix != ".csv":
+        return chosen
+    counts = {
+        len(line.split()) for line in near
+    }  # whitespace may cut all lines alike, numbers below the first
+    spaced = len(near) > 1 and len(counts) == 1 and counts != {1} and all(map(_is_number, near[-1].split()))
+    return None if spaced else ","
 
 
 def _rows(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -149,10 +150,7 @@ def _parsed(body: Lines, delimiter: str, width: int, decimal: str) -> Any:
 
 def read_excel(source: Source, rules: Rules) -> Table:
     """Read one sheet: the first, or the one that is named."""
-    try:
-        import openpyxl  # noqa: F401
-    except ImportError:
-        raise InputError("reading xlsx needs openpyxl; pip install 'enmesh[excel]'") from None
+    library("openpyxl", "xlsx", "excel")
     with pd.ExcelFile(source.file, engine="openpyxl") as book:
         sheets = [str(sheet) for sheet in book.sheet_names]
         sheet = 0 if rules.variable is None else rules.variable
@@ -233,7 +231,8 @@ def _names_of(number: int, near: Sequence[list[str]], rules: Rules) -> list[str]
     if not text:
         return cells if _are_names(number, near) else None
     below = near[1] if len(near) > 1 else []
-    if all(map(_is_time, text)) and all(_is_time(one) == _is_time(other) for one, other in zip(cells, below)):
+    times = [[bool(TIME_TEXT.fullmatch(cell)) for cell in row] for row in (text, cells, below)]
+    if all(times[0]) and all(one == other for one, other in zip(*times[1:])):
         return None
     counted = not numbers or (_counts(numbers) and not _is_number(cells[0]))
     if not counted and not all(TIME_NAME.fullmatch(cell) or cell.lower() in TRIAL_NAMES for cell in text):
@@ -241,10 +240,6 @@ def _names_of(number: int, near: Sequence[list[str]], rules: Rules) -> list[str]
         advice = "if this line holds names, say so with header=True"
         raise InputError(f"{at}: {shown(text[0])} is not a number; {advice}")
     return cells
-
-
-def _is_time(cell: str) -> bool:
-    return bool(re.fullmatch(f"{DATE_TEXT}|{CLOCK}", cell))
 
 
 def _are_names(number: int, near: Sequence[list[str]]) -> bool:
@@ -285,13 +280,9 @@ def _refuse_preamble(numbers: Sequence[int], near: Sequence[list[str]]) -> None:
     first = next(i for i in range(len(counts)) if set(counts[i:]) == {usual})
     as_in_r = first == 1 and counts[0] == usual - 1
     if first and not as_in_r and len(counts) - first > 1 and usual not in counts[:first]:
-        usual_from = f"those from line {numbers[first]} on have {usual}"
-        advice = f"pass skip={numbers[first] - 1} to leave out what stands above the table"
-        raise InputError(f"line {numbers[0]} has {_cells(counts[0])} and {usual_from}; {advice}")
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
+        held = f"{counts[0]} cell{'s' * (counts[0] != 1)}"
+        told = f"line {numbers[0]} has {held} and those from line {numbers[first]} on have {usual}"
+        raise InputError(f"{told}; pass skip={numbers[first] - 1} to leave out what stands above the table")
 
 
 def _names_in_comment(line: str, width: int, delimiter: str | None) -> list[str] | None:
@@ -308,10 +299,6 @@ def _names_in_comment(line: str, width: int, delimiter: str | None) -> list[str]
 
 
 def _is_number(cell: str) -> bool:
-    if cell.lower() in MISSING:
-        return False
-    try:
-        float(bare(cell).replace(",", "").replace(".", "", cell.count(".") - 1).replace(" ", ""))
-    except ValueError:
-        return False
-    return True
+    """Say whether a cell is a number, whatever its marks of thousands and decimals are."""
+    plain = bare(cell).replace(",", "").replace(".", "", cell.count(".") - 1).replace(" ", "")
+    return cell.lower() not in MISSING and as_number(plain) is not None

@@ -94,14 +94,8 @@ class Stamps:
         return float(self.values[row]) if self.dates is None else self.dates.iloc[row].isoformat()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Grid:
-    """Rows of each trial in the order of time; where there are gaps, their places on an even grid; the step."""
-
-    groups: list[np.ndarray]
-    places: list[np.ndarray] | None = None
-    step: float | None = None
-    time: Time | None = None
+Grid = tuple[list[np.ndarray], list[np.ndarray] | None, float | None, Time | None]
+"""Rows of each trial in the order of time; where there are gaps, their places on an even grid; the step; the axis."""
 
 
 def steps_of(values: np.ndarray, groups: Groups) -> np.ndarray:
@@ -146,19 +140,19 @@ def on_grid(table: Table, stamps: Stamps, groups: Groups, modes: frozenset[str],
     pooled = steps_of(stamps.values, rows)
     _refuse_newest_first(table, stamps, rows[0], pooled, modes)
     if "ignore" in modes:
-        return Grid(groups=rows)
+        return rows, None, None, None
     for one in rows:
         _refuse_disorder(table, stamps, one)
     time = Time(start=stamps.start(int(rows[0][0])), unit=stamps.unit)
     if not len(pooled):
-        return Grid(groups=rows, time=time)
+        return rows, None, None, time
     usual, least, most = float(f"{np.median(pooled):.9g}"), pooled.min(), pooled.max()
     places = None
     if most > GAP * usual:
         places = [_places(table, stamps, one, usual, missing) for one in rows]
     elif max(most - usual, usual - least) > JITTER * usual:
         hazard(table.message(f"the times step by {least:g} to {most:g}; taken as even steps of {usual:g}"))
-    return Grid(groups=rows, places=places, step=usual, time=time)
+    return rows, places, usual, time
 
 
 def _refuse_newest_first(table: Table, stamps: Stamps, rows: Any, steps: Any, modes: frozenset[str]) -> None:
@@ -178,13 +172,12 @@ def _refuse_disorder(table: Table, stamps: Stamps, rows: np.ndarray) -> None:
     back = np.flatnonzero(~(steps > 0))
     if not len(back):
         return
-    advice = "pass time='sort' to put the rows in order, or name the column of trials"
+    told = "; pass time='sort' to put the rows in order, or name the column of trials"
     if (steps >= 0).all():
         start = stamps.start(int(rows[back[0]]))
         when = start if isinstance(start, str) else f"{start:g}"
-        advice = f"{when} comes twice; name the column of trials, keep one row of each time, or {EVEN}"
-    mark = "," if (steps >= 0).all() else ";"
-    raise table.error(f"the time does not increase{mark} {advice}", rows[back[0] + 1], stamps.name)
+        told = f", {when} comes twice; name the column of trials, keep one row of each time, or {EVEN}"
+    raise table.error(f"the time does not increase{told}", rows[back[0] + 1], stamps.name)
 
 
 def _places(table: Table, stamps: Stamps, rows: np.ndarray, usual: float, missing: str) -> np.ndarray:

@@ -36,11 +36,6 @@ class Values:
     time: Time | None = None
     file: str = ""
 
-    def renamed(self, names: tuple[str, ...]) -> "Values":
-        """Return the same values under other names."""
-        new = dict(zip(self.names, names))
-        return replace(self, names=names, labels={new[name]: words for name, words in self.labels.items()})
-
 
 def turned(array: np.ndarray, transpose: bool | None) -> np.ndarray:
     """Return an array with times before nodes; refuse one that may be either way, unless that is said."""
@@ -85,13 +80,13 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
     low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
     refuse(low == high, "constant column:", "it carries no information, leave it out")
     for name, least, most in zip(names, low, high) if pooled.dtype.kind == "f" else ():
-        size = max(abs(least), abs(most))
+        size, column = max(abs(least), abs(most)), f"in column {visible(name)}"
         if size > LARGEST:
-            told = f"values up to {size:.3g} in column {visible(name)} are too large to compute with"
-            raise InputError(f"{told} (over {LARGEST:g}); divide the column by a power of ten")
+            told = f"values up to {size:.3g} {column} are too large to compute with (over {LARGEST:g})"
+            raise InputError(f"{told}; divide the column by a power of ten")
         if most - least < SMALLEST:
-            told = f"values in column {visible(name)} differ by no more than {most - least:.3g}"
-            raise InputError(f"{told}, too little to compute with; multiply the column by a power of ten")
+            told = f"values {column} differ by no more than {most - least:.3g}, too little to compute with"
+            raise InputError(f"{told}; multiply the column by a power of ten")
     seen: dict[bytes, str] = {}
     for name, column in zip(names, pooled.T) if duplicates == "raise" else ():
         first = seen.setdefault(hashlib.sha256(np.ascontiguousarray(column).data).digest(), name)
@@ -118,32 +113,23 @@ def interpolated(values: Values, longest: int) -> tuple[Values, int]:
 
     A gap at the end of a trial, or a longer one, stays.
     """
-    trials, count = [], 0
-    for trial in map(np.array, values.trials):
-        for i in (i for i, kind in enumerate(values.kinds) if kind == FLOAT):
-            known = np.flatnonzero(~np.isnan(trial[:, i]))
-            if len(known) > 1:
-                after = np.searchsorted(known, np.arange(known[0], known[-1]), side="right")
-                short = known[after] - known[after - 1] <= longest + 1
-                fill = known[0] + np.flatnonzero(short & np.isnan(trial[known[0] : known[-1], i]))
-                trial[fill, i] = np.interp(fill, known, trial[known, i])
-                count += len(fill)
-        trials.append(trial)
-    return replace(values, trials=tuple(trials)), count
+    trials, count = tuple(map(np.array, values.trials)), 0
+    for column, kind in ((trial[:, i], kind) for trial in trials for i, kind in enumerate(values.kinds)):
+        known = np.flatnonzero(~np.isnan(column))
+        gaps = np.diff(known) - 1
+        for at in np.flatnonzero((gaps > 0) & (gaps <= longest)) if kind == FLOAT else ():
+            fill, ends = np.arange(known[at] + 1, known[at + 1]), known[at : at + 2]
+            column[fill] = np.interp(fill, ends, column[ends])
+            count += len(fill)
+    return replace(values, trials=trials), count
 
 
 def detrended(values: np.ndarray) -> np.ndarray:
     """Subtract the straight line that fits best (least squares) over the samples that are there."""
-    time = np.arange(len(values), dtype=np.float64)[:, None]
-    there = np.isfinite(values)
-    count = there.sum(0)
-    time_mean = np.where(there, time, 0).sum(0) / count
-    mean = np.where(there, values, 0).sum(0) / count
-    centred = np.where(there, time - time_mean, 0)
-    rest = np.where(there, values - mean, 0)
-    spread = (centred**2).sum(0)
-    slope = (centred * rest).sum(0) / np.where(spread > 0, spread, 1)
-    return values - mean - slope * (time - time_mean)
+    time = np.where(np.isnan(values), np.nan, np.arange(len(values))[:, None])
+    time, rest = time - np.nanmean(time, 0), values - np.nanmean(values, 0)
+    spread = np.nansum(time**2, 0)
+    return rest - time * np.nansum(time * rest, 0) / np.where(spread > 0, spread, 1)
 
 
 def deseasoned(values: np.ndarray, period: Any) -> np.ndarray:
@@ -156,8 +142,7 @@ def deseasoned(values: np.ndarray, period: Any) -> np.ndarray:
     result = np.array(values, dtype=np.float64)
     for phase in range(period):
         part = result[phase::period]
-        there = np.isfinite(part)
-        part -= np.where(there, part, 0).sum(0) / np.maximum(there.sum(0), 1)
+        part -= np.nansum(part, 0) / np.maximum(np.isfinite(part).sum(0), 1)
     return result
 
 

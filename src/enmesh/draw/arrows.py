@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, permutations
 from typing import Any
 
 import numpy as np
@@ -48,10 +47,9 @@ def links_of(network: Network) -> dict[Edge, Candidate]:
 
 def shares_of(network: Network) -> dict[Edge, float]:
     """Return ``{(i, j): stability}`` for all pairs whose stability is known."""
-    pairs = [(i, j) for i in range(len(network.names)) for j in range(len(network.names)) if i != j]
-    keys = {(i, j): f"{network.names[i]}>{network.names[j]}" for i, j in pairs if network.stability}
-    shares = {pair: network.stability.get(name, math.nan) for pair, name in keys.items()}
-    return {pair: share for pair, share in shares.items() if math.isfinite(share)}
+    pairs = {f"{a}>{b}": (i, j) for (i, a), (j, b) in permutations(enumerate(network.names), 2)}
+    shares = {pairs[link]: share for link, share in network.stability.items() if link in pairs}
+    return {pair: share for pair, share in sorted(shares.items()) if math.isfinite(share)}
 
 
 def lags_of(link: Candidate) -> tuple[float, ...]:
@@ -85,17 +83,23 @@ def lag_tags(links: Links) -> dict[Edge, str]:
     return {} if found <= {(1,)} or shared else {edge: lag_text(each) for edge, each in lags.items()}
 
 
-@dataclass(frozen=True)
 class Scale:
-    """What colour and width mean for the arrows of one picture; a unit of the drawing is ``points`` wide."""
+    """What colour and width mean for the arrows of one picture; a unit of the drawing is ``points`` wide.
 
-    links: Links
-    name: str
-    colours: ScalarMappable
-    theme: Theme
-    strongest: float  # transfer entropy of the thickest arrow
-    thick: float
-    points: float
+    The colour says what is ``wanted``; ``"auto"`` is the effect where it is known for any link, else the strength.
+    """
+
+    def __init__(self, links: Links, theme: Theme, wanted: str, *, thick: float = THICK, points: float):
+        if wanted not in ("auto", *COLOURS):
+            raise InputError(f"colour={wanted!r} is not known; choose one of auto, {', '.join(COLOURS)}")
+        if wanted == "auto":
+            wanted = "effect" if any(math.isfinite(link.effect) for link in links.values()) else "te"
+        values = [abs(getattr(link, wanted)) for link in links.values()]
+        top = max(filter(math.isfinite, values), default=0.0) or 1.0
+        low, high = {"effect": (-top, top), "te": (0.0, top), "lag": (1.0, max(top, 2.0))}[wanted]
+        self.colours = ScalarMappable(Normalize(low, high, clip=True), theme.colours(COLOURS[wanted][1]))
+        self.links, self.theme, self.name, self.thick, self.points = links, theme, wanted, thick, points
+        self.strongest = max((link.te for link in links.values() if link.te > 0), default=1.0)  # the thickest
 
     def width(self, link: Candidate) -> float:
         """Return how wide an arrow is, in units of the drawing."""
@@ -131,20 +135,6 @@ class Scale:
         bar.update_ticks()
 
 
-def scale_of(links: Links, theme: Theme, wanted: str, *, thick: float = THICK, points: float) -> Scale:
-    """Return the scale for these links; ``"auto"`` is the effect where it is known for any, else the strength."""
-    if wanted not in ("auto", *COLOURS):
-        raise InputError(f"colour={wanted!r} is not known; choose one of auto, {', '.join(COLOURS)}")
-    if wanted == "auto":
-        wanted = "effect" if any(math.isfinite(link.effect) for link in links.values()) else "te"
-    values = [abs(getattr(link, wanted)) for link in links.values()]
-    top = max(filter(math.isfinite, values), default=0.0) or 1.0
-    low, high = {"effect": (-top, top), "te": (0.0, top), "lag": (1.0, max(top, 2.0))}[wanted]
-    norm, colours = Normalize(low, high, clip=True), theme.colours(COLOURS[wanted][1])
-    strongest = max((link.te for link in links.values() if link.te > 0), default=1.0)
-    return Scale(links, wanted, ScalarMappable(norm, colours), theme, strongest, thick, points)
-
-
 def thickest(count: int, circle: bool) -> float:
     """Return the width of the strongest of so many arrows: many, or on a circle, are drawn thinner."""
     most = 0.65 * THICK if circle else THICK
@@ -170,7 +160,7 @@ def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colo
     units = np.array([right - left + 2 * aside, top - bottom + 2 * above])
     points = float((ax.bbox.size / units).min()) * 72 / ax.figure.dpi  # before the figure's layout is done
     thick = thickest(len(links), bool(drawing.turns.any()))
-    scale = scale_of(links, theme, colour, thick=thick, points=max(points, 1.0))
+    scale = Scale(links, theme, colour, thick=thick, points=max(points, 1.0))
     for (i, j), link in sorted(links.items()):
         alpha = PALEST + (1 - PALEST) * shares.get((i, j), 1.0)
         arrow(ax, drawing.paths[i, j], link, scale, gid=f"link-{i}-{j}", alpha=alpha)

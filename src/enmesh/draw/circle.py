@@ -98,20 +98,12 @@ def _near_each_other(groups: list[list[int]], graph: "nx.Graph[int]") -> list[li
     best, shortest = groups, _length(groups, graph)
     for _ in range(SWEEPS):
         order = [node for group in groups for node in group]
-        turn = {node: np.exp(2j * np.pi * at / len(order)) for at, node in enumerate(order)}
-        pull = {node: sum(turn[other] for other in graph[node]) + turn[node] / 2 for node in order}
-        # How far the links pull a node, and a block, onward from where it is.
-        shift = {
-            node: float(np.angle(pull[node] / turn[node])) + 2 * np.pi * at / len(order)
-            for at, node in enumerate(order)
-        }
-        onward = []
-        for group in groups:
-            middle = sum(turn[node] for node in group)
-            pulled = np.angle(sum(pull[node] for node in group) / middle)
-            onward.append(float(np.angle(middle) % (2 * np.pi) + 0.5 * pulled))
-        groups = [sorted(group, key=lambda node: (shift[node], node)) for group in groups]
-        groups = [group for _, group in sorted(zip(onward, groups))]
+        at = {node: 2 * np.pi * k / len(order) for k, node in enumerate(order)}
+        # Links, and half a link to itself, pull a node onward or back; a block goes to the mean of its nodes.
+        pull = {n: 0.5 + sum(np.exp(1j * (at[other] - at[n])) for other in graph[n]) for n in order}
+        pulled = {node: at[node] + float(np.angle(pull[node])) for node in order}
+        groups = [sorted(group, key=lambda node: (pulled[node], node)) for group in groups]
+        groups = sorted(groups, key=lambda group: np.mean([pulled[node] for node in group]))
         length = _length(groups, graph)
         if length < shortest:
             best, shortest = groups, length

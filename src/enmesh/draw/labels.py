@@ -1,9 +1,10 @@
 """Names as a picture shows them: on lines that fit, shortened in the middle, never two of them alike."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from textwrap import TextWrapper
+
+from rich.cells import cell_len
 
 LINE = 20  # characters on a line of a node
 LONGEST = 4 * LINE  # characters of a label in a node
@@ -58,17 +59,9 @@ def wrap(label: str) -> tuple[str, ...]:
     return min(found, key=len)
 
 
-def width(text: str) -> float:
-    """Return the room a line takes, in characters: wide (East Asian) ones count two, marks none."""
-    return sum(
-        2.0 if unicodedata.east_asian_width(c) in "WF" else 0.0 if unicodedata.combining(c) else 1.0
-        for c in text
-    )
-
-
 def box(lines: Sequence[str]) -> tuple[float, float]:
     """Return the width and height of a node around its lines, in units of the height of one line's node."""
-    widest = max(width(line) for line in lines)
+    widest = max(map(cell_len, lines))  # wide (East Asian) characters count two, marks none
     return max(1.6, 0.75 + 0.34 * widest), 0.38 + 0.62 * len(lines)
 
 

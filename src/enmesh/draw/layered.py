@@ -25,13 +25,7 @@ PORT, LEAST_PORT = 0.42, 0.3  # wished and least distance of two arrows' ends at
 
 
 def in_layers(
-    graph: Graph,
-    nodes: Sequence[int],
-    sizes: np.ndarray,
-    tall: bool,
-    *,
-    lanes: int,
-    spread: float,
+    graph: Graph, nodes: Sequence[int], sizes: np.ndarray, tall: bool, *, lanes: int, spread: float
 ) -> Placed | None:
     """Return the nodes in layers with their arrows; None if that takes more than ``lanes`` nodes and lanes.
 

@@ -150,27 +150,31 @@ def _rows(placed: list[Placed], tall: bool) -> list[np.ndarray]:
 
     Single nodes come last, in lines as long as the drawing is wide.
     """
-    boxes = [np.ptp(found.points, axis=0) for found in placed]
-    alone = [len(found.centres) == 1 for found in placed]
-    linked = [size for size, lone in zip(boxes, alone) if not lone] or boxes[:1]
+    sizes = [np.ptp(found.points, axis=0) for found in placed]
+    linked = [size for size, found in zip(sizes, placed) if len(found.centres) > 1]
     area = sum((w + COLUMN_GAP) * (h + ROW_GAP) for w, h in linked)
-    limit = max(max(w for w, _ in linked), (0.8 if tall else 1.35) * np.sqrt(area), LEAST_LINE)
+    limit = max([LEAST_LINE, (0.8 if tall else 1.35) * np.sqrt(area), *(w for w, _ in linked)])
+    result = _shelves(linked, limit, COLUMN_GAP, ROW_GAP)
+    widest = max([LEAST_LINE, *(x + w for (x, _), (w, _) in zip(result, linked))])
+    top = min((y for _, y in result), default=ROW_GAP) - ROW_GAP
+    return result + _shelves(sizes[len(linked) :], widest, LINE_GAP, LINE_GAP, top)
+
+
+def _shelves(
+    sizes: list[np.ndarray], limit: float, across: float, gap: float, top: float = 0.0
+) -> list[np.ndarray]:
+    """Return the lower left corners of boxes on shelves up to ``limit`` wide; one goes under the last if it fits."""
     result: list[np.ndarray] = []
-    x = wide = y = top = bottom = 0.0  # of the column; of the shelf
-    gap, widest, lines = ROW_GAP, 0.0, False
-    for (width, height), lone in zip(boxes, alone):
-        if lone and not lines:  # below all others
-            limit, gap, lines = max(widest, LEAST_LINE), LINE_GAP, True
-            x, wide, top = 0.0, 0.0, bottom - ROW_GAP * bool(result)
-            y = bottom = top
-        elif result and y - gap - height >= bottom - 1e-9 and x + width <= limit + 1e-9:
-            y -= gap  # under the last one
+    x, wide, y, bottom = 0.0, 0.0, top, top  # of the column; of the shelf
+    for width, height in sizes:
+        if result and y - gap - height >= bottom - 1e-9 and x + width <= limit + 1e-9:
+            y -= gap
         elif result:
-            x, wide, y = x + wide + (LINE_GAP if lines else COLUMN_GAP), 0.0, top
+            x, wide, y = x + wide + across, 0.0, top
             if x + width > limit + 1e-9:
                 x, top = 0.0, bottom - gap
                 y = bottom = top
         result.append(np.array([x, y - height]))
         y, wide = y - height, max(wide, width)
-        bottom, widest = min(bottom, y), max(widest, x + width)
+        bottom = min(bottom, y)
     return result

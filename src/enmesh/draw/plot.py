@@ -14,22 +14,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from rich.cells import cell_len
 
-from enmesh.draw.arrows import (
-    Links,
-    arrow,
-    draw_network,
-    lag_tags,
-    lag_text,
-    lag_unit,
-    lags_of,
-    links_of,
-    scale_of,
-    shares_of,
-    size_of,
-)  # fmt: skip
+from enmesh.draw import arrows
 from enmesh.draw.circle import blocks
-from enmesh.draw.labels import short, width
+from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange, graph_of
 from enmesh.draw.shapes import arc, chain, edges_of, passes
 from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, panels, picture
@@ -74,21 +63,21 @@ def graph(network: Network, colour: str, *, circle: bool = False, **where: Any) 
     drawing = _layout(network, circle)
 
     def paint(ax: Axes, theme: Theme) -> None:
-        links = links_of(network)
-        scale = draw_network(ax, drawing, network, theme, colour)
-        same = max(map(lags_of, links.values()), default=())
-        lags = f"lags of every link: {lag_text(same)} samples" if len(same) > 1 else ""
-        lags = f"at the arrows: lag in {lag_unit(network)}" if drawing.words else lags
-        pale = "pale: seldom found again in halves of the data" if shares_of(network) else ""
+        links = arrows.links_of(network)
+        scale = arrows.draw_network(ax, drawing, network, theme, colour)
+        same = max(map(arrows.lags_of, links.values()), default=())
+        lags = f"lags of every link: {arrows.lag_text(same)} samples" if len(same) > 1 else ""
+        lags = f"at the arrows: lag in {arrows.lag_unit(network)}" if drawing.words else lags
+        pale = "pale: seldom found again in halves of the data" if arrows.shares_of(network) else ""
         scale.draw_key(ax, "; ".join(filter(None, (pale, lags))))
 
-    return picture(paint, size_of(drawing, network.names), **where)
+    return picture(paint, arrows.size_of(drawing, network.names), **where)
 
 
 def _layout(network: Network, circle: bool = False) -> Layout:
     """Return the drawing; one that is too long for a sheet goes from top to bottom if it is larger there."""
-    links = links_of(network)
-    words = lag_tags(links)
+    links = arrows.links_of(network)
+    words = arrows.lag_tags(links)
     wide = arrange(network.names, links, circle=circle, words=words)
     if circle or _shrunk(wide) == 1:
         return wide
@@ -98,28 +87,32 @@ def _layout(network: Network, circle: bool = False) -> Layout:
 
 def _shrunk(drawing: Layout) -> float:
     """Return by how much a picture must be shrunk to fit on a sheet; 1 where it fits."""
-    width, height = size_of(drawing)
+    width, height = arrows.size_of(drawing)
     return min(1.0, SHEET[0] / width, SHEET[1] / height)
 
 
 def timegraph(network: Network, colour: str, **where: Any) -> Axes:
     """Draw a line per linked node and a column per lag in use: an arrow from (source, t - lag) to (target, t)."""
-    links, names = links_of(network), network.names
+    links, names = arrows.links_of(network), network.names
     linked = sorted({node for edge in links for node in edge}) or list(range(len(names)))
-    times = _times(links, len(linked))
-    first, room = min(times.values()), 0.092 * max(width(label) for label in short(names, 40))
+    lags = sorted({lag for link in links.values() for lag in arrows.lags_of(link)}) or [1]
+    step = max(
+        STEP, min(PER_ROW * len(linked), WIDEST / len(lags))
+    )  # many rows make steep arrows, which need room
+    times = {lag: -step * at for at, lag in enumerate([0, *lags])}
+    first, room = min(times.values()), 0.092 * max(map(cell_len, short(names, 40)))
     pitch, inch = (ROW, INCH) if len(linked) <= MANY else (CLOSE, SMALL)
 
     def paint(ax: Axes, theme: Theme) -> None:
-        scale = scale_of(links, theme, colour, points=72 * inch)
+        scale = arrows.Scale(links, theme, colour, points=72 * inch)
         heights = {node: -pitch * at for at, node in enumerate(linked)}
         low, high = min(heights.values()) - 0.6, 0.6
         ax.hlines(list(heights.values()), first, 0, color=theme.empty, lw=0.8, zorder=1)
         dots = np.array([(time, height) for height in heights.values() for time in times.values()])
         for (i, j), link in sorted(links.items()):
-            for lag in lags_of(link):
+            for lag in arrows.lags_of(link):
                 path = _path(np.array([times[lag], heights[i]]), np.array([0.0, heights[j]]), dots)
-                arrow(ax, path, link, scale, gid=f"link-{i}-{j}-lag-{lag}")
+                arrows.arrow(ax, path, link, scale, gid=f"link-{i}-{j}-lag-{lag}")
                 low, high = min(low, path[:, 1].min()), max(high, path[:, 1].max())
         ax.plot(*dots.T, "o", ms=2 * DOT * scale.points, mfc=theme.box, mec=theme.border, mew=0.9, zorder=3)
         ax.set_xticks(list(times.values()), [f"t − {lag}" if lag else "t" for lag in times], fontsize=8)
@@ -135,13 +128,6 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
 
     across = 1.6 + room - inch * first
     return picture(paint, (max(4.6 + 0.8 * room, across), 1.9 + inch * pitch * len(linked)), **where)
-
-
-def _times(links: Links, rows: int) -> dict[float, float]:
-    """Return where now and each lag in use stand; with many nodes arrows are steep and need more room."""
-    lags = sorted({lag for link in links.values() for lag in lags_of(link)}) or [1]
-    step = max(STEP, min(PER_ROW * rows, WIDEST / len(lags)))
-    return {lag: -step * at for at, lag in enumerate([0, *lags])}
 
 
 def _path(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:

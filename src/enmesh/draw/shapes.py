@@ -93,15 +93,12 @@ def chain(knots: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def passes(path: np.ndarray, centre: np.ndarray, size: np.ndarray, turn: float) -> bool:
-    """Return whether a path runs through a box: whether one of its pieces is inside both of the box's strips."""
-    away = sampled(path) - centre
-    cos, sin = np.cos(turn), np.sin(turn)
-    points = np.column_stack([cos * away[:, 0] + sin * away[:, 1], cos * away[:, 1] - sin * away[:, 0]])
-    start, step = points[:-1], np.diff(points, axis=0)
-    step[step == 0] = 1e-300
-    enter, leave = np.sort([(-size / 2 - start) / step, (size / 2 - start) / step], axis=0)
-    first, last = np.maximum(enter.max(1), 0.0), np.minimum(leave.min(1), 1.0)
-    return bool((first < last).any())
+    """Return whether a path runs through a box."""
+    from matplotlib.path import Path
+    from matplotlib.transforms import Affine2D, Bbox
+
+    upright = Path(Affine2D().rotate_around(centre[0], centre[1], -turn).transform(sampled(path)))
+    return bool(upright.intersects_bbox(Bbox([centre - size / 2, centre + size / 2]), filled=False))
 
 
 def inset(offset: float, breadth: float) -> float:

@@ -6,7 +6,7 @@ judgements can be compared.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Embedding, Lagged, Pasts
-from enmesh.errors import InputError, said_of_all_columns
+from enmesh.errors import InputError, hazard, said_of_all_columns
 from enmesh.methods import Method
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class EmbeddingTable:
     delays: tuple[int, ...]
     values: tuple[tuple[float, ...], ...]
     best: tuple[int, int]
-    further: Mapping[str, tuple[float, ...]]
+    further: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def table(self) -> "pd.DataFrame":
@@ -79,8 +79,14 @@ class SelfPrediction(EmbeddingMethod):
             return {name: self.judge(series, name) for name in series.names}
 
     def choose(self, series: Series) -> Embedding:
-        """Return each node's best dimension and delay."""
-        return chosen_embedding(self.tables(series))
+        """Return each node's best dimension and delay; warn of dimensions beyond which none was tried."""
+        tables = self.tables(series)
+        with said_of_all_columns():
+            for name, table in tables.items():
+                if 1 < table.dims[-1] == table.best[0]:
+                    said = "is the largest that was tried; raise max_dim to see further"
+                    hazard(said, f"{name}: kappa {table.best[0]}")
+        return chosen_embedding(tables)
 
 
 def chosen_embedding(tables: Mapping[str, EmbeddingTable]) -> Embedding:
@@ -95,8 +101,7 @@ def windows(
     series: Series, name: str, span: int, condition: Callable[[np.ndarray, int, str], np.ndarray]
 ) -> Blocks:
     """Return one node's samples on the window that reaches ``span`` back, at all lags up to it."""
-    longest = max(series.lengths)
-    require_samples(longest, 3 * span + 3, "max_dim or max_delay")
+    require_samples(max(series.lengths), 3 * span + 3, "max_dim or max_delay")
     return Blocks(series.select([name]), Embedding(dim=span), condition)
 
 
@@ -106,34 +111,23 @@ def past(blocks: Blocks, dim: int, delay: int) -> np.ndarray:
 
 
 def criterion_table(method: Any, loss: Callable[[int, int], np.ndarray], sign: int) -> EmbeddingTable:
-    """Judge every (dim, delay) by the mean of its losses ``(n,)``; the table shows it times ``sign``."""
+    """Judge every (dim, delay) by the mean of its losses ``(n,)``; the table shows it times ``sign``.
+
+    The first dim, at its best delay, is chosen whose loss is as good as the least (`Ragwitz.parsimony`).
+    """
     dims, delays = tuple(range(1, method.max_dim + 1)), tuple(range(1, method.max_delay + 1))
-    losses: dict[tuple[int, int], np.ndarray] = {}
+    first = loss(1, 1)  # one value has no delay
+    losses = {(dim, delay): first if dim == 1 else loss(dim, delay) for dim in dims for delay in delays}
+    means = {key: float(each.mean()) for key, each in losses.items()}
+    ranked = sorted(means, key=lambda key: (means[key], key))
     for dim in dims:
-        for delay in delays:
-            first = dim == 1 and delay > 1  # one value has no delay
-            losses[dim, delay] = losses[1, 1] if first else loss(dim, delay)
-    values = tuple(tuple(sign * float(losses[dim, delay].mean()) for delay in delays) for dim in dims)
-    best = _smallest_good(losses, dims, delays, method.parsimony)
+        best = next(key for key in ranked if key[0] == dim)
+        excess = losses[best] - losses[ranked[0]]
+        if excess.mean() <= method.parsimony * excess.std(ddof=1) / np.sqrt(len(excess)):
+            break  # at the least at the latest
+    values = tuple(tuple(sign * means[dim, delay] for delay in delays) for dim in dims)
     name = type(method).__name__
-    return EmbeddingTable(method=name, dims=dims, delays=delays, values=values, best=best, further={})
-
-
-def _smallest_good(
-    losses: Mapping[tuple[int, int], np.ndarray],
-    dims: tuple[int, ...],
-    delays: tuple[int, ...],
-    parsimony: float,
-) -> tuple[int, int]:
-    """Return the first dim, at its best delay, whose loss is as good as the least (`Ragwitz.parsimony`)."""
-    means = {key: float(loss.mean()) for key, loss in losses.items()}
-    least = min(means, key=lambda key: (means[key], key))
-    for dim in dims:
-        key = min(((dim, delay) for delay in delays), key=lambda key: (means[key], key))
-        excess = losses[key] - losses[least]
-        if excess.mean() <= parsimony * excess.std(ddof=1) / np.sqrt(len(excess)):
-            return key
-    return least
+    return EmbeddingTable(method=name, dims=dims, delays=delays, values=values, best=best)
 
 
 def require_positive(field: str, value: Any) -> None:

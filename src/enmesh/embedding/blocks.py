@@ -66,18 +66,20 @@ class Blocks:
         self.span, self.searched = reach(pasts, series.names), pasts.searched
         self._series = series
         with said_of_all_columns():
-            self.values = (
-                _conditioned(series, condition)
-                if not reaches_back
-                else series.transform(condition, in_runs=True)
-            )
+            in_runs = reaches_back > 0
+            self.values = series.transform(condition, True) if in_runs else _conditioned(series, condition)
         offsets = np.concatenate([[0], np.cumsum(series.lengths)])
         times = [np.arange(self.span, length) for length in series.lengths]
         if series.missing is not None or reaches_back:
             times = self._without_missing(times)
         self.rows = np.concatenate([offset + t for offset, t in zip(offsets, times)])
         self.n = len(self.rows)
-        self._require(series)
+        needed = 2 * self.widest + 3  # unknowns of the smallest question: own past and one source
+        if self.n < needed:
+            raise InputError(
+                f"too few samples: {max(series.lengths)} in the longest trial leave {self.n} embedded ones; "
+                f"this embedding needs at least {self.span + needed}"
+            )
         self.starts = np.concatenate([[0], np.cumsum([len(t) for t in times])])
         gap = 2 * max(series.lengths) + 1
         self.times = np.concatenate([t + trial * gap for trial, t in enumerate(times)])
@@ -159,12 +161,3 @@ class Blocks:
         used, total = sum(map(len, kept)), sum(map(len, times))
         hazard(f"missing='drop': {used} of {total} windows have no missing value and are used")
         return kept
-
-    def _require(self, series: Series) -> None:
-        """Refuse fewer samples than the smallest question (own past and one source) has unknowns."""
-        needed = 2 * self.widest + 3
-        if self.n < needed:
-            raise InputError(
-                f"too few samples: {max(series.lengths)} in the longest trial leave {self.n} embedded ones; "
-                f"this embedding needs at least {self.span + needed}"
-            )

@@ -24,11 +24,9 @@ class Cao(SelfPrediction):
     E*(d + 1) / E*(d) is the same for how far apart the new coordinate of neighbours is, E*: it is 1 at every d
     for noise, and differs from 1 at some d for a deterministic series.
 
-    The smallest d is taken at which E1 has reached 1, or from which on E2 is nowhere under 1: E* is how badly
-    neighbours predict the coordinate to come, so E2 under 1 says that a further coordinate makes it better known.
-    Of a first-order process with noise E1 has no plateau (it goes on to grow with d as far as the samples last), while
-    E2 shows that its last value is all that is needed; so kappa is 1. A long memory that makes predictions
-    better by less than the tolerance is not seen.
+    The smallest d is taken at which E1 has reached 1, or from which on E2 is nowhere under 1: E2 under 1 says that a
+    further coordinate makes the one to come better known. (Of a first-order process with noise E1 has no plateau, while
+    E2 shows that the last value is all that is needed.) A memory that helps by less than the tolerance is not seen.
 
     Parameters
     ----------
@@ -80,39 +78,31 @@ class Cao(SelfPrediction):
 
     def judge(self, series: Series, name: str) -> EmbeddingTable:
         """Return E1 of one node, with E2 beside it."""
-        delay = self.delay or self._decorrelated(series, name)
+        delay = self.delay
+        if delay is None:
+            shortest = windows(series, name, 1, standardised)
+            memory = decorrelation_time(shortest.take([Lagged(0, 0)]), shortest.starts)
+            delay = min(max(memory, 1), self.max_delay)
         blocks = windows(series, name, (self.max_dim + 1) * delay, standardised)
         theiler = delay - 1 if self.theiler is None else self.theiler
         require_samples(blocks.n, CAO_NEIGHBOURS + 2 * theiler + 2, "max_dim, delay or theiler")
         e1, e2 = self._curves(blocks, delay, theiler)
-        dims = tuple(range(1, self.max_dim + 1))
-        enough = self._enough(e1, e2)
-        if not enough:
+        one, noisy = 1 - self.tolerance, np.abs(e2 - 1).max()
+        stays = np.logical_and.accumulate((e2 >= one)[::-1])[::-1]  # E2 is at 1 or over from there on
+        enough = 1 + np.flatnonzero((e1 >= one) | stays)
+        if not len(enough):
             said = f"at most up to kappa {self.max_dim}; raise max_dim"
             hazard(said, f"{name}: Cao's E1 reaches {max(e1):.2f}")
-        if np.abs(e2 - 1).max() <= self.tolerance:
-            hazard(
-                "of 1 at every kappa, as noise is", f"{name}: Cao's E2 is within {np.abs(e2 - 1).max():.2f}"
-            )
+        if noisy <= self.tolerance:
+            hazard("of 1 at every kappa, as noise is", f"{name}: Cao's E2 is within {noisy:.2f}")
         return EmbeddingTable(
             method="Cao",
-            dims=dims,
+            dims=tuple(range(1, self.max_dim + 1)),
             delays=(delay,),
             values=tuple((float(value),) for value in e1),
-            best=(enough or self.max_dim, delay),
+            best=(int(enough[0]) if len(enough) else self.max_dim, delay),
             further={"e2": tuple(map(float, e2))},
         )
-
-    def _enough(self, e1: np.ndarray, e2: np.ndarray) -> int | None:
-        """Return the smallest d with E1 at 1, or with E2 at 1 or over from there on; None if there is none."""
-        one = 1 - self.tolerance
-        stays = np.logical_and.accumulate((e2 >= one)[::-1])[::-1]
-        good = np.flatnonzero((e1 >= one) | stays)
-        return int(good[0]) + 1 if len(good) else None
-
-    def _decorrelated(self, series: Series, name: str) -> int:
-        blocks = windows(series, name, 1, standardised)
-        return min(max(decorrelation_time(blocks.take([Lagged(0, 0)]), blocks.starts), 1), self.max_delay)
 
     def _curves(self, blocks: Blocks, delay: int, theiler: int) -> tuple[np.ndarray, np.ndarray]:
         """Return E1 and E2 for d = 1 .. max_dim. Coordinates go forward: a map may not be invertible."""

@@ -1,8 +1,7 @@
 """Choosing the embedding from the data: kappa and tau of each node, from the node's own series alone.
 
-Every candidate (kappa, tau) is judged on the same samples, those on which the largest of them is defined, so
-that the judgements can be compared. The choice is made once per node and holds for all candidate parents:
-otherwise the stochastic interaction would not be constant and Corollary 1 would not hold.
+The choice is made once per node and holds for all candidate parents: otherwise the stochastic interaction would not be
+constant and Corollary 1 would not hold.
 
 More is not better. Takens' theorem asks for kappa >= 2 d + 1 to reconstruct a node's own d-dimensional state;
 by the bundle theorem a longer past reconstructs the state of whatever drives the node as well, and then
@@ -10,42 +9,17 @@ transfer entropy from the driver vanishes (`embedding_notes`).
 
 The criteria take the smallest kappa that is as good as the best (``parsimony``, the tolerance of `Cao`). A fully
 observed first-order node so gets kappa 1, no embedding; then TEA is MIT, as the paper says (`scores.tea`).
-
-References: Ragwitz and Kantz, Phys. Rev. E 65, 056201 (2002); Lizier et al., Inf. Sci. 208, 39 (2012) (active
-information storage); Cao, Physica D 110, 43 (1997); Small and Tse, Physica D 194, 283 (2004); Takens (1981);
-Stark (1999); Deyle and Sugihara (2011).
 """
 
-from collections.abc import Iterator, Sequence
-from typing import overload
+from collections.abc import Sequence
 
 from enmesh.data.series import Series
-from enmesh.embedding.base import EmbeddingMethod, EmbeddingTable, SelfPrediction, chosen_embedding
+from enmesh.embedding.base import EmbeddingMethod, EmbeddingTable, SelfPrediction
 from enmesh.embedding.lagged import Embedding, Pasts, PerNode
 from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.storage import ActiveStorage
-from enmesh.errors import InputError, hazard, said_of_all_columns
+from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator
-
-
-@overload
-def choose_embedding(
-    series: Series,
-    method: SelfPrediction | None = None,
-    *,
-    state_dim: PerNode | None = None,
-    driver_dim: PerNode | None = None,
-) -> Embedding: ...
-
-
-@overload
-def choose_embedding(
-    series: Series,
-    method: EmbeddingMethod | None = None,
-    *,
-    state_dim: PerNode | None = None,
-    driver_dim: PerNode | None = None,
-) -> Pasts: ...
 
 
 def choose_embedding(
@@ -59,8 +33,6 @@ def choose_embedding(
 
     Parameters
     ----------
-    series
-        The data.
     method
         `Ragwitz` (default), `ActiveStorage`, `Cao` or `SmallTse`, which give an `Embedding`; `NonUniform`, which gives
         `Lags`.
@@ -82,18 +54,11 @@ def choose_embedding(
         raise InputError(
             f"method={method!r} is not known; use Ragwitz(), ActiveStorage(), Cao(), SmallTse() or NonUniform()"
         )
-    if not isinstance(method, SelfPrediction):
-        return method.choose(series)
-    tables = method.tables(series)
-    with said_of_all_columns():
-        for name, table in tables.items():
-            if 1 < table.dims[-1] == table.best[0]:
-                said = "is the largest that was tried; raise max_dim to see further"
-                hazard(said, f"{name}: kappa {table.best[0]}")
-    embedding = chosen_embedding(tables)
-    for note in embedding_notes(embedding, series.names, state_dim=state_dim, driver_dim=driver_dim):
-        hazard(note)
-    return embedding
+    pasts = method.choose(series)
+    if isinstance(pasts, Embedding):
+        for note in embedding_notes(pasts, series.names, state_dim=state_dim, driver_dim=driver_dim):
+            hazard(note)
+    return pasts
 
 
 def embedding_method(estimator: Estimator) -> SelfPrediction:
@@ -147,7 +112,21 @@ def embedding_notes(
     dims = embedding.per_node(names)["dim"]
     states = Embedding(dim=state_dim).per_node(names)["dim"]
     drivers = (0,) * len(names) if driver_dim is None else Embedding(dim=driver_dim).per_node(names)["dim"]
-    notes = [note for row in zip(names, dims, states, drivers) for note in _bounds(*row)]
+    notes = []
+    for name, kappa, state, driver in zip(names, dims, states, drivers):
+        takens, bundle, said = 2 * state + 1, 2 * (state + driver) + 1, f"{name}: kappa {kappa} is"
+        if kappa < takens:
+            notes.append(f"{said} under {takens} = 2d+1, Takens' bound for a state of dimension {state}")
+        elif driver and kappa < bundle:
+            notes.append(
+                f"{said} under {bundle} = 2(d+e)+1, the bundle bound for a state of dimension "
+                f"{state} driven by one of dimension {driver}"
+            )
+        if kappa > takens:
+            notes.append(
+                f"{said} over {takens} = 2d+1; so long a past also reconstructs the state of the "
+                "drivers and hides them when there is little noise"
+            )
     bound = 2 * sum(states) + 1
     if sum(dims) < bound:
         notes.append(
@@ -155,19 +134,3 @@ def embedding_notes(
             f"state of dimension {sum(states)}"
         )
     return tuple(notes)
-
-
-def _bounds(name: str, kappa: int, state: int, driver: int) -> Iterator[str]:
-    own, bundle = 2 * state + 1, 2 * (state + driver) + 1
-    if kappa < own:
-        yield f"{name}: kappa {kappa} is under {own} = 2d+1, Takens' bound for a state of dimension {state}"
-    elif driver and kappa < bundle:
-        yield (
-            f"{name}: kappa {kappa} is under {bundle} = 2(d+e)+1, the bundle bound for a state of dimension "
-            f"{state} driven by one of dimension {driver}"
-        )
-    if kappa > own:
-        yield (
-            f"{name}: kappa {kappa} is over {own} = 2d+1; so long a past also reconstructs the state of the "
-            "drivers and hides them when there is little noise"
-        )

@@ -7,7 +7,7 @@ lags is this source asked about for this target (`table`).
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from enmesh.errors import InputError
 from enmesh.options import option, whole
@@ -36,29 +36,37 @@ class Embedding:
     (3, 2, 1)
     """
 
+    searched: ClassVar[int] = (
+        0  # largest lag that was searched from the data: the lags of an embedding are as given
+    )
+
     dim: PerNode = 1
     delay: PerNode = 1
     lag: PerNode = 1
 
     def __post_init__(self) -> None:
         for field in ("dim", "delay", "lag"):
-            value = getattr(self, field)
-            pairs = _pairs(value)
-            checked: Any = (
-                whole(field, value, 1)
-                if pairs is None
-                else tuple((name, whole(field, number, 1)) for name, number in pairs)
-            )
+            value: Any = getattr(self, field)
+            if isinstance(value, (Mapping, tuple, list)):
+                pairs = dict(value).items()
+                checked: Any = tuple(sorted((str(name), whole(field, number, 1)) for name, number in pairs))
+            else:
+                checked = whole(field, value, 1)
             object.__setattr__(self, field, checked)
 
     def per_node(self, names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
         """Return dim, delay and lag as tuples in the order of ``names``."""
-        return {field: _resolve(field, getattr(self, field), names) for field in ("dim", "delay", "lag")}
-
-    @property
-    def searched(self) -> int:
-        """Largest lag that was searched from the data: none, the lags of an embedding are as given."""
-        return 0
+        result = {}
+        for field in ("dim", "delay", "lag"):
+            value: Any = getattr(self, field)
+            given = dict.fromkeys(names, value) if isinstance(value, int) else dict(value)
+            if unknown := [name for name in given if name not in names]:
+                raise InputError(
+                    f"the embedding's {field} names {', '.join(unknown)}, which the series does not have; "
+                    "give one number or one per node"
+                )
+            result[field] = tuple(given.get(name, 1) for name in names)
+        return result
 
     def table(self, names: tuple[str, ...]) -> PastTable:
         """Return the lags of every (source, target)."""
@@ -137,24 +145,3 @@ def _checked_lags(lags: Any) -> Iterable[tuple[str, str, tuple[int, ...]]]:
         if not unique:
             raise InputError(f"no lag is given for {source} to {target}; give at least one")
         yield str(source), str(target), unique
-
-
-def _pairs(value: Any) -> list[tuple[str, int]] | None:
-    if isinstance(value, Mapping):
-        return sorted((str(name), number) for name, number in value.items())
-    if isinstance(value, (tuple, list)):
-        return sorted((str(name), number) for name, number in value)
-    return None
-
-
-def _resolve(field: str, value: Any, names: tuple[str, ...]) -> tuple[int, ...]:
-    if isinstance(value, int):
-        return (value,) * len(names)
-    given = dict(value)
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        raise InputError(
-            f"the embedding's {field} names {', '.join(unknown)}, which the series does not have; "
-            "give one number or one per node"
-        )
-    return tuple(given.get(name, 1) for name in names)

@@ -143,7 +143,7 @@ class NonUniform(EmbeddingMethod):
         """Return the sources that each target may have, by position; None for any."""
         if not self.candidates:
             return None
-        given = {series.index(target): sorted(series.indices(some)) for target, some in self.candidates}
+        given = {series.index(target): sorted(series.indices(sources)) for target, sources in self.candidates}
         return [given.get(i, [j for j in range(series.n_nodes) if j != i]) for i in range(series.n_nodes)]
 
     def bind(self, series: Series) -> Any:
@@ -199,7 +199,8 @@ class TestedSelection:
         best = dict.fromkeys(nodes, 1)
         while open_ and len(chosen) < max(self._most, len(known) + 2):
             z = _in_order(y, chosen)
-            values = self._values(y, z, open_)
+            free = [v for j in open_ for v in self.transfers.blocks.choices(j) if v not in z]
+            values = dict(zip(free, self.transfers.each(free, y, z))) if free else {}
             taken = {variable.node for variable in chosen}
             best |= {node: leader.lag for node, leader in _leaders(values).items() if node not in taken}
             leader = yield from self._first_to_pass(y, z, open_, values)
@@ -209,11 +210,6 @@ class TestedSelection:
             if known and leader.node not in {y.node, *(variable.node for variable in known)}:
                 break
         return chosen, best
-
-    def _values(self, y: Lagged, z: Sequence[Lagged], open_: Sequence[int]) -> dict[Lagged, float]:
-        """Return what every candidate says given those chosen."""
-        candidates = [v for j in open_ for v in self.transfers.blocks.choices(j) if v not in z]
-        return dict(zip(candidates, self.transfers.each(candidates, y, z))) if candidates else {}
 
     def _first_to_pass(
         self, y: Lagged, z: Sequence[Lagged], open_: list[int], values: dict[Lagged, float]
@@ -226,8 +222,8 @@ class TestedSelection:
         for leader in sorted(leaders.values(), key=lambda v: (-values[v], v.node)):
             if values[leader] < enough:
                 return None
-            own = {v: value for v, value in values.items() if v.node == leader.node}
-            test = yield from self._test(leader.node, y, z, own)
+            free = [variable for variable in values if variable.node == leader.node]
+            test = yield from self._test([leader], y, z, free, values[leader])
             if test.p_value <= self._level:
                 return leader
             open_.remove(leader.node)
@@ -242,31 +238,24 @@ class TestedSelection:
         return twin
 
     def _test(
-        self, node: int, y: Lagged, z: Sequence[Lagged], values: dict[Lagged, float]
+        self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], free: Sequence[Lagged], value: float | None
     ) -> Task[Significance]:
-        """Test the best lag of a node given z; each surrogate takes its own best lag."""
-        free, value = list(values), max(values.values())
-        if not self._sampling.count:
-            leader = max(free, key=lambda v: values[v])
-            return (yield from ready(analytic(self.transfers, [leader], y, z, len(free))))
-        return (yield from self._sampled(node, y, z, free, 1, value))
+        """Test the lags x of a node, chosen among ``free``, given z; each surrogate chooses as many of its own.
 
-    def _sampled(
-        self, node: int, y: Lagged, z: Sequence[Lagged], free: Sequence[Lagged], choose: int, value: float
-    ) -> Task[Significance]:
-        """Test ``choose`` lags of a node; a source chosen last is asked about once, though it is tested twice."""
-        question = y, tuple(z), node, tuple(free), choose
-        if question in self._tested:
-            return self._tested[question]
-        transfers = self.transfers
-        draw = transfers.draw(self._sampling.surrogate, free, y, z, in_parts=True)
-        stream = stream_of(self._sampling.seed, y.node, (node,))
-        prepared = transfers.prepared(y, z)
-        surrogates = prepared.surrogates(transfers.blocks.take(free), draw, stream, choose=choose)
-        known = () if prepared.in_one_piece else (value, self._level)
-        test = yield from sampled(surrogates, draw, self._sampling.count, *known)
-        self._tested[question] = test
-        return test
+        A source that is chosen last is asked about once, though it is tested twice.
+        """
+        transfers, sampling, node = self.transfers, self._sampling, x[0].node
+        if not sampling.count:
+            return (yield from ready(analytic(transfers, x, y, z, comb(len(free), len(x)))))
+        question = y, tuple(z), node, tuple(free), len(x)
+        if question not in self._tested:
+            draw = transfers.draw(sampling.surrogate, free, y, z, in_parts=True)
+            prepared, stream = transfers.prepared(y, z), stream_of(sampling.seed, y.node, (node,))
+            surrogates = prepared.surrogates(transfers.blocks.take(free), draw, stream, choose=len(x))
+            value = transfers.cmi(x, y, z) if value is None else value
+            known = () if prepared.all_at_once else (value, self._level)
+            self._tested[question] = yield from sampled(surrogates, draw, sampling.count, *known)
+        return self._tested[question]
 
     def _pruned(self, y: Lagged, chosen: list[Lagged]) -> Task[list[Lagged]]:
         """Drop the weakest source that fails a test of all its lags given the rest, until none fails."""
@@ -274,23 +263,14 @@ class TestedSelection:
             sources = sorted({variable.node for variable in chosen} - {y.node})
             tests = {}
             for j in sources:
-                tests[j] = yield from self._together(j, y, chosen)
+                x = [variable for variable in chosen if variable.node == j]
+                z = _in_order(y, [variable for variable in chosen if variable.node != j])
+                tests[j] = yield from self._test(x, y, z, self.transfers.blocks.choices(j), None)
             failed = [j for j in sources if tests[j].p_value > self._level]
             if not failed:
                 return chosen
             weakest = min(failed, key=lambda j: (tests[j].value, j))
             chosen = [variable for variable in chosen if variable.node != weakest]
-
-    def _together(self, source: int, y: Lagged, chosen: Sequence[Lagged]) -> Task[Significance]:
-        """Test all chosen lags of a source together, given the other lagged variables."""
-        x = [variable for variable in chosen if variable.node == source]
-        z = _in_order(y, [variable for variable in chosen if variable.node != source])
-        choices = self.transfers.blocks.choices(source)
-        if not self._sampling.count:
-            tried = comb(len(choices), len(x))
-            return (yield from ready(analytic(self.transfers, x, y, z, tried)))
-        value = self.transfers.cmi(x, y, z)
-        return (yield from self._sampled(source, y, z, choices, len(x), value))
 
     def _past(self, target: int, chosen: Sequence[Lagged], best: dict[int, int]) -> Past:
         def lags(node: int) -> tuple[int, ...]:

@@ -26,12 +26,9 @@ class SmallTse(SelfPrediction):
         DL(w) = w/2 ln s^2 + (N - w)/2 ln e^2(w) + w
 
     in nats, less what is the same for all w. s^2 is the variance of the series and e^2(w) the mean squared error
-    of local constant prediction: the mean of what followed the k nearest windows. The last term is what the first
-    values cost beside their spread. A longer window must predict better by more than it costs to start it; as N
-    grows, the window that predicts best is taken.
-
-    Errors are measured on the samples on which the longest window is defined, the same for all w, in the max norm
-    and on z-scored data, so that ln s^2 = 0. Every trial has first values of its own.
+    of predicting by the mean of what followed the k nearest windows, in the max norm. The last term is what the first
+    values cost beside their spread: a longer window must predict better by more than it costs to start it. Data are
+    z-scored, so that ln s^2 = 0, and every trial has first values of its own.
 
     Parameters
     ----------
@@ -84,28 +81,11 @@ class SmallTse(SelfPrediction):
             [prediction_errors(past(blocks, w, 1), after, blocks.times, self.k, self.theiler) for w in dims]
         )
         trials = len(blocks.starts) - 1
-        lengths = description_lengths(errors, blocks.n + trials * blocks.span, trials)
-        return EmbeddingTable(
-            method="SmallTse",
-            dims=dims,
-            delays=(1,),
-            values=tuple((float(value),) for value in lengths),
-            best=(self._shortest_good(lengths, errors), 1),
-            further={},
-        )
-
-    def _shortest_good(self, lengths: np.ndarray, errors: np.ndarray) -> int:
-        """Return the first window whose description length is as good as the least.
-
-        The error of N/2 ln e^2(w) - N/2 ln e^2(v) is N/2 times that of the mean of e_w^2 / e^2(w) - e_v^2 / e^2(v).
-        """
-        n, least = errors.shape[1], int(lengths.argmin())
-        shares = errors / errors.mean(axis=1, keepdims=True)
-        spread = np.sqrt(n) / 2 * (shares - shares[least]).std(axis=1, ddof=1)
-        return 1 + int(np.flatnonzero(lengths - lengths[least] <= self.parsimony * spread)[0])
-
-
-def description_lengths(errors: np.ndarray, samples: int, trials: int) -> np.ndarray:
-    """Return DL of windows 1, 2 ... from their squared errors ``(window, n)`` on z-scored data."""
-    first = trials * np.arange(1, len(errors) + 1)
-    return (samples - first) / 2 * np.log(errors.mean(axis=1)) + first
+        first, samples = trials * np.array(dims), blocks.n + trials * blocks.span
+        lengths = (samples - first) / 2 * np.log(errors.mean(axis=1)) + first
+        # The error of N/2 ln e^2(w) - N/2 ln e^2(v) is N/2 times that of the mean of e_w^2 / e^2(w) - e_v^2 / e^2(v).
+        shares, least = errors / errors.mean(axis=1, keepdims=True), lengths.argmin()
+        spread = np.sqrt(blocks.n) / 2 * (shares - shares[least]).std(axis=1, ddof=1)
+        best = dims[np.flatnonzero(lengths - lengths[least] <= self.parsimony * spread)[0]], 1
+        values = tuple((float(value),) for value in lengths)
+        return EmbeddingTable(method="SmallTse", dims=dims, delays=(1,), values=values, best=best)

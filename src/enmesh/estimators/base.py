@@ -7,7 +7,7 @@ what is to be explained.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -15,7 +15,6 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.methods import Method
-from enmesh.neighbours import at_once
 from enmesh.surrogates import CircularShift, Draw, Surrogate, batches
 
 # Joint dimension beyond which nearest neighbours are hardly nearer than any other sample.
@@ -25,7 +24,7 @@ NEIGHBOUR_DIMENSION = 10
 class Prepared(ABC):
     """A target y and a condition z, ready for questions about any x."""
 
-    in_one_piece: ClassVar[bool] = False
+    all_at_once: ClassVar[bool] = False
     """Whether a test must ask about x and all its surrogates in one question, rather than stop as soon as it fails."""
 
     def __init__(self, y: np.ndarray, z: np.ndarray):
@@ -59,7 +58,7 @@ class Prepared(ABC):
 
     def best(self, x: np.ndarray, choose: int) -> np.ndarray:
         """Return the largest I(x' ; y | z) of each ``x (batch, n, d)``, x' being ``choose`` of its columns."""
-        return _chosen(x, choose, self._cmi, np)
+        return forward_selected(x, choose, self._cmi, np)
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
         """``(batch, n, d) -> (batch,)``."""
@@ -96,69 +95,6 @@ class Surrogates:
     def _answers(self, measured: Any, first: int, count: int, itself: bool) -> np.ndarray:
         drawn = batches(self._draw, self._x, self._stream, count, first)
         return np.concatenate([measured(x) for x in chain([self._x[None]] * itself, drawn)])
-
-
-class PreparedOnDevice(Prepared):
-    """For neighbours on a GPU: surrogates are drawn there."""
-
-    _neighbours: Any  # of `enmesh.neighbours.cuda`
-    _constant: float = 0.0
-
-    @abstractmethod
-    def _means(self, x: Any) -> Any:
-        """Put questions to the neighbours; what is returned says, when called, the answers less ``_constant``."""
-
-    def _asked(self, x: Any) -> Callable[[], np.ndarray]:
-        """Put questions to the neighbours; the function that is returned waits for their answers."""
-        means = self._means(x)
-        return lambda: self._constant + means()
-
-    def _asked_best(self, x: Any, choose: int, xp: Any) -> Callable[[], np.ndarray]:
-        """Ask as `best` does; columns are chosen on the device, and nothing waits but the function that is returned."""
-        asked = []
-
-        def measured(trial: Any) -> Any:
-            asked.append(self._means(trial))
-            return asked[-1].sums()
-
-        sums = _chosen(x, choose, measured, xp)
-        return lambda: self._constant + sums.get() * asked[-1].scale
-
-    def _cmi(self, x: np.ndarray) -> np.ndarray:
-        return self._asked(x)()
-
-    def surrogates(self, x: np.ndarray, draw: Draw, stream: int, choose: int = 0) -> Surrogates:
-        """Return surrogates that never leave the device, unless they are more than rows of x (smoothed)."""
-        if getattr(draw, "spread", None) is not None:
-            return super().surrogates(x, draw, stream, choose)
-        return SurrogatesOnDevice(self, x, draw, stream, choose)
-
-
-class SurrogatesOnDevice(Surrogates):
-    """x goes to the device once, and in one launch with its surrogates."""
-
-    _prepared: PreparedOnDevice
-
-    def __init__(self, prepared: PreparedOnDevice, x: np.ndarray, draw: Draw, stream: int, choose: int = 0):
-        super().__init__(prepared, x, draw, stream, choose)
-        self._resampled = prepared._neighbours.resample(x, draw, stream)
-
-    questions = 1  # a launch has room for all columns
-
-    def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
-        """Launch; waiting fetches the answers. With ``choose`` there is a launch for each column to choose."""
-        if not self._choose:
-            return self._prepared._asked(self._resampled.some(first, count, itself))
-        if self._choose > 1:
-            drawn, xp = self._resampled.drawn(first, count, itself)
-            return self._prepared._asked_best(drawn, self._choose, xp)
-        answers = self.ask_each(first, count, itself)
-        return lambda: answers().max(axis=1)
-
-    def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
-        """Launch all columns of all surrogates at once; waiting fetches the answers."""
-        answers = self._prepared._asked(self._resampled.each_column(first, count, itself))
-        return lambda: answers().reshape(count + itself, -1)
 
 
 class Estimator(Method, ABC):
@@ -204,8 +140,8 @@ class Estimator(Method, ABC):
         self, y: np.ndarray, z: np.ndarray | None = None, *, times: np.ndarray | None = None
     ) -> Prepared:
         """Fix the target ``y (n, d_y)`` and the condition ``z (n, d_z)``; ``times (n,)`` are for a Theiler window."""
-        y = _block(y)
-        z = np.empty((len(y), 0), y.dtype) if z is None else _block(z)
+        y = as_block(y)
+        z = np.empty((len(y), 0), y.dtype) if z is None else as_block(z)
         if len(z) != len(y):
             raise InputError(f"z has {len(z)} samples and y has {len(y)}; they must match")
         return self._prepare(y, z, np.arange(len(y)) if times is None else times)
@@ -239,7 +175,7 @@ class Estimator(Method, ABC):
         return bearable, f"joint dimension at most {NEIGHBOUR_DIMENSION}"
 
 
-def _chosen(x: Any, choose: int, measured: Callable[[Any], Any], xp: Any) -> Any:
+def forward_selected(x: Any, choose: int, measured: Callable[[Any], Any], xp: Any) -> Any:
     """Return the largest measure of each ``x (batch, n, d)`` by ``choose`` of its columns; ``xp`` is the library of x.
 
     Columns are chosen by forward selection. ``measured`` takes ``(batch, n, columns)``.
@@ -261,33 +197,13 @@ def _chosen(x: Any, choose: int, measured: Callable[[Any], Any], xp: Any) -> Any
     return values
 
 
-def _block(values: np.ndarray) -> np.ndarray:
+def as_block(values: np.ndarray) -> np.ndarray:
+    """Return values as ``(n, d)``."""
     values = np.asarray(values)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2:
         raise InputError(f"a block has shape {values.shape}; give (n, d)")
     return values
-
-
-class ByNeighbours(Estimator):
-    """An estimator that asks `enmesh.neighbours`, on a CPU or a GPU."""
-
-    releases_gil = True
-    device: str
-    precision: str
-
-    @property
-    def at_once(self) -> int:
-        """Several on a GPU, one on a CPU."""
-        return at_once(self.device)
-
-
-@lru_cache(maxsize=8)
-def on_device(tables: Callable[..., tuple[np.ndarray, ...]], *key: Any) -> tuple[Any, ...]:
-    """Return ``tables(*key)`` on the GPU, as whole numbers."""
-    from enmesh.neighbours.cuda import whole
-
-    return tuple(map(whole, tables(*key)))
 
 
 def numeric(column: np.ndarray, name: str, estimator: str) -> np.ndarray:

@@ -146,7 +146,7 @@ class Combined(Estimator):
 
 
 class _PreparedCombined(Prepared):
-    in_one_piece: ClassVar[bool] = True
+    all_at_once: ClassVar[bool] = True
 
     def __init__(self, members: list[Prepared], level: float):
         super().__init__(members[0].y, members[0].z)

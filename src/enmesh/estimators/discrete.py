@@ -25,7 +25,6 @@ from enmesh.estimators.base import Estimator, Prepared
 from enmesh.options import known_fields, option
 
 DENSE_STATES_PER_SAMPLE = 8  # joint states beyond which states are sorted, not counted in a table
-TABLE_SPAN = 1 << 20  # span of integers that a table of codes may cover; beyond, states are sorted
 
 
 def _grassberger(n: np.ndarray) -> np.ndarray:
@@ -35,21 +34,20 @@ def _grassberger(n: np.ndarray) -> np.ndarray:
     return digamma(n) + sign / 2 * (digamma((n + 1) / 2) - digamma(n / 2))
 
 
-# What stands for the logarithm of a count.
-LOGARITHMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "none": np.log,
-    "miller-madow": lambda n: np.log(n) - 1 / (2 * n),
-    "grassberger": _grassberger,
-}
-# Words for the methods paragraph, and the work to cite.
-CORRECTIONS = {
+# What stands for the logarithm of a count, words for the methods paragraph, and works to cite.
+CORRECTIONS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str, tuple[str, ...]]] = {
+    "none": (np.log, "", ()),
     "miller-madow": (
+        lambda n: np.log(n) - 1 / (2 * n),
         ", corrected for bias after Miller (1955)",
-        "Miller, G. A. (1955). Note on the Bias of Information Estimates. Information Theory in Psychology, 95.",
+        (
+            "Miller, G. A. (1955). Note on the Bias of Information Estimates. Information Theory in Psychology, 95.",
+        ),
     ),
     "grassberger": (
+        _grassberger,
         ", corrected for bias after Grassberger (2003)",
-        "Grassberger, P. (2003). Entropy Estimates from Insufficient Samplings. arXiv:physics/0307138.",
+        ("Grassberger, P. (2003). Entropy Estimates from Insufficient Samplings. arXiv:physics/0307138.",),
     ),
 }
 
@@ -87,9 +85,8 @@ class Discrete(Estimator):
             raise InputError(
                 f"arity={self.arity!r} is not possible; give a whole number of at least 2, or None"
             )
-        known_fields(self, correction=tuple(LOGARITHMS))
-        if self.correction in CORRECTIONS:
-            object.__setattr__(self, "references", (CORRECTIONS[self.correction][1],))
+        known_fields(self, correction=tuple(CORRECTIONS))
+        object.__setattr__(self, "references", CORRECTIONS[self.correction][2])
 
     @property
     def plug_in(self) -> "Discrete":
@@ -119,16 +116,16 @@ class Discrete(Estimator):
 
     def sentence(self) -> str:
         """Say how probabilities were estimated."""
-        return f"plug-in frequencies of the discrete states{CORRECTIONS.get(self.correction, ('',))[0]}"
+        return f"plug-in frequencies of the discrete states{CORRECTIONS[self.correction][1]}"
 
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
-        return _PreparedDiscrete(y, z, self.correction)
+        return _PreparedDiscrete(y, z, CORRECTIONS[self.correction][0])
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = -1/N sum_n ln (N(x) / N), with the correction's logarithm of N(x)."""
         columns = np.reshape(x, (len(x), -1)).T
         codes, _ = _joint_code(np.stack([_coded(column)[0] for column in columns], axis=1))
-        values = np.log(len(x)) - LOGARITHMS[self.correction](_occurrences(codes))
+        values = np.log(len(x)) - CORRECTIONS[self.correction][0](_occurrences(codes))
         if self.correction == "miller-madow":
             values -= 1 / (2 * len(x))  # states less one are what is added
         return values if local else float(values.mean())
@@ -151,9 +148,9 @@ class Discrete(Estimator):
 
 
 class _PreparedDiscrete(Prepared):
-    def __init__(self, y: np.ndarray, z: np.ndarray, correction: str):
+    def __init__(self, y: np.ndarray, z: np.ndarray, logarithm: Callable[[np.ndarray], np.ndarray]):
         super().__init__(y, z)
-        self._correction = correction
+        self._logarithm = logarithm
         self._y, self._n_y = _joint_code(y)
         self._z, self._n_z = _joint_code(z)
 
@@ -161,18 +158,16 @@ class _PreparedDiscrete(Prepared):
         return np.array([self._counted(*_joint_code(one)) for one in x])
 
     def _counted(self, x: np.ndarray, n_x: int) -> float:
+        """1/N sum n_xyz ln ( n_xyz n_z / (n_xz n_yz) ), summed margin by margin where a table holds all states."""
+        n, shape = len(x), (n_x, self._n_z, self._n_y)
+        if prod(shape) > DENSE_STATES_PER_SAMPLE * n:
+            return float(self._log_ratios(x).mean())
         joint = (x * self._n_z + self._z) * self._n_y + self._y
-        n, size = len(joint), n_x * self._n_z * self._n_y
-        if size <= DENSE_STATES_PER_SAMPLE * n:
-            table = np.bincount(joint, minlength=size).reshape(n_x, self._n_z, self._n_y)
-            margins = table.sum((0, 2)), table.sum(2), table.sum(0)
-            return _from_counts(table, *margins, n, self._correction)
-        states, counts = np.unique(joint, return_counts=True)
-        x_z, y = np.divmod(states, self._n_y)
-        z = x_z % self._n_z
-        groups = (np.unique(keys, return_inverse=True)[1] for keys in (x_z, z * self._n_y + y, z))
-        n_xz, n_yz, n_z = (np.bincount(group, weights=counts) for group in groups)
-        return _from_counts(counts, n_z, n_xz, n_yz, n, self._correction)
+        table, total = np.bincount(joint, minlength=prod(shape)).reshape(shape), 0.0
+        for sign, counts in (1, table), (1, table.sum((0, 2))), (-1, table.sum(2)), (-1, table.sum(0)):
+            occurring = counts[counts > 0].astype(np.float64)
+            total += sign * float(occurring @ self._logarithm(occurring))
+        return total / n
 
     def _local(self, x: np.ndarray) -> np.ndarray:
         return np.array([self._log_ratios(_joint_code(one)[0]) for one in x])
@@ -180,27 +175,12 @@ class _PreparedDiscrete(Prepared):
     def _log_ratios(self, x: np.ndarray) -> np.ndarray:
         x_z, y_z = x * self._n_z + self._z, self._z * self._n_y + self._y
         counts = [_occurrences(code) for code in (x_z * self._n_y + self._y, self._z, x_z, y_z)]
-        joint, n_z, n_xz, n_yz = map(LOGARITHMS[self._correction], counts)
+        joint, n_z, n_xz, n_yz = map(self._logarithm, counts)
         return joint + n_z - n_xz - n_yz
-
-
-def _from_counts(
-    joint: np.ndarray, n_z: np.ndarray, n_xz: np.ndarray, n_yz: np.ndarray, n: int, correction: str
-) -> float:
-    """1/N sum n_xyz ln ( n_xyz n_z / (n_xz n_yz) ), summed margin by margin."""
-    total = 0.0
-    for sign, counts in ((1, joint), (1, n_z), (-1, n_xz), (-1, n_yz)):
-        occurring = counts[counts > 0].astype(np.float64)
-        total += sign * float(occurring @ LOGARITHMS[correction](occurring))
-    return total / n
 
 
 def _coded(column: np.ndarray) -> tuple[np.ndarray, int]:
     """Return codes 0 .. r-1 of the values in their order, and r."""
-    if column.dtype.kind in "iu" and (low := int(column.min())) + TABLE_SPAN > int(column.max()):
-        seen = np.bincount(column - low) > 0
-        codes = np.cumsum(seen) - 1
-        return (column - low if seen.all() else codes[column - low]), int(codes[-1]) + 1
     states, codes = np.unique(column, return_inverse=True)
     return codes.astype(np.int64), len(states)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from enmesh.embedding.lagged import Lagged
 from enmesh.errors import InputError, hazard
-from enmesh.estimators.base import Estimator, Prepared, numeric
+from enmesh.estimators.base import Estimator, Prepared, as_block, numeric
 from enmesh.estimators.ksg import KSG
 from enmesh.estimators.scaling import normal_scores
 from enmesh.options import known_fields, option
@@ -85,7 +85,7 @@ class Gaussian(Estimator):
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = 1/2 ln |2 pi e S|; of a copula 1/2 ln |R| beside the entropies of the columns by neighbours."""
-        x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
+        x = as_block(np.asarray(x, dtype=np.float64))
         if self.normalise == "rank":
             scores = np.column_stack([self.condition(column, 0, "x") for column in x.T])
             plain = Gaussian()
@@ -168,7 +168,11 @@ class _PreparedGaussian(Prepared):
     def __init__(self, y: np.ndarray, z: np.ndarray):
         super().__init__(y, z)
         require_samples(len(y), y.shape[1] + z.shape[1], "Gaussian")
-        self._basis = _orthonormal(np.column_stack([np.ones(len(z)), z]))
+        # An orthonormal basis of a constant and z; dependent columns are dropped, they add nothing to it.
+        known = np.column_stack([np.ones(len(z)), z])
+        norms = np.linalg.norm(known, axis=0)
+        left, values, _ = np.linalg.svd(known / np.where(norms > 0, norms, 1), full_matrices=False)
+        self._basis = left[:, values > values[0] * np.sqrt(SINGULAR)]
         residual = self._residual(y)
         norms = np.linalg.norm(y - y.mean(0), axis=0)
         if not _has_full_rank(residual.T @ residual / np.outer(norms, norms)):
@@ -241,13 +245,6 @@ def require_samples(n: int, dimension: int, model: str) -> None:
         raise InputError(
             f"too few samples: {n} for a {model} of {dimension} variables; at least {dimension + 2} are needed"
         )
-
-
-def _orthonormal(columns: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of the columns' span; dependent columns are dropped, they add nothing to it."""
-    norms = np.linalg.norm(columns, axis=0)
-    left, values, _ = np.linalg.svd(columns / np.where(norms > 0, norms, 1), full_matrices=False)
-    return left[:, values > values[0] * np.sqrt(SINGULAR)]
 
 
 def _has_full_rank(share: np.ndarray) -> bool:

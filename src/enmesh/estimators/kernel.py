@@ -6,15 +6,16 @@ with n_b the number of samples within ``width`` standard deviations of sample n 
 The value depends on the width; compare values of one width only.
 """
 
+import functools
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.estimators.base import ByNeighbours, Prepared, PreparedOnDevice, numeric, on_device
+from enmesh.estimators.base import as_block, numeric
+from enmesh.estimators.by_neighbours import ByNeighbours, Question
 from enmesh.estimators.scaling import zscore
-from enmesh.neighbours import check_device, chosen, engine
 from enmesh.options import option
 
 
@@ -57,8 +58,7 @@ class Kernel(ByNeighbours):
             raise InputError(
                 f"width={self.width!r} is not possible; give a positive number of standard deviations"
             )
-        check_theiler(self.theiler)
-        check_device(self.device, self.precision, self.threads)
+        super().__post_init__()
 
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Scale to zero mean and unit standard deviation (ddof 1)."""
@@ -66,56 +66,25 @@ class Kernel(ByNeighbours):
 
     def sentence(self) -> str:
         """Say the kernel and its width."""
-        return f"a box kernel of width {self.width}{without_neighbours_in_time(self.theiler)}"
+        return f"a box kernel of width {self.width}{self._but_near_in_time()}"
 
-    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
-        kind = _PreparedKernel if chosen(self.device) == "cpu" else _PreparedOnDevice
-        return kind(self, y, z, times)
+    def question(self, n: int, dz: int) -> Question:
+        """Count within the width; a Theiler window can leave no joint neighbour, and such a sample says nothing."""
+        return Question("within", (self.width,), (_tables, n))
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = -1/N sum_n ln ( n_x / (N (2 w)^d) ), w the width in the data's units."""
-        x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
+        x = as_block(np.asarray(x, dtype=np.float64))
         scaled = np.column_stack([zscore(column) for column in x.T])
         nothing = np.empty((1, len(x), 0))
-        neighbours = engine(self.device, self.precision, self.threads)(scaled, nothing[0])
-        counts = neighbours.within(nothing, self.width)[2][0]
+        counts = self.engine(scaled, nothing[0]).within(nothing, self.width)[2][0]
         volume = x.shape[1] * np.log(2 * self.width) + np.log(x.std(0, ddof=1)).sum()
         values = np.log(len(x)) + volume - np.log(counts)
         return values if local else float(values.mean())
 
 
-class _PreparedKernel(Prepared):
-    def __init__(self, estimator: Kernel, y: np.ndarray, z: np.ndarray, times: np.ndarray):
-        super().__init__(y, z)
-        self._width = estimator.width
-        neighbours = engine(estimator.device, estimator.precision, estimator.threads)
-        self._neighbours = neighbours(y, z, times=times, theiler=estimator.theiler)
-
-    def _local(self, x: np.ndarray) -> np.ndarray:
-        joint, n_xz, n_yz, n_z = self._neighbours.within(x, self._width)
-        # A Theiler window can leave no joint neighbour; such a sample says nothing.
-        alone = joint == 0
-        joint, n_xz, n_yz, n_z = (np.log(np.where(alone, 1, counts)) for counts in (joint, n_xz, n_yz, n_z))
-        return joint + n_z - n_xz - n_yz
-
-
-class _PreparedOnDevice(PreparedOnDevice, _PreparedKernel):
-    """Means are summed where the counts are."""
-
-    def _means(self, x: Any) -> Any:
-        return self._neighbours.within_mean(x, self._width, *on_device(_logarithms, len(self.y)))
-
-
-def _logarithms(n: int) -> tuple[np.ndarray]:
-    return (np.log(np.maximum(1, np.arange(n + 1))),)
-
-
-def check_theiler(theiler: int) -> None:
-    """Refuse a Theiler window that is no number of samples."""
-    if not isinstance(theiler, int) or theiler < 0:
-        raise InputError(f"theiler={theiler!r} is not possible; give a whole number of samples, 0 for none")
-
-
-def without_neighbours_in_time(theiler: int) -> str:
-    """Say a Theiler window, if there is one, within a sentence."""
-    return f", samples up to {theiler} steps apart not compared" if theiler else ""
+@functools.lru_cache(maxsize=8)
+def _tables(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logarithms of counts, as (plus, minus)."""
+    logarithms = np.log(np.maximum(1, np.arange(n + 1)))
+    return logarithms, logarithms

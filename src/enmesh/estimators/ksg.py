@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from enmesh.errors import InputError, hazard
-from enmesh.estimators.base import ByNeighbours, Prepared, PreparedOnDevice, numeric, on_device
-from enmesh.estimators.kernel import check_theiler, without_neighbours_in_time
+from enmesh.estimators.base import as_block, numeric
+from enmesh.estimators.by_neighbours import ByNeighbours, Question
 from enmesh.estimators.residuals import RESIDUALS, Residuals
 from enmesh.estimators.scaling import normal_scores, tie_noise, zscore
-from enmesh.neighbours import check_device, chosen, engine
 from enmesh.options import known_fields, option
 
 MANY_TIES = 0.1  # share of repeated values beyond which the k-th distance is mostly zero or noise
@@ -90,15 +89,12 @@ class KSG(ByNeighbours):
     def __post_init__(self) -> None:
         if self.k is None and self.residual == "none":
             object.__setattr__(self, "k", USUAL)
-        if self.k is not None and (not isinstance(self.k, int) or self.k < 1):
-            raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
         if self.algorithm not in (1, 2):
             raise InputError(f"algorithm={self.algorithm!r} is not known; KSG has 1 and 2")
-        check_theiler(self.theiler)
         if not (np.isfinite(self.noise) and 0 <= self.noise < 1):
             raise InputError(f"noise={self.noise!r} is not possible; give a small number such as 1e-8, or 0")
         known_fields(self, normalise=("zscore", "rank"), residual=tuple(RESIDUALS))
-        check_device(self.device, self.precision, self.threads)
+        super().__post_init__()
 
     def neighbours(self, n: int, dz: int) -> int:
         """Return k; where it is not given, how many neighbours are taken of n samples given ``dz`` columns."""
@@ -122,26 +118,33 @@ class KSG(ByNeighbours):
         k = self.k or f"{USUAL} to {MOST}, a fifth of the root of the number of samples"
         return (
             f"nearest neighbours (k = {k}, algorithm {self.algorithm}, maximum norm, {scaling} values"
-            f"{RESIDUALS[self.residual]}{without_neighbours_in_time(self.theiler)}; "
+            f"{RESIDUALS[self.residual]}{self._but_near_in_time()}; "
             "Kraskov et al. 2004, Frenzel and Pompe 2007)"
         )
 
-    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
-        k = self.neighbours(*z.shape)
-        if len(y) <= k + 2 * self.theiler + 1:
+    def question(self, n: int, dz: int) -> Question:
+        """Count within the distance to the k-th neighbour."""
+        from scipy.special import digamma
+
+        k, mutual = self.neighbours(n, dz), dz == 0
+        if n <= k + 2 * self.theiler + 1:
             raise InputError(
-                f"too few samples: {len(y)} for k={k} and theiler={self.theiler}; "
+                f"too few samples: {n} for k={k} and theiler={self.theiler}; "
                 f"at least {k + 2 * self.theiler + 2} are needed"
             )
-        kind = _PreparedKSG if chosen(self.device) == "cpu" else _PreparedOnDevice
-        return kind(self, y, z, times)
+        constant = digamma(k) - (self.algorithm - 1) * (1 if mutual else 2) / k
+        return Question("ksg", (k, self.algorithm), (_tables, n, self.algorithm, mutual), constant)
+
+    def residuals(self, z: np.ndarray) -> Residuals | None:
+        """Return the regressions on the condition, if there is one."""
+        return None if self.residual == "none" or z.shape[1] == 0 else Residuals(self.residual, z)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """Kozachenko-Leonenko: H(x) = -psi(k) + psi(N) + d < ln(2 eps) >, eps the distance to the k-th neighbour."""
         from scipy.spatial import cKDTree
         from scipy.special import digamma
 
-        x = np.atleast_2d(np.asarray(x, dtype=np.float64).T).T
+        x = as_block(np.asarray(x, dtype=np.float64))
         n, d = x.shape
         k = self.neighbours(n, 0)
         scaled = np.column_stack([zscore(column) for column in x.T])
@@ -154,54 +157,6 @@ class KSG(ByNeighbours):
             )
         values = digamma(n) - digamma(k) + d * np.log(2 * distance) + np.log(x.std(0, ddof=1)).sum()
         return values if local else float(values.mean())
-
-
-class _PreparedKSG(Prepared):
-    _constant: float
-
-    def __init__(self, estimator: KSG, y: np.ndarray, z: np.ndarray, times: np.ndarray):
-        from scipy.special import digamma
-
-        super().__init__(y, z)
-        self._k, self._algorithm = estimator.neighbours(*z.shape), estimator.algorithm
-        plain = estimator.residual == "none" or z.shape[1] == 0
-        self._residuals = None if plain else Residuals(estimator.residual, z)
-        y = y if self._residuals is None else self._residuals(y)
-        self._neighbours = self._engine(estimator)(y, z, times=times, theiler=estimator.theiler)
-        self._tables = len(y), self._algorithm, (mutual := z.shape[1] == 0)
-        self._plus, self._minus = _tables(*self._tables)
-        self._constant = digamma(self._k) - (self._algorithm - 1) * (1 if mutual else 2) / self._k
-
-    def _engine(self, estimator: KSG) -> Any:
-        return engine(estimator.device, estimator.precision, estimator.threads)
-
-    @property
-    def features(self) -> np.ndarray:
-        """What regressions on z use of it: columns beside a constant, z itself if there are none."""
-        return self.z if self._residuals is None else self._residuals.basis[:, 1:]
-
-    def _seen(self, x: np.ndarray) -> np.ndarray:
-        """Return x as its neighbours are to see it."""
-        return x if self._residuals is None else self._residuals(x)
-
-    def _local(self, x: np.ndarray) -> np.ndarray:
-        x = self._seen(x)
-        n_xz, n_yz, n_z = self._neighbours.ksg(x, self._k, self._algorithm)
-        return self._constant + self._plus[n_z] - self._minus[n_xz] - self._minus[n_yz]
-
-
-class _PreparedOnDevice(PreparedOnDevice, _PreparedKSG):
-    """Means are summed where the counts are, and residuals are formed where surrogates are drawn."""
-
-    def _engine(self, estimator: KSG) -> Any:
-        left = None if self._residuals is None else self._residuals.on_device()
-        return functools.partial(super()._engine(estimator), residuals=left)
-
-    def _seen(self, x: np.ndarray) -> np.ndarray:
-        return x
-
-    def _means(self, x: Any) -> Any:
-        return self._neighbours.ksg_mean(x, self._k, self._algorithm, *on_device(_tables, *self._tables))
 
 
 @functools.lru_cache(maxsize=8)

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from enmesh.errors import InputError, hazard
-from enmesh.estimators.base import ByNeighbours, Prepared, PreparedOnDevice, on_device
+from enmesh.estimators.by_neighbours import ByNeighbours, Question
 from enmesh.estimators.scaling import zscore
-from enmesh.neighbours import check_device, chosen, engine
 from enmesh.options import option
 
 # Distance of two states, a power of two so that it is exact; z-scores of n samples differ by less than 2 sqrt(n).
@@ -68,11 +67,6 @@ class Mixed(ByNeighbours):
     device: str = "cpu"
     precision: str = "single"
 
-    def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
-        check_device(self.device, self.precision)
-
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Scale numbers to unit variance; set states so far apart that they are never taken for near."""
         column = np.asarray(column)
@@ -94,37 +88,17 @@ class Mixed(ByNeighbours):
             "Gao et al. 2017, Mesner and Shalizi 2021)"
         )
 
-    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
-        if len(y) <= self.k + 1:
-            raise InputError(f"too few samples: {len(y)} for k={self.k}; at least {self.k + 2} are needed")
-        kind = _PreparedMixed if chosen(self.device) == "cpu" else _PreparedOnDevice
-        return kind(self, y, z)
+    def question(self, n: int, dz: int) -> Question:
+        """Count up to the k-th neighbour, ties included."""
+        if n <= self.k + 1:
+            raise InputError(f"too few samples: {n} for k={self.k}; at least {self.k + 2} are needed")
+        return Question("tied", (self.k, APART / 2), (_tables, n, dz == 0))
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """Refuse: numbers have a density and states a probability, and no entropy is of both."""
         raise InputError(
             "numbers and states together have no entropy; use KSG for numbers, Discrete for states"
         )
-
-
-class _PreparedMixed(Prepared):
-    def __init__(self, estimator: Mixed, y: np.ndarray, z: np.ndarray):
-        super().__init__(y, z)
-        self._k = estimator.k
-        self._neighbours = engine(estimator.device, estimator.precision)(y, z)
-
-    def _local(self, x: np.ndarray) -> np.ndarray:
-        plus, minus = _tables(len(self.y), self.z.shape[1] == 0)
-        joint, n_xz, n_yz, n_z = self._neighbours.tied(x, self._k, far=APART / 2)
-        return np.where(joint == 0, 0.0, minus[joint] + plus[n_z] - minus[n_xz] - minus[n_yz])
-
-
-class _PreparedOnDevice(PreparedOnDevice, _PreparedMixed):
-    """Means are summed where the counts are."""
-
-    def _means(self, x: Any) -> Any:
-        tables = on_device(_tables, len(self.y), self.z.shape[1] == 0)
-        return self._neighbours.tied_mean(x, self._k, APART / 2, *tables)
 
 
 @functools.lru_cache(maxsize=8)

@@ -1,6 +1,5 @@
 """infer of events: the search, tests, store and workers of `enmesh.inference`, with histories in place of lags."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,55 +9,40 @@ from enmesh.events.point_process import GREEDY, PointProcess
 from enmesh.events.transfers import FEW, with_histories
 from enmesh.inference.network import Network
 from enmesh.inference.plan import Plan
-from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.run import Run
-from enmesh.inference.wanted import Choices
-from enmesh.methods import resolve
+from enmesh.inference.wanted import Choices, Scores, Wanted
 from enmesh.scores import TEE
-from enmesh.significance import least_surrogates
-from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
 
-SURROGATES = 199
 SHOWN = 60  # events of the busiest node in the page's raster
-OF_THE_SCORE = ("score", "estimator", "alpha", "surrogate", "n_surrogates")
 
 
-def infer_events(events: Events, given: Mapping[str, Any]) -> Network:
-    """Infer which node's events drive which; ``given`` is what `infer` was given."""
-    options = {name: value for name, value in given.items() if name not in OF_THE_SCORE}
-    run = Run(events, **options)  # type: ignore[arg-type]
+def infer_events(events: Events, wanted: Wanted, run: Run) -> Network:
+    """Infer which node's events drive which; see `infer`."""
     with run.progress, collected_hazards() as run.hazards, single_thread():
-        plan = Plan(_score(events, given, run.choices))
+        plan = Plan(_score(events, wanted, run))
         _say_few(events)
         return _as_events(run.network(plan), events)
 
 
-def _score(events: Events, given: Mapping[str, Any], choices: Choices) -> TEE:
+def _score(events: Events, wanted: Wanted, run: Run) -> TEE:
     """Return the score that was given, or the default: sequential TEE by histories at near random times."""
-    score, estimator, alpha, surrogate, count = (given[name] for name in OF_THE_SCORE)
-    if isinstance(score, TEE):
-        for name in OF_THE_SCORE[1:]:
-            if given[name] is not None:
-                raise InputError(f"a score has its {name} already; give {name}= or a score")
-        return replace(score, estimator=_histories(events, score.estimator, choices))
-    if score not in (None, "tee"):
-        raise InputError(f"score={score!r} is not made for events; use TEE(estimator=PointProcess())")
-    if estimator is None:
-        estimator = choices.add("estimator", PointProcess(), "events in continuous time")
-    if alpha is None:
-        alpha = max(THRESHOLDS.alpha, round(1 - 1 / (events.n_nodes * (events.n_nodes - 1)), 6))
-    count = count or max(SURROGATES, least_surrogates(alpha))
-    choices.add("score", f"TEE, alpha {alpha:g}", f"no known null distribution: {count} surrogates")
-    found = _histories(events, estimator, choices)
-    kind = found.usual_surrogate if surrogate is None else resolve(Surrogate, surrogate)
-    return TEE(estimator=found, surrogate=kind, alpha=alpha, n_surrogates=count, seed=given["seed"])
+    choices = run.choices
+    if isinstance(wanted.score, TEE):
+        return replace(wanted.score, estimator=_histories(events, wanted.score.estimator, choices))
+    if wanted.score not in (None, "tee"):
+        raise InputError(f"score={wanted.score!r} is not made for events; use TEE(estimator=PointProcess())")
+    usual = "events in continuous time"
+    estimator = wanted.estimator or choices.add("estimator", PointProcess(), usual)
+    scores = Scores(events, wanted, choices, run.evidence)  # type: ignore[arg-type]
+    count = scores.count(scores.alpha)
+    choices.add("score", f"TEE, alpha {scores.alpha:g}", f"no known null distribution: {count} surrogates")
+    return scores.sampled(_histories(events, estimator, choices), scores.alpha)
 
 
 def _histories(events: Events, estimator: Any, choices: Choices) -> PointProcess:
     if not isinstance(estimator, PointProcess):
-        named = estimator if isinstance(estimator, str) else type(estimator).__name__
-        raise InputError(f"{named} takes samples, not events; use PointProcess()")
+        raise InputError(f"{type(estimator).__name__} takes samples, not events; use PointProcess()")
     if estimator.target_history != GREEDY:
         return estimator
     found = with_histories(events, estimator)

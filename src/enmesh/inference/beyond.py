@@ -9,7 +9,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding import Lagged, Lags
 from enmesh.embedding.nonuniform import Past
-from enmesh.estimators import KSG
+from enmesh.estimators import KSG, Regression
 from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
 from enmesh.scores import TEA, TEE, Link, Score
 
@@ -127,13 +127,16 @@ def confirm(planner: Planner, plan: Targets) -> None:
     From one sample of a flow to the next an influence reaches further than one link, and a curve that leaves less than
     a tenth of a target sees it: of rings of Lorenz (1996), F = 10, 1,000 samples, 12 to 18 indirect links in 3 files.
     Neighbours do not. A source can only be lost by this, so that it takes no share of the level.
+    Lines are left alone.
     """
     names = planner.series.names
     lags: dict[tuple[str, str], tuple[int, ...]] = {}
     kept = {
         i: plan.sources(i)
         for i in range(len(names))
-        if plan.sources(i) and _leaves(planner, plan, i) < THRESHOLDS.smooth
+        if plan.sources(i)
+        and isinstance(plan.scores[i].estimator, Regression)
+        and _leaves(planner, plan, i) < THRESHOLDS.smooth
     }
     if not kept:
         return
@@ -170,7 +173,7 @@ def confirm(planner: Planner, plan: Targets) -> None:
 def _leaves(planner: Planner, plan: Targets, target: int) -> float:
     """Return the share of a target's variance that its regression leaves, own past included, out of sample."""
     one = plan.regressed(target)
-    y, _ = planner.evidence.rows(target, one.variables(target))
+    y, _ = planner.evidence.rows(target, one.variables(target), planner.evidence.scale)
     return planner.error(target, one) / max(float(np.var(y)), 1e-300)
 
 

@@ -232,11 +232,11 @@ def _stuck(series: Series) -> list[Finding]:
 def _trends(series: Series) -> list[Finding]:
     """Nodes that follow a straight line over time: the slope of block means in units of its standard error."""
     trials = np.split(_filled(series), np.cumsum(series.lengths)[:-1])
-    pieces = [np.array_split(trial, min(2 * BLOCKS, len(trial))) for trial in trials]
-    means = np.array([piece.mean(axis=0) for parts in pieces for piece in parts])
+    of_trials = [_block_means(trial, 2 * BLOCKS) for trial in trials]
+    means = np.concatenate(of_trials)
     if len(means) < 5:
         return []
-    time = np.concatenate([np.linspace(0, 1, len(parts)) for parts in pieces])
+    time = np.concatenate([np.linspace(0, 1, len(blocks)) for blocks in of_trials])
     time -= time.mean()
     slope = time @ means / (time @ time)
     left = means - means.mean(axis=0) - np.outer(time, slope)
@@ -295,8 +295,7 @@ def _shifts(series: Series, but: set[str]) -> Iterator[Finding]:
     late = np.concatenate([np.arange(length) >= length // 2 for length in series.lengths])
     values = _filled(series)
     for what, samples in (("mean", values), ("variance", (values - values.mean(axis=0)) ** 2)):
-        parts = [np.array_split(half, min(BLOCKS, len(half))) for half in (samples[~late], samples[late])]
-        halves = [np.array([block.mean(axis=0) for block in blocks]) for blocks in parts]
+        halves = [_block_means(half, BLOCKS) for half in (samples[~late], samples[late])]
         error = np.sqrt(sum(half.var(axis=0, ddof=1) / len(half) for half in halves if len(half) > 1))
         shift = np.abs(halves[0].mean(axis=0) - halves[1].mean(axis=0)) / np.where(error > 0, error, np.inf)
         found = {name: size for name, size in _over(series, shift, SHIFTED).items() if name not in but}
@@ -323,6 +322,11 @@ def _size(series: Series, blocks: Blocks, most: int) -> list[Finding]:
         *_finding("dimension", wide, **words),
         *_finding("samples", few, "states" if counted else "", blocks.n, **words),
     ]
+
+
+def _block_means(samples: np.ndarray, blocks: int) -> np.ndarray:
+    """Return the means ``(block, node)`` over contiguous blocks of samples."""
+    return np.array([block.mean(axis=0) for block in np.array_split(samples, min(blocks, len(samples)))])
 
 
 def _numbers(column: np.ndarray, index: int, name: str) -> np.ndarray:

@@ -82,9 +82,31 @@ class Evidence:
         return np.array(shares)
 
     @cached_property
+    def scale(self) -> Scale:
+        """The scale of lines: normal scores, or z-scores where those predict clearly better, as of an oscillation.
+
+        That is, where a line through values as they are predicts at least half of the nodes clearly better than even a
+        curve through normal scores, which bend it. Smooth series and heavy tails are left to normal scores.
+        """
+        if self.smooth or self.heavy_tails:
+            return normal_scores
+        better = []
+        for i in range(self.nodes):
+            y, own = self.own_past(i, OWN_LAGS, zscore, thinned=True)
+            ranked, past = self.own_past(i, OWN_LAGS, thinned=True)
+            bent = min(prediction_error(past, ranked), prediction_error(curve(past), ranked)) / max(
+                float(np.var(ranked)), 1e-300
+            )
+            better.append(prediction_error(own, y) < THRESHOLDS.clearly * bent * float(np.var(y)))
+        return zscore if np.mean(better) >= 0.5 else normal_scores
+
+    @cached_property
     def curvature(self) -> np.ndarray:
-        """Error of predicting each node by a curve through its own past, as a share of the error of a line."""
-        pasts = (self.own_past(i, OWN_LAGS, thinned=True) for i in range(self.nodes))
+        """Error of predicting each node by a curve through its own past, as a share of the error of a line.
+
+        Near or over 1 for linear dynamics, clearly below for others.
+        """
+        pasts = (self.own_past(i, OWN_LAGS, self.scale, thinned=True) for i in range(self.nodes))
         return np.array([prediction_error(curve(own), y) / prediction_error(own, y) for y, own in pasts])
 
     @cached_property

@@ -122,20 +122,21 @@ def infer(
     given = {name: value for name, value in locals().items() if name != "series"}
     check_numbers(**given)
     if isinstance(series, Events):
-        from enmesh.events.infer import infer_events
-
         for name in ("embedding", "max_lag", "bootstrap"):
-            if given.pop(name):
+            if given[name]:
                 raise InputError(
                     f"{name} belongs to samples; events have histories (PointProcess) and no {name}"
                 )
-        return infer_events(series, given)
-    series = Series.of(series)
+    series = series if isinstance(series, Events) else Series.of(series)
     if given.pop("bootstrap"):
         network = infer(series, **given)
         return late.room("stability")(series=series, n=bootstrap, **given).on(network)
     wanted = Wanted(**{name: given.pop(name) for name in WANTED}, seed=seed)
     run = Run(series, **given)
+    if isinstance(series, Events):
+        from enmesh.events.infer import infer_events
+
+        return infer_events(series, wanted, run)
     with run.progress, collected_hazards() as run.hazards, single_thread():
         with run.progress.phase("reading the evidence"):
             for finding in hazards_of_data(series, run.evidence):

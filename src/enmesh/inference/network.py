@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh.data.export import write_whole
+from enmesh.data.sources import write_whole
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError

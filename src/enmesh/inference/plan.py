@@ -19,8 +19,9 @@ from enmesh.embedding import Embedding
 from enmesh.embedding.base import chosen_embedding
 from enmesh.embedding.choose import embedding_method
 from enmesh.embedding.nonuniform import NonUniform, Past
-from enmesh.errors import InputError, first_few
+from enmesh.errors import InputError, first_few, hazard
 from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
+from enmesh.estimators.scaling import normal_scores
 from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence, curve, prediction_error
@@ -30,7 +31,7 @@ from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Independent
 from enmesh.search.base import Problem
-from enmesh.significance import Sampling, Significance, analytic, by_surrogates, warn_of_many_lags
+from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, warn_of_many_lags
 from enmesh.tasks import run, single_thread
 
 
@@ -85,7 +86,8 @@ class Planner(Scores):
             return Plan(score)
         if wanted.max_lag == 1:
             return self._self_predicted(score)
-        method = self.method(score.estimator, getattr(score, "alpha", self.alpha), self._reach(), score)
+        alpha = self.alpha if score.alpha is None else score.alpha
+        method = self.method(score.estimator, alpha, self._reach(), score)
         pasts = self.selected(method)
         self._note_lags([(i, past, past.sources) for i, past in enumerate(pasts)])
         selected = score.embedded(method.lags(pasts, self.series.names))
@@ -118,7 +120,7 @@ class Planner(Scores):
             decided(TARGETS, evidence, i).choice if rule.choice == "all" else SHARES[rule.choice]
             for i in self._nodes
         ]
-        far, line = self._reach(), Gaussian(normalise="rank")
+        far, line = self._reach(), self._line
         found = [self._regressed(line, self._alphas(shares, "line"), far)]
         if (order := self._order(far)) > 1:
             found.append(self._regressed(line, self._alphas(shares, "line"), order, together=True))
@@ -140,6 +142,10 @@ class Planner(Scores):
         split = 2 if test == "line" and self._order(THRESHOLDS.most_lags) > 1 else 1
         level = 1 - self.alpha
         return [round(1 - one[test] / split * level, 9) if test in one else 0.0 for one in shares]
+
+    @property
+    def _line(self) -> Gaussian:
+        return Gaussian(normalise="rank" if self.evidence.scale is normal_scores else "none")
 
     def _order(self, far: int) -> int:
         """Return how many lags of every source a line takes together: the own memory of the node in the middle."""
@@ -173,7 +179,7 @@ class Planner(Scores):
             why = "usual; max_lag looks further"
         else:
             strict = round(1 - (1 - self.alpha) / 10, 9)
-            pasts = self.selected(self.method(Gaussian(normalise="rank"), strict, farthest))
+            pasts = self.selected(self.method(self._line, strict, farthest))
             straight = [past for past, bend in zip(pasts, evidence.curvature) if bend >= THRESHOLDS.clearly]
             last = max((lag for past in straight for j in past.sources for lag in past.lags[j]), default=1)
             why = f"usual; a line finds no source at lags up to {farthest} beyond it"
@@ -243,17 +249,15 @@ class Planner(Scores):
         for k in range(1, len(found)):
             mine, other = set(found[best].sources[target]), set(found[k].sources[target])
             curved = isinstance(found[k].scores[target].estimator, Regression)
-            if mine >= other or (
-                not (curved and other > mine)
-                and self.error(target, found[k]) >= self.error(target, found[best])
-            ):
+            if mine == other or (curved and mine > other):
                 continue
-            best = k
+            if (curved and other > mine) or self.error(target, found[k]) < self.error(target, found[best]):
+                best = k
         return best
 
     def error(self, target: int, found: Regressed) -> float:
         """Return the error of predicting a target out of sample from what a regression found."""
-        y, x = self.evidence.rows(target, found.variables(target))
+        y, x = self.evidence.rows(target, found.variables(target), self.evidence.scale)
         step = max(1, len(y) // THRESHOLDS.enough_samples)
         curved = isinstance(found.scores[target].estimator, Regression)
         return prediction_error(curve(x[::step]) if curved else x[::step], y[::step])
@@ -270,7 +274,7 @@ class Planner(Scores):
         for score, names in by_score.items():
             who = "all targets" if len(names) == len(scores) else first_few(names, 6)
             self.choices.add("estimator", f"{brief(score.estimator)} for {who}", reason)
-            words.append(f"{type(score).__name__}, alpha {score.alpha:g}")  # type: ignore[attr-defined]
+            words.append(f"{type(score).__name__}, alpha {score.alpha:g}")
         shared = f"up to {tests} tests share" if tests > 1 else "one test has"
         reason = f"{shared} a level of {1 - self.alpha:.2g}"
         reason += f", at which {self.level_in_words}" if self.level_in_words else ""
@@ -293,12 +297,11 @@ class Planner(Scores):
 
 def _nulls(score: Score, pasts: Sequence[Past]) -> dict[Link, np.ndarray]:
     """Return the null distributions that the selection has made and the score needs, if it samples in the same way."""
-    count = getattr(score, "n_surrogates", 0)
     return {
         Link(source, target, given): null
         for target, past in enumerate(pasts)
         for source, given, null in past.nulls
-        if len(null) == count
+        if len(null) == score.n_surrogates
     }
 
 
@@ -326,10 +329,15 @@ def asked(
         if len(sources) == 1:
             (test,) = evaluate.edges([link], count)
             return replace(test, lag=part.transfers.strongest(link.source, target, link.given).lag)
-        if isinstance(part.score, TEE):
-            sampling = Sampling(part.score.surrogate, part.score.n_surrogates, part.score.seed)
-            return run(by_surrogates(part.transfers, sources, target, given, sampling))
-        return analytic(part.transfers, *part.transfers.variables(sources, target, given))
+        if not isinstance(part.score, TEE):
+            return by_formula(part.transfers, sources, target, given)
+        if part.transfers.blocks.searched:
+            hazard(
+                "the lags of several sources were chosen from the data, which their surrogates do not repeat: p-values "
+                "are too small; ask about one source at a time, or give an embedding"
+            )
+        sampling = Sampling(part.score.surrogate, part.score.n_surrogates, part.score.seed)
+        return run(by_surrogates(part.transfers, sources, target, given, sampling))
 
 
 def _numbers(lags: tuple[int, ...]) -> str:

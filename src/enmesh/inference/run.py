@@ -207,7 +207,7 @@ class Run:
         self, evaluator: Evaluator, parents: Parents, tests: tuple[Candidate, ...], limit: int
     ) -> list[str]:
         """Return links to full targets that are significant given the parents kept."""
-        level = 1 - (getattr(evaluator.score, "alpha", None) or THRESHOLDS.alpha)
+        level = 1 - (evaluator.score.alpha or THRESHOLDS.alpha)
         above = ancestors(parents) if self.problem.acyclic else [0] * len(parents)
         found = []
         for test in tests:
@@ -269,7 +269,7 @@ def _tests_of_found(evaluator: Evaluator, links: list[Link], pairs: int) -> dict
     First as many as would do if all were clear; then, for those that no surrogate reached, as many as the clear ones
     need. P-values hold, because only those go on that have the smallest there is.
     """
-    usual = getattr(evaluator.score, "n_surrogates", 0)
+    usual = evaluator.score.n_surrogates
     count = max(usual, _surrogates(2 * pairs, len(links))) if usual else 0
     tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))
     clear = [link for link in links if tests[link].p_value <= 1 / (1 + (len(tests[link].null) or count))]
@@ -294,7 +294,8 @@ def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[
     if not (selected and transfers.estimator.analytic):
         return strongest, lags
     x, y, z = transfers.variables([link.source], link.target, link.given)
-    level = (1 - getattr(scorer.score, "alpha", 0.99)) / len(lags)
+    alpha = THRESHOLDS.alpha if scorer.score.alpha is None else scorer.score.alpha
+    level = (1 - alpha) / len(lags)
     alone = {v.lag: analytic(transfers, [v], y, [*z, *(w for w in x if w != v)]).p_value for v in x}
     return strongest, tuple(lag for lag in lags if alone[lag] <= level or lag == strongest)
 

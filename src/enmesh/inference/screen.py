@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.inference.evaluate import Evaluator
+from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.wanted import Choices
 from enmesh.scores import TEE
 from enmesh.scores.base import Link
@@ -100,8 +101,7 @@ def _level(evaluator: Evaluator, widest: int, most: int) -> float:
     score = evaluator.score
     sampled = isinstance(score, TEE) or not score.estimator.analytic
     finest = 1 / (1 + max(1, score.n_surrogates)) if sampled else 0.0
-    alpha = getattr(score, "alpha", None)
-    strictest = 1 - (0.99 if alpha is None else alpha)
+    strictest = 1 - (THRESHOLDS.alpha if score.alpha is None else score.alpha)
     return max(finest, min(LENIENT, max(strictest, most / (2 * max(widest, 1)))))
 
 

@@ -18,7 +18,6 @@ from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.progress import Progress
 from enmesh.inference.store import Store, key_of
 from enmesh.inference.work import Answer, Payload, Question, Reply, answer, work
-from enmesh.scores.base import Scorer
 from enmesh.surrogates import BATCH_VALUES
 from enmesh.tasks import single_thread
 
@@ -46,7 +45,7 @@ def check_jobs(n_jobs: Any) -> None:
 class Workers:
     """Who answers: this process, threads, processes or a cluster."""
 
-    def __init__(self, payload: Payload, scorer: Scorer[Any], n_jobs: int | None, memory: int | None):
+    def __init__(self, payload: Payload, scorer: Any, n_jobs: int | None, memory: int | None):
         check_jobs(n_jobs)
         self._payload, self._scorer, self._n_jobs = payload, scorer, n_jobs
         self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
@@ -176,15 +175,16 @@ def _is_local(backend: Any) -> bool:
     return type(backend).__module__ == "joblib._parallel_backends"
 
 
-def affordable(scorer: Scorer[Any], memory: int, prefer: str) -> int:
+def affordable(scorer: Any, memory: int, prefer: str) -> int:
     """Return how many workers fit in ``memory`` bytes beside this process, 1 meaning this process alone.
 
     A worker holds the conditioned series, its lagged columns and the working arrays of one batch of surrogates; a
     process holds the interpreter and libraries too.
     """
-    score, blocks = scorer.score, scorer.transfers.blocks
+    blocks = scorer.blocks if hasattr(scorer, "blocks") else scorer.transfers.blocks
     columns = 8 * blocks.n * blocks.n_nodes * (2 + blocks.widest)
-    batch = min(BATCH_VALUES, blocks.n * blocks.widest * max(1, getattr(score, "n_surrogates", 1)))
+    surrogates = getattr(scorer.score, "n_surrogates", None) or 1
+    batch = min(BATCH_VALUES, blocks.n * blocks.widest * surrogates)
     here = INTERPRETER + columns + WORKING * batch
     more = WORKING * batch + (INTERPRETER + columns if prefer == "processes" else 0)
     if memory < here:

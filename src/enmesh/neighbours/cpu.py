@@ -79,7 +79,7 @@ class Neighbours:
 
             lists.ksg(self._listed, codes, k, algorithm, out, lo, hi)
 
-        return tuple(self._answer(x, 3, ask, walk, model.Problem(len(self.y), width, dy, dz, k=k)))
+        return tuple(self._answer(x, 3, ask, walk, model.Workload(len(self.y), width, dy, dz, k=k)))
 
     def within(self, x: np.ndarray, radius: float) -> tuple[np.ndarray, ...]:
         """Return n_xyz, n_xz, n_yz, n_z: points no farther than ``radius``, itself included unless theiler > 0."""
@@ -98,7 +98,7 @@ class Neighbours:
             lists.box(listed, codes, radius, out, lo, hi)
 
         widths = x.shape[2], self.y.shape[1], self.z.shape[1]
-        problem = model.Problem(len(self.y), *widths, in_z=float(n_z.mean()))
+        problem = model.Workload(len(self.y), *widths, in_z=float(n_z.mean()))
         n_xyz, n_xz = self._answer(x, 2, ask, walk, problem)
         return n_xyz, n_xz, np.tile(n_yz, (len(x), 1)), np.tile(n_z, (len(x), 1))
 
@@ -116,7 +116,9 @@ class Neighbours:
                 row[s] = np.where(reach > far, 0, self._count(grown, 0, reach, reach))
         return tuple(out)
 
-    def _answer(self, x: np.ndarray, kinds: int, ask: Work, walk: Work, problem: model.Problem) -> np.ndarray:
+    def _answer(
+        self, x: np.ndarray, kinds: int, ask: Work, walk: Work, problem: model.Workload
+    ) -> np.ndarray:
         """Return (kinds, b, n) counts by ``ask(x[s], out)`` and ``walk(codes, out, lo, hi)``, as the model says."""
         x = np.ascontiguousarray(x, dtype=np.float64)
         b, n, width = x.shape
@@ -127,10 +129,10 @@ class Neighbours:
         for s in range(0, listed, groups * model.GROUP or 1):
             from enmesh.neighbours import lists
 
-            some = x[s : min(s + groups * model.GROUP, listed)]
-            counts = np.empty((kinds, len(some), n), np.int32)
-            self._share(walk, lists.encode(some, self._listed.tree.order), counts)
-            out[:, s : s + len(some)] = counts
+            questions = x[s : min(s + groups * model.GROUP, listed)]
+            counts = np.empty((kinds, len(questions), n), np.int32)
+            self._share(walk, lists.encode(questions, self._listed.tree.order), counts)
+            out[:, s : s + len(questions)] = counts
         for s in range(listed, b):
             ask(x[s], out[:, s])
         return out
@@ -177,12 +179,6 @@ class Neighbours:
         start = np.searchsorted(when, self.times - self.theiler, side="left")
         return rows, start, np.searchsorted(when, self.times + self.theiler, side="right")
 
-    @cached_property
-    def _alone(self) -> bool:
-        """Whether nothing but the point itself lies in its Theiler window."""
-        _, start, stop = self._windows
-        return bool((stop - start == 1).all())
-
     def _grow(self, *blocks: np.ndarray) -> list[Any]:
         """Pair each block of points with a tree over it; one without axes is None."""
 
@@ -215,8 +211,6 @@ class Neighbours:
         points, index = grown
         out = np.empty(len(points), np.int32)
         self._share(tree.count, index, cut, near, far, out)
-        if exclude and self._alone:  # a point is within any radius of itself, unless that is just below zero
-            out -= (near >= 0) & (far >= 0)
-        elif exclude:
+        if exclude:
             tree.leave_out(points, rows, start, stop, cut, near, far, out)
         return out

@@ -88,12 +88,12 @@ class Neighbours:
         """
         return self._means(x, plus, minus, k=k, mode=MODES[algorithm])
 
-    def within_mean(self, x: Any, radius: float, table: Array) -> "Means":
-        """Likewise of ``table[n_xyz] + table[n_z] - table[n_xz] - table[n_yz]``, 0 where n_xyz is 0."""
-        return self._means(x, table, table, mode=MODES["box"], radius=radius)
+    def within_mean(self, x: Any, radius: float, plus: Array, minus: Array) -> "Means":
+        """Likewise of ``plus[n_z] + minus[n_xyz] - minus[n_xz] - minus[n_yz]``, 0 where n_xyz is 0."""
+        return self._means(x, plus, minus, mode=MODES["box"], radius=radius)
 
     def tied_mean(self, x: Any, k: int, far: float, plus: Array, minus: Array) -> "Means":
-        """Likewise of ``plus[n_z] + minus[n_xyz] - minus[n_xz] - minus[n_yz]``, 0 where n_xyz is 0."""
+        """Likewise, n_xyz being those no farther than the k-th neighbour."""
         return self._means(x, plus, minus, k=k, mode=MODES["tied"], radius=far)
 
     def resample(self, x: np.ndarray, draw: Draw, stream: Any) -> "Resampled":

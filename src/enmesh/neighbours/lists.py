@@ -108,7 +108,7 @@ class Block(NamedTuple):
     who: np.ndarray  # (_BLOCK,) tree positions of the points
     pending: np.ndarray  # (_BLOCK, groups) 1 where a group of questions waits for longer lists
     reach: np.ndarray  # (_BLOCK,) radius of the lists
-    takes: np.ndarray  # (_BLOCK,) radius that the questions take
+    needed: np.ndarray  # (_BLOCK,) radius that the questions take
     capacity: int  # entries that the lists of a block may have
     groups: int
 
@@ -176,9 +176,9 @@ def _block(x: Codes) -> Block:
 
     (found, seen), (y, z) = np.empty((2, n), np.int32), np.empty((2, n), np.int16)
     stack, ends, who, pending = (np.empty(size, np.int64) for size in (STACK, 2, _BLOCK, _BLOCK * groups))
-    away, heads, reach, takes = np.empty(n), np.empty(n + 2, np.int32), np.empty(_BLOCK), np.empty(_BLOCK)
+    away, heads, reach, needed = np.empty(n), np.empty(n + 2, np.int32), np.empty(_BLOCK), np.empty(_BLOCK)
     around = found, away, y, z, heads, seen, stack, ends
-    return Block(empty_list(), empty_list(), *around, who, pending, reach, takes, capacity, groups)
+    return Block(empty_list(), empty_list(), *around, who, pending, reach, needed, capacity, groups)
 
 
 @part
@@ -233,6 +233,15 @@ def _distance(a, width, i, j):
     d = 0.0
     for c in range(width):
         d = max(d, abs(a[i * width + c] - a[j * width + c]))
+    return d
+
+
+@inlined
+def _distance_x(exact, here, there, lane, dims):
+    """Exact distance in x between two points, of the question in one lane."""
+    d = 0.0
+    for c in range(lane * dims, lane * dims + dims):
+        d = max(d, abs(exact[here + c] - exact[there + c]))
     return d
 
 
@@ -309,11 +318,7 @@ def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
         while some:
             m = first(some)
             some &= some - 1
-            away = 0.0
-            if not sure >> m & 1:
-                away = apart
-                for c in range(m * dims, m * dims + dims):
-                    away = max(away, abs(exact[here + c] - exact[there + c]))
+            away = 0.0 if sure >> m & 1 else max(apart, _distance_x(exact, here, there, m, dims))
             h = m * k + k - 1
             if away > best[h] or (away == best[h] and who[h] >= 0 and rank > order[row[who[h]]]):
                 continue
@@ -354,9 +359,7 @@ def _radii(points, x, here, base, p, near, k, algorithm, lanes):
             for h in range(k):
                 if who[m * k + h] >= 0:
                     j = near.row[who[m * k + h]]
-                    there = base + j * dims * SHORTS
-                    for c in range(m * dims, m * dims + dims):
-                        rx = max(rx, abs(x.exact[here + c] - x.exact[there + c]))
+                    rx = max(rx, _distance_x(x.exact, here, base + j * dims * SHORTS, m, dims))
                     ry = max(ry, _distance(points.y, points.dy, j, p))
                     rz = max(rz, _distance(points.z, points.dz, j, p))
         radius[m], radius[SHORTS + m], radius[2 * SHORTS + m] = rx, ry, rz
@@ -389,79 +392,44 @@ def _flush(total, lanes, block):
 
 
 @part
-def _count_yz(points, p, near, q, lanes):
-    """n_yz of each lane, along the (y, z) list."""
-    ys, zs, row, low, starts, sizes = near
-    at = starts[q]
-    end = at + sizes[q]
-    radius, counts = lanes.radius, lanes.counts
-    sure_y, sure_z = load(lanes.sure, SHORTS), load(lanes.sure, 2 * SHORTS)
-    may_y, may_z = load(lanes.possible, SHORTS), load(lanes.possible, 2 * SHORTS)
-    stop = largest(larger(may_y, may_z))
-    total = splat(np.int16(0))
+def _count_with_z(points, x, here, base, p, entries, q, lanes, block):
+    """Count along a list the points within the radii of a block and of z: n_xz and n_z (block 0), or n_yz (block 1)."""
+    dims, radius, counts, nothing = x.dims, lanes.radius, lanes.counts, splat(np.int16(0))
+    at = entries.at[q]
+    end = at + entries.size[q]
+    sure, sure_z = load(lanes.sure, block * SHORTS), load(lanes.sure, 2 * SHORTS)
+    may, may_z = load(lanes.possible, block * SHORTS), load(lanes.possible, 2 * SHORTS)
+    stop = largest(larger(may, may_z)) if block else largest(may_z)
+    both = alone = nothing
     for e in range(at, end, _CHUNK):
-        if low[e // _CHUNK] > stop:
+        if entries.low[e // _CHUNK] > stop:
             break
         for f in range(e, min(e + _CHUNK, end)):
-            y, z = splat(ys[f]), splat(zs[f])
-            inside = (y <= sure_y) & (z <= sure_z)
-            total = tally(total, inside)
-            doubt = bits(inside ^ ((y <= may_y) & (z <= may_z)))
-            if doubt:
-                dy = _distance(points.y, points.dy, row[f], p)
-                dz = _distance(points.z, points.dz, row[f], p)
-                while doubt:
-                    m = first(doubt)
-                    doubt &= doubt - 1
-                    counts[SHORTS + m] += dy <= radius[SHORTS + m] and dz <= radius[2 * SHORTS + m]
-        if (e - at) % 16384 == 16384 - _CHUNK:
-            _flush(total, lanes, 1)
-            total = splat(np.int16(0))
-    _flush(total, lanes, 1)
-
-
-@part
-def _count_xz(points, x, here, base, p, far, q, lanes):
-    """n_xz and n_z of each lane, along the z list."""
-    exact, codes, dims = x.exact, x.codes, x.dims
-    _, zs, row, low, starts, sizes = far
-    at = starts[q]
-    end = at + sizes[q]
-    radius, counts = lanes.radius, lanes.counts
-    sure_x, sure_z = load(lanes.sure, 0), load(lanes.sure, 2 * SHORTS)
-    may_x, may_z = load(lanes.possible, 0), load(lanes.possible, 2 * SHORTS)
-    stop = largest(may_z)
-    n_xz, n_z = splat(np.int16(0)), splat(np.int16(0))
-    for e in range(at, end, _CHUNK):
-        if low[e // _CHUNK] > stop:
-            break
-        for f in range(e, min(e + _CHUNK, end)):
-            there = base + row[f] * dims * SHORTS
-            z = splat(zs[f])
-            d = _separation(codes, here, there, dims)
-            in_z, may = z <= sure_z, z <= may_z
-            inside = in_z & (d <= sure_x)
-            n_z, n_xz = tally(n_z, in_z), tally(n_xz, inside)
-            doubt_z, doubt = in_z ^ may, inside ^ (may & (d <= may_x))
-            some = bits(doubt_z | doubt)
+            j, z = entries.row[f], splat(entries.z[f])
+            there = base + j * dims * SHORTS
+            d = splat(entries.y[f]) if block else _separation(x.codes, here, there, dims)
+            in_z, perhaps = z <= sure_z, z <= may_z
+            inside = in_z & (d <= sure)
+            both, alone = tally(both, inside), tally(alone, in_z)
+            unsure, unsure_z = bits(inside ^ (perhaps & (d <= may))), 0 if block else bits(in_z ^ perhaps)
+            some = unsure | unsure_z
             if some:
-                unsure, unsure_z, dz = bits(doubt), bits(doubt_z), _distance(points.z, points.dz, row[f], p)
+                dz = _distance(points.z, points.dz, j, p)
+                dy = _distance(points.y, points.dy, j, p) if block else 0.0
                 while some:
                     m = first(some)
                     some &= some - 1
                     hit = dz <= radius[2 * SHORTS + m]
                     counts[2 * SHORTS + m] += hit and unsure_z >> m & 1
                     if hit and unsure >> m & 1:
-                        close = True
-                        for c in range(m * dims, m * dims + dims):
-                            close &= abs(exact[here + c] - exact[there + c]) <= radius[m]
-                        counts[m] += close
+                        away = dy if block else _distance_x(x.exact, here, there, m, dims)
+                        counts[block * SHORTS + m] += away <= radius[block * SHORTS + m]
         if (e - at) % 16384 == 16384 - _CHUNK:
-            _flush(n_xz, lanes, 0)
-            _flush(n_z, lanes, 2)
-            n_xz, n_z = splat(np.int16(0)), splat(np.int16(0))
-    _flush(n_xz, lanes, 0)
-    _flush(n_z, lanes, 2)
+            _flush(both, lanes, block)
+            _flush(nothing if block else alone, lanes, 2)
+            both = alone = nothing
+    _flush(both, lanes, block)
+    _flush(nothing if block else alone, lanes, 2)
 
 
 @inlined
@@ -477,33 +445,33 @@ def _settle(points, x, g, q, k, algorithm, block, lanes):
     last, total = _kth(x.codes, here, base, dims, near, q, k, lanes.codes, seen)
     if last >= TOP - _SLACK and reach < np.inf:
         return np.inf
-    takes = (last + _SLOP) / x.scale if last < TOP - _SLACK else np.inf
-    if takes > reach:
-        return takes
+    needed = (last + _SLOP) / x.scale if last < TOP - _SLACK else np.inf
+    if needed > reach:
+        return needed
     if x.bound == EDGE:
         total = _unclip(x, here, after(lanes.codes, (k - 1) * SHORTS), near, q, seen, total)
     _refine(points, x, here, base, p, block, total, k, algorithm, lanes)
     most = _radii(points, x, here, base, p, near, k, algorithm, lanes)
-    if x.bound == EDGE and max(takes, most) > reach:
-        return max(takes, most)
+    if x.bound == EDGE and max(needed, most) > reach:
+        return max(needed, most)
     _limits(x, here, lanes)
     for m in range(3 * SHORTS):
         lanes.counts[m] = 0
-    _count_yz(points, p, near, q, lanes)
-    _count_xz(points, x, here, base, p, block.far, q, lanes)
-    return takes
+    _count_with_z(points, x, here, base, p, near, q, lanes, np.int64(1))
+    _count_with_z(points, x, here, base, p, block.far, q, lanes, np.int64(0))
+    return needed
 
 
 @inlined
 def _walk(points, x, k, algorithm, out, built, block, lanes):
     """Settle what is pending of the first ``built`` points of a block, group by group."""
     order, b = points.tree.order, x.b
-    who, pending, reach, takes = block.who, block.pending, block.reach, block.takes
+    who, pending, reach, needed = block.who, block.pending, block.reach, block.needed
     for g in range(block.groups):
         for q in range(built):
             if pending[q * block.groups + g]:
                 t = _settle(points, x, g, q, k, algorithm, block, lanes)
-                takes[q] = max(takes[q], t)
+                needed[q] = max(needed[q], t)
                 if t <= reach[q]:
                     pending[q * block.groups + g] = 0
                     row = order[who[q]]
@@ -515,19 +483,19 @@ def _walk(points, x, k, algorithm, out, built, block, lanes):
 @part
 def _keep(block, waiting, built, everything, guess):
     """Let settled points go and give the others a larger radius; return how many wait, and what was learnt of it."""
-    who, pending, reach, takes, groups = block.who, block.pending, block.reach, block.takes, block.groups
+    who, pending, reach, needed, groups = block.who, block.pending, block.reach, block.needed, block.groups
     kept = 0
     for q in range(waiting):
         left = 0
         for g in range(groups):
             left += pending[q * groups + g]
         if left == 0:
-            if takes[q] < np.inf:
-                guess += (takes[q] - guess) / _MEMORY
+            if needed[q] < np.inf:
+                guess += (needed[q] - guess) / _MEMORY
             continue
         if q < built:
             longer = max(reach[q] * _GROWTH, everything / 64)
-            reach[q] = np.inf if reach[q] >= everything else min(takes[q], longer)
+            reach[q] = np.inf if reach[q] >= everything else min(needed[q], longer)
         who[kept], reach[kept] = who[q], reach[q]
         for g in range(groups):
             pending[kept * groups + g] = pending[q * groups + g]
@@ -557,7 +525,7 @@ def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block):
         ends[0] = ends[1] = 0
         while built < waiting and ends[1] + x.n + _CHUNK <= block.capacity:
             _enlist(points, x.scale, built, block)
-            block.takes[built] = 0.0
+            block.needed[built] = 0.0
             built += 1
         _walk(points, x, k, algorithm, out, built, block, lanes)
         waiting, guess = _keep(block, waiting, built, everything, guess)
@@ -623,10 +591,7 @@ def _count_x(x, here, base, rows, total, radius, lanes, block):
         while doubt:
             m = first(doubt)
             doubt &= doubt - 1
-            close = True
-            for c in range(m * dims, m * dims + dims):
-                close &= abs(exact[here + c] - exact[there + c]) <= radius
-            lanes.counts[block * SHORTS + m] += close
+            lanes.counts[block * SHORTS + m] += _distance_x(exact, here, there, m, dims) <= radius
         if e % 16384 == 16383:
             _flush(count, lanes, block)
             count = splat(np.int16(0))

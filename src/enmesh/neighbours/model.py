@@ -19,7 +19,7 @@ GROUP = 32  # questions that walk a list together
 FEW = 4  # fewer are never worth the kernels of the lists, which take a while to compile
 
 
-class Problem(NamedTuple):
+class Workload(NamedTuple):
     """What a question costs depends on: numbers of points and of axes, and how far it looks.
 
     ``k`` neighbours are looked for, or ``in_z`` points lie within the radius in z, on average.
@@ -55,14 +55,14 @@ BOX_LISTING = (-17.143, -0.067, 0.789, -0.217, 0.269)
 BOX_WALK = (-16.659, 0.245, 0.293, 0.561, 0.042)
 
 
-def tree_features(p: Problem) -> tuple[float, ...]:
+def tree_features(p: Workload) -> tuple[float, ...]:
     """Return what a question by trees depends on: KSG's, or the box's."""
     if p.k:
         return 1.0, log(p.n), log(p.k), log(p.dims), p.dims, p.dims * log(p.n)
     return 1.0, log(p.n), log1p(p.in_z), log(p.dims), p.dims, p.dz
 
 
-def list_features(p: Problem) -> tuple[float, ...]:
+def list_features(p: Workload) -> tuple[float, ...]:
     """Return what listing and walking depend on; about n (k/n)^(dz/d) points are within the k-th distance in z."""
     if not p.k:
         return 1.0, log(p.n), log1p(p.in_z), log(p.dx), p.dz
@@ -71,14 +71,14 @@ def list_features(p: Problem) -> tuple[float, ...]:
     return 1.0, log(p.n), in_z, in_yz, log(p.k), log(p.dx), p.dims
 
 
-def cost(p: Problem) -> Cost:
+def cost(p: Workload) -> Cost:
     """Return what the model expects of a problem."""
     trees, listing, walk = (KSG_TREES, KSG_LISTING, KSG_WALK) if p.k else (BOX_TREES, BOX_LISTING, BOX_WALK)
     parts = (trees, tree_features(p)), (listing, list_features(p)), (walk, list_features(p))
     return Cost(*(p.n * exp(sum(c * f for c, f in zip(*part, strict=True))) for part in parts))
 
 
-def for_lists(p: Problem, b: int) -> int:
+def for_lists(p: Workload, b: int) -> int:
     """Return how many of ``b`` questions lists should answer: none, all, or all but those that fill no group."""
     if b < FEW:
         return 0

@@ -65,18 +65,14 @@ def _count(x, y, z, times, algorithm, k, radius, theiler, out):  # type: ignore[
             others = 0
             for j in range(n):
                 if abs(times[i] - times[j]) > theiler:
-                    in_x[others], in_y[others], in_z[others] = (
-                        _apart(x[s], i, j),
-                        _apart(y, i, j),
-                        _apart(z, i, j),
-                    )
+                    in_x[others], in_y[others] = _apart(x[s], i, j), _apart(y, i, j)
+                    in_z[others] = _apart(z, i, j)
                     joint[others] = max(in_x[others], in_y[others], in_z[others])
                     others += 1
             rx = ry = rz = radius
             if algorithm != BOX:
-                near = np.argsort(joint[:others], kind="mergesort")[
-                    :k
-                ]  # of equally far ones the smaller row first
+                # of equally far ones the smaller row first
+                near = np.argsort(joint[:others], kind="mergesort")[:k]
                 kth = joint[near[-1]] if others >= k else np.inf
                 if algorithm == TIED and kth > radius:
                     continue

@@ -81,7 +81,7 @@ def best_by_size(series: Series, score: Score) -> list[dict[str, Any]]:
     truth, rows = edges(parent_indices(series, series.truth)), []
     for size, (total, parents) in sorted(best.items()):
         found = edges(parents)
-        named = {name: [series.names[j] for j in some] for name, some in zip(series.names, parents)}
+        named = {name: [series.names[j] for j in drivers] for name, drivers in zip(series.names, parents)}
         counts = {"edges": size, "true": len(found & truth), "false": len(found - truth)}
         rows.append(counts | {"value": total, "graph": arrows(named), "chosen": size == chosen})
     return rows
@@ -117,13 +117,9 @@ def _panel(ax: Axes, rows: pd.DataFrame, scale: str) -> None:
 
 def _summary(kept: pd.DataFrame, n: int) -> str:
     most = len(TRUTH) * (len(TRUTH) - 1) // 2
-    lines = [
+    means = kept.groupby(["system", "score"], sort=False)[["edges", "true", "false"]].mean().reset_index()
+    return (
         f"Corollary 1: edges kept by each score; four nodes, truth {arrows(TRUTH)} ({TRUE_EDGES} edges), "
-        f"at most {most} edges, N = {n}, alpha {ALPHA:g}; means over {kept.seed.nunique()} simulations",
-        f"{'system':<26}{'score':<7}{'kept':>6}{'true':>6}{'false':>7}",
-    ]
-    means = kept.groupby(["system", "score"], sort=False)[["edges", "true", "false"]].mean()
-    lines += [
-        f"{m[0][0]:<26}{m[0][1]:<7}{m.edges:>6.2f}{m.true:>6.2f}{m.false:>7.2f}" for m in means.itertuples()
-    ]
-    return "\n".join(lines)
+        f"at most {most} edges, N = {n}, alpha {ALPHA:g}; means over {kept.seed.nunique()} simulations\n"
+        f"{means.to_string(index=False, float_format='{:.2f}'.format)}"
+    )

@@ -5,7 +5,7 @@ number of samples N and confidence alpha, several seeds each. Every finished cel
 that was stopped and is started again in the same folder takes up where it was.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -67,29 +67,25 @@ class Cell(NamedTuple):
     seed: int
 
 
-class Grid(NamedTuple):
-    """All combinations of these."""
-
-    system: str
-    networks: Sequence[str]
-    coupling: Sequence[float]
-    n: Sequence[int]
-    obs_noise: Sequence[float] = (0.0,)
-
-    def cells(self, seeds: Iterable[int]) -> Iterator[Cell]:
-        """Yield the cells, seed by seed: what is there early is balanced."""
-        for seed, *one in product(seeds, self.networks, self.coupling, self.obs_noise, self.n):
-            yield Cell._make([self.system, *one, seed])
+def grid(
+    system: str,
+    networks: Sequence[str],
+    coupling: Sequence[float],
+    n: Sequence[int],
+    obs_noise: Sequence[float] = (0.0,),
+) -> list[tuple[Any, ...]]:
+    """Return all combinations of these, as cells without a seed."""
+    return list(product([system], networks, coupling, obs_noise, n))
 
 
 QUICK = {
     "grids": (
-        Grid("logistic", THREE, (0.1, 0.3, 0.5), (500,), (0.0, 0.02, 0.1)),
-        Grid("logistic", THREE, (0.3,), (250, 500, 1000, 2000)),
-        Grid("logistic", FOUR, (0.3,), (500,)),
-        Grid("lorenz-rossler", THREE, (0.5, 1.0, 1.5), (500,), (0.0, 0.5, 2.0)),
-        Grid("lorenz-rossler", THREE, (1.5,), (250, 500, 1000)),
-        Grid("lorenz-rossler", FOUR, (1.5,), (500,)),
+        grid("logistic", THREE, (0.1, 0.3, 0.5), (500,), (0.0, 0.02, 0.1)),
+        grid("logistic", THREE, (0.3,), (250, 500, 1000, 2000)),
+        grid("logistic", FOUR, (0.3,), (500,)),
+        grid("lorenz-rossler", THREE, (0.5, 1.0, 1.5), (500,), (0.0, 0.5, 2.0)),
+        grid("lorenz-rossler", THREE, (1.5,), (250, 500, 1000)),
+        grid("lorenz-rossler", FOUR, (1.5,), (500,)),
     ),
     "seeds": 2,
     "alphas": (0.9, 0.95, 0.99),
@@ -99,8 +95,8 @@ QUICK = {
 ALL, LENGTHS = THREE + FOUR, (250, 500, 1000, 2000)
 FULL = {
     "grids": (
-        Grid("logistic", ALL, (0.05, 0.1, 0.2, 0.3, 0.4, 0.5), LENGTHS, (0.0, 0.01, 0.02, 0.05, 0.1)),
-        Grid("lorenz-rossler", ALL, (0.25, 0.5, 0.75, 1.0, 1.5), LENGTHS, (0.0, 0.2, 0.5, 1.0, 2.0)),
+        grid("logistic", ALL, (0.05, 0.1, 0.2, 0.3, 0.4, 0.5), LENGTHS, (0.0, 0.01, 0.02, 0.05, 0.1)),
+        grid("lorenz-rossler", ALL, (0.25, 0.5, 0.75, 1.0, 1.5), LENGTHS, (0.0, 0.2, 0.5, 1.0, 2.0)),
     ),
     "seeds": 5,
     "alphas": (0.9, 0.95, 0.99),
@@ -110,11 +106,14 @@ FULL = {
 
 
 def experiment(
-    job: Job, *, grids: Sequence[Grid], seeds: int, alphas: Sequence[float], n_surrogates: int, usual_n: int
+    job: Job, *, grids: Sequence[Any], seeds: int, alphas: Sequence[float], n_surrogates: int, usual_n: int
 ) -> Outcome:
     """Compute the cells that are missing, and tabulate and draw all of them."""
     wanted = range(job.seed, job.seed + seeds)
-    cells = list(dict.fromkeys(cell for grid in grids for cell in grid.cells(wanted)))
+    # Seed by seed: what is there early is balanced.
+    cells = list(
+        dict.fromkeys(Cell._make([*one, seed]) for cells in grids for seed in wanted for one in cells)
+    )
     results = computed(job, cells, tuple(alphas), n_surrogates)
     diverged = [f"{cell}: {rows[0]['error']}" for cell, rows in results.items() if "error" in rows[0]]
     runs = pd.DataFrame(
@@ -195,10 +194,9 @@ def found(
 def best_graph(scorer: Scorer[Any], test: Any = None) -> Parents:
     """Return the acyclic graph with the best score; ``test`` gives the edge tests where they are known already."""
     nodes = scorer.transfers.blocks.n_nodes
+    test = test or (lambda link: run(scorer.test(link)))
 
     def score(target: int, parents: tuple[int, ...]) -> float:
-        if test is None:
-            return scorer.family_score(target, parents)
         return scorer.combine(target, parents, {link: test(link) for link in scorer.tests(target, parents)})
 
     def evaluate(asked: Sequence[Family]) -> np.ndarray:
@@ -241,16 +239,13 @@ def _summary(runs: pd.DataFrame, alpha: float, n_cells: int, diverged: list[str]
     lines = [
         f"Recovery of known networks: {n_cells} simulations, {runs.seed.nunique()} seeds, alpha {alpha:g}"
     ]
+    shown = ["nodes", "n", "score", "runs", "precision", "recall", "fpr", "f1", "f1_mean"]
     for system in dict.fromkeys(runs.system):
         usual = at(runs[runs.system == system], alpha, coupling=USUAL[system], obs_noise=0.0)
         if len(usual):
             lines += ["", f"{_in_words(system)}, coupling {USUAL[system]:g}, no observation noise"]
-            lines += ["nodes      N  score  runs  precision  recall    FPR     F1  mean F1"]
-        for row in measured(usual, ["nodes", "n", "score"]).itertuples():
-            rates = (
-                f"{row.precision:>11.2f}{row.recall:>8.2f}{row.fpr:>7.2f}{row.f1:>7.2f}{row.f1_mean:>9.2f}"
-            )
-            lines += [f"{row.nodes:>5}{row.n:>7}  {row.score:<6}{row.runs:>5}{rates}"]
+            table = measured(usual, shown[:3])[shown]
+            lines.append(table.to_string(index=False, float_format="{:.2f}".format))
     lines += ["", *(f"left out, {why}" for why in diverged)] if diverged else []
     return "\n".join(lines)
 
@@ -281,11 +276,11 @@ def _panels(runs: pd.DataFrame, system: str, alpha: float, usual_n: int) -> Iter
     if strengths.groupby(["coupling", "obs_noise"]).ngroups > 1:
         unit = "dimensionless" if system == "logistic" else "per time unit"
         labels = f"coupling ({unit})", "observation noise, s.d.\n(units of the state)"
-        yield f"mean F1, N = {usual_n}", labels, strengths, lambda some: _f1(some, "obs_noise", "coupling")
+        yield f"mean F1, N = {usual_n}", labels, strengths, lambda part: _f1(part, "obs_noise", "coupling")
     lengths = runs[(runs.coupling == usual) & (runs.obs_noise == 0)]
     if lengths.n.nunique() > 1:
         labels = "alpha (confidence; 0: no penalty)", "N (samples)"
-        yield f"mean F1, coupling {usual:g}", labels, lengths, lambda some: _f1(some, "n", "alpha")
+        yield f"mean F1, coupling {usual:g}", labels, lengths, lambda part: _f1(part, "n", "alpha")
     each = at(runs, alpha, n=usual_n, coupling=usual, obs_noise=0.0)
     if len(each):
         yield f"N = {usual_n}, coupling {usual:g}", ("fraction", "network"), each, _rates

@@ -11,6 +11,7 @@ estimation error, which the table shows.
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -57,16 +58,20 @@ def both_sides(series: Series, how: dict[str, Any], test: dict[str, Any]) -> Ite
     interaction = measures.stochastic_interaction(series, **how)
     floor = measures.kl_floor(series, **how)
     truth, names = edges(measures.parent_indices(series, series.truth)), series.names
-    p_values: dict[tuple[int, tuple[int, ...]], float] = {}
+
+    @cache
+    def p_unexplained(target: int, parents: tuple[int, ...]) -> float:
+        """p-value of T(all others -> target | parents); 1 where there are no others."""
+        others = [j for j in range(series.n_nodes) if j != target and j not in parents]
+        return significance(series, others, target, given=parents, **how, **test).p_value if others else 1.0
+
     graphs = [
-        ({names[i]: [names[j] for j in some] for i, some in enumerate(p)}, p) for p in all_dags(len(names))
+        ({names[i]: [names[j] for j in drivers] for i, drivers in enumerate(p)}, p)
+        for p in all_dags(len(names))
     ]
     for graph, parents in sorted(graphs, key=lambda pair: (len(edges(pair[1])), arrows(pair[0]))):
         divergence = measures.kl_divergence(series, graph, **how, form="direct")
         transfer = sum(measures.transfer_entropy(series, p, i, **how) for i, p in graph.items() if p)
-        for family in enumerate(parents):
-            if family not in p_values:
-                p_values[family] = _p_unexplained(series, *family, how | test)
         yield {
             "graph": arrows(graph),
             "edges": len(edges(parents)),
@@ -77,16 +82,10 @@ def both_sides(series: Series, how: dict[str, Any], test: dict[str, Any]) -> Ite
             "identity_error": divergence - (interaction - transfer),
             "floor": floor,
             "above_floor": divergence - floor,
-            "p_at_floor": min(1.0, len(graph) * min(p_values[family] for family in enumerate(parents))),
+            "p_at_floor": min(1.0, len(graph) * min(p_unexplained(*family) for family in enumerate(parents))),
             "contains_truth": truth <= edges(parents),
             "is_truth": truth == edges(parents),
         }
-
-
-def _p_unexplained(series: Series, target: int, parents: tuple[int, ...], how: dict[str, Any]) -> float:
-    """p-value of T(all others -> target | parents); 1 where there are no others."""
-    others = [j for j in range(series.n_nodes) if j != target and j not in parents]
-    return significance(series, others, target, given=parents, **how).p_value if others else 1.0
 
 
 def _draw(table: pd.DataFrame) -> Figure:

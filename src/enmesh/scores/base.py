@@ -13,8 +13,6 @@ from dataclasses import replace
 from math import inf
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-import numpy as np
-
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
@@ -47,6 +45,10 @@ class Score(Method, ABC):
 
     estimator: Estimator
     embedding: Pasts | None
+    alpha: float | None = None
+    """Confidence level of the tests of links; None for a score that has none."""
+    n_surrogates: int = 0
+    """Surrogates of a test; 0 for a score that samples none."""
 
     FORMAT: ClassVar[int] = 1
     """Raised whenever the same options give other values than before, so that stored values are not reused."""
@@ -214,7 +216,7 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
 
 def possible_alpha(alpha: float) -> None:
     """Refuse a confidence level outside [0, 1)."""
-    if not (isinstance(alpha, (int, float)) and np.isfinite(alpha) and 0 <= alpha < 1):
+    if not (isinstance(alpha, (int, float)) and 0 <= alpha < 1):
         raise InputError(
             f"alpha={alpha!r} is not possible; give a confidence level from 0 to below 1, such as 0.99"
         )

@@ -53,6 +53,7 @@ class MIT(Score):
     cli_name = "mit"
     cli_options = ("alpha",)
     summary = "mutual information tests, for fully observed or contemporaneous data"
+    phrase = "the mutual information test (MIT, α = {alpha}; Vinh et al. 2011)"
     needs_analytic = True
     references = (
         "Vinh, N. X., Chetty, M., Coppel, R. and Wangikar, P. P. (2011). GlobalMIT: Learning Globally Optimal "
@@ -74,10 +75,6 @@ class MIT(Score):
             raise InputError(
                 "lag=0 needs an estimator that is the same in both directions; use Gaussian, or lag=1"
             )
-
-    def sentence(self) -> str:
-        """Say what was scored."""
-        return f"the mutual information test (MIT, α = {self.alpha}; Vinh et al. 2011)"
 
     def embedded(self, pasts: Pasts) -> "MIT":
         """Return the score itself: it takes single samples and no embedding."""

@@ -94,9 +94,9 @@ class PerTarget(Score):
         return Lags(lags, searched=max(score.embedding.searched for _, score in self.groups))
 
     @property
-    def n_surrogates(self) -> int:
+    def n_surrogates(self) -> int:  # type: ignore[override]
         """The largest number of surrogates of any target."""
-        return max(getattr(score, "n_surrogates", 0) for _, score in self.groups)
+        return max(score.n_surrogates for _, score in self.groups)
 
     def sentence(self) -> str:
         """Say the score of every target, those with the same words together."""
@@ -105,10 +105,12 @@ class PerTarget(Score):
             how = f"{score.sentence()}, estimated with {score.estimator.sentence()}"
             groups.setdefault(how, []).append(name)
         words = [f"{', '.join(names)} by {how}" for how, names in groups.items()]
-        shared = "" if self.alpha is None else (
-            f"; the tests that were made of a link shared a level of {1 - self.alpha:.2g}, and its p-value counts them"
-        )  # fmt: skip
-        return "the score that suits it: " + "; ".join(words) + shared
+        if self.alpha is not None:
+            level = f"{1 - self.alpha:.2g}"
+            words.append(
+                f"the tests that were made of a link shared a level of {level}, and its p-value counts them"
+            )
+        return "the score that suits it: " + "; ".join(words)
 
     def embedded(self, pasts: Pasts) -> "PerTarget":
         """Return the score itself: its parts have their embeddings."""

@@ -118,8 +118,13 @@ def beyond_chance(factor: Any, error: float) -> np.ndarray:
 
 
 def spread_shifts(starts: np.ndarray, span: int, most: int) -> np.ndarray:
-    """Return up to ``most`` shifts of trials around their own ends, evenly spread, beyond ``span`` of none."""
-    shifts = np.arange(span, int(np.diff(starts).min()) - span + 1)
+    """Return up to ``most`` shifts of trials around their own ends, evenly spread.
+
+    They are beyond ``span`` of none, and beyond a 32nd of the shortest trial: nearer ones may show the link itself.
+    """
+    shortest = int(np.diff(starts).min())
+    margin = max(span, shortest // 32)
+    shifts = np.arange(margin, shortest - margin + 1)
     return shifts[np.linspace(0, len(shifts) - 1, min(most, len(shifts))).astype(int)]
 
 

@@ -28,6 +28,7 @@ class TE(Score):
     cli_name = "te"
     cli_options = ("surrogate", "n_surrogates", "seed")
     summary = "transfer entropy without a penalty, which keeps every edge; for comparison"
+    phrase = "the collective transfer entropy from its parents"
 
     estimator: Estimator = KSG()
     embedding: Pasts | None = None
@@ -37,10 +38,6 @@ class TE(Score):
 
     def __post_init__(self) -> None:
         whole("n_surrogates", self.n_surrogates)
-
-    def sentence(self) -> str:
-        """Say what was scored."""
-        return "the collective transfer entropy from its parents"
 
     def _scorer(self, series: Series) -> "Scorer[TE]":
         return _TEScorer(self, series)

@@ -32,7 +32,6 @@ from enmesh.scores.base import (
     PenalisedScorer,
     Score,
     Scorer,
-    Tests,
     check_alpha,
     need_analytic,
 )
@@ -122,9 +121,6 @@ class _TEAScorer(PenalisedScorer[TEA]):
         selected = {series.index(target): series.indices(sources) for target, sources in score.selected}
         self._shifts = ShiftNull(self.transfers, selected)
         self._quantiles: dict[tuple[int, Parents, int], float] = {}
-
-    def combine(self, target: int, parents: Parents, tests: Tests) -> float:
-        return super().combine(target, parents, tests) if parents else 0.0
 
     def fit(self, target: int, parents: Parents) -> float:
         """2 N T."""

@@ -18,8 +18,9 @@ strong one.
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
+from typing import NamedTuple
 
 from enmesh import late
 from enmesh.data.series import Series
@@ -110,8 +111,7 @@ class TEE(Score):
         return TEEScorer(self, series)
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(NamedTuple):
     """T, T_alpha, and T_alpha lowered by one standard error."""
 
     value: float
@@ -131,7 +131,7 @@ class TEEScorer(Scorer[TEE]):
 
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
         """Return the test of every parent given every subset of the other parents that an order can put before it."""
-        if self._is_one_piece:
+        if self._is_joint:
             return ()
         if len(parents) <= self._compared:
             return tuple(
@@ -146,7 +146,7 @@ class TEEScorer(Scorer[TEE]):
         """Return T minus the penalty: the sum of T_alpha, strongest parent first, or a larger one of another order."""
         if not parents:
             return 0.0
-        if self._is_one_piece:
+        if self._is_joint:
             return self._collective(target, parents)
         for link in tests.keys() - self._steps.keys():
             self._steps[link] = self._step(tests[link])
@@ -166,7 +166,7 @@ class TEEScorer(Scorer[TEE]):
         is the one with j at the end. Where they are compared without j but not with it, the test decides only if no
         other order made the rest cost more.
         """
-        if self._is_one_piece or not parents:
+        if self._is_joint or not parents:
             return None
         *rest, last = self._strongest_first(target, parents)
         if len(parents) == self._compared + 1 and not self._sum_is_reached(target, rest, failed):
@@ -178,11 +178,15 @@ class TEEScorer(Scorer[TEE]):
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by surrogates."""
         sampling = self._sampling if count is None else replace(self._sampling, count=count)
-        tested = (link.source,), link.target, link.given
-        return by_surrogates(self.transfers, *tested, sampling, level)
+        return self._sampled((link.source,), link.target, link.given, sampling, level)
+
+    def _sampled(
+        self, sources: Parents, target: int, given: Parents, sampling: Sampling, level: float | None = None
+    ) -> Task[Significance]:
+        return by_surrogates(self.transfers, sources, target, given, sampling, level)
 
     @property
-    def _is_one_piece(self) -> bool:
+    def _is_joint(self) -> bool:
         return self.score.penalty == "collective" or self.score.alpha == 0
 
     @property
@@ -193,7 +197,7 @@ class TEEScorer(Scorer[TEE]):
         """T of all parents together minus its quantile when all are resampled together."""
         if self.score.alpha == 0:
             return self.transfers.value(parents, target) - 0.0
-        step = self._step(run(by_surrogates(self.transfers, parents, target, (), self._sampling)))
+        step = self._step(run(self._sampled(parents, target, (), self._sampling)))
         return step.value - step.quantile
 
     def _step(self, test: Significance) -> _Step:

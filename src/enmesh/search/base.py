@@ -236,10 +236,13 @@ class Search(Method, ABC):
         """Return the best graph that the procedure finds among those the problem allows."""
 
 
-def conclude(memo: Memo, parents: Parents, *, bound: float = inf, free: Parents | None = None) -> Found:
+def conclude(
+    memo: Memo, parents: Parents, *, proven: bool = False, bound: float = inf, free: Parents | None = None
+) -> Found:
     """Return the answer of a search; ``free`` is the best graph with cycles allowed, where it is known."""
     local = memo.local(parents)
     score = fsum(local)
+    bound = score if proven else bound
     return Found(
         parents=parents,
         local=local,

@@ -32,16 +32,13 @@ class BasinFlooding(Search):
 
     cli_name = "basin"
     summary = HEURISTIC
+    phrase = "basin flooding"
     references = (KOLLER,)
 
     patience: int = 500
 
     def __post_init__(self) -> None:
         whole_fields(self, patience=1)
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "basin flooding"
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph found."""

@@ -60,6 +60,7 @@ class Exact(Search):
 
     cli_name = "exact"
     summary = "The best graph, proven; always first, with a time limit it returns a proven bound."
+    phrase = "an exact search"
     references = (BARTLETT, SILANDER)
 
     time_limit: float | None = None
@@ -70,17 +71,13 @@ class Exact(Search):
             raise InputError(f"time_limit is {self.time_limit}; give seconds, 0 or more, or None")
         known_fields(self, method=("auto", "dp", "ip"))
 
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "an exact search"
-
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph."""
         memo = Memo(evaluate, problem)
         table = generate(memo, problem)
         free = favourites(table)
         if not problem.acyclic or is_acyclic(free):
-            return conclude(memo, free, bound=fsum(memo.local(free)), free=free)
+            return conclude(memo, free, proven=True, free=free)
         if problem.bounds is not None:
             table = generate(memo, problem, floors=Solver(self, problem).floors(table))
         chosen, bound = Solver(self, problem).solve(dict(enumerate(table)))  # the clock starts here
@@ -88,7 +85,7 @@ class Exact(Search):
         score = fsum(memo.local(parents))
         lost = fsum(memo.local(free)) - score
         near = bound - score <= ROUNDING * max(1.0, abs(score), 2 * lost)
-        return conclude(memo, parents, bound=score if near else bound, free=free)
+        return conclude(memo, parents, proven=near, bound=bound, free=free)
 
 
 class Answer(NamedTuple):

@@ -29,13 +29,10 @@ class HillClimb(Restarted):
     """
 
     cli_name = "hill-climb"
+    phrase = "greedy hill climbing with restarts"
 
     restarts: int = 200
     shake: int = 8
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "greedy hill climbing with restarts"
 
     def ascend(self, memo: Memo, start: Parents) -> Rank:
         """Climb to a local optimum."""

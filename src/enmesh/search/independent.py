@@ -1,7 +1,5 @@
 """Each node alone: the best parents of every node, whatever the others choose. Exact for feedback."""
 
-from math import fsum
-
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
 from enmesh.search.families import favourites, generate
@@ -24,13 +22,10 @@ class Independent(Search):
 
     cli_name = "independent"
     summary = "The best parents of each node, proven; for feedback (acyclic=False)."
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "choosing each node's parents on their own"
+    phrase = "choosing each node's parents on their own"
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph with cycles allowed."""
         memo = Memo(evaluate, problem)
         free = favourites(generate(memo, problem))
-        return conclude(memo, free, bound=fsum(memo.local(free)), free=free)
+        return conclude(memo, free, proven=True, free=free)

@@ -85,9 +85,8 @@ class Program:
 
         rows = {"A_ub": -self.cuts(), "b_ub": -np.ones(len(self.clusters))} if self.clusters else {}
         bounds = np.column_stack([np.zeros_like(self.alive), self.alive])
-        answer = linprog(
-            self.cost, **rows, A_eq=self.each, b_eq=np.ones(len(self.part)), bounds=bounds, method="highs"
-        )
+        one_each = {"A_eq": self.each, "b_eq": np.ones(len(self.part))}
+        answer = linprog(self.cost, **rows, **one_each, bounds=bounds, method="highs")
         if answer.x is None:
             raise RuntimeError(f"the linear relaxation was not solved: {answer.message}")
         prices = -answer.ineqlin.marginals if self.clusters else np.zeros(0)

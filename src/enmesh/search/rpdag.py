@@ -41,14 +41,11 @@ class RPDAG(Restarted):
     """
 
     cli_name = "rpdag"
+    phrase = "a search over restricted partially directed graphs"
     references = (ACID,)
 
     restarts: int = 40
     shake: int = 8
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "a search over restricted partially directed graphs"
 
     def ascend(self, memo: Memo, start: Parents) -> Rank:
         """Climb over classes, or, with cycles allowed, over graphs."""
@@ -100,7 +97,6 @@ class Classes:
     def _ranked(self, pdags: Iterable[RestrictedPDAG]) -> list[tuple[Rank, RestrictedPDAG]]:
         """Return allowed classes as ``(rank, class)``, the best first; all scores are asked for at once."""
         laid = [(pdag, pieces) for pdag in pdags if (pieces := self.layouts(pdag))]
-        self.memo.ask(
-            family for _, pieces in laid for piece in pieces for layout in piece for family in layout
-        )
+        layouts = (layout for _, pieces in laid for piece in pieces for layout in piece)
+        self.memo.ask(family for layout in layouts for family in layout)
         return sorted(((self.rank(pieces), pdag) for pdag, pieces in laid), key=lambda pair: pair[0])

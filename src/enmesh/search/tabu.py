@@ -36,6 +36,7 @@ class Tabu(Restarted):
     """
 
     cli_name = "tabu"
+    phrase = "tabu search"
 
     length: int = 10
     patience: int = 50
@@ -44,10 +45,6 @@ class Tabu(Restarted):
 
     def __post_init__(self) -> None:
         whole_fields(self, length=1, patience=1, restarts=0, shake=1)
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "tabu search"
 
     def ascend(self, memo: Memo, start: Parents) -> Rank:
         """Walk until no new best graph is met for a while."""

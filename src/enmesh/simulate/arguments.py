@@ -25,26 +25,40 @@ def per_node(value: Value | Mapping[str, Value], names: tuple[str, ...], what: s
     return {name: given[name] for name in names}
 
 
-def per_link(lags: int | Mapping[Link, int], graph: Graph) -> dict[Link, int]:
-    """Return ``{(source, target): lag}`` for all links, from one lag for all or a mapping; links not named have lag 1.
+def links_of(graph: Graph) -> list[Link]:
+    """Return all links (source, target), target by target."""
+    return [(source, target) for target, sources in graph.items() for source in sources]
 
-    >>> per_link({("a", "b"): 4}, {"a": (), "b": ("a",), "c": ("b",)})
+
+def per_link(what: str, value: Value | Mapping[Link, Value], graph: Graph, usual: Value) -> dict[Link, Value]:
+    """Return ``{(source, target): value}`` of all links, from one value or a mapping; links not named have the usual.
+
+    >>> per_link("lags", {("a", "b"): 4}, {"a": (), "b": ("a",), "c": ("b",)}, 1)
     {('a', 'b'): 4, ('b', 'c'): 1}
     """
-    links = [(source, target) for target, sources in graph.items() for source in sources]
-    if not isinstance(lags, Mapping):
-        return dict.fromkeys(links, whole("lags", lags, 1))
-    unknown = [link for link in lags if link not in links]
-    if unknown:
+    links = links_of(graph)
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(links, value)
+    if unknown := [link for link in value if link not in links]:
         known = ", ".join(f"{source}>{target}" for source, target in links) or "none"
-        raise InputError(f"lags name {unknown[0]!r}; give them by (source, target), the links are {known}")
-    return {link: whole(f"lag of {link[0]}>{link[1]}", lags.get(link, 1), 1) for link in links}
+        raise InputError(
+            f"{what} given for {unknown[0]!r}; that is no link of the graph: name them by (source, target), "
+            f"the links are {known}"
+        )
+    return {link: value.get(link, usual) for link in links}
+
+
+def link_lags(lags: int | Mapping[Link, int], graph: Graph) -> dict[Link, int]:
+    """Return the lag of every link, a whole number of at least 1; links not named have lag 1."""
+    if not isinstance(lags, Mapping):
+        lags = whole("lags", lags, 1)
+    named = per_link("lags", lags, graph, 1)
+    return {(s, t): whole(f"lag of {s}>{t}", lag, 1) for (s, t), lag in named.items()}
 
 
 def flat_links(graph: Graph, lags: Mapping[Link, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return `flat_parents`, and the lag of each link in the order of its drivers."""
-    ordered = [lags[source, target] for target, sources in graph.items() for source in sources]
-    return *flat_parents(graph), np.array(ordered, dtype=np.int64)
+    return *flat_parents(graph), np.array([lags[link] for link in links_of(graph)], dtype=np.int64)
 
 
 def require_number(

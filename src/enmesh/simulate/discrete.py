@@ -9,7 +9,7 @@ from enmesh.data.graph_input import flat_parents, parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import whole
-from enmesh.simulate.arguments import Graph, per_link, per_node, require_number
+from enmesh.simulate.arguments import Graph, links_of, per_node, require_number
 
 MAX_ROWS = 2**22
 
@@ -47,7 +47,8 @@ def boolean(
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
     tables = {}
     for name, parents in graph.items():
-        one = np.abs(RULES[rule](len(parents), rng) - flip) if parents else np.array([0.5])
+        states = np.indices((2,) * len(parents)).reshape(len(parents), 2 ** len(parents))
+        one = np.abs(RULES[rule](states, rng) - flip) if parents else np.array([0.5])
         tables[name] = np.stack([1 - one, one], axis=1)
     return _simulate(graph, n, tables, False, seed, burn_in)
 
@@ -110,7 +111,7 @@ def _simulate(
         raise InputError(
             f"{', '.join(still)} never left one state; raise flip or concentration, n, or change the seed"
         )
-    lags = {link: (lag,) for link, lag in per_link(1, graph).items()}
+    lags = dict.fromkeys(links_of(graph), (1,))
     return Series(values, list(graph), duplicates="allow", truth=graph, truth_lags=lags)
 
 
@@ -124,22 +125,18 @@ def _rows(graph: Graph, arity: Mapping[str, int], name: str, own: bool) -> int:
     return rows
 
 
-def _digits(count: int) -> np.ndarray:
-    """Return all states of ``count`` Boolean parents, ``(2**count, count)``."""
-    return (np.arange(2**count)[:, None] >> np.arange(count)[::-1]) & 1
-
-
-def _random_rule(count: int, rng: np.random.Generator) -> np.ndarray:
+def _random_rule(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw a Boolean function until every argument has an effect."""
     while True:
-        table = rng.integers(2, size=(2,) * count)
-        if all((table.take(0, axis) != table.take(1, axis)).any() for axis in range(count)):
+        table = rng.integers(2, size=(2,) * len(states))
+        if all((table.take(0, axis) != table.take(1, axis)).any() for axis in range(len(states))):
             return table.ravel()
 
 
-RULES: dict[str, Callable[[int, np.random.Generator], np.ndarray]] = {
-    "xor": lambda count, _: _digits(count).sum(1) % 2,
-    "and": lambda count, _: _digits(count).min(1),
-    "or": lambda count, _: _digits(count).max(1),
+# From all joint states of the parents, ``(parent, state)``, to what the node does in each.
+RULES: dict[str, Callable[[np.ndarray, np.random.Generator], np.ndarray]] = {
+    "xor": lambda states, _: states.sum(0) % 2,
+    "and": lambda states, _: states.min(0),
+    "or": lambda states, _: states.max(0),
     "random": _random_rule,
 }

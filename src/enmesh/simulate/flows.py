@@ -10,7 +10,7 @@ from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import option
-from enmesh.simulate.arguments import Link, flat_links, per_link, per_node, require_number
+from enmesh.simulate.arguments import Link, flat_links, link_lags, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem, LocalMap
 
 
@@ -123,7 +123,7 @@ def flow_system(
     rossler = np.array([isinstance(flow, Rossler) for flow in flows.values()])
     parameters = np.array([astuple(flow) for flow in flows.values()], dtype=float)
     couplings = np.array(list(strengths.values()), dtype=float)
-    links = flat_links(graph, per_link(lags, graph))
+    links = flat_links(graph, link_lags(lags, graph))
     # Near each attractor: in the plane of Rossler, between the wings of Lorenz.
     centres = np.where(rossler[:, None], (0, 0, 1), (0, 0, 20)).ravel()
     spreads = np.where(rossler[:, None], (3, 3, 0.2), (5, 5, 5)).ravel()

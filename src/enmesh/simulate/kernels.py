@@ -8,6 +8,8 @@ import numpy as np
 
 from enmesh.compiled import allocating_kernel, part
 
+LOGISTIC, TENT, HENON = range(3)  # as in `maps.NAMED`
+HENON_B = 0.3
 MAX_STATE = 1e6
 MAX_STEPS = 100_000
 
@@ -28,65 +30,37 @@ def _reflected(x):
 
 
 @part
-def _unit_map(x, tent, r):
-    return r * min(x, 1.0 - x) if tent else r * x * (1.0 - x)
+def _image(kind, r, u, v):
+    """Return the image of the state (u, v) of a Henon map, or of u in a logistic or tent map (slope ``r``)."""
+    if kind == HENON:
+        return 1.0 - r * u**2 + v, HENON_B * u
+    return (r * min(u, 1.0 - u) if kind == TENT else r * u * (1.0 - u)), 0.0
 
 
 @allocating_kernel
-def unit_map_orbit(start, noise, tent, r, coupling, offsets, drivers, lags):
-    """Return the orbit of coupled logistic or tent maps, kept in [0, 1]; ``r`` is the slope of a tent."""
+def map_orbit(start, noise, kind, r, coupling, offsets, drivers, lags):
+    """Return the orbit of coupled maps: coordinates ``(u_0, v_0, u_1, v_1, ...)`` of Henon maps, else u in [0, 1]."""
+    d = 2 if kind == HENON else 1
     states = np.empty((len(noise) + 1, len(start)))
     _copy(start, states[0])
     for n in range(len(noise)):
-        x = states[n]
-        for i in range(len(start)):
-            value = _unit_map(x[i], tent, r[i])
-            first, last = offsets[i], offsets[i + 1]
-            if last > first:
-                total = 0.0
-                for link in range(first, last):
-                    source = states[max(0, n + 1 - lags[link]), drivers[link]]
-                    total += _unit_map(source, tent, r[i])
-                value = (1.0 - coupling[i]) * value + coupling[i] / (last - first) * total
-            states[n + 1, i] = _reflected(value + noise[n, i])
-    return states
-
-
-@allocating_kernel
-def henon_orbit(start, noise, a, b, coupling, offsets, drivers, lags):
-    """Return the orbit of coupled Henon maps, coordinates ``(x_0, y_0, x_1, y_1, ...)``."""
-    states = np.empty((len(noise) + 1, len(start)))
-    _copy(start, states[0])
-    for n in range(len(noise)):
-        x = states[n]
-        for i in range(len(a)):
-            u, v = 1.0 - a[i] * x[2 * i] ** 2 + x[2 * i + 1], b * x[2 * i]
+        for i in range(len(r)):
+            at, also = d * i, d * i + d - 1  # where u and v stand, the same place without v
+            u, v = _image(kind, r[i], states[n, at], states[n, also])
             first, last = offsets[i], offsets[i + 1]
             if last > first:
                 total_u, total_v = 0.0, 0.0
                 for link in range(first, last):
-                    j, z = drivers[link], states[max(0, n + 1 - lags[link])]
-                    total_u += 1.0 - a[i] * z[2 * j] ** 2 + z[2 * j + 1]
-                    total_v += b * z[2 * j]
+                    j, source = d * drivers[link], states[max(0, n + 1 - lags[link])]
+                    image_u, image_v = _image(kind, r[i], source[j], source[j + d - 1])
+                    total_u += image_u
+                    total_v += image_v
                 share = coupling[i] / (last - first)
                 u = (1.0 - coupling[i]) * u + share * total_u
                 v = (1.0 - coupling[i]) * v + share * total_v
-            states[n + 1, 2 * i] = u + noise[n, 2 * i]
-            states[n + 1, 2 * i + 1] = v + noise[n, 2 * i + 1]
-    return states
-
-
-@allocating_kernel
-def linear_orbit(start, noise, matrix):
-    """Return the orbit of x' = matrix x + noise."""
-    states = np.empty((len(noise) + 1, len(start)))
-    _copy(start, states[0])
-    for n in range(len(noise)):
-        for i in range(len(start)):
-            total = noise[n, i]
-            for j in range(len(start)):
-                total += matrix[i, j] * states[n, j]
-            states[n + 1, i] = total
+            states[n + 1, also] = v + noise[n, also]
+            u += noise[n, at]
+            states[n + 1, at] = u if kind == HENON else _reflected(u)
     return states
 
 
@@ -115,21 +89,22 @@ def table_orbit(start, uniforms, tables, origins, widths, own, offsets, drivers)
 
 @part
 def _velocity(x, rossler, parameters, coupling, offsets, drivers, held, out):
-    """Write the velocities of diffusively coupled Lorenz and Rossler systems into ``out``, ``(M, 3)``.
+    """Write the velocities of diffusively coupled Lorenz and Rossler systems, three coordinates each, into ``out``.
 
     A link reads ``held``, or its source as it moves where that is NaN.
     """
-    for i in range(len(x)):
-        u, v, w = x[i, 0], x[i, 1], x[i, 2]
+    for i in range(len(rossler)):
+        at = 3 * i
+        u, v, w = x[at], x[at + 1], x[at + 2]
         p, q, s = parameters[i, 0], parameters[i, 1], parameters[i, 2]
         if rossler[i]:
-            out[i, 0], out[i, 1], out[i, 2] = -v - w, u + p * v, q + w * (u - s)
+            out[at], out[at + 1], out[at + 2] = -v - w, u + p * v, q + w * (u - s)
         else:
-            out[i, 0], out[i, 1], out[i, 2] = p * (v - u), u * (q - w) - v, u * v - s * w
+            out[at], out[at + 1], out[at + 2] = p * (v - u), u * (q - w) - v, u * v - s * w
         first, last = offsets[i], offsets[i + 1]
         for link in range(first, last):
-            source = x[drivers[link], 0] if np.isnan(held[link]) else held[link]
-            out[i, 0] += coupling[i] / (last - first) * (source - u)
+            source = x[3 * drivers[link]] if np.isnan(held[link]) else held[link]
+            out[at] += coupling[i] / (last - first) * (source - u)
 
 
 # The pair of Dormand and Prince (1980), orders 5 and 4: stage weights, of which the last row is the step
@@ -153,23 +128,21 @@ def _attempt(x, h, k, new, tolerance, rossler, parameters, coupling, offsets, dr
 
     ``k`` holds the velocities of the seven stages; the first must be known, the last is that of ``new``.
     """
-    m = len(x)
+    size = len(x)
     for stage in range(6):
-        for i in range(m):
-            for c in range(3):
-                slope = 0.0
-                for earlier in range(stage + 1):
-                    slope += STAGES[stage, earlier] * k[earlier, i, c]
-                new[i, c] = x[i, c] + h * slope
+        for i in range(size):
+            slope = 0.0
+            for earlier in range(stage + 1):
+                slope += STAGES[stage, earlier] * k[earlier, i]
+            new[i] = x[i] + h * slope
         _velocity(new, rossler, parameters, coupling, offsets, drivers, held, k[stage + 1])
     total = 0.0
-    for i in range(m):
-        for c in range(3):
-            error = 0.0
-            for stage in range(7):
-                error += ERROR[stage] * k[stage, i, c]
-            total += (h * error / (tolerance * (1.0 + max(abs(x[i, c]), abs(new[i, c]))))) ** 2
-    return np.sqrt(total / (3 * m))
+    for i in range(size):
+        error = 0.0
+        for stage in range(7):
+            error += ERROR[stage] * k[stage, i]
+        total += (h * error / (tolerance * (1.0 + max(abs(x[i]), abs(new[i]))))) ** 2
+    return np.sqrt(total / size)
 
 
 @allocating_kernel
@@ -179,10 +152,10 @@ def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offse
     The length carries over from sample to sample; a step ends on each sample, where noise is added. NaN once
     the state has run away, or the steps have shrunk to nothing. Links with a lag over 1 hold their source's sample.
     """
-    m = len(rossler)
-    states = np.full((len(noise) + 1, 3 * m), np.nan)
+    size = len(start)
+    states = np.full((len(noise) + 1, size), np.nan)
     _copy(start, states[0])
-    x, new, k = start.copy().reshape(m, 3), np.empty((m, 3)), np.empty((7, m, 3))
+    x, new, k = start.copy(), np.empty(size), np.empty((7, size))
     held = np.full(len(drivers), np.nan)
     usual = dt / 8
     for n in range(len(noise)):
@@ -199,18 +172,16 @@ def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offse
                 longer = h * min(5.0, 0.9 * max(error, 1e-10) ** -0.2)
                 usual = max(usual, longer) if last else longer
                 done = dt if last else done + h
-                for i in range(m):
-                    _copy(new[i], x[i])
-                    _copy(k[6, i], k[0, i])
+                _copy(new, x)
+                _copy(k[6], k[0])
             else:  # an error that is not finite comes here too
                 usual = h * (max(0.2, 0.9 * error**-0.2) if error < np.inf else 0.2)
             steps += 1
             if _ran_away(x, states[n + 1]) or steps > MAX_STEPS:
                 return states
-        for i in range(m):
-            for c in range(3):
-                x[i, c] += noise[n, 3 * i + c]
-            _copy(x[i], states[n + 1, 3 * i : 3 * i + 3])
+        for i in range(size):
+            x[i] += noise[n, i]
+        _copy(x, states[n + 1])
     return states
 
 
@@ -218,11 +189,56 @@ def flow_orbit(start, noise, dt, tolerance, rossler, parameters, coupling, offse
 def _ran_away(x, row):
     """Whether the state has run away; if so it goes into ``row``, where the nodes that did have no value."""
     away = False
-    for i in range(len(x)):
-        for c in range(3):
-            away |= abs(x[i, c]) > MAX_STATE
+    for value in x:
+        away |= abs(value) > MAX_STATE
     if away:
         for i in range(len(x)):
-            for c in range(3):
-                row[3 * i + c] = np.nan if abs(x[i, c]) > MAX_STATE else x[i, c]
+            row[i] = np.nan if abs(x[i]) > MAX_STATE else x[i]
     return away
+
+
+@allocating_kernel
+def thinned(rng, rate, rest, offsets, drivers, gain, delay, width, bump, duration, times, nodes):
+    """Fill ``times`` and ``nodes`` with events in order; return how many there are, or -1 if there is no room.
+
+    ``bump``: the rate of a node rises some time after the last event of a driver, as a Gaussian in that time; else
+    every event of a driver adds to the rate, which decays (Hawkes). After an event a node rests for a time.
+    """
+    size, count, t = len(rate), 0, 0.0
+    last, excited = np.full(size, -np.inf), np.zeros(len(drivers))
+    bound = np.empty(size)
+    while True:
+        for i in range(size):
+            bound[i] = rate[i]
+            for link in range(offsets[i], offsets[i + 1]):
+                bound[i] += max(0.0, gain[link]) if bump else excited[link]
+        total = bound.sum()
+        if total <= 0:
+            return count
+        step = rng.exponential() / total
+        t += step
+        if t > duration:
+            return count
+        for link in range(len(drivers)):
+            excited[link] *= np.exp(-step / width[link])
+        node, mark = 0, rng.random() * total
+        while node < size - 1 and mark >= bound[node]:
+            mark -= bound[node]
+            node += 1
+        now = rate[node]
+        for link in range(offsets[node], offsets[node + 1]):
+            if not bump:
+                now += excited[link]
+                continue
+            since = t - last[drivers[link]]
+            if since < 2 * delay[link]:
+                edge = np.exp(-((delay[link] / width[link]) ** 2) / 2)
+                now += gain[link] * (np.exp(-(((since - delay[link]) / width[link]) ** 2) / 2) - edge)
+        if rng.random() * bound[node] < now and t - last[node] >= rest:
+            if count == len(times):
+                return -1
+            times[count], nodes[count], last[node] = t, node, t
+            count += 1
+            for link in range(len(drivers)):
+                if drivers[link] == node:
+                    excited[link] += gain[link] / width[link]

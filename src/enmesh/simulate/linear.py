@@ -1,7 +1,8 @@
 """Vector autoregression: linear Gaussian systems, whose transfer entropies have closed forms."""
 
 from collections.abc import Mapping, Sequence
-from itertools import product
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from numpy.typing import ArrayLike
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import Graph, Link, per_link, per_node, require_number
-from enmesh.simulate.system import GraphDynamicalSystem, LocalMap
+from enmesh.simulate.arguments import Link, link_lags, per_node, require_number
+from enmesh.simulate.system import GraphDynamicalSystem
 
 
 def var(
@@ -57,13 +58,8 @@ def var(
     >>> var({"b": ["a"], "c": ["b"]}, n=100, lags={("a", "b"): 4}).truth_lags
     {('a', 'b'): (4,), ('b', 'c'): (1,)}
     """
-    how: dict[str, Any] = {
-        "coefficients": coefficients,
-        "names": names,
-        "noise": noise,
-        "obs_noise": obs_noise,
-    }
-    system = var_system(graph, coupling=coupling, own=own, lags=lags, **how)
+    how: dict[str, Any] = {"coupling": coupling, "own": own, "lags": lags, "coefficients": coefficients}
+    system = var_system(graph, names=names, noise=noise, obs_noise=obs_noise, **how)
     return system.simulate(n, seed=seed, burn_in=burn_in)
 
 
@@ -82,52 +78,49 @@ def var_system(
     if (graph is None) == (coefficients is None):
         raise InputError("give either a graph or coefficients")
     require_number("noise", noise, 0)
+    truth: dict[Link, tuple[int, ...]]
     if graph is not None:
         require_number("coupling", coupling)
         require_number("own", own)
         graph = parents_of(graph)
-        delays = per_link(lags, graph)
-        a = _from_graph(list(graph), coupling, own, delays)
-        truth: dict[Link, tuple[int, ...]] = {link: (lag,) for link, lag in delays.items()}
+        delays, at = link_lags(lags, graph), {name: i for i, name in enumerate(graph)}
+        a = np.zeros((max(delays.values(), default=1), len(at), len(at)))
+        np.fill_diagonal(a[0], own)
+        for (source, target), lag in delays.items():
+            a[lag - 1, at[target], at[source]] = coupling
+        truth = {link: (lag,) for link, lag in delays.items()}
     else:
         if lags != 1:
             raise InputError("lags belong to a graph; give coefficients of shape (lags, M, M) instead")
         a = _as_lags(coefficients)
-        graph = _graph_of(a, names)
-        truth = {
-            (s, t): tuple((np.flatnonzero(a[:, i, j]) + 1).tolist())
-            for (i, t), (j, s) in product(enumerate(graph), repeat=2)
-            if s in graph[t]
-        }
+        given = [f"x{i}" for i in range(a.shape[1])] if names is None else names
+        at = {str(name): i for i, name in enumerate(given)}
+        if len(at) != a.shape[1]:
+            raise InputError(f"{len(at)} names for {a.shape[1]} nodes; give one per node")
+        acting = {(s, t): np.flatnonzero(a[:, at[t], at[s]]) + 1 for t in at for s in at if s != t}
+        truth = {link: tuple(found.tolist()) for link, found in acting.items() if len(found)}
+        graph = {target: tuple(source for source in at if (source, target) in truth) for target in at}
     order, m = a.shape[:2]
-    at = {name: i for i, name in enumerate(graph)}
     matrix = _companion(a)
-    if (radius := np.abs(np.linalg.eigvals(matrix)).max()) >= 1:
+    flat = matrix.reshape(m * order, m * order)
+    if (radius := np.abs(np.linalg.eigvals(flat)).max()) >= 1:
         raise InputError(
             f"the process is unstable: spectral radius {radius:.3g}, not under 1; lower coefficients"
         )
     scale = np.zeros((m, order))
     scale[:, 0] = list(per_node(noise, tuple(graph), "noise").values())
+    parts = {name: [matrix[i, :, at[j]] for j in (name, *graph[name])] for name, i in at.items()}
     return GraphDynamicalSystem(
         graph=graph,
-        maps={name: _local_map(a[:, i], i, [at[p] for p in graph[name]]) for name, i in at.items()},
+        maps={name: partial(_local_map, parts=parts[name]) for name in graph},
         dim=order,
         truth_lags=truth,
         noise=scale.ravel(),
         obs_noise=obs_noise,
         start=lambda rng, size: np.zeros(size),
-        orbit=lambda start, kicks: _orbit(start, kicks, matrix),
+        orbit=partial(_orbit, matrix=flat),
         advice="give a positive noise",
     )
-
-
-def _from_graph(names: list[str], coupling: float, own: float, lags: Mapping[Link, int]) -> np.ndarray:
-    """Return A_1 ... A_L: ``own`` on the diagonal of A_1, the coupling of each link in the matrix of its lag."""
-    a = np.zeros((max(lags.values(), default=1), len(names), len(names)))
-    np.fill_diagonal(a[0], own)
-    for (source, target), lag in lags.items():
-        a[lag - 1, names.index(target), names.index(source)] = coupling
-    return a
 
 
 def _as_lags(coefficients: ArrayLike | None) -> np.ndarray:
@@ -141,35 +134,23 @@ def _as_lags(coefficients: ArrayLike | None) -> np.ndarray:
     return lags
 
 
-def _graph_of(lags: np.ndarray, names: Sequence[str] | None) -> Graph:
-    names = [f"x{i}" for i in range(lags.shape[1])] if names is None else [str(name) for name in names]
-    if len(names) != lags.shape[1]:
-        raise InputError(f"{len(names)} names for {lags.shape[1]} nodes; give one per node")
-    driven = (lags != 0).any(0)
-    return {t: tuple(s for j, s in enumerate(names) if j != i and driven[i, j]) for i, t in enumerate(names)}
-
-
 def _companion(lags: np.ndarray) -> np.ndarray:
-    """Return the matrix that advances the joint state, whose coordinates are (node, lag)."""
+    """Return the matrix ``(node, lag, node, lag)`` that advances the joint state."""
     order, m, _ = lags.shape
     matrix = np.zeros((m, order, m, order))
     matrix[:, 0] = lags.transpose(1, 2, 0)
     for lag in range(1, order):
         matrix[np.arange(m), lag, np.arange(m), lag - 1] = 1
-    return matrix.reshape(m * order, m * order)
+    return matrix
 
 
-def _local_map(a: np.ndarray, node: int, parents: list[int]) -> LocalMap:
-    """Return f of a node with the coefficients ``a (lag, source)``."""
-
-    def f(own: np.ndarray, states: tuple[np.ndarray, ...]) -> np.ndarray:
-        value = a[:, node] @ own + sum(a[:, p] @ state for p, state in zip(parents, states))
-        return np.concatenate([[value], own[:-1]])
-
-    return f
+def _local_map(own: np.ndarray, parents: tuple[np.ndarray, ...], parts: list[np.ndarray]) -> np.ndarray:
+    """Return f of a node: a matrix times the own state, and one times that of each parent."""
+    return np.sum([part @ state for part, state in zip(parts, (own, *parents))], axis=0)
 
 
-def _orbit(start: np.ndarray, kicks: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    from enmesh.simulate import kernels
-
-    return kernels.linear_orbit(start, kicks, matrix)
+def _orbit(start: np.ndarray, noise: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    states = np.vstack([start, noise])
+    for before, after in pairwise(states):
+        after += matrix @ before
+    return states

@@ -18,7 +18,12 @@ Map = Callable[[np.ndarray], np.ndarray]
 # Doubling shifts the bits out of a binary number: the tent map of slope 2 is at 0 after 53 steps and stays.
 TENT_SLOPE = 2 - 1e-9
 HENON_B = 0.3
-DEFAULT_R = {"logistic": 4.0, "tent": 4.0, "henon": 1.4}
+# Each named map, its usual and its largest r, and where states start; numbered as in `kernels`.
+NAMED: dict[str, tuple[Callable[..., np.ndarray], float, float, tuple[float, float]]] = {
+    "logistic": (lambda z, r: r * z * (1 - z), 4.0, 4.0, (0.1, 0.9)),
+    "tent": (lambda z, r: min(r / 2, TENT_SLOPE) * np.minimum(z, 1 - z), 4.0, 4.0, (0.1, 0.9)),
+    "henon": (lambda z, r: np.array([1 - r * z[0] ** 2 + z[1], HENON_B * z[0]]), 1.4, np.inf, (-0.1, 0.1)),
+}
 
 
 def coupled_map(
@@ -93,18 +98,33 @@ def map_system(
     graph = parents_of(graph)
     require_number("coupling", coupling, 0, 1)
     strengths = per_node(coupling, tuple(graph), "coupling")
-    common = {"graph": graph, "lags": lags, "noise": noise, "obs_noise": obs_noise}
+    how: dict[str, Any] = {"graph": graph, "lags": lags, "noise": noise, "obs_noise": obs_noise}
     if callable(map):
         if r is not None:
             raise InputError("r belongs to the named maps; put the parameters of your own map into it")
-        return _user_system(common, map, strengths, domain)
-    if map not in DEFAULT_R:
-        raise InputError(f"map={map!r} is not known; use {', '.join(DEFAULT_R)} or a function")
-    if domain is not None:
+        low, high = (0.0, 1.0) if domain is None else domain
+        if not low < high:
+            raise InputError(f"domain={domain!r} is empty; give (low, high)")
+        g = dict.fromkeys(graph, map)
+        how["confine"] = None if domain is None else partial(reflect, low=low, high=high)
+        how["advice"] = "check the map, give its domain, or lower the noise"
+    elif map not in NAMED:
+        raise InputError(f"map={map!r} is not known; use {', '.join(NAMED)} or a function")
+    elif domain is not None:
         raise InputError(f"the domain of the {map} map is known; leave domain out")
-    r = DEFAULT_R[map] if r is None else r
-    require_number("r", r, 0, np.inf if map == "henon" else 4.0, open_low=True)
-    return _named_system(common, map, per_node(r, tuple(graph), "r"), strengths)
+    else:
+        named, usual, most, (low, high) = NAMED[map]
+        r = usual if r is None else r
+        require_number("r", r, 0, most, open_low=True)
+        rs = per_node(r, tuple(graph), "r")
+        g = {name: partial(named, r=rs[name]) for name in graph}
+        how |= {"dim": 2} if map == "henon" else {"confine": reflect}
+        tried = ", ".join(f"{value:g}" for value in dict.fromkeys(rs.values()))
+        how["advice"] = f"choose another r than {tried}, less noise or weaker coupling"
+    how["start"] = lambda rng, size: rng.uniform(low, high, size)
+    system = GraphDynamicalSystem(maps={name: _local_map(g[name], strengths[name]) for name in graph}, **how)
+    orbit = _vectorised(system, map, strengths) if callable(map) else _compiled(system, map, rs, strengths)
+    return replace(system, orbit=orbit)
 
 
 def reflect(states: np.ndarray, low: float = 0.0, high: float = 1.0) -> np.ndarray:
@@ -114,32 +134,21 @@ def reflect(states: np.ndarray, low: float = 0.0, high: float = 1.0) -> np.ndarr
     return np.where((states >= low) & (states <= high), states, low + np.minimum(folded, 2 * width - folded))
 
 
-def _named_system(
-    common: dict[str, Any], map: str, r: Mapping[str, float], strengths: Mapping[str, float]
-) -> GraphDynamicalSystem:
-    henon, tried = map == "henon", ", ".join(f"{value:g}" for value in dict.fromkeys(r.values()))
-    g = {"logistic": _logistic, "tent": _tent, "henon": _henon}[map]
-    low, high = (-0.1, 0.1) if henon else (0.1, 0.9)
-    system = GraphDynamicalSystem(
-        **common,
-        maps={name: _local_map(partial(g, r=r[name]), strengths[name]) for name in r},
-        dim=2 if henon else 1,
-        confine=None if henon else reflect,
-        start=lambda rng, size: rng.uniform(low, high, size),
-        advice=f"choose another r than {tried}, less noise or weaker coupling",
-    )
+def _compiled(
+    system: GraphDynamicalSystem, map: str, r: Mapping[str, float], strengths: Mapping[str, float]
+) -> Orbit:
+    """Return the compiled orbit of a named map."""
     links = flat_links(system.graph, system.delays)
-    rs, es = (np.array([values[name] for name in r], dtype=float) for values in (r, strengths))
+    rs, es = (np.array([values[name] for name in system.names], dtype=float) for values in (r, strengths))
+    if map == "tent":
+        rs = np.minimum(rs / 2, TENT_SLOPE)
 
     def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
         from enmesh.simulate import kernels
 
-        if henon:
-            return kernels.henon_orbit(start, noise, rs, HENON_B, es, *links)
-        slopes = rs if map == "logistic" else np.minimum(rs / 2, TENT_SLOPE)
-        return kernels.unit_map_orbit(start, noise, map == "tent", slopes, es, *links)
+        return kernels.map_orbit(start, noise, list(NAMED).index(map), rs, es, *links)
 
-    return replace(system, orbit=orbit)
+    return orbit
 
 
 def _local_map(g: Map, strength: float) -> LocalMap:
@@ -151,22 +160,6 @@ def _local_map(g: Map, strength: float) -> LocalMap:
         return (1 - strength) * g(own) + strength / len(parents) * sum(g(parent) for parent in parents)
 
     return f
-
-
-def _user_system(
-    common: dict[str, Any], g: Map, strengths: Mapping[str, float], domain: tuple[float, float] | None
-) -> GraphDynamicalSystem:
-    low, high = (0.0, 1.0) if domain is None else domain
-    if not low < high:
-        raise InputError(f"domain={domain!r} is empty; give (low, high)")
-    system = GraphDynamicalSystem(
-        **common,
-        maps={name: _local_map(g, strengths[name]) for name in common["graph"]},
-        confine=None if domain is None else lambda states: reflect(states, low, high),
-        start=lambda rng, size: rng.uniform(low, high, size),
-        advice="check the map, give its domain, or lower the noise",
-    )
-    return replace(system, orbit=_vectorised(system, g, strengths))
 
 
 def _vectorised(system: GraphDynamicalSystem, g: Map, strengths: Mapping[str, float]) -> Orbit:
@@ -189,15 +182,3 @@ def _vectorised(system: GraphDynamicalSystem, g: Map, strengths: Mapping[str, fl
         return whole.run(start, noise)
 
     return orbit
-
-
-def _logistic(z: np.ndarray, r: float) -> np.ndarray:
-    return r * z * (1 - z)
-
-
-def _tent(z: np.ndarray, r: float) -> np.ndarray:
-    return min(r / 2, TENT_SLOPE) * np.minimum(z, 1 - z)
-
-
-def _henon(z: np.ndarray, r: float) -> np.ndarray:
-    return np.array([1 - r * z[0] ** 2 + z[1], HENON_B * z[0]])

@@ -7,6 +7,7 @@ it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import whole
-from enmesh.simulate.arguments import Link, per_link, per_node, require_number
+from enmesh.simulate.arguments import Link, link_lags, per_node, require_number
 
 LocalMap = Callable[[np.ndarray, tuple[np.ndarray, ...]], np.ndarray]
 Observation = Callable[[np.ndarray], np.ndarray]
@@ -24,16 +25,6 @@ Orbit = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 # A spread this small, relative to the values, is rounding error.
 AT_REST = 1e-12
-
-
-def first_coordinate(states: np.ndarray) -> np.ndarray:
-    """Return x[0], the observation function of the paper's examples."""
-    return states[..., 0]
-
-
-def uniform_start(rng: np.random.Generator, size: int) -> np.ndarray:
-    """Return a start drawn uniformly from the unit cube."""
-    return rng.uniform(size=size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,31 +43,21 @@ class GraphDynamicalSystem:
     maps
         f^i by name, or one for all: ``f(own, parents)`` gets the node's state ``(d_i,)`` and the tuple of its
         parents' states and returns the next state, or the velocity where ``continuous``.
-    observe
-        psi^i by name, or one for all: from states ``(n, d_i)`` to values ``(n,)``; by default the first
-        coordinate.
-    dim
-        d^i by name, or one for all.
-    noise
-        Standard deviation of the Gaussian v_f, for all or per state coordinate in node order. A continuous
-        system gets it at every sample.
-    obs_noise
-        Standard deviation of the Gaussian v_psi.
-    continuous
-        Whether ``maps`` are velocities, to be integrated over ``dt`` for each sample.
-    dt
-        Sampling step.
+    observe, dim
+        psi^i, from states ``(n, d_i)`` to values ``(n,)``, by default the first coordinate; and d^i. Likewise.
+    noise, obs_noise
+        Standard deviations of the Gaussian v_f, for all or per state coordinate in node order, and v_psi. A continuous
+        system gets them at every sample.
+    continuous, dt
+        Whether ``maps`` are velocities, to be integrated over the sampling step ``dt``.
     lags
         How many samples before the next one a parent's state is read: one number for all links, or some of them by
         ``(source, target)``; the rest is 1. In a continuous system a link with lag 1 follows its parent as it moves;
         one with a larger lag reads the parent's state at that sample and holds it over the step.
     truth_lags
-        The lags that the series reports as the truth; by default ``lags``. Give them where a node's state itself holds
-        past values.
-    confine
-        Brings a state that noise has pushed out of the domain back into it.
-    start
-        ``start(rng, size)``: a state to begin with.
+        The lags that the series reports as the truth, where a node's state itself holds past values.
+    confine, start
+        What brings a state that noise has pushed out of the domain back into it; ``start(rng, size)`` begins.
     orbit
         ``orbit(start, noise)``, states ``(steps + 1, sum of d)`` for noise ``(steps, sum of d)``: a compiled
         twin of the maps. Set it to None when you exchange the maps or the lags.
@@ -95,7 +76,7 @@ class GraphDynamicalSystem:
 
     graph: Mapping[str, tuple[str, ...]]
     maps: LocalMap | Mapping[str, LocalMap]
-    observe: Observation | Mapping[str, Observation] = first_coordinate
+    observe: Observation | Mapping[str, Observation] = lambda states: states[..., 0]
     dim: int | Mapping[str, int] = 1
     noise: float | np.ndarray = 0.0
     obs_noise: float = 0.0
@@ -104,13 +85,13 @@ class GraphDynamicalSystem:
     lags: int | Mapping[Link, int] = 1
     truth_lags: Mapping[Link, tuple[int, ...]] | None = None
     confine: Callable[[np.ndarray], np.ndarray] | None = None
-    start: Start = uniform_start
+    start: Start = lambda rng, size: rng.uniform(size=size)
     orbit: Orbit | None = field(default=None, repr=False)
     advice: str = "lower the noise or start elsewhere"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "graph", parents_of(self.graph))
-        object.__setattr__(self, "lags", per_link(self.lags, self.graph))
+        object.__setattr__(self, "lags", link_lags(self.lags, self.graph))
         if self.truth_lags is None:
             object.__setattr__(self, "truth_lags", {link: (lag,) for link, lag in self.delays.items()})
         for name in ("maps", "observe", "dim"):
@@ -124,7 +105,7 @@ class GraphDynamicalSystem:
         """The nodes, in the order of the series."""
         return tuple(self.graph)
 
-    @property
+    @cached_property
     def columns(self) -> dict[str, slice]:
         """Where each node's coordinates lie in the joint state."""
         dims = cast(Mapping[str, int], self.dim)

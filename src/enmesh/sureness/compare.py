@@ -4,7 +4,7 @@ After the network comparison of IDTxl (Wollstadt et al. 2019, Journal of Open So
 entropies on the union of parents, and exchanged labels.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import comb
 from pathlib import Path
@@ -89,23 +89,20 @@ class Comparison:
         from enmesh.draw.report.more import comparison_page
         from enmesh.draw.report.page import save
 
-        names, parts = self._parts()
-        return save(comparison_page(names, exchanged=self.exchanged, title=title, **parts), path)
+        return save(comparison_page(exchanged=self.exchanged, title=title, **self._parts()), path)
 
-    def _parts(self) -> tuple[list[str], dict[str, Any]]:
-        """Return the nodes, and what page and notebook show."""
-        parts: dict[str, Any] = {
-            name: getattr(self, name).to_numpy(float) for name in ("first", "second", "p_value", "q_value")
-        }
-        parts |= {"labels": self.labels, "own": [one.adjacency for one in self.networks]}
-        return list(self.difference.columns), parts
+    def _parts(self) -> dict[str, Any]:
+        """Return what page and notebook show."""
+        shown = ("first", "second", "p_value", "q_value")
+        tables = {name: getattr(self, name).to_numpy(float) for name in shown}
+        nodes = {"names": list(self.difference.columns), "labels": self.labels}
+        return {**nodes, **tables, "own": [one.adjacency for one in self.networks]}
 
     def _repr_html_(self) -> str:
         from enmesh.draw.report.more import comparison_body
         from enmesh.draw.report.notebook import face
 
-        names, parts = self._parts()
-        body = comparison_body(names, **parts)
+        body = comparison_body(**self._parts())
         return face(f"{body['headline']} {body['said']}", body["sides"], body["picture"], body["table"])
 
     def __repr__(self) -> str:
@@ -130,8 +127,8 @@ def compare(
 
     Everything is standardised. The network of all data together fixes score, estimator and pasts; the networks of
     both sides are inferred with these, and every pair of nodes is measured on either side given the union of the
-    target's parents. Labels are then exchanged: of trials or contiguous blocks of two recordings, of subjects of two
-    groups, within each subject (signs of the differences) where they are paired. All pairs are tested, not links alone.
+    target's parents. Labels are then exchanged: of trials or blocks of two recordings, of subjects of two groups,
+    within each subject (signs of the differences) where they are paired. All pairs are tested, not links alone.
 
     Parameters
     ----------
@@ -166,8 +163,7 @@ def compare(
         matched = [[one.select(both.names) for one in side] for side in sides]
         means, p_value, exchanged = _between_subjects(matched, asked, paired, n_permutations, seed, how)
     else:
-        units = [units_of(one, _common_block(together, score), {}) for one in together]
-        means, p_value, exchanged = _between_recordings(units, asked, n_permutations, seed, how)
+        means, p_value, exchanged = _between_recordings(together, asked, n_permutations, seed, how)
     _warn_if_too_few(p_value, n_permutations, [*map(len, sides)] if subjects else [], paired)
     parts = (means[1] - means[0], *means, p_value, q_of(p_value))
     change, one, other, p, q = (frame(both.names, matrix) for matrix in parts)
@@ -178,13 +174,15 @@ def compare(
 
 def _files(sides: tuple[list[Series], list[Series]]) -> tuple[str, str] | None:
     """Return the names of the files of two recordings, where they are known and differ."""
-    known = [Path(side[0].file).stem if len(side) == 1 and side[0].file else "" for side in sides]
-    return (known[0], known[1]) if all(known) and known[0] != known[1] else None
+    known = list(dict.fromkeys(Path(side[0].file).stem for side in sides if len(side) == 1 and side[0].file))
+    return (known[0], known[1]) if len(known) == 2 else None
 
 
 def _sides(first: Any, second: Any, paired: bool) -> tuple[tuple[list[Series], list[Series]], bool]:
     """Return the standardised recordings of both sides, and whether they are subjects."""
-    lists = [isinstance(side, (list, tuple)) and _holds_recordings(side) for side in (first, second)]
+    lists = [
+        isinstance(side, (list, tuple)) and bool(side) and all(map(_known, side)) for side in (first, second)
+    ]
     if lists[0] != lists[1]:
         raise InputError("one side is a recording and the other a list of them; give two of the same")
     if paired and not lists[0]:
@@ -200,9 +198,9 @@ def _sides(first: Any, second: Any, paired: bool) -> tuple[tuple[list[Series], l
     return (one, other), lists[0]
 
 
-def _holds_recordings(side: Sequence[Any]) -> bool:
-    known = [isinstance(one, Series) or is_source(one) or getattr(one, "ndim", 0) >= 2 for one in side]
-    return bool(known) and all(known)
+def _known(one: Any) -> bool:
+    """Whether it is a recording."""
+    return isinstance(one, Series) or is_source(one) or getattr(one, "ndim", 0) >= 2
 
 
 def _between_subjects(
@@ -222,20 +220,16 @@ def _between_subjects(
     return means, _two_sided(differences), said
 
 
-def _common_block(recordings: Sequence[Series], score: Score) -> int | None:
-    """Return one length of blocks for both, None where both have trials enough."""
-    if all(len(one.trials) >= MANY_TRIALS for one in recordings):
-        return None
-    return max(block_length(one, {"score": score}) for one in recordings)
-
-
 def _between_recordings(
-    units: list[Units], asked: Asked, count: int, seed: int, how: Mapping[str, Any]
+    recordings: list[Series], asked: Asked, count: int, seed: int, how: Mapping[str, Any]
 ) -> tuple[list[np.ndarray], np.ndarray, str]:
     """Exchange the labels of trials or blocks and measure both sides again.
 
     Blocks are never joined, so that all labellings have the same number of windows.
     """
+    few = any(len(one.trials) < MANY_TRIALS for one in recordings)
+    block = max(block_length(one, {"score": asked[0]}) for one in recordings) if few else None
+    units = [units_of(one, block, {}) for one in recordings]
     sizes = [len(one) for one in units]
     offset = len(units[0].series.trials)
     pieces = [*units[0].pieces, *((trial + offset, start, stop) for trial, start, stop in units[1].pieces)]
@@ -275,12 +269,8 @@ def least_p(difference: np.ndarray, first: Freedom, second: Freedom) -> np.ndarr
     of exchanged labels is where the recordings differ in another link of the same target: the mixtures may have
     less of a chance link than either recording has, and then all their differences are near 0.
 
-    Parameters
-    ----------
-    difference
-        Transfer entropies less their mean under chance, second less first.
-    first, second
-        Degrees of freedom and samples (`links.freedom`) of either side.
+    ``difference`` is of transfer entropies less their mean under chance; ``first`` and ``second`` are the degrees of
+    freedom and the samples of either side (`links.values`).
     """
     from scipy.special import chdtrc, chdtri
 

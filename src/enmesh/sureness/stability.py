@@ -22,6 +22,7 @@ from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
 from enmesh.inference.workers import in_order
 from enmesh.options import describe, whole
+from enmesh.sureness.links import frame
 from enmesh.sureness.units import Units, units_of
 
 if TYPE_CHECKING:
@@ -95,8 +96,6 @@ def stability(
 ) -> Stability:
     """Cut the data into two random halves, infer a network from each, and count how often both have a link.
 
-    ``.frequency`` holds the shares; ``.on(network)`` puts them beside the links of a network.
-
     The recording is cut into contiguous blocks, or into its trials where there are at least ten; one network is
     inferred from one half of them, and the next one from the other half (complementary pairs, Shah and Samworth
     2013). A link that chance made in the recording is seldom in both. Each half has half the samples to show a link: a
@@ -131,23 +130,19 @@ def stability(
     Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability
     selection. Journal of the Royal Statistical Society B 75, 55.
     """
-    series = Series.of(series)
-    wanted = whole("n", n, 1)
+    from enmesh import __version__
+
+    series, wanted = Series.of(series), whole("n", n, 1)
     n = wanted + wanted % 2
     units = units_of(series, block, options)
-    _warn_of_few_cuts(len(units))
-    given = [(units, seed, i, options) for i in range(n)]
-    how = {"n_jobs": n_jobs, "progress": progress, "store": store}
-    edges = in_order(half_network, given, description=_identity(units, seed, options), **how)
-    return Stability(frequency_of(series.names, edges), wanted, n, units.block)
-
-
-def _warn_of_few_cuts(units: int) -> None:
-    ways = comb(units, units // 2) // (1 + (units + 1) % 2)
+    ways = comb(m := len(units), m // 2) // (1 + (m + 1) % 2)
     if ways < FEW_CUTS:
-        hazard(
-            f"the data make {units} units that can be halved in {ways} ways: shares are coarse; record longer"
-        )
+        hazard(f"the data make {m} units that can be halved in {ways} ways: shares are coarse; record longer")
+    score = {"type": "bootstrap", "block": units.block, "seed": seed, "options": describe(dict(options))}
+    about = {"data": series.digest, "names": list(series.names), "code": f"{__version__}/{FORMAT}"}
+    given, how = [(units, seed, i, options) for i in range(n)], {"n_jobs": n_jobs, "progress": progress}
+    edges = in_order(half_network, given, description=about | {"score": score}, store=store, **how)
+    return Stability(frequency_of(series.names, edges), wanted, n, units.block)
 
 
 def half_network(units: Units, seed: int, i: int, options: Mapping[str, Any]) -> Edges:
@@ -164,24 +159,13 @@ def half_network(units: Units, seed: int, i: int, options: Mapping[str, Any]) ->
 
 def frequency_of(names: tuple[str, ...], edges: Sequence[Edges]) -> "pd.DataFrame":
     """Return the share of cuts, networks 0 and 1, 2 and 3 and so on, in which both have a link."""
-    import pandas as pd
-
     counts = np.zeros((len(names), len(names)))
     for i in range(0, len(edges), 2):
         for source, target in set(map(tuple, edges[i])) & set(map(tuple, edges[i + 1])):
             counts[names.index(source), names.index(target)] += 1
     shares = counts / (len(edges) // 2)
     np.fill_diagonal(shares, np.nan)
-    return pd.DataFrame(shares, list(names), list(names))
-
-
-def _identity(units: Units, seed: int, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the networks depend on."""
-    from enmesh import __version__
-
-    score = {"type": "bootstrap", "block": units.block, "seed": seed, "options": describe(dict(options))}
-    about = {"data": units.series.digest, "names": list(units.series.names)}
-    return {**about, "score": score, "code": f"{__version__}/{FORMAT}"}
+    return frame(names, shares)
 
 
 def bootstrap(*args: Any, **options: Any) -> Stability:

@@ -44,9 +44,9 @@ def batches(draw: Draw, x: np.ndarray, stream: int, count: int, first: int = 0) 
     size = max(1, BATCH_VALUES // max(1, x.size))
     spread = getattr(draw, "spread", None)
     for start in range(first, first + count, size):
-        some = min(size, first + count - start)
-        rows = draw(stream, start, some)
-        yield x[rows] if spread is None else x[rows] + spread[rows] * _moves(stream, start, some, x.shape)
+        batch = min(size, first + count - start)
+        rows = draw(stream, start, batch)
+        yield x[rows] if spread is None else x[rows] + spread[rows] * _moves(stream, start, batch, x.shape)
 
 
 def _moves(stream: int, first: int, count: int, shape: tuple[int, ...]) -> np.ndarray:

@@ -18,36 +18,23 @@ def random_words(stream: int, first: int, count: int, n: int, xp: Any = np) -> n
     """Return random 64-bit words ``(count, n)``; word (draw, row) is SplitMix64 of the stream at a counter."""
     draws, rows = xp.arange(first, first + count, dtype=np.uint64)[:, None], xp.arange(n, dtype=np.uint64)
     with np.errstate(over="ignore"):
-        if xp is not np:
-            return _mixed(stream, draws, rows)
-        words = np.empty((count, n), np.uint64)
-        for draw, word in zip(draws, words):  # one draw at a time stays in cache
-            word[:] = _mixed(stream, draw, rows)
-        return words
+        word = ((draws << np.uint64(32)) + rows + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        word += np.uint64(stream & (2**64 - 1))
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return word ^ (word >> np.uint64(31))
 
 
-def _mixed(stream: int, draws: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    word = ((draws << np.uint64(32)) + rows + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    word += np.uint64(stream & (2**64 - 1))
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
-
-
-def random_orders(words: np.ndarray, xp: Any, needed: int | None = None) -> np.ndarray:
+def random_orders(words: np.ndarray, xp: Any) -> np.ndarray:
     """Return a random order of each row's places: that of its words, with the place itself in their low bits.
 
     No two words are then equal, so that every sort gives the same order, and sorting values is faster than places.
-    On the host only the first ``needed`` places may be asked for.
     """
     count, n = words.shape
     bits = np.uint64((n - 1).bit_length())
     words = ((words >> bits) << bits) | xp.arange(n, dtype=np.uint64)
     mask = (np.uint64(1) << bits) - np.uint64(1)
     if xp is np:
-        if needed is not None and needed < n:
-            words.partition(needed, axis=1)
-            words = words[:, :needed]
         words.sort(axis=1)
         return (words & mask).astype(np.int64)
     # A device sorts one long row best: by word, then, keeping that order, by row.

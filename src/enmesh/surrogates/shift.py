@@ -10,8 +10,6 @@ from enmesh.options import option, whole_fields
 from enmesh.surrogates.base import Draw, Surrogate
 from enmesh.surrogates.random_words import random_orders, random_words
 
-# Places of a random order that are found at once: a test asks for a few hundred of many thousand shifts.
-FEW = 256
 # Parts in which a record is shifted where shifts must differ by several samples. A part is so many times as long as the
 # memory of the source and a few samples, which a cut disturbs, and has room for shifts of several kinds.
 PARTS, LONG_PART, FEW_LAGS, ROOM = 4, 10, 5, 3
@@ -67,54 +65,40 @@ class _Shifts:
     """Rows of circular shifts; ``distinct`` is how many there are of a single trial, None for several."""
 
     def __init__(self, starts: np.ndarray, lengths: np.ndarray, least: int, choices: np.ndarray) -> None:
-        self._trials = [(int(s), int(n), int(c)) for s, n, c in zip(starts, lengths, choices)]
-        self._least = least
-        self.distinct = int(choices[0]) if len(choices) == 1 else None
-        self._laid: tuple[Any, ...] | None = None
+        self._starts, self._lengths, self._least = starts[:-1], lengths, least
+        self._choices: list[int] = choices.tolist()
+        self.distinct = self._choices[0] if len(choices) == 1 else None
+        self._laid: dict[Any, tuple[Any, ...]] = {}
         self._cached_order = lru_cache(maxsize=4 * len(choices))(self._order)
 
     def __call__(self, stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
-        shifts = [self._least + self._used(stream, t, first, count) for t in range(len(self._trials))]
-        if (
-            xp is not np and len(shifts) > 1
-        ):  # on a device few steps for all trials are quicker than some for each
-            start, length, place, trial = self._layout(xp)
-            return start + (place - xp.asarray(np.stack(shifts, axis=1))[:, trial]) % length
-        rows = []
-        for some, (start, length, _) in zip(shifts, self._trials):
-            moved = (_places(length, xp) - xp.asarray(some)[:, None]) % length
-            rows.append(moved + start if start else moved)
-        return xp.concatenate(rows, axis=1) if len(rows) > 1 else rows[0]
+        used = [self._used(stream, trial, first, count) for trial in range(len(self._choices))]
+        if xp not in self._laid:
+            self._laid[xp] = self._layout(xp)
+        start, length, place, trial = self._laid[xp]
+        moved = (place - xp.asarray(self._least + np.stack(used, axis=1))[:, trial]) % length
+        return moved if self.distinct else moved + start
 
     def _layout(self, xp: Any) -> tuple[Any, ...]:
         """Return every sample's trial: where it starts, its length, the sample's place in it, its number."""
-        if self._laid is None:
-            trials = np.repeat(np.arange(len(self._trials)), [length for _, length, _ in self._trials])
-            starts, lengths = np.array(self._trials)[trials, :2].T
-            self._laid = tuple(map(xp.asarray, (starts, lengths, np.arange(len(trials)) - starts, trials)))
-        return self._laid
+        n = int(self._lengths.sum())
+        if self.distinct:
+            return 0, n, xp.arange(n), slice(None)
+        trials = np.repeat(np.arange(len(self._choices)), self._lengths)
+        starts = self._starts[trials]
+        return tuple(map(xp.asarray, (starts, self._lengths[trials], np.arange(n) - starts, trials)))
 
     def _used(self, stream: int, trial: int, first: int, count: int) -> np.ndarray:
         """Shifts that draws first .. first + count - 1 take of a trial: all of them in random order, then again."""
-        several, parts = self._trials[trial][2], []
-        while count:
-            turn, start = divmod(first, several)
-            some = min(count, several - start)
-            needed = min(several, max(FEW, 1 << (start + some - 1).bit_length()))
-            parts.append(self._cached_order(stream, trial, turn, needed)[start : start + some])
-            first, count = first + some, count - some
-        return np.concatenate(parts)
+        several = self._choices[trial]
+        turns = range(first // several, (first + count - 1) // several + 1)
+        orders = np.concatenate([self._cached_order(stream, trial, turn) for turn in turns])
+        return orders[first % several :][:count]
 
-    def _order(self, stream: int, trial: int, turn: int, needed: int) -> np.ndarray:
-        """Return the first ``needed`` of a trial's shifts in the random order of a turn."""
-        words = random_words(stream, trial + turn * len(self._trials), 1, self._trials[trial][2])
-        return random_orders(words, np, needed)[0]
-
-
-@lru_cache(maxsize=4)
-def _places(n: int, xp: Any) -> np.ndarray:
-    """Return 0 .. n - 1, on a device for all draws."""
-    return xp.arange(n)
+    def _order(self, stream: int, trial: int, turn: int) -> np.ndarray:
+        """Return a trial's shifts in the random order of a turn."""
+        words = random_words(stream, trial + turn * len(self._choices), 1, self._choices[trial])
+        return random_orders(words, np)[0]
 
 
 def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:

@@ -1,22 +1,13 @@
 """What a notebook shows of results: an interactive network, small pictures and tables, in its own colours."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from enmesh.draw.arrows import lags_of, links_of, shares_of
-from enmesh.draw.report.more import (
-    Markup,
-    asset,
-    figure,
-    heat_map,
-    table,
-    text,
-)  # fmt: skip
+from enmesh.draw.report.more import Markup, asset, figure, heat_map, table, text
 from enmesh.draw.report.page import inline
-from enmesh.draw.report.words import headline, standing
+from enmesh.draw.report.words import headline, links, standing
 from enmesh.draw.shapes import edges_of, extremes
 from enmesh.draw.subject import LEVEL, Network, Series
 
@@ -33,21 +24,13 @@ def face(title: str, *parts: str) -> str:
 
 def network_html(network: Network) -> str:
     """Return the finding, the network as a picture in a frame that loads nothing, and the strongest links."""
-    names, shares, links = network.names, shares_of(network), links_of(network)
-    strong = {edge: np.nan_to_num(link.te, nan=-np.inf) for edge, link in links.items()}
-    ranked = sorted(links, key=lambda edge: (-strong[edge], [names[i] for i in edge]))
-    rows = []
-    for i, j in ranked[:MOST_ROWS]:
-        test, stable = links[i, j], [shares.get((i, j), math.nan)] * bool(shares)
-        numbers = [float(value) for value in (test.te, test.p_value, test.q_value)]
-        rows.append([names[i], names[j], *numbers, ", ".join(map(str, lags_of(test))), *stable])
-    head = ("source", "target", "TE (nats)", "p", "q", "lag", *["stability"] * bool(shares))
-    height = min(LOWEST + 6 * len(names), TALLEST)
+    shown = links(network)
+    height = min(LOWEST + 6 * len(network.names), TALLEST)
     frame = (
         '<iframe title="network" sandbox="allow-scripts allow-downloads" loading="lazy" '
         f'style="width:100%;height:{height}px;border:0" srcdoc="{text(inline(network))}"></iframe>'
     )
-    listed = _table(head, rows, len(links), "links")
+    listed = _table(list(shown), shown.head(MOST_ROWS).to_numpy(object).tolist(), len(shown), "links")
     return face(headline(network), f"<p>{text(standing(network))}</p>", frame, listed)
 
 

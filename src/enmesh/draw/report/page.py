@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from enmesh.data.sources import write_whole
 from enmesh.draw.arrows import PALEST, lag_tags, lag_unit, lags_of, links_of, shares_of, thickest
 from enmesh.draw.curves import raster
 from enmesh.draw.labels import short
@@ -27,7 +28,6 @@ from enmesh.draw.report.more import PLAIN, asset, figure, side_by_side, table, t
 from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import tag_size
-from enmesh.errors import InputError
 
 PICTURE = ("base.js", "panel.js", "graph.js", "export.js")
 SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js")
@@ -51,14 +51,7 @@ SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
 
 def save(html: str, path: str | Path) -> Path:
     """Write a page and return its path."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise InputError(f"there is no folder {path.parent} to write {path.name} in; make it first")
-    try:
-        path.write_text(html, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
-    return path
+    return write_whole(path, lambda file: file.write_text(html, encoding="utf-8", errors="backslashreplace"))
 
 
 def page(network: Network, more: str = "", *, title: str = "", notes: str = "", script: str = "") -> str:

@@ -149,6 +149,15 @@ def standing(network: Network) -> str:
     return " ".join(sentences)
 
 
+def links(network: Network) -> Any:
+    """Return a table of the links, strongest first, with the words that stand over its columns."""
+    edges = network.edges
+    lags = [", ".join(f"{lag:g}" for lag in found) for found in edges["lags"]]
+    shown = edges.iloc[:, :5].assign(lag=lags)
+    shown.columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
+    return shown.assign(stability=edges["stability"]) if edges["stability"].notna().any() else shown
+
+
 def meanings(network: Network) -> tuple[str, ...]:
     """Return what an arrow and its numbers mean."""
     first = OF_EVENTS if "events" in network.provenance else MEANS[:2]

@@ -1,0 +1,173 @@
+"""What estimators that ask `enmesh.neighbours` share, on a CPU or a GPU.
+
+They count neighbours in (x, y, z), (x, z), (y, z) and z, and look the counts up in two tables:
+
+    a sample's value = minus[n_xyz] + plus[n_z] - minus[n_xz] - minus[n_yz]
+
+with a constant in place of the first where the joint count is given (KSG); 0 where the joint count is 0. A GPU sums the
+values where the counts are, and draws surrogates there.
+"""
+
+import functools
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from enmesh.errors import InputError
+from enmesh.estimators.base import Estimator, Prepared, Surrogates, forward_selected
+from enmesh.estimators.residuals import Residuals
+from enmesh.neighbours import at_once, check_device, chosen, engine
+from enmesh.surrogates import Draw
+
+
+class Question(NamedTuple):
+    """What is counted: a method of ``Neighbours`` with its arguments; what makes the tables, with its; the constant."""
+
+    method: str
+    arguments: tuple[Any, ...]
+    tables: tuple[Any, ...]
+    constant: float = 0.0
+
+
+class ByNeighbours(Estimator):
+    """An estimator that asks `enmesh.neighbours`."""
+
+    releases_gil = True
+    device: str
+    precision: str
+    k: int | None = None
+    theiler: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.k is not None and (isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1):
+            raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
+        if not isinstance(self.theiler, int) or self.theiler < 0:
+            raise InputError(
+                f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
+            )
+        check_device(self.device, self.precision, self.threads)
+
+    @property
+    def at_once(self) -> int:
+        """Several on a GPU, one on a CPU."""
+        return at_once(self.device)
+
+    @property
+    def engine(self) -> Callable[..., Any]:
+        """The ``Neighbours`` of its device."""
+        return engine(self.device, self.precision, self.threads)
+
+    @abstractmethod
+    def question(self, n: int, dz: int) -> Question:
+        """Return what is counted of n samples given ``dz`` columns; refuse too few samples."""
+
+    def residuals(self, z: np.ndarray) -> Residuals | None:
+        """Return what takes regressions on z out of x and y first; None for nothing."""
+        return None
+
+    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
+        return PreparedByNeighbours(self, y, z, times)
+
+    def _but_near_in_time(self) -> str:
+        """Say a Theiler window, if there is one, within a sentence."""
+        return f", samples up to {self.theiler} steps apart not compared" if self.theiler else ""
+
+
+class PreparedByNeighbours(Prepared):
+    """A target and a condition whose neighbours are counted."""
+
+    def __init__(self, estimator: ByNeighbours, y: np.ndarray, z: np.ndarray, times: np.ndarray):
+        super().__init__(y, z)
+        self._question = estimator.question(*z.shape)
+        self._residuals = estimator.residuals(z)
+        self._on_device = chosen(estimator.device) != "cpu"
+        how: dict[str, Any] = {"times": times, "theiler": estimator.theiler}
+        if self._residuals is not None:
+            y = self._residuals(y)
+            if self._on_device:  # residuals of x are formed where surrogates are drawn
+                how["residuals"] = self._residuals.on_device()
+        self._neighbours = estimator.engine(y, z, **how)
+
+    @property
+    def features(self) -> np.ndarray:
+        """What regressions on z use of it: columns beside a constant, z itself if there are none."""
+        return self.z if self._residuals is None else self._residuals.basis[:, 1:]
+
+    def _local(self, x: np.ndarray) -> np.ndarray:
+        method, arguments, tables, constant = self._question
+        if self._residuals is not None and not self._on_device:
+            x = self._residuals(x)
+        plus, minus = tables[0](*tables[1:])
+        *joint, n_xz, n_yz, n_z = getattr(self._neighbours, method)(x, *arguments)
+        values = (minus[joint[0]] if joint else constant) + plus[n_z] - minus[n_xz] - minus[n_yz]
+        return np.where(joint[0] == 0, 0.0, values) if joint else values
+
+    def _cmi(self, x: np.ndarray) -> np.ndarray:
+        return self.asked(x)() if self._on_device else super()._cmi(x)
+
+    def surrogates(self, x: np.ndarray, draw: Draw, stream: int, choose: int = 0) -> Surrogates:
+        """Return surrogates that never leave a device, unless they are more than rows of x (smoothed)."""
+        if not self._on_device or getattr(draw, "spread", None) is not None:
+            return super().surrogates(x, draw, stream, choose)
+        return SurrogatesOnDevice(self, x, draw, stream, choose)
+
+    def _means(self, x: Any) -> Any:
+        """Put questions to a device; what is returned says, when called, the answers less the constant."""
+        method, arguments, tables, _ = self._question
+        return getattr(self._neighbours, f"{method}_mean")(x, *arguments, *_on_device(*tables))
+
+    def asked(self, x: Any) -> Callable[[], np.ndarray]:
+        """Put questions to a device; the function that is returned waits for their answers."""
+        means = self._means(x)
+        return lambda: self._question.constant + means()
+
+    def asked_best(self, x: Any, choose: int, xp: Any) -> Callable[[], np.ndarray]:
+        """Ask as `best` does; columns are chosen on the device, and nothing waits but the function that is returned."""
+        asked = []
+
+        def measured(trial: Any) -> Any:
+            asked.append(self._means(trial))
+            return asked[-1].sums()
+
+        sums = forward_selected(x, choose, measured, xp)
+        return lambda: self._question.constant + sums.get() * asked[-1].scale
+
+
+class SurrogatesOnDevice(Surrogates):
+    """x goes to the device once, and in one launch with its surrogates."""
+
+    _prepared: PreparedByNeighbours
+
+    def __init__(
+        self, prepared: PreparedByNeighbours, x: np.ndarray, draw: Draw, stream: int, choose: int = 0
+    ):
+        super().__init__(prepared, x, draw, stream, choose)
+        self._resampled = prepared._neighbours.resample(x, draw, stream)
+
+    questions = 1  # a launch has room for all columns
+
+    def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
+        """Launch; waiting fetches the answers. With ``choose`` there is a launch for each column to choose."""
+        if not self._choose:
+            return self._prepared.asked(self._resampled.some(first, count, itself))
+        if self._choose > 1:
+            drawn, xp = self._resampled.drawn(first, count, itself)
+            return self._prepared.asked_best(drawn, self._choose, xp)
+        answers = self.ask_each(first, count, itself)
+        return lambda: answers().max(axis=1)
+
+    def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
+        """Launch all columns of all surrogates at once; waiting fetches the answers."""
+        answers = self._prepared.asked(self._resampled.each_column(first, count, itself))
+        return lambda: answers().reshape(count + itself, -1)
+
+
+@functools.lru_cache(maxsize=8)
+def _on_device(tables: Callable[..., tuple[np.ndarray, ...]], *key: Any) -> tuple[Any, ...]:
+    """Return ``tables(*key)`` on the GPU, as whole numbers."""
+    from enmesh.neighbours.cuda import whole
+
+    return tuple(map(whole, tables(*key)))
