@@ -474,14 +474,19 @@ def test_p_values_of_unrelated_trains_are_uniform(name):
     from scipy.stats import kstest
 
     make, given = bench.NULLS[name]
-    p = np.array([bench.p_value(make, given, 500, seed) for seed in range(1000, 1100)])
-    assert kstest(p - np.random.default_rng(0).random(100) / 40, "uniform").pvalue > 0.001
-    assert (p <= 0.05 + 1e-9).mean() < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 100)
+    p = np.array([bench.p_value(make, given, 500, seed) for seed in range(1000, 1200)])
+    assert kstest(p - np.random.default_rng(0).random(200) / 40, "uniform").pvalue > 0.001
+    assert (p <= 0.05 + 1e-9).mean() < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 200)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "most"), [("a target that bursts", 0.14), ("daughters of one mother, given her", 0.2)]
+    ("name", "most"),
+    [
+        ("a target that bursts", 0.14),
+        ("daughters of one mother, given her", 0.16),
+        ("the same, noise .1", 0.3),
+    ],
 )
 def test_p_values_that_are_not_quite_uniform(name, most):
     """Somewhat large in the middle where the target bursts, somewhat small given a mother: docs/calibration.md."""

@@ -356,7 +356,7 @@ class EventTransfers:
             raise InputError(
                 f"{type(estimator).__name__} takes samples, not events; use PointProcess(), or bin the events"
             )
-        self.events, self.estimator = events.spread(), with_histories(events, estimator)
+        self.series, self.estimator = events.spread(), with_histories(events, estimator)
         widest = max(self.estimator.own_history(name) for name in events.names)
         self.blocks = SimpleNamespace(
             n=max(events.counts.values()), n_nodes=events.n_nodes, widest=widest, searched=0
@@ -367,11 +367,11 @@ class EventTransfers:
         """Return the histories of a question; the last few are kept."""
         key = tuple(sorted(sources)), target, tuple(sorted(given))
         if key not in self._asked:
-            names, length = self.events.names, self.estimator.history
+            names, length = self.series.names, self.estimator.history
             told = [(j, length("source", names[j])) for j in key[0]]
             known = [(target, length("target", names[target]))]
             known += [(j, length("condition", names[j])) for j in key[2]]
-            self._asked[key] = Question(self.events, self.estimator, told, known, target)
+            self._asked[key] = Question(self.series, self.estimator, told, known, target)
             if len(self._asked) > KEPT:
                 self._asked.popitem(last=False)
         self._asked.move_to_end(key)
