@@ -231,3 +231,10 @@ def test_an_estimator_may_be_given_by_its_name(ask):
     assert ask(series, "gaussian") == ask(series, em.Gaussian())
     with pytest.raises(em.InputError, match="estimator"):
         ask(series, "gauss")
+
+
+def test_given_none_is_given_nothing():
+    series = em.simulate.var("a>b", n=200, seed=0)
+    assert em.transfer_entropy(series, "a", "b", given=None) == em.transfer_entropy(series, "a", "b")
+    with pytest.raises(em.InputError, match="no source is named"):
+        em.transfer_entropy(series, None, "b")

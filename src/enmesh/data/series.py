@@ -232,7 +232,8 @@ class Series:
         raise InputError(f"there is no node {visible(repr(node))}; the nodes are {listed(self.names)}")
 
     def indices(self, nodes: Any) -> tuple[int, ...]:
-        """Return the positions of one node or several, without repeats."""
+        """Return the positions of one node, of several without repeats, or of None."""
+        nodes = () if nodes is None else nodes
         nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes)
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
