@@ -227,20 +227,29 @@ def curve(columns: np.ndarray) -> np.ndarray:
 
 
 def prediction_error(features: np.ndarray, y: np.ndarray) -> float:
-    """Return the mean squared error of predicting ``y (n,)`` out of sample by ridge regression, at the best penalty."""
+    """Return the mean squared error of predicting ``y (n,)`` out of sample, by ridge regression on contiguous folds.
+
+    The penalty is the one that suits best. Products of a fold are taken from those of all samples.
+    """
     n = len(y)
+    both = np.column_stack([features - features.mean(0), y - y.mean()])
     cuts = np.linspace(0, n, FOLDS + 1).astype(int)
-    errors = np.zeros((len(PENALTIES), n))
-    for start, stop in zip(cuts[:-1], cuts[1:]):
-        inside = np.r_[0:start, stop:n]
-        mean, scale = features[inside].mean(0), np.maximum(features[inside].std(0), 1e-12)
-        known, level = (features[inside] - mean) / scale, y[inside].mean()
-        values, axes = np.linalg.eigh(known.T @ known)
-        along = axes.T @ (known.T @ (y[inside] - level))
-        held = (features[start:stop] - mean) / scale @ axes
-        weights = along[:, None] / (np.maximum(values, 0.0)[:, None] + PENALTIES * len(inside))
-        errors[:, start:stop] = (y[start:stop, None] - level - held @ weights).T ** 2
-    return max(float(errors.mean(axis=1).min()), 1e-300)
+    folds = [both[start:stop] for start, stop in zip(cuts[:-1], cuts[1:])]
+    totals, products = both.sum(0), both.T @ both
+    error = np.zeros(len(PENALTIES))
+    for fold in folds:
+        count = n - len(fold)
+        mean = (totals - fold.sum(0)) / count
+        spread = (products - fold.T @ fold) / count - np.outer(mean, mean)
+        variance = np.diag(spread)[:-1]
+        varies = variance > 1e-12 * np.maximum(variance.max(initial=0.0), 1e-300)
+        scale = np.where(varies, np.sqrt(np.where(varies, variance, 1.0)), np.inf)
+        values, axes = np.linalg.eigh(spread[:-1, :-1] / np.outer(scale, scale))
+        along = axes.T @ (spread[:-1, -1] / scale)
+        weights = along[:, None] / (np.maximum(values, 0.0)[:, None] + PENALTIES)
+        held = (fold[:, :-1] - mean[:-1]) / scale @ axes
+        error += ((fold[:, -1:] - mean[-1] - held @ weights) ** 2).sum(axis=0)
+    return max(float(error.min()) / n, 1e-300)
 
 
 def residual(y: np.ndarray, x: np.ndarray) -> np.ndarray:
