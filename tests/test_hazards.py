@@ -90,3 +90,16 @@ def test_a_hazard_of_several_columns_is_one_line():
     assert len(findings) == 1
     assert findings[0].nodes == ("x0", "x1", "x2", "x3")
     assert "and 1 more, so that" in findings[0].message
+
+
+def test_a_hazard_that_differs_in_numbers_alone_is_said_once():
+    from enmesh.errors import collected_hazards, hazard
+
+    with collected_hazards(show=False) as met:
+        hazard("only 165 shifts exist: no p-value under 0.006")
+        hazard("only 171 shifts exist: no p-value under 0.0058")
+        hazard("x1 -> x2 at lag 5")
+        hazard("x1 -> x3 at lag 5")
+    assert met == [
+        "only 165 shifts exist: no p-value under 0.006", "x1 -> x2 at lag 5", "x1 -> x3 at lag 5"
+    ]  # fmt: skip

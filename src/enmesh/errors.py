@@ -1,6 +1,7 @@
 """The one error a user meets for bad input, and the one warning for a statistical hazard."""
 
 import contextlib
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -51,12 +52,19 @@ class _Collector:
     messages: list[str] = field(default_factory=list)
 
     def shows(self, message: str) -> bool:
-        """Take note of a message, here and in what this is part of; say whether it is to be shown: once at most."""
-        new = message not in self.messages
+        """Take note of a message, here and in what this is part of; say whether it is to be shown: once at most.
+
+        Messages that differ in numbers alone are one hazard, of several links; the first is kept.
+        """
+        new = _without_numbers(message) not in map(_without_numbers, self.messages)
         if new:
             self.messages.append(message)
         outside = self.outer is None or self.outer.shows(message)
         return new and self.show and outside
+
+
+def _without_numbers(message: str) -> str:
+    return re.sub(r"(?<!\w)\d[\d.,]*", "", message)
 
 
 _collector: ContextVar[_Collector | None] = ContextVar("hazards", default=None)
