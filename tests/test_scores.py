@@ -424,6 +424,16 @@ def test_the_shift_null_of_curves_is_that_of_its_twin(lengths):
     assert widest > 1.0 > least
 
 
+def test_shifts_of_curves_stay_away_from_none_and_are_spread():
+    from enmesh.scores.shift_null import spread_shifts
+
+    shifts = spread_shifts(np.array([0, 1000, 1640]), 5, 40)
+    assert (shifts[0], shifts[-1], len(shifts)) == (20, 620, 40)
+    assert set(np.diff(shifts)) <= {15, 16}
+    assert spread_shifts(np.array([0, 100]), 20, 40)[0] == 20
+    assert len(spread_shifts(np.array([0, 30]), 20, 40)) == 0
+
+
 def test_the_shift_null_asks_sources_in_portions(monkeypatch):
     from enmesh.scores import shift_null
 
