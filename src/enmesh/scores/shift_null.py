@@ -122,7 +122,8 @@ def spread_shifts(starts: np.ndarray, span: int, most: int) -> np.ndarray:
     """Return up to ``most`` shifts of trials around their own ends, evenly spread.
 
     They are beyond ``span`` of none, and beyond a 32nd of the shortest trial: nearer ones may show the link itself.
-    Of rings of Lorenz (1996), F = 40, 1,000 samples, shifts right beyond the lags made the null of a link 60 times as wide.
+    Of rings of Lorenz (1996), F = 40, 1,000 samples, shifts right beyond the lags made the null of a link 60 times
+    as wide.
     """
     shortest = int(np.diff(starts).min())
     margin = max(span, shortest // 32)
