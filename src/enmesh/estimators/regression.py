@@ -29,7 +29,7 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.errors import InputError, hazard
 from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.estimators.gaussian import Gaussian, JointGaussian, require_samples
-from enmesh.estimators.scaling import normal_scores, zscore
+from enmesh.estimators.scaling import normal_scores, standard_scores, zscore
 from enmesh.neighbours import check_device, chosen
 from enmesh.options import known_fields, option
 
@@ -178,7 +178,9 @@ class Regression(Estimator):
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Rank or scale."""
         column = numeric(column, name, "Regression")
-        return normal_scores(column) if self.scale_of(column) == "rank" else zscore(column)
+        if self.scale_of(column) == "rank":
+            return normal_scores(column)
+        return zscore(column) if self.features == "linear" else standard_scores(column)
 
     def scale_of(self, column: np.ndarray) -> str:
         """Return "rank" or "zscore": what was asked for, or what predicts a variable's series better.
@@ -418,7 +420,7 @@ def better_scale(column: np.ndarray) -> str:
     >>> better_scale(np.random.default_rng(0).standard_t(2, size=500))
     'rank'
     """
-    return "zscore" if _missed(normal_scores(column)) > CLEARLY * _missed(zscore(column)) else "rank"
+    return "zscore" if _missed(normal_scores(column)) > CLEARLY * _missed(standard_scores(column)) else "rank"
 
 
 def _missed(column: np.ndarray) -> float:
