@@ -261,7 +261,7 @@ def test_pages_of_windows_groups_and_comparisons(show, size, scheme):
     }
     for section, result in results.items():
         page = show(result, size, scheme)
-        assert page.locator(f"{section} .map rect").count() >= 25
+        assert page.locator(f"{section} .map td").count() >= 25
         assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
 
 

@@ -8,14 +8,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.table import visible
-from enmesh.draw.subject import Network
+from enmesh.draw.subject import Network, Shown
 from enmesh.embedding import Blocks, Lagged
 from enmesh.errors import InputError
 from enmesh.estimators.residuals import Residuals
@@ -34,7 +33,7 @@ nothing, no_points = partial(np.empty, 0), partial(np.empty, (0, 2))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explanation:
+class Explanation(Shown):
     """What stands behind one link.
 
     Attributes
@@ -81,17 +80,6 @@ class Explanation:
     times: np.ndarray = field(default_factory=nothing)
     local: np.ndarray = field(default_factory=nothing)
     sentence: str = ""
-
-    def plot(self, path: str | Path | None = None, *, theme: str = "auto") -> Any:
-        """Draw scatter, lags, chance and time side by side; save to ``path`` if one is given; return the figure."""
-        from enmesh.draw.curves import explanation
-
-        return explanation(self, path=path, theme=theme).figure
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.notebook import explanation_html
-
-        return explanation_html(self)
 
     def __repr__(self) -> str:
         return f"Explanation({self.source} > {self.target}: {self.sentence})"

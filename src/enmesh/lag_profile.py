@@ -8,13 +8,13 @@ Wibral, M., Pampu, N., Priesemann, V. et al. (2013). Measuring Information-Trans
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh import late
 from enmesh.data.series import Series
+from enmesh.draw.subject import Shown
 from enmesh.embedding import Embedding, Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
@@ -34,13 +34,12 @@ from enmesh.surrogates import CircularShift, Surrogate
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 LEVEL = 0.05  # of the band and the threshold
 
 
 @dataclass(frozen=True)
-class LagProfile:
+class LagProfile(Shown):
     """Transfer entropy over the source's lag.
 
     Attributes
@@ -84,21 +83,6 @@ class LagProfile:
 
         columns = {"te": self.te, "low": self.low, "high": self.high, "significant": self.te > self.threshold}
         return pd.DataFrame(columns, index=pd.Index(self.lags, name="lag"))
-
-    def plot(self, path: str | Path | None = None, **options: Any) -> "Axes":
-        """Draw the profile with its band; save it to ``path`` if one is given (``.png``, ``.svg``, ``.pdf``)."""
-        from enmesh.draw.curves import lag_profile
-
-        return lag_profile(self, path=path, **options)
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.notebook import face, figure
-
-        given = f" given {', '.join(self.given)}" if self.given else ""
-        caption = (
-            f"{self.source} → {self.target}{given}: strongest at lag {self.best}, p = {self.p_value:.3g}"
-        )
-        return face(caption, figure(self.plot))
 
     def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"

@@ -9,6 +9,7 @@ import numpy as np
 
 from enmesh import late
 from enmesh.data.series import Series
+from enmesh.draw.subject import Shown
 from enmesh.embedding import Lagged, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator, Gaussian
@@ -27,18 +28,12 @@ MOST_PAIRS = 400
 
 
 @dataclass(frozen=True)
-class TEMatrix:
+class TEMatrix(Shown):
     """Transfer entropies between all pairs: DataFrames ``te``, ``p_value``, ``q_value``; the row drives the column."""
 
     te: "pd.DataFrame"
     p_value: "pd.DataFrame"
     q_value: "pd.DataFrame"
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.notebook import te_matrix_html
-
-        parts = (part.to_numpy(float) for part in (self.te, self.p_value, self.q_value))
-        return te_matrix_html(list(self.te.columns), *parts)
 
 
 def te_matrix(

@@ -60,18 +60,15 @@ def draw(
 
 def graph(network: Network, colour: str, *, circle: bool = False, **where: Any) -> Axes:
     """Draw who drives whom; on a ``circle`` all nodes stand around it, by blocks, with the arrows inside."""
-    drawing = _layout(network, circle)
-
-    def paint(ax: Axes, theme: Theme) -> None:
-        links = arrows.links_of(network)
+    drawing, links = _layout(network, circle), arrows.links_of(network)
+    same = max(map(arrows.lags_of, links.values()), default=())
+    lags = f"lags of every link: {arrows.lag_text(same)} samples" if len(same) > 1 else ""
+    lags = f"at the arrows: lag in {arrows.lag_unit(network)}" if drawing.words else lags
+    pale = "pale: seldom found again in halves of the data" if arrows.shares_of(network) else ""
+    with picture(arrows.size_of(drawing, network.names), **where) as (ax, theme):
         scale = arrows.draw_network(ax, drawing, network, theme, colour)
-        same = max(map(arrows.lags_of, links.values()), default=())
-        lags = f"lags of every link: {arrows.lag_text(same)} samples" if len(same) > 1 else ""
-        lags = f"at the arrows: lag in {arrows.lag_unit(network)}" if drawing.words else lags
-        pale = "pale: seldom found again in halves of the data" if arrows.shares_of(network) else ""
         scale.draw_key(ax, "; ".join(filter(None, (pale, lags))))
-
-    return picture(paint, arrows.size_of(drawing, network.names), **where)
+    return ax
 
 
 def _layout(network: Network, circle: bool = False) -> Layout:
@@ -102,8 +99,8 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
     times = {lag: -step * at for at, lag in enumerate([0, *lags])}
     first, room = min(times.values()), 0.092 * max(map(cell_len, short(names, 40)))
     pitch, inch = (ROW, INCH) if len(linked) <= MANY else (CLOSE, SMALL)
-
-    def paint(ax: Axes, theme: Theme) -> None:
+    size = max(4.6 + 0.8 * room, 1.6 + room - inch * first), 1.9 + inch * pitch * len(linked)
+    with picture(size, **where) as (ax, theme):
         scale = arrows.Scale(links, theme, colour, points=72 * inch)
         heights = {node: -pitch * at for at, node in enumerate(linked)}
         low, high = min(heights.values()) - 0.6, 0.6
@@ -116,8 +113,8 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
                 low, high = min(low, path[:, 1].min()), max(high, path[:, 1].max())
         ax.plot(*dots.T, "o", ms=2 * DOT * scale.points, mfc=theme.box, mec=theme.border, mew=0.9, zorder=3)
         ax.set_xticks(list(times.values()), [f"t − {lag}" if lag else "t" for lag in times], fontsize=8)
-        labels, size = [short(names, 40)[node] for node in linked], 9 if len(linked) <= MANY else 7
-        ax.set_yticks(list(heights.values()), labels, fontsize=size, parse_math=False)
+        labels, letters = [short(names, 40)[node] for node in linked], 9 if len(linked) <= MANY else 7
+        ax.set_yticks(list(heights.values()), labels, fontsize=letters, parse_math=False)
         ax.set(xlim=(first - 1.2, 1.6), ylim=(low - 0.6, high + 0.6))
         ax.set_aspect("equal", anchor="NW")
         ax.xaxis.tick_top()
@@ -125,9 +122,7 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
         ax.spines[:].set_visible(False)
         alone = len(names) - len(linked)
         scale.draw_key(ax, f"not drawn: {alone} without a link" if alone else "")
-
-    across = 1.6 + room - inch * first
-    return picture(paint, (max(4.6 + 0.8 * room, across), 1.9 + inch * pitch * len(linked)), **where)
+    return ax
 
 
 def _path(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
@@ -176,8 +171,7 @@ def matrix(network: Network, colour: str, **where: Any) -> Axes:
     for tested in network.candidates:
         te[place[tested.source], place[tested.target]] = tested.te
     top = max(float(np.nanmax(te, initial=0.0)), 0.0) or 1.0
-
-    def paint(ax: Axes, theme: Theme) -> None:
+    with picture(matrix_size(names), **where) as (ax, theme):
         draw_matrix(
             ax, te, "heat", (0.0, top), theme, rows=names, label="transfer entropy (nats)",
             framed=network.adjacency[np.ix_(order, order)],
@@ -188,8 +182,7 @@ def matrix(network: Network, colour: str, **where: Any) -> Axes:
             ax.axvline(border - 0.5, color=theme.faint, lw=0.8, zorder=2)
         by_blocks = "; lines between blocks" if borders else ""
         caption(ax, f"row drives column; framed: in the network{by_blocks}", theme)
-
-    return picture(paint, matrix_size(names), **where)
+    return ax
 
 
 def embedding(network: Network, colour: str, **where: Any) -> Axes:
@@ -278,11 +271,15 @@ def lags(network: Network, colour: str, **where: Any) -> Axes:
         raise InputError(f"{much}; draw the network of up to {MOST_PAIRS_DRAWN} nodes")
     found, te, chance = network.lag_grid()
     top = float(np.nanmax(te, initial=0.0)) * 1.05 or 1.0
-
-    def paint(ax: Axes, theme: Theme) -> None:
+    across = min(1.5 * count, 3 + 0.75 * count)
+    names, side = short(network.names, 16), 1 / count
+    written: dict[str, Any] = {"fontsize": max(4.0, 9 - count / 4), "parse_math": False}
+    text = (
+        f"row drives column, at lags 1 to {found[-1]}, all up to {top:.2g} nats, by regression with squares given "
+        "the target's past and parents; grey: what chance reaches in 95 % at one lag; framed: in the network"
+    )
+    with picture((across + 1.2, 0.8 * across + 0.9), **where) as (ax, theme):
         ax.set_axis_off()
-        names, side = short(network.names, 16), 1 / count
-        written: dict[str, Any] = {"fontsize": max(4.0, 9 - count / 4), "parse_math": False}
         for (i, j), link in np.ndenumerate(network.adjacency):
             box = (j * side + 0.06 * side, 1 - (i + 0.9) * side, 0.88 * side, 0.8 * side)
             panel = coloured(ax.inset_axes(box), theme)
@@ -297,14 +294,8 @@ def lags(network: Network, colour: str, **where: Any) -> Axes:
             else:
                 draw_lags(panel, found, te[i, j], chance[i, j], theme)
                 panel.spines[:].set(color=theme.mark if link else theme.empty, lw=1.6 if link else 0.8)
-        text = (
-            f"row drives column, at lags 1 to {found[-1]}, all up to {top:.2g} nats, by regression with squares given "
-            "the target's past and parents; grey: what chance reaches in 95 % at one lag; framed: in the network"
-        )
         caption(ax, text, theme)
-
-    across = min(1.5 * count, 3 + 0.75 * count)
-    return picture(paint, (across + 1.2, 0.8 * across + 0.9), **where)
+    return ax
 
 
 def draw_lags(ax: Axes, lags: Any, te: np.ndarray, chance: Any, theme: Theme) -> None:
@@ -322,18 +313,18 @@ def intervals(network: Network, colour: str, **where: Any) -> Axes:
         raise InputError("no limits to draw: there is no link, or its data are not in memory nor in the file")
     found = sorted(known, key=lambda row: -(row["te"] or 0.0))
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)
-    clear = [row["q_value"] is not None and row["q_value"] <= LEVEL for row in found]
-
-    def paint(ax: Axes, theme: Theme) -> None:
-        rows = [(row["low"], row["te"], row["high"], not sure) for row, sure in zip(found, clear)]
+    rows = [
+        (row["low"], row["te"], row["high"], row["q_value"] is None or row["q_value"] > LEVEL)
+        for row in found
+    ]
+    with picture((4.6 + 0.07 * max(map(len, names)), 1.3 + 0.24 * len(names)), **where) as (ax, theme):
         draw_intervals(ax, rows, theme)
         ax.set_yticks(range(len(names)), list(names), fontsize=8, parse_math=False)
         ax.invert_yaxis()
         ax.grid(axis="x", color=theme.empty, lw=0.8)
         ax.set_axisbelow(True)
         caption(ax, "each link with its 95 % limits, strongest first; hollow: q above 0.05", theme)
-
-    return picture(paint, (4.6 + 0.07 * max(map(len, names)), 1.3 + 0.24 * len(names)), **where)
+    return ax
 
 
 def draw_intervals(ax: Axes, rows: Sequence[tuple[float, float, float, bool]], theme: Theme) -> None:

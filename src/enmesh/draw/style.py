@@ -6,7 +6,8 @@ without colour and with any kind of colour vision; doubt is shown by dashes, a n
 
 import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -118,18 +119,14 @@ def theme_of(name: str, ax: Axes | None) -> Theme:
     return THEMES[name]
 
 
+@contextmanager
 def picture(
-    paint: Callable[[Axes, Theme], None],
-    size: tuple[float, float],
-    *,
-    path: str | Path | None = None,
-    ax: Axes | None = None,
-    theme: str = "auto",
-) -> Axes:
-    """Make a picture: paint it into ``ax`` or a new figure of a size (inches), save it if a path is given.
+    size: tuple[float, float], *, path: Any = None, ax: Axes | None = None, theme: str = "auto"
+) -> Iterator[tuple[Axes, Theme]]:
+    """Give ``ax``, or the axes of a new figure of a size (inches), to be painted with a theme; then save the figure.
 
-    Returns the axes. A figure that is only saved needs no display and touches no global state. Functions of one picture
-    hand ``path`` (``.png``, ``.svg``, ``.pdf``), ``ax`` and ``theme`` on to here, as ``where``.
+    A figure that is only saved needs no display and touches no global state. Functions of one picture hand ``path``
+    (``.png``, ``.svg``, ``.pdf``), ``ax`` and ``theme`` on to here, as ``where``.
     """
     colours = theme_of(theme, ax)
     if path is not None and not hasattr(path, "write"):  # an open file is taken as it is (png)
@@ -144,10 +141,9 @@ def picture(
         made: Any = Figure if path is not None else importlib.import_module("matplotlib.pyplot").figure
         ax = made(figsize=size, layout="constrained", facecolor=colours.paper).subplots()
     with mpl.rc_context({"font.family": families()}):  # names in any script
-        paint(coloured(ax, colours), colours)
+        yield coloured(ax, colours), colours
     if path is not None:
         save(ax.figure.figure, path)  # of a subfigure, the figure that it is part of
-    return ax
 
 
 def coloured(ax: Axes, theme: Theme) -> Axes:
@@ -242,16 +238,14 @@ def panels(paint: Callable[[Axes, Any, Theme], None], items: Sequence[Any], text
     """Make a picture of small panels in a grid, one for each item."""
     columns = min(len(items), max(3, math.ceil(math.sqrt(1.6 * len(items)))))
     rows = math.ceil(len(items) / columns)
-
-    def paint_all(ax: Axes, theme: Theme) -> None:
+    with picture((max(5.0, 1.9 * columns), 0.8 + 1.6 * rows), **where) as (ax, theme):
         ax.set_axis_off()
         for at, item in enumerate(items):
             row, column = divmod(at, columns)
             box = ((column + 0.08) / columns, 1 - (row + 0.82) / rows, 0.84 / columns, 0.66 / rows)
             paint(coloured(ax.inset_axes(box), theme), item, theme)
         caption(ax, text, theme)
-
-    return picture(paint_all, (max(5.0, 1.9 * columns), 0.8 + 1.6 * rows), **where)
+    return ax
 
 
 def save(figure: Figure, path: Any) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.sources import is_source
+from enmesh.draw.subject import Reported
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL, Network
@@ -21,7 +22,7 @@ from enmesh.inference.workers import in_order
 from enmesh.options import whole
 from enmesh.scores.base import Parents, Score
 from enmesh.sureness.group import signed
-from enmesh.sureness.links import frame, parents_in, q_of, score_of, values, without_choices
+from enmesh.sureness.links import frame, pair_table, parents_in, q_of, score_of, values, without_choices
 from enmesh.sureness.units import MANY_TRIALS, Units, block_length, pooled, standardised, units_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ Asked = tuple[Score, tuple[Parents, ...]]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Reported):
     """What grew and what fell; all DataFrames have row drives column.
 
     Attributes
@@ -68,42 +69,8 @@ class Comparison:
     @property
     def links(self) -> "pd.DataFrame":
         """DataFrame with a row per pair, smallest p-value first."""
-        import pandas as pd
-
-        names = np.array(self.difference.columns)
-        source, target = np.nonzero(~np.eye(len(names), dtype=bool))
         shown = ("first", "second", "difference", "p_value", "q_value")
-        parts = {name: getattr(self, name).to_numpy(float)[source, target] for name in shown}
-        made = pd.DataFrame({"source": names[source], "target": names[target], **parts})
-        return made.sort_values(["p_value", "source", "target"], ignore_index=True)
-
-    def plot(self, path: str | Path | None = None, **how: Any) -> Any:
-        """Draw what grew and what fell; differences with q up to 0.05 are marked."""
-        from enmesh.draw.curves import comparison
-
-        names = list(self.difference.columns)
-        return comparison(names, self.difference, self.q_value, labels=self.labels, path=path, **how)
-
-    def report(self, path: str | Path, *, title: str = "") -> Path:
-        """Write a self-contained HTML page of what grew and what fell, and return its path."""
-        from enmesh.draw.report.more import comparison_page
-        from enmesh.draw.report.page import save
-
-        return save(comparison_page(exchanged=self.exchanged, title=title, **self._parts()), path)
-
-    def _parts(self) -> dict[str, Any]:
-        """Return what page and notebook show."""
-        shown = ("first", "second", "p_value", "q_value")
-        tables = {name: getattr(self, name).to_numpy(float) for name in shown}
-        nodes = {"names": list(self.difference.columns), "labels": self.labels}
-        return {**nodes, **tables, "own": [one.adjacency for one in self.networks]}
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.more import comparison_body
-        from enmesh.draw.report.notebook import face
-
-        body = comparison_body(**self._parts())
-        return face(f"{body['headline']} {body['said']}", body["sides"], body["picture"], body["table"])
+        return pair_table({name: getattr(self, name) for name in shown})
 
     def __repr__(self) -> str:
         changed = self.links[self.links.q_value <= LEVEL]

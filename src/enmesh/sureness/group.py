@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw.subject import Reported
 from enmesh.errors import InputError
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
 from enmesh.inference.workers import in_order
-from enmesh.sureness.links import frame, parents_in, q_of, score_of, tests_of
+from enmesh.sureness.links import frame, pair_table, parents_in, q_of, score_of, tests_of
 from enmesh.sureness.units import pooled, standardised
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ DRAWN_SIGNS, ALL_SIGNS = 9999, 13
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Reported):
     """The network of a group and what its members say to it.
 
     Attributes
@@ -51,30 +52,11 @@ class Group:
     subjects: int
     own: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
-    def plot(self, path: str | Path | None = None, **how: Any) -> Any:
-        """Draw the shares as a matrix, links of the group's network framed."""
-        from enmesh.draw.curves import stability
-
-        names, links = self.network.names, self.network.adjacency
-        return stability(names, self.share, selected=links, of="subjects with it", path=path, **how)
-
-    def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
-        """Write the page of the group's network with a section on its subjects, and return its path."""
-        from enmesh.draw.report.more import group_section
-        from enmesh.draw.report.page import page, save
-
-        section = group_section(self.network.names, **self._parts())
-        return save(page(self.network, section, title=title, notes=notes), path)
-
-    def _parts(self) -> dict[str, Any]:
-        parts = {name: getattr(self, name).to_numpy(float) for name in ("share", "te", "p_value", "q_value")}
-        return parts | {"subjects": self.subjects, "own": self.own}
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.more import group_section
-        from enmesh.draw.report.notebook import face
-
-        return face(f"Group of {self.subjects} subjects", group_section(self.network.names, **self._parts()))
+    @property
+    def links(self) -> "pd.DataFrame":
+        """DataFrame with a row per pair, smallest p-value first."""
+        shown = ("share", "te", "p_value", "q_value")
+        return pair_table({name: getattr(self, name) for name in shown})
 
     def __repr__(self) -> str:
         return f"Group({self.network!r}, {self.subjects} subjects)"

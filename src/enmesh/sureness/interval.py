@@ -14,12 +14,12 @@ shrinks as N^(-2/d), d the joint dimension, that of counted states as 1/N. So th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw.subject import Shown
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator, Gaussian, Regression
@@ -37,7 +37,7 @@ SLOWEST = 0.5
 
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Shown):
     """A transfer entropy between limits, in nats.
 
     Attributes
@@ -57,13 +57,6 @@ class Interval:
     high: float
     level: float
     how: str
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.curves import interval
-        from enmesh.draw.report.notebook import face, figure
-
-        said = f"{self.value:.4g} nats, between {self.low:.4g} and {self.high:.4g} ({self.level:.0%}; {self.how})"
-        return face(said, figure(partial(interval, self.low, self.value, self.high)))
 
     def __repr__(self) -> str:
         return f"Interval({self.value:.6g}, {self.level:.0%}: {self.low:.6g} to {self.high:.6g} nats; {self.how})"

@@ -78,6 +78,17 @@ def q_of(p_value: np.ndarray) -> np.ndarray:
     return q
 
 
+def pair_table(parts: "Mapping[str, pd.DataFrame]") -> "pd.DataFrame":
+    """Return frames that have row drives column as one, with a row per pair, smallest p-value first."""
+    import pandas as pd
+
+    names = np.array(parts["p_value"].columns)
+    source, target = np.nonzero(~np.eye(len(names), dtype=bool))
+    columns = {name: part.to_numpy(float)[source, target] for name, part in parts.items()}
+    made = pd.DataFrame({"source": names[source], "target": names[target], **columns})
+    return made.sort_values(["p_value", "source", "target"], ignore_index=True)
+
+
 def frame(names: Sequence[str], matrix: np.ndarray) -> "pd.DataFrame":
     """Return a matrix with names, row drives column."""
     import pandas as pd

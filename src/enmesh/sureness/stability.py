@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import comb
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw.subject import Shown
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
@@ -37,7 +37,7 @@ Edges = list[list[str]]
 
 
 @dataclass(frozen=True)
-class Stability:
+class Stability(Shown):
     """How often each link was found again.
 
     Attributes
@@ -61,22 +61,6 @@ class Stability:
         found, nodes = self.frequency.to_numpy(), enumerate(self.frequency.columns)
         shares = {f"{s}>{t}": float(found[i, j]) for (i, s), (j, t) in permutations(nodes, 2)}
         return replace(network, stability=shares, options={**network.options, "bootstrap": self.networks})
-
-    def plot(self, path: str | Path | None = None, *, network: Network | None = None, **how: Any) -> Any:
-        """Draw the shares as a matrix, links of ``network`` framed; ``ax`` and ``theme`` as in `Network.plot`."""
-        from enmesh.draw.curves import stability
-
-        selected = None if network is None else network.adjacency
-        return stability(list(self.frequency.columns), self.frequency, selected=selected, path=path, **how)
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.more import shares_map
-        from enmesh.draw.report.notebook import face
-
-        names, share = list(self.frequency.columns), self.frequency.to_numpy(float)
-        title = "Stability: share of cuts into halves in which both show the link, row drives column"
-        picture = shares_map(names, share, np.full(share.shape, np.nan), "cuts")
-        return face(f"{title} ({self.networks} networks)", picture)
 
     def __repr__(self) -> str:
         units = "trials" if self.block is None else f"blocks of {self.block} samples"

@@ -11,20 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path
 from string import Template
 from typing import Any
 
 import numpy as np
 
-from enmesh.data.sources import write_whole
 from enmesh.draw.arrows import PALEST, lag_tags, lag_unit, lags_of, links_of, shares_of, thickest
 from enmesh.draw.curves import raster
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order, is_error
-from enmesh.draw.report import words
-from enmesh.draw.report.more import PLAIN, asset, figure, side_by_side, table, text
+from enmesh.draw.report import more, words
+from enmesh.draw.report.more import asset, figure, table, text
 from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import tag_size
@@ -49,24 +47,32 @@ NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for s
 SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
 
 
-def save(html: str, path: str | Path) -> Path:
-    """Write a page and return its path."""
-    return write_whole(path, lambda file: file.write_text(html, encoding="utf-8", errors="backslashreplace"))
+def html_of(result: Any, *, title: str, notes: str) -> str:
+    """Return the page of a network, of several by their names, or of another result."""
+    own = {"title": title, "notes": notes}
+    match type(result).__name__:
+        case "Comparison":
+            return more.comparison_page(result, **own)
+        case "Group":
+            return page(result.network, more.group_section(result), **own)
+        case "Windows":
+            return page(result.network, more.windows_section(result), script=asset("windows.js"), **own)
+    return several(result, **own) if isinstance(result, Mapping) else page(result, **own)
 
 
-def page(network: Network, more: str = "", *, title: str = "", notes: str = "", script: str = "") -> str:
+def page(network: Network, sections: str = "", *, title: str = "", notes: str = "", script: str = "") -> str:
     """Return the page as HTML; the same network gives the same text.
 
-    ``more`` are further sections (`report.more`), ``script`` what they need; ``title`` stands over the finding, and
+    ``sections`` are further ones (`report.more`), ``script`` what they need; ``title`` stands over the finding, and
     ``notes`` (paragraphs between blank lines) before all else.
     """
     known, dt = network.provenance, network.provenance.get("dt")
     every = known.get("every") or (f"{dt:g}" if dt not in (None, 1) else "")
     body = Template(asset("body.html")).substitute(
-        notes=_own_notes(notes),
+        notes=more.own_notes(notes),
         warnings=_warnings(network),
         network=_network_section(network),
-        more=_events(network) + more,
+        more=_events(network) + sections,
         means=_items(words.meanings(network)),
         means_not=_items(words.notes(network)),
         whole=" of the first trial" if (known.get("trials") or 1) > 1 else " recording",
@@ -104,7 +110,7 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
     }
     top = max((value for own in te.values() for value in own.values() if value > 0), default=1.0)
     looks = {
-        name: {edge: (0.0 if math.isnan(value) else value / top, PLAIN) for edge, value in own.items()}
+        name: {edge: (0.0 if math.isnan(value) else value / top, more.PLAIN) for edge, value in own.items()}
         for name, own in te.items()
     }
     often = Counter(edge for own in te.values() for edge in own)
@@ -120,8 +126,8 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
     return Template(asset("several.html")).substitute(
         title=text(title or "Networks"),
         headline=text(title or f"{len(networks)} networks of {len(names)} nodes"),
-        notes=_own_notes(notes),
-        sides=side_by_side(names, looks),
+        notes=more.own_notes(notes),
+        sides=more.side_by_side(names, looks),
         table=table(("link", *networks), rows),
         frames=frames,
         style=asset("page.css"),
@@ -184,12 +190,6 @@ def _facts(network: Network) -> str:
         *[("families scored", f"{network.evaluated:,}")] * bool(network.evaluated),
     ]
     return _terms(rows)
-
-
-def _own_notes(notes: str) -> str:
-    """Return the author's notes as a section, a paragraph for each part between blank lines; nothing without any."""
-    paragraphs = "".join(f"<p>{text(part.strip())}</p>" for part in notes.split("\n\n") if part.strip())
-    return f'<section id="notes"><h2>Notes</h2>{paragraphs}</section>' if paragraphs else ""
 
 
 def _warnings(network: Network) -> str:
