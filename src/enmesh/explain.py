@@ -5,6 +5,7 @@ on which the network was inferred; none of it decides about a link. Nodes whose 
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -92,16 +93,11 @@ class Explanation(Shown):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], null: Sequence[float] = ()) -> "Explanation":
         """Return what `to_dict` wrote; ``null`` are the surrogate values, which the network's test keeps."""
-        kinds = {f.name: f.type for f in fields(cls)}
-        made: dict[str, Any] = {}
-        for name, value in {"null": null, **data}.items():
-            if kinds[name] is np.ndarray:
-                made[name] = np.array(value, float).reshape((-1, 2) if name in ("scatter", "curve") else -1)
-            elif kinds[name] is float:
-                made[name] = math.nan if value is None else float(value)
-            else:
-                made[name] = tuple(value) if isinstance(value, list) else value
-        return cls(**made)
+        made: dict[str, Any] = {"null": list(null)}
+        made |= {name: math.nan if one is None else one for name, one in data.items()}
+        names = {"given": tuple(made.pop("given", ())), "lags": tuple(made.pop("lags", ()))}
+        arrays = {name: np.array(one, float) for name, one in made.items() if isinstance(one, list)}
+        return cls(**made | names | arrays)
 
 
 def _rounded(value: Any) -> Any:
@@ -122,30 +118,30 @@ class Explainer:
         """Return what stands behind a pair of nodes."""
         from scipy.special import ndtri
 
-        start, end = self.series.index(source), self.series.index(target)
+        series = self.series
+        start, end = series.index(source), series.index(target)
         if start == end:
             raise InputError(f"{source} is both source and target; name two nodes")
-        given = [self.series.index(p) for p in self.network.parents[target] if p != source]
+        given = [series.index(p) for p in self.network.parents[target] if p != source]
         transfers: Transfers = self.scorer.of_target(end).transfers
         test, blocks = self.tests.get((source, target)), transfers.blocks
         local = np.asarray(transfers.value([start], end, given, pointwise=True), float)
         pieces = np.array_split(np.arange(len(local)), min(PIECES, len(local)))
-        about: dict[str, Any] = {
-            "te": float(test.te if test else local.mean()),
-            "lag": int(test.lag) if test else blocks.lags(start, end)[0],
-            "times": np.array([float(blocks.rows[piece].mean()) for piece in pieces]),
-            "local": np.array([local[piece].mean() for piece in pieces]),
-        }
-        about |= {name: float(getattr(test, name)) for name in ("p_value", "q_value") if test}
+        te = float(test.te if test else local.mean())
+        lag = int(test.lag) if test else blocks.lags(start, end)[0]
         wide = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(long_run_variance(local, blocks.starts) / len(local))
-        about |= {"low": max(0.0, about["te"] - wide), "high": max(0.0, about["te"] + wide)}
-        about |= _null(test, transfers, start, end, given)
-        if not {"text"} & {self.series.kinds[node] for node in (start, end, *given)}:
-            about |= _shape(self.series, blocks, start, end, given, about["lag"])
-        about["given"] = tuple(self.series.names[p] for p in given)
-        about["stability"] = self.network.stability.get(f"{source}>{target}", math.nan)
-        made = Explanation(source=source, target=target, **about)
-        return replace(made, sentence=in_words(made, self.series.dt))
+        about = _null(test, transfers, start, end, given)
+        about |= {name: float(getattr(test, name)) for name in ("p_value", "q_value") if test}
+        if "text" not in {series.kinds[node] for node in (start, end, *given)}:
+            about |= _shape(series, blocks, start, end, given, lag)
+        made = Explanation(
+            source=source, target=target, given=tuple(series.names[p] for p in given), te=te, lag=lag,
+            stability=self.network.stability.get(f"{source}>{target}", math.nan),
+            low=max(0.0, te - wide), high=max(0.0, te + wide),
+            times=np.array([float(blocks.rows[piece].mean()) for piece in pieces]),
+            local=np.array([local[piece].mean() for piece in pieces]), **about,
+        )  # fmt: skip
+        return replace(made, sentence=in_words(made, series.dt))
 
 
 def _shape(
@@ -217,15 +213,13 @@ def with_effects(
     tests: Sequence[Tested], series: Series, blocks: Sequence[Blocks], parents: Sequence[Any]
 ) -> tuple[Tested, ...]:
     """Return the tests with their ``effect``; ``blocks[target]`` are the samples a target was asked on."""
-    place = {name: i for i, name in enumerate(series.names)}
-    groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+    groups, made = defaultdict(list), list(tests)
     for row, test in enumerate(tests):
-        target = place[test.target]
-        given = tuple(p for p in parents[target] if p != place[test.source])
-        groups.setdefault((target, given), []).append(row)
-    made = list(tests)
-    for (target, given), rows in groups.items():
-        links = [(place[tests[row].source], tests[row].lag) for row in rows]
+        source, target = series.index(test.source), series.index(test.target)
+        given = tuple(p for p in parents[target] if p != source)
+        groups[target, given].append((row, (source, test.lag)))
+    for (target, given), asked in groups.items():
+        rows, links = zip(*asked)
         for row, effect in zip(rows, effects(series, blocks[target], target, given, links)):
             made[row] = replace(tests[row], effect=effect)
     return tuple(made)
@@ -345,12 +339,10 @@ def in_words(about: Explanation, dt: float = 1.0) -> str:
         text += (
             f" One standard deviation more of {source} moves {target} {way} by {size} of its own, on average"
         )
-        text += "; the line bends." if _bends(about.curve) else "."
+        bends = False
+        if (
+            len(about.curve) >= 3 and np.ptp(about.curve[:, 1]) > 0
+        ):  # two thirds of it are not on a straight line
+            bends = np.corrcoef(about.curve.T)[0, 1] ** 2 < 2 / 3
+        text += "; the line bends." if bends else "."
     return text
-
-
-def _bends(curve: np.ndarray) -> bool:
-    """Whether less than two thirds of how a curve varies lie on a straight line."""
-    if len(curve) < 3 or not np.ptp(curve[:, 1]) > 0:
-        return False
-    return bool(np.corrcoef(curve.T)[0, 1] ** 2 < 2 / 3)

@@ -124,12 +124,13 @@ def instantaneous_of(
     )
 
 
-def warn_if_too_few(n_surrogates: int, n_tests: int, level: float) -> None:
-    """Warn when one true link among ``n_tests`` could not reach a q-value of ``level``."""
+def warn_if_too_few(
+    count: int, n_tests: int, level: float, what: str = "surrogates", one: str = "link among {}"
+) -> None:
+    """Warn when a single true link among ``n_tests`` could not reach a q-value of ``level``."""
     needed = math.ceil(round(n_tests / level, 9)) - 1
-    if n_surrogates < needed:
+    if count < needed:
         hazard(
-            f"{n_surrogates} surrogates: the smallest q-value that is possible is "
-            f"{min(1.0, n_tests / (1 + n_surrogates)):.2g}, for a single link among {n_tests}; "
-            f"{needed} are needed for {level:g}"
+            f"{count} {what}: the smallest q-value that is possible is {min(1.0, n_tests / (1 + count)):.2g}, for a "
+            f"single {one.format(n_tests)}; {needed} are needed for {level:g}"
         )

@@ -9,7 +9,6 @@ pale.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from enmesh.draw import arrows
 from enmesh.draw.circle import blocks
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange, graph_of
-from enmesh.draw.shapes import arc, chain, edges_of, passes
+from enmesh.draw.shapes import chain, edges_of, passes
 from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, panels, picture
 from enmesh.draw.subject import LEVEL, Candidate, Network
 from enmesh.errors import InputError
@@ -31,7 +30,6 @@ DOT = 0.36  # radius of a node at a time
 MANY = 14  # rows above which they stand closer
 CLOSE = 1.3  # room between two nodes then
 INCH, SMALL = 0.24, 0.17  # per unit, and with many rows
-BENDS = (0.0, 0.05, -0.05, 0.09, -0.09, 0.14, -0.14, 0.2, -0.2, 0.28, -0.28)
 MOST_PANELS = 48
 MOST_PAIRS_DRAWN = 24  # nodes up to which every pair has a panel
 GAINS = {"Ragwitz": -1, "ActiveStorage": 1, "Cao": 1}  # whether a high value of the criterion is good
@@ -41,12 +39,7 @@ WRITTEN = 8  # nodes up to which a matrix has its numbers in the cells
 
 
 def draw(
-    network: Network,
-    path: str | Path | None = None,
-    *,
-    kind: str = "graph",
-    colour: str = "auto",
-    **where: Any,
+    network: Network, path: Any = None, *, kind: str = "graph", colour: str = "auto", **where: Any
 ) -> Axes:
     """Draw a network, save the picture if a path is given, and return the axes; arguments as of `Network.plot`.
 
@@ -93,9 +86,8 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
     links, names = arrows.links_of(network), network.names
     linked = sorted({node for edge in links for node in edge}) or list(range(len(names)))
     lags = sorted({lag for link in links.values() for lag in arrows.lags_of(link)}) or [1]
-    step = max(
-        STEP, min(PER_ROW * len(linked), WIDEST / len(lags))
-    )  # many rows make steep arrows, which need room
+    # Many rows make steep arrows, which need room.
+    step = max(STEP, min(PER_ROW * len(linked), WIDEST / len(lags)))
     times = {lag: -step * at for at, lag in enumerate([0, *lags])}
     first, room = min(times.values()), 0.092 * max(map(cell_len, short(names, 40)))
     pitch, inch = (ROW, INCH) if len(linked) <= MANY else (CLOSE, SMALL)
@@ -126,38 +118,24 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
 
 
 def _path(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
-    """Return the gentlest way between two dots that passes no other dot: straight, in an arc, or between the rows.
+    """Return a way between two dots that passes no other dot: straight, or half way between two rows at each time.
 
-    An arrow never leaves the time between its ends, so that none seems to begin before its source.
+    An arrow never leaves the time between its ends, so that none seems to begin before its source. Arrows that pass
+    between the same rows are set apart a little, by the rows that they join.
     """
-    along = end - start
-    reach = 2.0 + 0.5 * max(BENDS) * float(np.hypot(*along))
-    near = (dots >= np.minimum(start, end) - reach) & (dots <= np.maximum(start, end) + reach)
-    others = dots[near.all(1) & (dots != start).any(1) & (dots != end).any(1)]
-    size = np.array([2 * DOT + 0.2] * 2)
-    middle, aside = (start + end) / 2, np.array([along[1], -along[0]])
-    for bend in BENDS:
-        over = middle + bend * aside
-        first, last = (at + (DOT + 0.06) * (over - at) / np.hypot(*(over - at)) for at in (start, end))
-        path = arc(first, over, last)
-        if start[0] <= path[:, 0].min() and not any(passes(path, dot, size, 0.0) for dot in others):
-            return path
-    return _between_rows(start, end, dots)
-
-
-def _between_rows(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
-    """Return the way that crosses each time half way between two rows, where no dot is, and bends between times.
-
-    Arrows that cross at one place are set apart a little, by the rows that they join.
-    """
+    rim = (DOT + 0.06) * (end - start) / np.hypot(*(end - start))
+    straight = np.linspace(start + rim, end - rim, 4)
+    others = dots[(dots != start).any(1) & (dots != end).any(1)]
+    if not any(passes(straight, dot, np.full(2, 2 * DOT + 0.2), 0.0) for dot in others):
+        return straight
     times, pitch = np.unique(dots[:, 0]), float(np.diff(np.unique(dots[:, 1])).min(initial=ROW))
-    rim = np.array([DOT + 0.06, 0.0])
     rows = np.round(np.array([start[1], end[1]]) / pitch).astype(int)
     apart = 0.07 * pitch * (int(3 * rows[0] + rows[1]) % 5 - 2)
+    rim = np.array([DOT + 0.06, 0.0])
     knots = [start + rim, start + 1.5 * rim]
     for time in times[(times > start[0] + 1e-9) & (times < end[0] - 1e-9)]:
-        straight = start[1] + (end[1] - start[1]) * (time - start[0]) / (end[0] - start[0])
-        gap = pitch * (np.floor(straight / pitch) + 0.5) + apart
+        height = np.interp(time, *np.array([start, end]).T)
+        gap = pitch * (np.floor(height / pitch) + 0.5) + apart
         knots += [np.array([time - 2 * DOT, gap]), np.array([time + 2 * DOT, gap])]
     return chain([*knots, end - 1.5 * rim, end - rim])
 

@@ -8,10 +8,10 @@ import importlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from textwrap import wrap
+from types import SimpleNamespace
 from typing import Any
 
 import matplotlib as mpl
@@ -48,38 +48,20 @@ FURTHER = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Theme:
+class Theme(SimpleNamespace):
     """Colours of a picture.
 
     ``ramp`` goes from small to large, ``strength`` (lines) and ``heat`` (areas) from little to much; ``negative``,
     ``neutral`` and ``positive`` are for what has a sign; without colours negative cells are hatched too.
     """
 
-    paper: str
-    text: str
-    faint: str
-    box: str
-    border: str
-    mark: str
-    null: str
-    empty: str
-    ramp: tuple[str, ...]
-    strength: tuple[str, ...]
-    heat: tuple[str, ...]
-    negative: str
-    neutral: str
-    positive: str
-    hatch: str = ""
-
     def colours(self, name: str) -> Colormap:
         """Return the scale ``"heat"``, ``"strength"``, ``"ramp"``, ``"effect"`` (arrows) or ``"change"`` (cells)."""
         # Without colours, heads tell the sign of an effect.
         ends = (self.text, self.text) if self.hatch else (self.negative, self.positive)
         change = (self.negative, self.heat[0], self.positive)
-        signed = {"effect": (ends[0], self.neutral, ends[1]), "change": change}
-        stops = signed[name] if name in signed else getattr(self, name)
-        return LinearSegmentedColormap.from_list(name, list(stops))
+        stops = vars(self) | {"effect": (ends[0], self.neutral, ends[1]), "change": change}
+        return LinearSegmentedColormap.from_list(name, list(stops[name]))
 
 
 THEMES = {
@@ -88,14 +70,14 @@ THEMES = {
         null="#b9c4d6", empty="#e9e7e2",
         strength=("#9db5d4", "#4f82bf", "#12315f"), neutral="#9aa0a8",
         ramp=("#16306b", "#3f6fb5", "#b0699b", "#e07b39", "#f0b27a"),
-        heat=("#f7fbff", "#9ecae1", "#4292c6", "#08306b"), negative="#b35806", positive="#2166ac",
+        heat=("#f7fbff", "#9ecae1", "#4292c6", "#08306b"), negative="#b35806", positive="#2166ac", hatch="",
     ),
     "dark": Theme(
         paper="#15171b", text="#e8e6e1", faint="#a2a7b1", box="#262a32", border="#555c69", mark="#ff9a5c",
         null="#4c586e", empty="#2e323a",
         strength=("#4a6185", "#6f9fd8", "#cfe4ff"), neutral="#7c828c",
         ramp=("#b5d6ff", "#86aff2", "#b27fb8", "#bd7048", "#8f6238"),
-        heat=("#1b1f27", "#2c4a75", "#5d93d6", "#c6e0ff"), negative="#f0a35e", positive="#7db2ff",
+        heat=("#1b1f27", "#2c4a75", "#5d93d6", "#c6e0ff"), negative="#f0a35e", positive="#7db2ff", hatch="",
     ),
     "grey": Theme(
         paper="#ffffff", text="#111111", faint="#666666", box="#f2f2f2", border="#aaaaaa", mark="#000000",

@@ -8,10 +8,10 @@ and no test.
 """
 
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from enmesh.data.series import Series
@@ -89,30 +89,26 @@ def best_by_size(series: Series, score: Score) -> list[dict[str, Any]]:
 
 def _draw(sizes: pd.DataFrame) -> Figure:
     drawn, axes = figure(10.5, 9.5, len(SYSTEMS), len(SCALES), sharex=True)
-    for row, system in zip(axes, SYSTEMS):
-        for ax, name in zip(row, SCALES):
-            _panel(ax, sizes[(sizes.system == system) & (sizes.score == name)], SCALES[name])
-            ax.set_title(f"{name}: {system}", fontsize=9, loc="left")
+    labels = "best graph of that size, one line a simulation", "best of all sizes: what the score keeps"
+    for ax, (system, name) in zip(axes.flat, product(SYSTEMS, SCALES)):
+        ax.set_title(f"{name}: {system}", fontsize=9, loc="left")
+        rows = sizes[(sizes.system == system) & (sizes.score == name)]
+        if rows.empty:
+            where: dict[str, Any] = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+            ax.text(0.5, 0.5, "no known null distribution:\nTEE instead", **where, fontsize=8.5, color=DARK)
+            ax.set_yticks([])
+            continue
+        ax.axvline(TRUE_EDGES, color=DARK, lw=1, ls=":", label="edges of the truth")
+        for _, line in rows.groupby("seed"):
+            ax.plot(line.edges, line.value, color=INK, lw=0.9, marker=".", ms=4, label=labels[0])
+            best = line[line.chosen]
+            ax.plot(best.edges, best.value, "o", color=MARK, ms=7, zorder=3, label=labels[1])
+            labels = ("_nolegend_",) * 2
+        ax.set_ylabel(SCALES[name], fontsize=8.5)
     for ax in axes[-1]:
         ax.set_xlabel("edges of the graph (number)")
     legend_below(drawn, axes[0, 0])
     return drawn
-
-
-def _panel(ax: Axes, rows: pd.DataFrame, scale: str) -> None:
-    if rows.empty:
-        where: dict[str, Any] = {"transform": ax.transAxes, "ha": "center", "va": "center"}
-        ax.text(0.5, 0.5, "no known null distribution:\nTEE instead", **where, fontsize=8.5, color=DARK)
-        ax.set_yticks([])
-        return
-    ax.axvline(TRUE_EDGES, color=DARK, lw=1, ls=":", label="edges of the truth")
-    labels = "best graph of that size, one line a simulation", "best of all sizes: what the score keeps"
-    for _, line in rows.groupby("seed"):
-        ax.plot(line.edges, line.value, color=INK, lw=0.9, marker=".", ms=4, label=labels[0])
-        best = line[line.chosen]
-        ax.plot(best.edges, best.value, "o", color=MARK, ms=7, zorder=3, label=labels[1])
-        labels = ("_nolegend_",) * 2
-    ax.set_ylabel(scale, fontsize=8.5)
 
 
 def _summary(kept: pd.DataFrame, n: int) -> str:

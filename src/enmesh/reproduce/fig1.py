@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import chdtr
 
@@ -24,7 +23,6 @@ from enmesh.scores import TEA, score_graph
 from enmesh.significance import significance
 from enmesh.surrogates import Permute
 
-Test = dict[Any, Any]
 QUICK = FULL = {"n": 1000, "n_points": 100}
 CORRELATION, ALPHA, WIDTH = 0.05, 0.9, 0.5
 
@@ -53,11 +51,8 @@ def experiment(job: Job, *, n: int, n_points: int) -> Outcome:
         pd.DataFrame({"score": name, "value": np.sort(values), "probability": probability})
         for name, values in (("TEA", chi2), ("TEE", test.null))
     )
-    tea, bits, tee = tests.to_dict("records")
     return Outcome(
-        {"fig1": points, "fig1_tests": tests},
-        {"fig1": _draw(points, tea, tee, n)},
-        _summary(tea, bits, tee, n),
+        {"fig1": points, "fig1_tests": tests}, {"fig1": _draw(points, tests, n)}, _summary(tests, n)
     )
 
 
@@ -78,48 +73,50 @@ def _direction(values: np.ndarray, *known: np.ndarray) -> np.ndarray:
     return rest / np.linalg.norm(rest)
 
 
-def _draw(points: pd.DataFrame, tea: Test, tee: Test, n: int) -> Figure:
-    drawn, ((left, right),) = figure(9.2, 4.5, 1, 2)
-    _panel(left, points[points.score == "TEA"], tea)
+def _draw(points: pd.DataFrame, tests: pd.DataFrame, n: int) -> Figure:
+    """Draw both distributions, what they let pass for independent, and the measurements."""
+    drawn, (axes,) = figure(9.2, 4.5, 1, 2)
+    of_nats = tests[tests.unit == "nats"]
+    for ax, (_, part), measured, penalty in zip(
+        axes, points.groupby("score"), of_nats.measured, of_nats.penalty
+    ):
+        low, high = min(part.value.min(), measured), max(part.value.max(), measured)
+        margin = 0.05 * (high - low)
+        ax.axvspan(
+            low - margin, penalty, color=GREY, lw=0, label=f"independent (below the {ALPHA:g} quantile)"
+        )
+        difference = f"measurement minus penalty: {measured - penalty:+.3g}"
+        ax.axvspan(min(measured, penalty), max(measured, penalty), color=DARK, lw=0, label=difference)
+        ax.axvline(measured, color="black", lw=2, label=f"measured: {measured:.4g}")
+        dots: dict[str, Any] = {"color": INK, "ms": 2.6, "zorder": 3, "label": f"{len(part)} sampled points"}
+        ax.plot(part.value, part.probability, "o", **dots)
+        ax.axhline(ALPHA, color=INK, lw=0.6, ls=":")
+        ax.set(xlim=(low - margin, high + margin), ylim=(0, 1.02))
+    left, right = axes
     left.set_title("(a) TEA: chi-square, 1 degree of freedom", fontsize=10, loc="left")
     left.set(xlabel=f"2NT (nats), N = {n}", ylabel="probability of a smaller value if independent")
     grid = np.linspace(0, left.get_xlim()[1], 400)
     left.plot(grid, chdtr(1, grid), color=MARK, lw=1, zorder=2, label="chi-square distribution")
     left.set_xlim(0, None)
-    _panel(right, points[points.score == "TEE"], tee)
     right.set_title(f"(b) TEE: box kernel, width {WIDTH:g}, surrogates", fontsize=10, loc="left")
     right.set_xlabel("T (nats)")
-    for ax in (left, right):
+    for ax in axes:
         ax.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
     return drawn
 
 
-def _panel(ax: Axes, points: pd.DataFrame, test: Test) -> None:
-    """Draw one distribution, what it lets pass for independent, and the measurement."""
-    measured, penalty = test["measured"], test["penalty"]
-    low, high = min(points.value.min(), measured), max(points.value.max(), measured)
-    margin = 0.05 * (high - low)
-    ax.axvspan(low - margin, penalty, color=GREY, lw=0, label=f"independent (below the {ALPHA:g} quantile)")
-    difference = f"measurement minus penalty: {measured - penalty:+.3g}"
-    ax.axvspan(min(measured, penalty), max(measured, penalty), color=DARK, lw=0, label=difference)
-    ax.axvline(measured, color="black", lw=2, label=f"measured: {measured:.4g}")
-    dots: dict[str, Any] = {"color": INK, "ms": 2.6, "zorder": 3, "label": f"{len(points)} sampled points"}
-    ax.plot(points.value, points.probability, "o", **dots)
-    ax.axhline(ALPHA, color=INK, lw=0.6, ls=":")
-    ax.set(xlim=(low - margin, high + margin), ylim=(0, 1.02))
-
-
-def _summary(tea: Test, bits: Test, tee: Test, n: int) -> str:
+def _summary(tests: pd.DataFrame, n: int) -> str:
     verdict = {True: "dependent", False: "independent"}
+    tea, bits, tee = tests.itertuples()
     said = [
-        f"  {test['quantity']} = {test['measured']:.4g} {test['unit']}, penalty {test['penalty']:.4g}, "
-        f"difference {test['difference']:+.4g}: {verdict[test['dependent']]}"
+        f"  {test.quantity} = {test.measured:.4g} {test.unit}, penalty {test.penalty:.4g}, "
+        f"difference {test.difference:+.4g}: {verdict[bool(test.dependent)]}"
         for test in (tea, tee)
     ]
     return (
         f"Figure 1: {n} samples of two Gaussian variables, correlation {CORRELATION:g}, alpha {ALPHA:g}\n"
         f"TEA, linear Gaussian against chi-square:\n{said[0]}\n"
-        f"  Note: the chi-square distribution holds in nats. Read in bits, {bits['measured']:.4g} against the same "
-        f"{bits['penalty']:.4g}, the verdict would be {verdict[bits['dependent']]}.\n"
+        f"  Note: the chi-square distribution holds in nats. Read in bits, {bits.measured:.4g} against the same "
+        f"{bits.penalty:.4g}, the verdict would be {verdict[bool(bits.dependent)]}.\n"
         f"TEE, box kernel (width {WIDTH:g} standard deviations) against permutations:\n{said[1]}"
     )

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from enmesh import measures
@@ -89,32 +88,29 @@ def both_sides(series: Series, how: dict[str, Any], test: dict[str, Any]) -> Ite
 
 
 def _draw(table: pd.DataFrame) -> Figure:
+    """Stack the divergence and the transfer entropies of every graph: by the theorem all stacks end at S."""
     drawn, (axes,) = figure(11.5, 6.6, 1, len(SYSTEMS), sharey=True)
-    for ax, name in zip(axes, SYSTEMS):
-        rows = table[table.system == name].reset_index(drop=True)
-        _panel(ax, rows)
+    for ax, (name, rows) in zip(axes, table.groupby("system", sort=False)):
+        rows, place = rows.reset_index(drop=True), np.arange(len(rows))
+        at_floor = rows.p_at_floor >= LEVEL
+        ax.barh(place, rows.kl, color=DARK, height=0.7, label="KL divergence, computed directly")
+        ax.barh(place, rows.sum_t, left=rows.kl, color=LIGHT, height=0.7, label="sum of transfer entropies")
+        ax.axvline(rows.s[0], color=INK, lw=1.2, label="stochastic interaction S")
+        ax.axvline(rows.floor[0], color=MARK, lw=1.2, ls="--", label="floor that no graph removes")
+        ax.plot(
+            rows.kl[at_floor], place[at_floor], "o", color=MARK, ms=5, label=f"at the floor (p ≥ {LEVEL:g})"
+        )
+        low, high = min(0.0, rows.kl.min()), max(rows.s[0], (rows.kl + rows.sum_t).max())
+        margin = 0.04 * (high - low)
+        span = {"left": low - margin, "width": high - low + 2 * margin}
+        ax.barh(place[rows.is_truth], **span, color="none", ec=MARK, lw=1.4, height=0.95, label="the truth")
+        ax.set(xlabel="nats", xlim=(low - 1.5 * margin, high + 1.5 * margin), ylim=(len(rows) - 0.4, -0.6))
+        ax.tick_params(axis="y", length=0)
         ax.set_title(name, fontsize=10, loc="left")
     axes[0].set_yticks(range(len(rows)), rows.graph.str.replace(">", " → "), fontsize=7.5)
     axes[0].set_ylabel("candidate graph")
     legend_below(drawn, axes[0])
     return drawn
-
-
-def _panel(ax: Axes, rows: pd.DataFrame) -> None:
-    """Stack the divergence and the transfer entropies of every graph: by the theorem all stacks end at S."""
-    place = np.arange(len(rows))
-    at_floor = rows.p_at_floor >= LEVEL
-    ax.barh(place, rows.kl, color=DARK, height=0.7, label="KL divergence, computed directly")
-    ax.barh(place, rows.sum_t, left=rows.kl, color=LIGHT, height=0.7, label="sum of transfer entropies")
-    ax.axvline(rows.s[0], color=INK, lw=1.2, label="stochastic interaction S")
-    ax.axvline(rows.floor[0], color=MARK, lw=1.2, ls="--", label="floor that no graph removes")
-    ax.plot(rows.kl[at_floor], place[at_floor], "o", color=MARK, ms=5, label=f"at the floor (p ≥ {LEVEL:g})")
-    low, high = min(0.0, rows.kl.min()), max(rows.s[0], (rows.kl + rows.sum_t).max())
-    margin = 0.04 * (high - low)
-    span = {"left": low - margin, "width": high - low + 2 * margin}
-    ax.barh(place[rows.is_truth], **span, color="none", ec=MARK, lw=1.4, height=0.95, label="the truth")
-    ax.set(xlabel="nats", xlim=(low - 1.5 * margin, high + 1.5 * margin), ylim=(len(rows) - 0.4, -0.6))
-    ax.tick_params(axis="y", length=0)
 
 
 def _summary(table: pd.DataFrame, n: int) -> str:

@@ -13,8 +13,7 @@ from enmesh.errors import InputError
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
 from enmesh.inference.workers import in_order
-from enmesh.sureness.links import frame, pair_table, parents_in, q_of, score_of, tests_of
-from enmesh.sureness.units import pooled, standardised
+from enmesh.sureness import units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +55,7 @@ class Group(Reported):
     def links(self) -> "pd.DataFrame":
         """DataFrame with a row per pair, smallest p-value first."""
         shown = ("share", "te", "p_value", "q_value")
-        return pair_table({name: getattr(self, name) for name in shown})
+        return units.pair_table({name: getattr(self, name) for name in shown})
 
     def __repr__(self) -> str:
         return f"Group({self.network!r}, {self.subjects} subjects)"
@@ -108,17 +107,17 @@ def group(
     """
     if isinstance(subjects, Series) or len(subjects) < 2:
         raise InputError("a group needs at least 2 subjects; give a list with a series for each")
-    prepared = [standardised(one) for one in subjects]
-    everyone = pooled(prepared)
+    prepared = [units.standardised(one) for one in subjects]
+    everyone = units.pooled(prepared)
     network = infer(everyone, seed=seed, n_jobs=n_jobs, **options)
-    score, parents = score_of(network), parents_in([network])
+    score, parents = units.score_of(network), units.parents_in([network])
     given = [(one.select(everyone.names), score, parents, seed, options) for one in prepared]
     found = in_order(_of_one, given, n_jobs=n_jobs, progress=progress, what="subjects")
     corrected, links = (np.stack(part) for part in zip(*found))
     share, p_value = links.mean(0), signed(corrected, seed)
     np.fill_diagonal(share, np.nan)
-    framed = {"share": share, "te": corrected.mean(0), "p_value": p_value, "q_value": q_of(p_value)}
-    tables = {name: frame(everyone.names, matrix) for name, matrix in framed.items()}
+    framed = {"share": share, "te": corrected.mean(0), "p_value": p_value, "q_value": units.q_of(p_value)}
+    tables = {name: units.frame(everyone.names, matrix) for name, matrix in framed.items()}
     return Group(network, **tables, subjects=len(prepared), own=dict(zip(_called(labels, prepared), links)))
 
 
@@ -137,7 +136,7 @@ def _of_one(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a subject's transfer entropies less chance, and the links of its own network."""
     alone = infer(series, seed=seed, n_jobs=1, progress=False, **options)
-    return tests_of(series, score, parents, None)[2], alone.adjacency.astype(float)
+    return units.tests_of(series, score, parents, None)[2], alone.adjacency.astype(float)
 
 
 def signed(values: np.ndarray, seed: int, *, sides: int = 1) -> np.ndarray:

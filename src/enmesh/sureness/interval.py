@@ -30,10 +30,12 @@ from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.sureness.units import Units, units_of
 
-# Cuts in one task for a worker.
-TOGETHER = 5
-# Power of N with which a bias is taken to shrink at least: that of nearest neighbours is 2 over the dimension.
-SLOWEST = 0.5
+TOGETHER = 5  # cuts in one task for a worker
+SLOWEST = (
+    0.5  # least power of N with which a bias is taken to shrink: that of neighbours is 2 over the dimension
+)
+
+Ends = tuple[Sequence[int], int, Sequence[int]]  # sources, target, given
 
 
 @dataclass(frozen=True)
@@ -105,41 +107,33 @@ def interval(
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         raise InputError(f"level={level!r} is not possible; give a confidence between 0 and 1, such as 0.95")
     whole("n", n, 10)
-    sources, end, rest = link(series, source, target, given)
+    ends = link(series, source, target, given)
     measure: Estimator = KSG() if estimator is None else resolve(Estimator, estimator)
     pasts = embedding or Embedding()
     transfers = Transfers(series, measure, pasts)
     if isinstance(measure, Gaussian | Regression):
-        return _analytic(transfers, sources, end, rest, level)
-    value = float(transfers.value(sources, end, rest))
+        return _analytic(transfers, ends, level)
+    value = float(transfers.value(*ends))
     units = units_of(series, None, {"embedding": pasts})
-    tasks = [
-        (units, measure, pasts, (sources, end, rest), seed, i, min(i + TOGETHER, n))
-        for i in range(0, n, TOGETHER)
-    ]
+    starts = range(0, n, TOGETHER)
+    tasks = [(units, measure, pasts, ends, seed, i, min(i + TOGETHER, n)) for i in starts]
     found = np.concatenate(in_order(_halves, tasks, n_jobs=n_jobs, what="halves"))
-    x, _, z = transfers.variables(sources, end, rest)
+    x, _, z = transfers.variables(*ends)
     power = 1.0 if measure.discrete else max(2 / (len(x) + len(z) + 1), SLOWEST)
     return _subsampled(value, found, power, level)
 
 
-# --- analytic ---------------------------------------------------------------------------------------------------------
-
-
-def _analytic(
-    transfers: Transfers, sources: Sequence[int], target: int, given: Sequence[int], level: float
-) -> Interval:
+def _analytic(transfers: Transfers, ends: Ends, level: float) -> Interval:
     from scipy.special import chndtr, chndtrinc
 
-    x, y, z = transfers.variables(sources, target, given)
+    x, y, z = transfers.variables(*ends)
     local = transfers.cmi(x, y, z, pointwise=True)
     value = float(local.mean())
     dof = transfers.dof(x, y, z)
     free = len(local) - dof - transfers.dof(z, y, ()) - 1
     if free < 1:
-        raise InputError(
-            f"too few samples: {len(local)} for {len(local) - free} coefficients; use fewer lags"
-        )
+        few = f"too few samples: {len(local)} for {len(local) - free} coefficients"
+        raise InputError(f"{few}; use fewer lags")
     # By how much the variance of the estimate exceeds that of independent normal samples: the long-run variance of
     # the local values over R^2.
     explained = max(1 - np.exp(-2 * max(value, 0.0)), 1e-12)
@@ -154,11 +148,8 @@ def _analytic(
     return Interval(value, limits[0], limits[1], level, "noncentral chi-square on Fisher's scale")
 
 
-# --- by halves --------------------------------------------------------------------------------------------------------
-
-
 def _halves(
-    units: Units, estimator: Estimator, pasts: Pasts, ends: Any, seed: int, start: int, stop: int
+    units: Units, estimator: Estimator, pasts: Pasts, ends: Ends, seed: int, start: int, stop: int
 ) -> np.ndarray:
     """Return for each cut into two halves their values, and the mean value of two quarters of each, ``(cut, 4)``."""
 

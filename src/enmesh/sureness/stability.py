@@ -22,16 +22,13 @@ from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
 from enmesh.inference.workers import in_order
 from enmesh.options import describe, whole
-from enmesh.sureness.links import frame
-from enmesh.sureness.units import Units, units_of
+from enmesh.sureness.units import Units, frame, units_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Raised whenever the same seed draws other halves, so that stored networks are not reused.
-FORMAT = 2
-# Ways to halve the data under which shares are said to be coarse.
-FEW_CUTS = 20
+FORMAT = 2  # raised whenever the same seed draws other halves, so that stored networks are not reused
+FEW_CUTS = 20  # ways to halve the data under which shares are said to be coarse
 
 Edges = list[list[str]]
 

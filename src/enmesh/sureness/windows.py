@@ -13,7 +13,7 @@ from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.run import DOUBTFUL
 from enmesh.inference.workers import in_order
 from enmesh.options import whole
-from enmesh.sureness.links import parents_in, q_of, score_of, tests_of
+from enmesh.sureness.units import parents_in, q_of, score_of, tests_of
 from enmesh.te_matrix import warn_if_too_few
 
 

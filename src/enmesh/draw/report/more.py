@@ -78,42 +78,39 @@ def side_by_side(names: Sequence[str], networks: Mapping[str, Mapping[Edge, Look
 
 
 def heat_map(
-    rows: Sequence[str],
-    values: np.ndarray,
-    q_value: np.ndarray,
-    told: Callable[[int, int], str],
-    *,
-    top: float,
-    signed: bool = False,
-    columns: Sequence[str] = (),
+    values: Any, q_value: Any, said: Callable[[float], str], *, top: float, signed: bool = False
 ) -> str:
-    """Return a matrix as a table of coloured cells; pointing at one tells its numbers (``told``).
+    """Return a frame as a table of coloured cells: nodes that drive nodes, or links over the middles of windows.
 
-    Values go from 0 to ``top`` or, where they are ``signed``, as far both ways. Cells with q at most 0.05 carry a dot
-    or, signed, a triangle up or down. Without other ``columns`` a row drives a column.
+    Pointing at a cell tells what is ``said`` of its value. Values go from 0 to ``top`` or, where they are ``signed``,
+    as far both ways. Cells with q at most 0.05 carry a dot or, signed, a triangle up or down.
     """
+    rows, columns, numbers = list(values.index), list(values.columns), values.to_numpy(float)
+    q, square = np.asarray(q_value, float), rows == columns
 
     def cell(i: int, j: int) -> str:
-        value = values[i, j]
+        value, name, mark = numbers[i, j], "heat", "•"
         if not math.isfinite(value):
             return "<td></td>"
-        name, mark, share = "heat", "•", 0.05 + 0.95 * max(value, 0) / top
+        share = 0.05 + 0.95 * max(value, 0) / top
         if signed:
             name, mark = ("grew", "▲") if value > 0 else ("fell", "▼")
             share = abs(value) / top
-        sign = f'<b class="sign">{mark}</b>' if q_value[i, j] <= LEVEL else ""
-        return f'<td title="{text(told(i, j))}" style="--c:var(--{name});--s:{100 * share:.0f}%">{sign}</td>'
+        where = f"{rows[i]} → {rows[j]}" if square else f"{rows[i]}, window around {columns[j]:g}"
+        told = f"{where}: {said(value)}" + (f", q {q[i, j]:.3g}" if math.isfinite(q[i, j]) else "")
+        sign = f'<b class="sign">{mark}</b>' if q[i, j] <= LEVEL else ""
+        return f'<td title="{text(told)}" style="--c:var(--{name});--s:{100 * share:.0f}%">{sign}</td>'
 
-    down, across = short(rows, 24), columns or short(rows, 24)
+    down, ticks = short(rows, 24), math.ceil(len(columns) / MOST_TICKS)
+    across = down if square else ["" if j % ticks else f"{time:g}" for j, time in enumerate(columns)]
     wide = max(3.0, min(40.0, 760 / len(across)))
-    turned = " class=turned" * bool(columns or max(map(len, across)) > 4)
-    heads = "".join(f"<th{turned}><span>{text(name)}</span></th>" for name in across)
-    lines = "".join(
-        f"<tr><th>{text(name)}</th>{''.join(cell(i, j) for j in range(len(across)))}</tr>"
-        for i, name in enumerate(down)
-    )
-    size = f"--wide:{wide:.1f}px;--tall:{22 if columns else wide:.1f}px"
-    return f'<div class="scroll"><table class="map" style="{size}"><tr><td></td>{heads}</tr>{lines}</table></div>'
+    turned = " class=turned" * (not square or max(map(len, across)) > 4)
+    lines = ["<td></td>" + "".join(f"<th{turned}><span>{text(name)}</span></th>" for name in across)]
+    for i, name in enumerate(down):
+        lines.append(f"<th>{text(name)}</th>" + "".join(cell(i, j) for j in range(len(across))))
+    size = f"--wide:{wide:.1f}px;--tall:{wide if square else 22:.1f}px"
+    inside = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f'<div class="scroll"><table class="map" style="{size}">{inside}</table></div>'
 
 
 def figure(plot: Callable[..., Any]) -> str:
@@ -129,17 +126,14 @@ def figure(plot: Callable[..., Any]) -> str:
 
 def windows_section(found: Result) -> str:
     """Return the section of links over time: a heat map, a table, and the network of each window behind a slider."""
+    import pandas as pd
+
     names = found.network.names
     times, unit, pairs, te, q_value = over_time(found)
     links = [f"{names[i]} → {names[j]}" for i, j in pairs]
     every, top = math.ceil(len(times) / MOST_COLUMNS), float(np.nanmax(te, initial=0.0)) or 1.0
-    shown, shown_te, shown_q = times[::every], te[::every].T, q_value[::every].T
-    ticks = math.ceil(len(shown) / MOST_TICKS)
-    picture = heat_map(
-        links, shown_te, shown_q,
-        lambda i, j: f"{links[i]}, window around {shown[j]:g}: {shown_te[i, j]:.4g} nats, q {shown_q[i, j]:.3g}",
-        top=top, columns=["" if at % ticks else f"{time:g}" for at, time in enumerate(shown)],
-    )  # fmt: skip
+    shown = pd.DataFrame(te[::every].T, links, times[::every])
+    picture = heat_map(shown, q_value[::every].T, "{:.4g} nats".format, top=top)
     best = np.argmax(np.nan_to_num(te, nan=-np.inf), axis=0)
     rows = [
         [link, f"{(q_value[:, k] <= LEVEL).sum()} of {len(times)}", te[best[k], k], f"{times[best[k]]:g}"]
@@ -178,18 +172,6 @@ def _slider(
     return f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{bar}{picture}</div>"
 
 
-def shares_map(shares: Any, of: str, q_value: Any = None) -> str:
-    """Return a frame of shares from 0 to 1 as a heat map, row drives column; a dot where q is at most 0.05."""
-    names, share = list(shares.columns), shares.to_numpy(float)
-    q = np.full(share.shape, np.nan) if q_value is None else q_value.to_numpy(float)
-
-    def told(i: int, j: int) -> str:
-        tested = f", q {q[i, j]:.3g}" if np.isfinite(q[i, j]) else ""
-        return f"{names[i]} → {names[j]}: {share[i, j]:.0%} of {of}{tested}"
-
-    return heat_map(names, share, q, told, top=1.0)
-
-
 def group_section(found: Result) -> str:
     """Return the section on the subjects of a group."""
     rows = [
@@ -204,8 +186,8 @@ def group_section(found: Result) -> str:
     head = ("link", "subjects", "mean TE (nats)", "p", "q")
     alone = {name: dict.fromkeys(edges_of(links), (0.5, PLAIN)) for name, links in found.own.items()}
     sides = f"<h3>Each subject's own network</h3>{side_by_side(found.network.names, alone)}" if alone else ""
-    body = shares_map(found.share, "subjects", found.q_value) + table(head, rows) + sides
-    return _section("subjects", "Subjects", how, body)
+    picture = heat_map(found.share, found.q_value, "{:.0%} of subjects".format, top=1.0)
+    return _section("subjects", "Subjects", how, picture + table(head, rows) + sides)
 
 
 def comparison_page(found: Result, *, title: str = "", notes: str = "") -> str:
@@ -227,11 +209,7 @@ def comparison_parts(found: Result) -> dict[str, str]:
         part.to_numpy(float) for part in (found.first, found.second, found.difference, found.q_value)
     )
     most = float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
-    picture = heat_map(
-        names, change, q_value,
-        lambda i, j: f"{names[i]} → {names[j]}: {change[i, j]:+.4g} nats, q {q_value[i, j]:.3g}",
-        top=most, signed=True,
-    )  # fmt: skip
+    picture = heat_map(found.difference, found.q_value, "{:+.4g} nats".format, top=most, signed=True)
     arrows = links.source + " → " + links.target
     sure = links.q_value <= LEVEL
     changed = {"Grew": arrows[sure & (links.difference > 0)], "Fell": arrows[sure & (links.difference < 0)]}

@@ -51,18 +51,13 @@ def series_html(series: Series) -> str:
 def te_matrix(found: Result) -> str:
     """Return the heat map of a matrix of transfer entropies and its strongest pairs."""
     names = list(found.te.columns)
-    te, p_value, q_value = (part.to_numpy(float) for part in (found.te, found.p_value, found.q_value))
-    top = float(np.nanmax(te, initial=0.0)) or 1.0
+    te, p, q = (part.to_numpy(float) for part in (found.te, found.p_value, found.q_value))
     pairs = sorted(edges_of(np.isfinite(te)), key=lambda pair: (-te[pair], pair))
-    arrows = {(i, j): f"{names[i]} → {names[j]}" for i, j in pairs}
-    told = lambda i, j: f"{arrows[i, j]}: {te[i, j]:.4g} nats, q {q_value[i, j]:.3g}"  # noqa: E731
-    rows = [[arrows[pair], te[pair], p_value[pair], q_value[pair]] for pair in pairs[:MOST_ROWS]]
-    title = (
-        f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats; dot: q ≤ {LEVEL}"
-    )
-    return face(
-        title, more.heat_map(names, te, q_value, told, top=top), table(("link", "TE (nats)", "p", "q"), rows)
-    )
+    rows = [[f"{names[i]} → {names[j]}", te[i, j], p[i, j], q[i, j]] for i, j in pairs[:MOST_ROWS]]
+    top = float(np.nanmax(te, initial=0.0)) or 1.0
+    picture = more.heat_map(found.te, q, "{:.4g} nats".format, top=top)
+    title = f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats"
+    return face(f"{title}; dot: q ≤ {LEVEL}", picture, table(("link", "TE (nats)", "p", "q"), rows))
 
 
 def explanation(about: Result) -> str:
@@ -92,7 +87,9 @@ def interval(found: Result) -> str:
 def stability(found: Result) -> str:
     """Return the shares as a heat map."""
     title = "Stability: share of cuts into halves in which both show the link, row drives column"
-    return face(f"{title} ({found.networks} networks)", more.shares_map(found.frequency, "cuts"))
+    untested = np.full(found.frequency.shape, np.nan)
+    picture = more.heat_map(found.frequency, untested, "{:.0%} of cuts".format, top=1.0)
+    return face(f"{title} ({found.networks} networks)", picture)
 
 
 def comparison(found: Result) -> str:

@@ -141,7 +141,7 @@ def inline(network: Network) -> str:
         network=_network_section(network),
         style=asset("page.css"),
         script="\n".join(asset(name) for name in PICTURE),
-        data=embed(picture_contents(network)),
+        data=embed(contents(network, whole=False)),
     )
 
 
@@ -150,7 +150,7 @@ def _network_section(network: Network) -> str:
     return html.replace("(nats)", f"({words.te_unit(network)})")
 
 
-def _recorded(network: Network, title: str = "") -> str:
+def _recorded(network: Network, title: str) -> str:
     """Return the line over the headline: a title of one's own, the recording and the date; the first is bold."""
     known = network.provenance
     parts = [text(part) for part in (title, words.recording(network)) if part]
@@ -225,32 +225,20 @@ def _items(items: Iterable[str]) -> str:
     return "".join(f"<li>{text(item)}</li>" for item in items)
 
 
-def contents(network: Network) -> dict[str, Any]:
-    """Return the page's data as plain lists and numbers.
+def contents(network: Network, *, whole: bool = True) -> dict[str, Any]:
+    """Return the page's data as plain lists and numbers, or what the network alone is drawn from.
 
     ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram of surrogate
-    values ``[low, high, counts]``, effect, strongest lag, and where a bootstrap was made, stability.
+    values ``[low, high, counts]``, effect, strongest lag, and where a bootstrap was made, stability. The network alone
+    has rows of edges, without histograms.
     """
-    place = {name: i for i, name in enumerate(network.names)}
-    tests = {(place[c.source], place[c.target]): c for c in network.candidates}
-    edges, shares, recorded = links_of(network), shares_of(network), "shown" not in network.provenance
-    pairs, preview = sorted(edges.keys() | tests.keys()), network.preview if recorded else {}
-    return picture_contents(network) | {
-        "order": block_order(network)[0],
-        "links": [_link(pair, tests.get(pair, UNTESTED), pair in edges, shares) for pair in pairs],
-        "preview": [_rounded(extremes(preview.get(name, ()), POINTS)) for name in network.names],
-        "span": _span(network) if recorded else None,
-        "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
-    }
-
-
-def picture_contents(network: Network) -> dict[str, Any]:
-    """Return what the network alone is drawn from: names, layouts, links of the network without histograms."""
-    edges, shares = links_of(network), shares_of(network)
+    edges, shares, known = links_of(network), shares_of(network), network.provenance
     network = network.with_evidence()
+    place = {name: i for i, name in enumerate(network.names)}
+    tests = {(place[c.source], place[c.target]): c for c in network.candidates if whole}
     tags = lag_tags(edges)
     drawn = [arrange(network.names, edges, tall=tall, words=tags) for tall in (False, True)]
-    return {
+    data = {
         "names": list(network.names),
         "labels": list(short(network.names, 24)),
         "level": LEVEL,
@@ -259,11 +247,20 @@ def picture_contents(network: Network) -> dict[str, Any]:
         "widths": [THIN, _round(thickest(len(edges), bool(drawn[0].turns.any())))],
         "tags": [[*edge, tag, *_rounded(tag_size(tag))] for edge, tag in sorted(tags.items())],
         "palest": PALEST,
-        "dt": network.provenance.get("dt") or 1,
-        **({"units": [words.te_unit(network), lag_unit(network)]} if "events" in network.provenance else {}),
-        "evidence": _evidence(network),
-        "links": [_link(edge, test, True, shares, thin=True) for edge, test in sorted(edges.items())],
+        "dt": known.get("dt") or 1,
+        **({"units": [words.te_unit(network), lag_unit(network)]} if "events" in known else {}),
+        "evidence": _evidence(network, place),
+        "links": [
+            _link(pair, test, pair in edges, shares, whole) for pair, test in sorted((edges | tests).items())
+        ],
     }
+    if whole:
+        preview = {} if "shown" in known else network.preview
+        data["order"] = block_order(network)[0]
+        data["preview"] = [_rounded(extremes(preview.get(name, ()), POINTS)) for name in network.names]
+        data["span"] = _span(network) if preview else None
+        data["criteria"] = [_criterion(network.criteria.get(name)) for name in network.names]
+    return data
 
 
 def embed(data: Any) -> str:
@@ -301,20 +298,17 @@ def _layout(drawing: Layout) -> dict[str, Any]:
     }
 
 
-def _link(
-    pair: Edge, test: Candidate, selected: bool, shares: Mapping[Edge, float], thin: bool = False
-) -> list[Any]:
-    """Return one row of ``links``; ``thin`` leaves out the histogram."""
+def _link(pair: Edge, test: Candidate, selected: bool, shares: Mapping[Edge, float], bars: bool) -> list[Any]:
+    """Return one row of ``links``."""
     numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
     lags = [] if test is UNTESTED else list(lags_of(test))
-    bars = None if thin else histogram(test.null)
     stable = [_round(shares.get(pair, math.nan))] if shares else []
-    return [*pair, *numbers, lags, int(selected), bars, _round(test.effect), _round(test.lag), *stable]
+    shown = histogram(test.null) if bars else None
+    return [*pair, *numbers, lags, int(selected), shown, _round(test.effect), _round(test.lag), *stable]
 
 
-def _evidence(network: Network) -> dict[str, Any]:
+def _evidence(network: Network, place: Mapping[str, int]) -> dict[str, Any]:
     """Return what stands behind each link, by the positions of its ends; numbers that ``links`` has are left out."""
-    place = {name: i for i, name in enumerate(network.names)}
     found = {}
     for about in network.evidence.values():
         bars = histogram(about["null"]) if about.get("by_formula") else None
