@@ -164,18 +164,6 @@ def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colo
     for (i, j), link in sorted(links.items()):
         alpha = PALEST + (1 - PALEST) * shares.get((i, j), 1.0)
         arrow(ax, drawing.paths[i, j], link, scale, gid=f"link-{i}-{j}", alpha=alpha)
-    _boxes(ax, drawing, theme)
-    lines = fitted(key(network.names, drawing.labels), ax.bbox.width / ax.figure.dpi / USUAL_SHARE, KEY_SIZE)
-    if lines:
-        ax.text(
-            0, -0.02, "\n".join(lines), transform=ax.transAxes, va="top", fontsize=KEY_SIZE, color=theme.faint,
-            parse_math=False,
-        )  # fmt: skip
-    return scale
-
-
-def _boxes(ax: Axes, drawing: Layout, theme: Theme) -> None:
-    """Draw the nodes and the words at the arrows."""
     written: dict[str, Any] = {"color": theme.text, "transform": ax.transData}
     style: dict[str, Any] = {"fc": theme.box, "ec": theme.border, "lw": 0.8, "zorder": 3}
     for at, ((x, y), size, turn) in enumerate(zip(drawing.centres, drawing.sizes, drawing.turns)):
@@ -183,17 +171,20 @@ def _boxes(ax: Axes, drawing: Layout, theme: Theme) -> None:
         lines = drawing.lines[at]
         upright = bool(turn) and len(lines) == 1 and len(lines[0]) <= 2  # turned, b would read as q
         room, angle = (size.min() - 0.2, 0.0) if upright else (size[0] - 0.5, math.degrees(turn))
+        how = written | {"unit": TEXT, "room": room, "rotation": angle, "zorder": 4}
         for k, words in enumerate(lines):
             up = PITCH * ((len(lines) - 1) / 2 - k)
-            place = x - up * math.sin(turn), y + up * math.cos(turn)
-            ax.add_artist(
-                FittedText(*place, words, unit=TEXT, room=room, rotation=angle, zorder=4, **written)
-            )
+            ax.add_artist(FittedText(x - up * math.sin(turn), y + up * math.cos(turn), words, **how))
     style = {"fc": theme.paper, "ec": "none", "alpha": 0.9, "zorder": 5}
     for edge, (x, y) in drawing.tags.items():
         size = np.array(tag_size(drawing.words[edge]))
         _box(ax, x, y, size, 0.0, radius=size[1] / 3, gid="lag", **style)
         ax.add_artist(FittedText(x, y, drawing.words[edge], unit=SIZE, room=size[0], zorder=6, **written))
+    keys = fitted(key(network.names, drawing.labels), ax.bbox.width / ax.figure.dpi / USUAL_SHARE, KEY_SIZE)
+    if keys:
+        under: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "parse_math": False}
+        ax.text(0, -0.02, "\n".join(keys), fontsize=KEY_SIZE, color=theme.faint, **under)
+    return scale
 
 
 def _box(ax: Axes, x: float, y: float, size: np.ndarray, turn: float, *, radius: float, **style: Any) -> None:

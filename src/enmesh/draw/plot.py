@@ -66,19 +66,18 @@ def graph(network: Network, colour: str, *, circle: bool = False, **where: Any) 
 
 def _layout(network: Network, circle: bool = False) -> Layout:
     """Return the drawing; one that is too long for a sheet goes from top to bottom if it is larger there."""
+
+    def shrunk(drawing: Layout) -> float:
+        width, height = arrows.size_of(drawing)
+        return min(1.0, SHEET[0] / width, SHEET[1] / height)
+
     links = arrows.links_of(network)
     words = arrows.lag_tags(links)
     wide = arrange(network.names, links, circle=circle, words=words)
-    if circle or _shrunk(wide) == 1:
+    if circle or shrunk(wide) == 1:
         return wide
     tall = arrange(network.names, links, tall=True, words=words)
-    return tall if _shrunk(tall) > 1.25 * _shrunk(wide) else wide
-
-
-def _shrunk(drawing: Layout) -> float:
-    """Return by how much a picture must be shrunk to fit on a sheet; 1 where it fits."""
-    width, height = arrows.size_of(drawing)
-    return min(1.0, SHEET[0] / width, SHEET[1] / height)
+    return tall if shrunk(tall) > 1.25 * shrunk(wide) else wide
 
 
 def timegraph(network: Network, colour: str, **where: Any) -> Axes:

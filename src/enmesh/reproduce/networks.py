@@ -71,33 +71,27 @@ def grid(system: str, networks: Any, coupling: Any, n: Any, obs_noise: Any = (0.
     return list(product([system], networks, coupling, obs_noise, n))
 
 
-COMMON = {"alphas": (0.9, 0.95, 0.99)}
-QUICK = COMMON | {
-    "grids": (
-        grid("logistic", THREE, (0.1, 0.3, 0.5), (500,), (0.0, 0.02, 0.1)),
-        grid("logistic", THREE, (0.3,), (250, 500, 1000, 2000)),
-        grid("logistic", FOUR, (0.3,), (500,)),
-        grid("lorenz-rossler", THREE, (0.5, 1.0, 1.5), (500,), (0.0, 0.5, 2.0)),
-        grid("lorenz-rossler", THREE, (1.5,), (250, 500, 1000)),
-        grid("lorenz-rossler", FOUR, (1.5,), (500,)),
-    ),
-    "seeds": 2, "n_surrogates": 99, "usual_n": 500,
-}  # fmt: skip
 ALL, LENGTHS = THREE + FOUR, (250, 500, 1000, 2000)
-FULL = COMMON | {
-    "grids": (
-        grid("logistic", ALL, (0.05, 0.1, 0.2, 0.3, 0.4, 0.5), LENGTHS, (0.0, 0.01, 0.02, 0.05, 0.1)),
-        grid("lorenz-rossler", ALL, (0.25, 0.5, 0.75, 1.0, 1.5), LENGTHS, (0.0, 0.2, 0.5, 1.0, 2.0)),
-    ),
-    "seeds": 5, "n_surrogates": 199, "usual_n": 2000,
-}  # fmt: skip
+QUICK = (
+    grid("logistic", THREE, (0.1, 0.3, 0.5), (500,), (0.0, 0.02, 0.1)),
+    grid("logistic", THREE, (0.3,), LENGTHS),
+    grid("logistic", FOUR, (0.3,), (500,)),
+    grid("lorenz-rossler", THREE, (0.5, 1.0, 1.5), (500,), (0.0, 0.5, 2.0)),
+    grid("lorenz-rossler", THREE, (1.5,), (250, 500, 1000)),
+    grid("lorenz-rossler", FOUR, (1.5,), (500,)),
+)
+FULL = (
+    grid("logistic", ALL, (0.05, 0.1, 0.2, 0.3, 0.4, 0.5), LENGTHS, (0.0, 0.01, 0.02, 0.05, 0.1)),
+    grid("lorenz-rossler", ALL, (0.25, 0.5, 0.75, 1.0, 1.5), LENGTHS, (0.0, 0.2, 0.5, 1.0, 2.0)),
+)
 
 
-def experiment(
-    job: Job, *, grids: Sequence[Any], seeds: int, alphas: Sequence[float], n_surrogates: int, usual_n: int
-) -> Outcome:
+def networks(
+    job: Job, *, grids: Any = None, full: bool = False, seeds: int = 2, n_surrogates: int = 99, usual_n: int = 500,
+    alphas: Sequence[float] = (0.9, 0.95, 0.99),
+) -> Outcome:  # fmt: skip
     """Compute the cells that are missing, and tabulate and draw all of them."""
-    wanted = range(job.seed, job.seed + seeds)
+    grids, wanted = grids or (FULL if full else QUICK), range(job.seed, job.seed + seeds)
     # Seed by seed: what is there early is balanced.
     cells = list(
         dict.fromkeys(Cell._make([*one, seed]) for cells in grids for seed in wanted for one in cells)

@@ -18,8 +18,7 @@ from enmesh.sureness import units
 if TYPE_CHECKING:
     import pandas as pd
 
-# Signs that are drawn where there are too many to try all, and subjects up to which all are tried.
-DRAWN_SIGNS, ALL_SIGNS = 9999, 13
+DRAWN_SIGNS, ALL_SIGNS = 9999, 13  # signs that are drawn; subjects up to which all are tried
 
 
 @dataclass(frozen=True)
@@ -83,22 +82,16 @@ def group(
         A `Series`, or anything `Series` takes, for each subject; nodes are matched by name.
     labels
         What the subjects are called; by default the files they were read from, or their numbers.
-    n_jobs, progress
-        Subjects inferred at the same time, -1 for all cores; as in `infer`.
-    seed
-        Seed of `infer` and of the signs.
-    options
-        Of `infer`, such as ``score=``. Each subject's own network has the same options.
+    n_jobs, progress, seed, options
+        Of `infer`, such as ``score=``; each subject's own network has the same.
 
     Examples
     --------
     >>> import enmesh as em
     >>> subjects = [em.simulate.var("a>b", n=200, seed=seed) for seed in range(6)]
     >>> found = em.group(subjects, score=em.TEA(embedding=em.Embedding()))
-    >>> found.network.parents
-    {'a': (), 'b': ('a',)}
-    >>> float(found.share.loc["a", "b"])
-    1.0
+    >>> found.network.parents, float(found.share.loc["a", "b"])
+    ({'a': (), 'b': ('a',)}, 1.0)
 
     References
     ----------

@@ -84,16 +84,12 @@ def interval(
 
     Parameters
     ----------
-    source, target, given
+    source, target, given, estimator, embedding
         As in `transfer_entropy`.
     level
         Confidence: the share of recordings whose limits hold the true value.
-    estimator, embedding
-        As in `transfer_entropy`.
-    n
-        Number of cuts into halves and quarters, for estimators without analytic limits.
-    n_jobs, seed
-        Workers for these, and their seed.
+    n, seed, n_jobs
+        Number of cuts into halves and quarters, for estimators without analytic limits, their seed and workers.
 
     Examples
     --------

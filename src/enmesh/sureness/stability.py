@@ -1,8 +1,7 @@
 """Would each link be found again? Data are cut into two halves, and the links that both show are counted.
 
-Halves of one recording share its accidents: a link that chance made with p = .001 in all data stands in every third
-half. It seldom stands in both halves of a cut, for what chance put into one half is missing in the other
-(docs/sureness.md has the probabilities).
+A link that chance made with p = .001 in all data stands in every third half, but seldom in both halves of a cut, for
+what chance put into one half is missing in the other (docs/sureness.md has the probabilities).
 """
 
 import os
@@ -40,8 +39,7 @@ class Stability(Shown):
     Attributes
     ----------
     frequency
-        DataFrame, row drives column: share of the cuts into two halves in which both networks have the link; the
-        diagonal is missing.
+        DataFrame, row drives column: share of the cuts in whose two halves the link was found; no diagonal.
     n, networks
         Networks that were asked for, and that were inferred: two for each cut.
     block
@@ -78,23 +76,18 @@ def stability(
     """Cut the data into two random halves, infer a network from each, and count how often both have a link.
 
     The recording is cut into contiguous blocks, or into its trials where there are at least ten; one network is
-    inferred from one half of them, and the next one from the other half (complementary pairs, Shah and Samworth
-    2013). A link that chance made in the recording is seldom in both. Each half has half the samples to show a link: a
-    share is rather too low than too high.
+    inferred from one half of them, the next one from the other half (complementary pairs). Each half has half the
+    samples to show a link: a share is rather too low than too high.
 
     Parameters
     ----------
-    n
-        Number of networks, two for each cut; an odd number is rounded up.
-    seed
-        Seed of the halves, and of `infer`.
-    n_jobs, progress
-        Networks that are inferred at the same time, -1 for all cores; as in `infer`.
+    n, seed
+        Number of networks, two for each cut (an odd number is rounded up); seed of the halves, and of `infer`.
     store
         Path of a file that keeps the links of each finished network, so that a stopped run resumes.
     block
         Length of a block in samples, in place of the one chosen from the data.
-    options
+    n_jobs, progress, options
         Of `infer`, such as ``score=`` or ``acyclic=``. What is left open is chosen anew in each half.
 
     Examples

@@ -34,8 +34,7 @@ MANY_TRIALS, FEW_BLOCKS, FEW_UNITS = 10, 10, 4
 # and so many times the least shift of a surrogate, which shifts a source within its block.
 TIMES, REACHES, LEAST_SHIFTS = 5, 10, 3
 
-Piece = tuple[int, int, int]
-"""Trial, first sample, end."""
+Piece = tuple[int, int, int]  # trial, first sample, end
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,7 @@ def windows(
     ----------
     width, step
         Length of a window and the distance of their starts, in samples. Windows end within the shortest trial.
-    n_jobs, progress
-        Windows measured at the same time, -1 for all cores; as in `infer`.
-    options
+    n_jobs, progress, options
         Of `infer`, such as ``score=``.
 
     Examples

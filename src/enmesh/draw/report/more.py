@@ -147,28 +147,21 @@ def windows_section(found: Result) -> str:
     )
     head = ("link", "windows with it", "largest TE (nats)", f"at ({unit})")
     ever = np.flatnonzero((q_value <= LEVEL).any(0)).tolist()
-    drawn = [pairs[k] for k in ever]
-    slider = _slider(names, drawn, times, te[:, ever] / top, q_value[:, ever], unit) if ever else ""
+    data = {
+        "times": times, "pairs": [f"{pairs[k][0]} {pairs[k][1]}" for k in ever],
+        "te": np.maximum(np.nan_to_num(te[:, ever] / top), 0).round(3).tolist(),
+        "on": (q_value[:, ever] <= LEVEL).astype(int).tolist(),
+    }  # fmt: skip
+    slider = _slider(names, [pairs[k] for k in ever], data, unit) if ever else ""
     return _section("windows", "Over time", how, slider + picture + table(head, rows))
 
 
-def _slider(
-    names: Sequence[str],
-    pairs: Sequence[Edge],
-    times: Sequence[float],
-    te: np.ndarray,
-    q: np.ndarray,
-    unit: str,
-) -> str:
+def _slider(names: Sequence[str], pairs: list[Edge], data: dict[str, Any], unit: str) -> str:
     """Return the network of one window, and a slider over the windows; windows.js moves it."""
     drawing = arrange(short(names, 24), pairs)
     picture = network_svg(dict.fromkeys(pairs, (1.0, PLAIN)), drawing, "Network of one window")
-    data = {"times": list(times), "pairs": [f"{i} {j}" for i, j in pairs]}
-    data["te"] = np.maximum(np.nan_to_num(te), 0).round(3).tolist()
-    data["on"] = (q <= LEVEL).astype(int).tolist()
-    label = f'middle of the window: <output id="window-time"></output> {text(unit)}'
-    moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0">'
-    bar = f'<label class="slider">{label} {moved}</label>'
+    moved = f'<input id="window" type="range" min="0" max="{len(data["times"]) - 1}" value="0">'
+    bar = f'<label class="slider">middle of the window: <output id="window-time"></output> {unit} {moved}</label>'
     return f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{bar}{picture}</div>"
 
 

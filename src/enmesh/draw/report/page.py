@@ -36,6 +36,7 @@ KNOWN = {
     "shown": "raster from, to", "dt": "sampling step (dt)", "enmesh": "enmesh version", "python": "Python version",
     "numpy": "NumPy version",
 }  # fmt: skip
+ALL_GIVEN = "<p>Every option was given; nothing was chosen automatically.</p>"
 MOST_ROWS = 60  # of a raster
 MOST_BINS = 24
 OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
@@ -68,9 +69,14 @@ def page(network: Network, sections: str = "", *, title: str = "", notes: str = 
     """
     known, dt = network.provenance, network.provenance.get("dt")
     every = known.get("every") or (f"{dt:g}" if dt not in (None, 1) else "")
+    warnings = _items(message.replace("->", "→") for message in network.warnings)
+    first = "Read this first" if len(network.warnings) > 1 else "One caution"
+    noted = f'<section id="warnings" class="note"><h2>{first}</h2><ul>{warnings}</ul></section>'
+    chosen = [(what, *map(words.fewer_digits, reason)) for what, *reason in network.choices]
+    origin = {key: known[key] for key in KNOWN if key in known} | known
     body = Template(asset("body.html")).substitute(
         notes=more.own_notes(notes),
-        warnings=_warnings(network),
+        warnings=noted if warnings else "",
         network=_network_section(network),
         more=_events(network) + sections,
         means=_items(words.meanings(network)),
@@ -78,10 +84,10 @@ def page(network: Network, sections: str = "", *, title: str = "", notes: str = 
         whole=" of the first trial" if (known.get("trials") or 1) > 1 else " recording",
         step=text(f"(a sample every {every})" if every else "in samples"),
         past=text(words.past(network)),
-        choices=_choices(network),
+        choices=table(("Choice", "Value", "Reason"), chosen) if chosen else ALL_GIVEN,
         paragraph=text(words.paragraph(network)),
         works=_items(words.references(network)),
-        provenance=_provenance(network),
+        provenance=_terms((KNOWN.get(key, key), value) for key, value in origin.items()),
         options=text(json.dumps(network.options, indent=2, ensure_ascii=False, default=str)),
     )
     name = title or words.recording(network)
@@ -192,33 +198,9 @@ def _facts(network: Network) -> str:
     return _terms(rows)
 
 
-def _warnings(network: Network) -> str:
-    """Return the hazards as a list; nothing when there were none."""
-    if not network.warnings:
-        return ""
-    title = "Read this first" if len(network.warnings) > 1 else "One caution"
-    items = _items(message.replace("->", "→") for message in network.warnings)
-    return f'<section id="warnings" class="note"><h2>{title}</h2><ul>{items}</ul></section>'
-
-
-def _choices(network: Network) -> str:
-    """Return what was chosen for the user, and why."""
-    if not network.choices:
-        return "<p>Every option was given; nothing was chosen automatically.</p>"
-    rows = [(what, *map(words.fewer_digits, reason)) for what, *reason in network.choices]
-    return table(("Choice", "Value", "Reason"), rows)
-
-
-def _provenance(network: Network) -> str:
-    """Return where the result comes from."""
-    first = {key: network.provenance[key] for key in KNOWN if key in network.provenance}
-    known = {**first, **network.provenance}.items()
-    flat = {key: ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v for key, v in known}
-    return _terms((KNOWN.get(key, key), value) for key, value in flat.items())
-
-
 def _terms(rows: Iterable[tuple[str, Any]]) -> str:
-    return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in rows)
+    shown = ((name, ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v) for name, v in rows)
+    return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in shown)
 
 
 def _items(items: Iterable[str]) -> str:
