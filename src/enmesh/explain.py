@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.data.table import visible
 from enmesh.draw.subject import Network, Shown
 from enmesh.embedding import Blocks, Lagged
 from enmesh.errors import InputError
@@ -30,6 +29,7 @@ QUANTILES = 60  # that stand for a null distribution which is known by a formula
 LONGEST = 30  # lags of a curve, unless more were searched
 LEVEL = 0.95
 Tested = TypeVar("Tested", bound=Any)
+Ends = tuple[int, int, Sequence[int]]  # source, target, given
 nothing, no_points = partial(np.empty, 0), partial(np.empty, (0, 2))
 
 
@@ -111,6 +111,10 @@ class Explainer:
 
     def __init__(self, network: Network):
         self.network, self.series = network, network.series
+        if not hasattr(self.series, "trials"):
+            raise InputError(
+                "the data are not in memory: ask the network that infer returned, or, of one from a file, for its links"
+            )
         self.scorer = restore(network.options["score"]).bind(self.series)
         self.tests = {(c.source, c.target): c for c in network.candidates}
 
@@ -130,10 +134,11 @@ class Explainer:
         te = float(test.te if test else local.mean())
         lag = int(test.lag) if test else blocks.lags(start, end)[0]
         wide = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(long_run_variance(local, blocks.starts) / len(local))
-        about = _null(test, transfers, start, end, given)
+        ends = start, end, given
+        about = _null(test, transfers, ends)
         about |= {name: float(getattr(test, name)) for name in ("p_value", "q_value") if test}
         if "text" not in {series.kinds[node] for node in (start, end, *given)}:
-            about |= _shape(series, blocks, start, end, given, lag)
+            about |= _shape(series, blocks, ends, lag)
         made = Explanation(
             source=source, target=target, given=tuple(series.names[p] for p in given), te=te, lag=lag,
             stability=self.network.stability.get(f"{source}>{target}", math.nan),
@@ -144,24 +149,21 @@ class Explainer:
         return replace(made, sentence=in_words(made, series.dt))
 
 
-def _shape(
-    series: Series, blocks: Blocks, source: int, target: int, given: Sequence[int], lag: int
-) -> dict[str, Any]:
+def _shape(series: Series, blocks: Blocks, ends: Ends, lag: int) -> dict[str, Any]:
     """Return the scatter, the line through it, the linear effect and the lags."""
+    source, target, given = ends
     both = _taken(series.values, blocks.rows, [Lagged(source, lag), Lagged(target, 0)])
     basis = Residuals("quadratic", _taken(series.values, blocks.rows, _known(blocks, target, given))).basis
     left = both - basis @ (basis.T @ both) + both.mean(axis=0)
     shown = left[np.unique(np.linspace(0, len(left) - 1, POINTS).astype(int))]
     lags = _lags(series, [blocks])
-    lag_te, chance = lag_curve(series, blocks, source, target, given, lags)
+    lag_te, chance = lag_curve(series, blocks, ends, lags)
     (effect,) = effects(series, blocks, target, given, [(source, lag)])
     about = {"scatter": shown, "curve": smooth(*left.T), "effect": effect}
     return about | {"lags": lags, "lag_te": lag_te, "chance": chance}
 
 
-def _null(
-    test: Any, transfers: "Transfers", source: int, target: int, given: Sequence[int]
-) -> dict[str, Any]:
+def _null(test: Any, transfers: "Transfers", ends: Ends) -> dict[str, Any]:
     """Return surrogate values, or quantiles of a chi-square that is scaled to give the p-value of the test."""
     from scipy.stats import chi2
 
@@ -169,7 +171,7 @@ def _null(
         return {"null": np.array(test.null)}
     if not transfers.estimator.analytic:
         return {}
-    dof = transfers.dof(*transfers.variables([source], target, given))
+    dof = transfers.dof(*transfers.variables([ends[0]], *ends[1:]))
     scale = 1 / (2 * transfers.blocks.n)
     if test is not None and 0 < test.p_value < 0.5 and test.te > 0:
         scale = min(max(test.te / float(chi2.isf(test.p_value, dof)), scale), 20 * scale)
@@ -182,11 +184,6 @@ def explain(network: Network, source: str, target: str) -> Explanation:
     if stored is not None:
         nulls = {(c.source, c.target): c.null for c in network.candidates}
         return Explanation.from_dict(stored, nulls.get((source, target), ()))
-    if not hasattr(network.series, "trials"):
-        raise InputError(
-            f"nothing is kept of {visible(source)} > {visible(target)}: the data are not in memory; ask the "
-            "network that infer returned, or for one of the links"
-        )
     return Explainer(network)(source, target)
 
 
@@ -195,17 +192,14 @@ def lag_grid(network: Network) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]
 
     Each pair is given the target's own past and its other parents (`lag_curve`).
     """
-    series, size = network.series, len(network.names)
-    if not hasattr(series, "trials"):
-        raise InputError("the data are not in memory; draw the lags of the network that infer returned")
-    scorer = restore(network.options["score"]).bind(series)
-    blocks = [scorer.of_target(j).transfers.blocks for j in range(size)]
+    explainer, series, size = Explainer(network), network.series, len(network.names)
+    blocks = [explainer.scorer.of_target(j).transfers.blocks for j in range(size)]
     lags = _lags(series, blocks)
     te, chance = np.full((size, size, len(lags)), np.nan), np.full((size, size), np.nan)
     for i, j in np.argwhere(~np.eye(size, dtype=bool)):
         given = [p for p in map(series.index, network.parents[network.names[j]]) if p != i]
         if "text" not in {series.kinds[node] for node in (i, j, *given)}:
-            te[i, j], chance[i, j] = lag_curve(series, blocks[j], i, j, given, lags)
+            te[i, j], chance[i, j] = lag_curve(series, blocks[j], (i, j, given), lags)
     return lags, te, chance
 
 
@@ -243,9 +237,7 @@ def effects(
     return np.where(clear, slope * spread[1:] / (spread[0] or 1), np.nan).tolist()
 
 
-def lag_curve(
-    series: Series, blocks: Blocks, source: int, target: int, given: Sequence[int], lags: Sequence[int]
-) -> tuple[np.ndarray, float]:
+def lag_curve(series: Series, blocks: Blocks, ends: Ends, lags: Sequence[int]) -> tuple[np.ndarray, float]:
     """Return transfer entropy at each lag by regression on the source and its square, and what chance exceeds in 5 %.
 
     Everything is taken as normal scores; squares and products of what is given are held fixed too. One regression for
@@ -253,6 +245,7 @@ def lag_curve(
     """
     from scipy.stats import chi2
 
+    source, target, given = ends
     first = np.repeat(np.concatenate([[0], np.cumsum(series.lengths)[:-1]]), series.lengths)
     rows = blocks.rows[blocks.rows - first[blocks.rows] >= max(lags)]
     scores = np.full(series.values.shape, np.nan)

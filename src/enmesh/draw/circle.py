@@ -10,7 +10,7 @@ from typing import TypeAlias
 import networkx as nx
 import numpy as np
 
-from enmesh.draw.shapes import APART, CORNER, Edge, Placed, arc, inset
+from enmesh.draw.shapes import APART, CORNER, Edge, Placed, inset
 
 Graph: TypeAlias = "nx.DiGraph[int]"
 
@@ -90,7 +90,8 @@ def _from_box_to_box(centres: np.ndarray, sizes: np.ndarray, over: np.ndarray) -
     (start,), (end,) = t[outside[[0, -1]]]
     middle = (start * (1 - end) + end * (1 - start)) * over
     middle += (1 - start) * (1 - end) * centres[0] + start * end * centres[1]
-    return arc(points[outside[0]], middle, points[outside[-1]])
+    first, last = points[outside[[0, -1]]]
+    return np.array([first, (first + 2 * middle) / 3, (last + 2 * middle) / 3, last])  # as a cubic one
 
 
 def _near_each_other(groups: list[list[int]], graph: "nx.Graph[int]") -> list[list[int]]:

@@ -19,9 +19,7 @@ from enmesh.draw.subject import LEVEL, Network, Result
 
 WRITTEN = 12  # nodes up to which a matrix has its numbers in the cells
 MOST_TICKS = 12  # along time
-MOST_LINKS = (
-    12  # up to which all are drawn over time; of more, those in the network or significant in some window
-)
+MOST_LINKS = 12  # all are drawn over time; of more, those in the network or significant in a window
 
 
 def lag_profile(profile: Result, **where: Any) -> Axes:

@@ -1,10 +1,7 @@
-"""Pictures of a network: graph, circle, time-series graph, matrix, lags, limits, embedding criterion, surrogate values.
+"""Pictures of a network: each a function of it, the wished colour of arrows, and where it goes (`style.picture`).
 
-Each is a function of an `enmesh.Network`, the wished colour of arrows, and where the picture goes (`style.picture`); it
-returns the axes. `draw` picks one by name. An arrow's width is its transfer entropy, its colour the signed effect, the
-strength or the lag; an arrow with a q-value above 0.05 is dashed, one with a negative effect has a hollow head, so that
-colour is never the only sign. Where a bootstrap was made, arrows of graph and circle that were seldom found again are
-pale.
+An arrow's width is its transfer entropy, its colour the signed effect, the strength or the lag. Colour is never the
+only sign: an arrow with a q-value above 0.05 is dashed, one with a negative effect has a hollow head.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +97,7 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
         for (i, j), link in sorted(links.items()):
             for lag in arrows.lags_of(link):
                 path = _path(np.array([times[lag], heights[i]]), np.array([0.0, heights[j]]), dots)
-                arrows.arrow(ax, path, link, scale, gid=f"link-{i}-{j}-lag-{lag}")
+                scale.draw(ax, path, link, gid=f"link-{i}-{j}-lag-{lag}")
                 low, high = min(low, path[:, 1].min()), max(high, path[:, 1].max())
         ax.plot(*dots.T, "o", ms=2 * DOT * scale.points, mfc=theme.box, mec=theme.border, mew=0.9, zorder=3)
         ax.set_xticks(list(times.values()), [f"t − {lag}" if lag else "t" for lag in times], fontsize=8)
@@ -204,11 +201,11 @@ def is_error(table: Mapping[str, Any]) -> bool:
 
 def nulls(network: Network, colour: str, **where: Any) -> Axes:
     """Draw, per link (without any, per pair nearest to one), surrogate values as bars and the measured as a line."""
-    able = [c for c in network.candidates if c.null]
+    able = sorted((c for c in network.candidates if c.null), key=lambda c: (-c.te, c.source, c.target))
     if not able:
         raise InputError("no surrogate values to draw: the links were tested by a formula, or not at all")
-    links = sorted((c for c in able if c.selected), key=lambda c: (-c.te, c.source, c.target))[:MOST_PANELS]
-    shown = links or sorted(able, key=lambda c: (c.p_value, -c.te, c.source, c.target))[:12]
+    links = [c for c in able if c.selected][:MOST_PANELS]
+    shown = links or sorted(able, key=lambda c: c.p_value)[:12]
 
     def paint(ax: Axes, tested: Candidate, theme: Theme) -> None:
         draw_null(ax, tested, theme)

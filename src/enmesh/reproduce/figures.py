@@ -60,17 +60,17 @@ def fig1(job: Job, *, n: int = 1000, n_points: int = 100) -> Outcome:
     )
     verdict = {True: "dependent", False: "independent"}
     tea, bits, tee = tests.itertuples()
-    said = [
+    results = [
         f"  {test.quantity} = {test.measured:.4g} {test.unit}, penalty {test.penalty:.4g}, "
         f"difference {test.difference:+.4g}: {verdict[bool(test.dependent)]}"
         for test in (tea, tee)
     ]
     summary = (
         f"Figure 1: {n} samples of two Gaussian variables, correlation {CORRELATION:g}, alpha {ALPHA:g}\n"
-        f"TEA, linear Gaussian against chi-square:\n{said[0]}\n"
+        f"TEA, linear Gaussian against chi-square:\n{results[0]}\n"
         f"  Note: the chi-square distribution holds in nats. Read in bits, {bits.measured:.4g} against the same "
         f"{bits.penalty:.4g}, the verdict would be {verdict[bool(bits.dependent)]}.\n"
-        f"TEE, box kernel (width {WIDTH:g} standard deviations) against permutations:\n{said[1]}"
+        f"TEE, box kernel (width {WIDTH:g} standard deviations) against permutations:\n{results[1]}"
     )
     return Outcome({"fig1": points, "fig1_tests": tests}, {"fig1": _draw(points, tests, n)}, summary)
 

@@ -52,6 +52,10 @@ Panel = tuple[str, str, str, pd.DataFrame, Callable[[pd.DataFrame], pd.DataFrame
 
 FORMAT = 1  # raised whenever the same cell gives another result than before
 USUAL = {"logistic": 0.3, "lorenz-rossler": 1.5}  # coupling at which the other factors are compared
+IN_WORDS = {
+    "logistic": f"Coupled logistic maps, r = 4, dynamic noise {MAP_NOISE:g}",
+    "lorenz-rossler": f"Coupled Lorenz and Rossler flows by turns, sampled every {FLOW_STEP:g} time units",
+}
 THREE, FOUR = (tuple(name for name in NETWORKS if name.startswith(size)) for size in "34")
 
 
@@ -106,9 +110,17 @@ def networks(
     factors = ["system", "nodes", "coupling", "obs_noise", "n", "score", "alpha"]
     by_network = measured(runs, [*factors[:2], "network", *factors[2:]])
     tables = {"networks_runs": runs, "networks": measured(runs, factors), "networks_each": by_network}
-    return Outcome(
-        tables, _figures(runs, max(alphas), usual_n), _summary(runs, max(alphas), len(cells), diverged)
-    )
+    lines = [f"Recovery of known networks: {len(cells)} simulations, {seeds} seeds, alpha {max(alphas):g}"]
+    shown = ["nodes", "n", "score", "runs", "precision", "recall", "fpr", "f1", "f1_mean"]
+    for system in dict.fromkeys(runs.system):
+        usual = at(runs[runs.system == system], max(alphas), coupling=USUAL[system], obs_noise=0.0)
+        if len(usual):
+            lines += ["", f"{IN_WORDS[system]}, coupling {USUAL[system]:g}, no observation noise"]
+            lines.append(
+                measured(usual, shown[:3])[shown].to_string(index=False, float_format="{:.2f}".format)
+            )
+    lines += ["", *(f"left out, {why}" for why in diverged)] if diverged else []
+    return Outcome(tables, _figures(runs, max(alphas), usual_n), "\n".join(lines))
 
 
 def computed(
@@ -121,9 +133,6 @@ def computed(
     given = [(cell, alphas, n_surrogates) for cell in cells]
     how = {"n_jobs": job.n_jobs, "progress": job.progress, "store": job.out / "networks.db"}
     return dict(zip(cells, in_order(recover, given, names=cells, description=description, **how)))
-
-
-# --- one simulation ----------------------------------------------------------------------------------------
 
 
 def simulated(cell: Cell) -> Series:
@@ -188,9 +197,6 @@ def best_graph(scorer: Scorer[Any], test: Any = None) -> Parents:
     return Exact().run(evaluate, Problem(n_nodes=nodes, max_parents=nodes - 1)).parents
 
 
-# --- tables -----------------------------------------------------------------------------------------------------
-
-
 def measured(runs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Return precision, recall, false positive rate and F1 of the counts added up, by factors.
 
@@ -218,30 +224,6 @@ def at(runs: pd.DataFrame, alpha: float, **values: Any) -> pd.DataFrame:
     return runs[keep]
 
 
-def _summary(runs: pd.DataFrame, alpha: float, n_cells: int, diverged: list[str]) -> str:
-    lines = [
-        f"Recovery of known networks: {n_cells} simulations, {runs.seed.nunique()} seeds, alpha {alpha:g}"
-    ]
-    shown = ["nodes", "n", "score", "runs", "precision", "recall", "fpr", "f1", "f1_mean"]
-    for system in dict.fromkeys(runs.system):
-        usual = at(runs[runs.system == system], alpha, coupling=USUAL[system], obs_noise=0.0)
-        if len(usual):
-            lines += ["", f"{_in_words(system)}, coupling {USUAL[system]:g}, no observation noise"]
-            table = measured(usual, shown[:3])[shown]
-            lines.append(table.to_string(index=False, float_format="{:.2f}".format))
-    lines += ["", *(f"left out, {why}" for why in diverged)] if diverged else []
-    return "\n".join(lines)
-
-
-def _in_words(system: str) -> str:
-    if system == "logistic":
-        return f"Coupled logistic maps, r = 4, dynamic noise {MAP_NOISE:g}"
-    return f"Coupled Lorenz and Rossler flows by turns, sampled every {FLOW_STEP:g} time units"
-
-
-# --- pictures ---------------------------------------------------------------------------------------------------
-
-
 def _figures(runs: pd.DataFrame, alpha: float, usual_n: int) -> dict[str, Figure]:
     """Return a figure for every system and number of nodes: a row of heat maps per score."""
     made = {}
@@ -254,15 +236,15 @@ def _figures(runs: pd.DataFrame, alpha: float, usual_n: int) -> dict[str, Figure
         shape = (len(scores), len(panels)) if len(panels) > 1 else (1, len(scores))
         drawn, axes = figure(1.6 + 3.6 * shape[1], 2.8 * shape[0] + 0.6, *shape)
         seeds = f"{nodes} nodes, {part.seed.nunique()} seeds, alpha {alpha:g} where not varied"
-        drawn.suptitle(f"{_in_words(system)}; {seeds}", fontsize=10.5, x=0.01, ha="left")
-        for ax, (name, (said, across, down, chosen, table)) in zip(axes.flat, product(scores, panels)):
+        drawn.suptitle(f"{IN_WORDS[system]}; {seeds}", fontsize=10.5, x=0.01, ha="left")
+        for ax, (name, (title, across, down, chosen, table)) in zip(axes.flat, product(scores, panels)):
             shown = table(chosen[chosen.score == name])
             draw_matrix(
                 ax, shown.to_numpy(float), "heat", (0.0, 1.0), THEMES["light"], rows=list(shown.index),
                 columns=list(shown.columns), label="fraction", written="{:.2f}".format,
             )  # fmt: skip
             ax.set(xlabel=across, ylabel=down, aspect="auto")
-            ax.set_title(f"{name}: {said}", fontsize=8.5, loc="left")
+            ax.set_title(f"{name}: {title}", fontsize=8.5, loc="left")
         made[f"networks_{system}_{nodes}"] = drawn
     return made
 

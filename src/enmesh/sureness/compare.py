@@ -73,8 +73,8 @@ class Comparison(Reported):
 
     def __repr__(self) -> str:
         changed = self.links[self.links.q_value <= LEVEL]
-        said = [f"{r.source}->{r.target} {r.difference:+.4g}" for r in changed.itertuples()]
-        return f"Comparison({', '.join(said) or 'no difference'}; {self.exchanged})"
+        shown = [f"{r.source}->{r.target} {r.difference:+.4g}" for r in changed.itertuples()]
+        return f"Comparison({', '.join(shown) or 'no difference'}; {self.exchanged})"
 
 
 def compare(
@@ -122,8 +122,17 @@ def compare(
     sides, subjects = _sides(first, second, paired)
     both = units.pooled(together := [units.pooled(side) for side in sides])
     score = units.score_of(infer(both, seed=seed, n_jobs=n_jobs, **options))
-    alike = units.without_choices(options) | {"score": score, "seed": seed, "n_jobs": n_jobs}
-    networks = [infer(one, **alike) for one in together]
+    taken = (
+        "score",
+        "estimator",
+        "embedding",
+        "alpha",
+        "surrogate",
+        "n_surrogates",
+        "max_lag",
+    )  # fixed by it
+    alike = {name: value for name, value in options.items() if name not in taken}
+    networks = [infer(one, score=score, seed=seed, n_jobs=n_jobs, **alike) for one in together]
     asked, how = (score, units.parents_in(networks)), {"n_jobs": n_jobs, "progress": progress}
     if subjects:
         matched = [[one.select(both.names) for one in side] for side in sides]
@@ -176,8 +185,8 @@ def _between_subjects(
     rng = np.random.default_rng([seed, 1])
     orders = [np.arange(len(everyone)), *(rng.permutation(len(everyone)) for _ in range(count))]
     differences = np.stack([everyone[o[size:]].mean(0) - everyone[o[:size]].mean(0) for o in orders])
-    said = f"labels of {size} and {len(everyone) - size} subjects exchanged"
-    return means, _two_sided(differences), said
+    exchanged = f"labels of {size} and {len(everyone) - size} subjects exchanged"
+    return means, _two_sided(differences), exchanged
 
 
 def _between_recordings(
@@ -201,12 +210,12 @@ def _between_recordings(
     true = [(side[1], side[2]) for side in found[0]]
     p_value = np.fmax(_two_sided(differences), least_p(differences[0], *true))
     kind = "trials" if cut[0].block is None else "blocks"
-    said = f"labels of {sizes[0]} and {sizes[1]} {kind} exchanged"
-    return [found[0, 0, 0], found[0, 1, 0]], p_value, said
+    exchanged = f"labels of {sizes[0]} and {sizes[1]} {kind} exchanged"
+    return [found[0, 0, 0], found[0, 1, 0]], p_value, exchanged
 
 
 def _exchanged(whole: Units, size: int, asked: Asked, seed: int, start: int, stop: int) -> np.ndarray:
-    """Return `links.values` of both sides, ``(exchange, 2, 3, M, M)``; exchange 0 is the true one."""
+    """Return `units.values` of both sides, ``(exchange, 2, 3, M, M)``; exchange 0 is the true one."""
     found = []
     for i in range(start, stop):
         order = np.arange(len(whole)) if i == 0 else np.random.default_rng([seed, i]).permutation(len(whole))

@@ -30,7 +30,6 @@ from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.sureness.units import Units, units_of
 
-TOGETHER = 5  # cuts in one task for a worker
 SLOWEST = (
     0.5  # least power of N with which a bias is taken to shrink: that of neighbours is 2 over the dimension
 )
@@ -111,9 +110,8 @@ def interval(
         return _analytic(transfers, ends, level)
     value = float(transfers.value(*ends))
     units = units_of(series, None, {"embedding": pasts})
-    starts = range(0, n, TOGETHER)
-    tasks = [(units, measure, pasts, ends, seed, i, min(i + TOGETHER, n)) for i in starts]
-    found = np.concatenate(in_order(_halves, tasks, n_jobs=n_jobs, what="halves"))
+    tasks = [(units, measure, pasts, ends, [seed, i]) for i in range(n)]
+    found = np.array(in_order(_halves, tasks, n_jobs=n_jobs, what="halves"))
     x, _, z = transfers.variables(*ends)
     power = 1.0 if measure.discrete else max(2 / (len(x) + len(z) + 1), SLOWEST)
     return _subsampled(value, found, power, level)
@@ -144,21 +142,16 @@ def _analytic(transfers: Transfers, ends: Ends, level: float) -> Interval:
     return Interval(value, limits[0], limits[1], level, "noncentral chi-square on Fisher's scale")
 
 
-def _halves(
-    units: Units, estimator: Estimator, pasts: Pasts, ends: Ends, seed: int, start: int, stop: int
-) -> np.ndarray:
-    """Return for each cut into two halves their values, and the mean value of two quarters of each, ``(cut, 4)``."""
+def _halves(units: Units, estimator: Estimator, pasts: Pasts, ends: Ends, seed: list[int]) -> list[float]:
+    """Return the values of two halves of a cut, and the mean value of two quarters of each."""
 
     def measure(chosen: list[int]) -> float:
         return float(Transfers(units.take(chosen), estimator, pasts).value(*ends))
 
-    found, middle = [], len(units) // 2
-    for i in range(start, stop):
-        order = np.random.default_rng([seed, i]).permutation(len(units)).tolist()
-        halves = order[:middle], order[middle:]
-        quarters = [(half[: len(half) // 2], half[len(half) // 2 :]) for half in halves]
-        found.append([*map(measure, halves), *(sum(map(measure, two)) / 2 for two in quarters)])
-    return np.array(found)
+    order, middle = np.random.default_rng(seed).permutation(len(units)).tolist(), len(units) // 2
+    halves = order[:middle], order[middle:]
+    quarters = [(half[: len(half) // 2], half[len(half) // 2 :]) for half in halves]
+    return [*map(measure, halves), *(sum(map(measure, two)) / 2 for two in quarters)]
 
 
 def _subsampled(value: float, found: np.ndarray, power: float, level: float) -> Interval:

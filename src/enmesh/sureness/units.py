@@ -169,12 +169,6 @@ def parents_in(networks: Sequence[Network]) -> tuple[Parents, ...]:
     return tuple(tuple(np.flatnonzero(column).tolist()) for column in together.T)
 
 
-def without_choices(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of `infer` less those that a score takes the place of."""
-    taken = ("score", "estimator", "embedding", "alpha", "surrogate", "n_surrogates", "max_lag")
-    return {name: value for name, value in options.items() if name not in taken}
-
-
 def questions(parents: Sequence[Parents]) -> list[Link]:
     """Return every pair, given the target's other parents."""
     nodes = range(len(parents))

@@ -78,11 +78,11 @@ def side_by_side(names: Sequence[str], networks: Mapping[str, Mapping[Edge, Look
 
 
 def heat_map(
-    values: Any, q_value: Any, said: Callable[[float], str], *, top: float, signed: bool = False
+    values: Any, q_value: Any, label: Callable[[float], str], *, top: float, signed: bool = False
 ) -> str:
     """Return a frame as a table of coloured cells: nodes that drive nodes, or links over the middles of windows.
 
-    Pointing at a cell tells what is ``said`` of its value. Values go from 0 to ``top`` or, where they are ``signed``,
+    Pointing at a cell shows the ``label`` of its value. Values go from 0 to ``top`` or, where they are ``signed``,
     as far both ways. Cells with q at most 0.05 carry a dot or, signed, a triangle up or down.
     """
     rows, columns, numbers = list(values.index), list(values.columns), values.to_numpy(float)
@@ -97,9 +97,9 @@ def heat_map(
             name, mark = ("grew", "▲") if value > 0 else ("fell", "▼")
             share = abs(value) / top
         where = f"{rows[i]} → {rows[j]}" if square else f"{rows[i]}, window around {columns[j]:g}"
-        told = f"{where}: {said(value)}" + (f", q {q[i, j]:.3g}" if math.isfinite(q[i, j]) else "")
+        title = f"{where}: {label(value)}" + (f", q {q[i, j]:.3g}" if math.isfinite(q[i, j]) else "")
         sign = f'<b class="sign">{mark}</b>' if q[i, j] <= LEVEL else ""
-        return f'<td title="{text(told)}" style="--c:var(--{name});--s:{100 * share:.0f}%">{sign}</td>'
+        return f'<td title="{text(title)}" style="--c:var(--{name});--s:{100 * share:.0f}%">{sign}</td>'
 
     down, ticks = short(rows, 24), math.ceil(len(columns) / MOST_TICKS)
     across = down if square else ["" if j % ticks else f"{time:g}" for j, time in enumerate(columns)]
@@ -223,7 +223,7 @@ def comparison_parts(found: Result) -> dict[str, str]:
     rows = [[arrow, *values] for arrow, values in zip(arrows, numbers)]
     return {
         "headline": f"{count or 'None'} of {len(links)} pairs {'differ' if count > 1 else 'differs'}.",
-        "said": text(" ".join(sentences) or f"No difference has q ≤ {LEVEL:g}."),
+        "sentences": text(" ".join(sentences) or f"No difference has q ≤ {LEVEL:g}."),
         "sides": side_by_side(names, looks) if looks else "",
         "first": text(labels[0]),
         "second": text(labels[1]),

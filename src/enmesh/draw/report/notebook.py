@@ -73,8 +73,7 @@ def explanation(about: Result) -> str:
 
 def lag_profile(found: Result) -> str:
     """Return the profile with its strongest lag."""
-    given = f" given {', '.join(found.given)}" if found.given else ""
-    link = f"{found.source} → {found.target}{given}"
+    link = " given ".join(filter(None, [f"{found.source} → {found.target}", ", ".join(found.given)]))
     return face(f"{link}: strongest at lag {found.best}, p = {found.p_value:.3g}", figure(found.plot))
 
 
@@ -96,7 +95,7 @@ def comparison(found: Result) -> str:
     """Return what grew and what fell, both networks, and every pair."""
     parts = more.comparison_parts(found)
     return face(
-        Markup(f"{parts['headline']} {parts['said']}"), parts["sides"], parts["picture"], parts["table"]
+        Markup(f"{parts['headline']} {parts['sentences']}"), parts["sides"], parts["picture"], parts["table"]
     )
 
 

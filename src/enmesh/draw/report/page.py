@@ -1,8 +1,7 @@
 """The page to share: one HTML file with everything in it, which opens offline and loads nothing.
 
-Sentences and tables are written here and stand in the file as text. Pictures are drawn in the browser from
-the data block, by a few hundred lines of plain JavaScript without a library, so that the page stays small:
-about 60 kB for five nodes. A content security policy forbids it to fetch anything.
+Sentences and tables stand in the file as text; pictures are drawn in the browser from the data block, by plain
+JavaScript without a library, so that the page stays small: about 60 kB for five nodes.
 """
 
 import json
@@ -218,6 +217,11 @@ def contents(network: Network, *, whole: bool = True) -> dict[str, Any]:
     network = network.with_evidence()
     place = {name: i for i, name in enumerate(network.names)}
     tests = {(place[c.source], place[c.target]): c for c in network.candidates if whole}
+    evidence = {}  # what stands behind each link; numbers that ``links`` has are left out
+    for about in network.evidence.values():
+        bars = histogram(about["null"]) if about.get("by_formula") else None
+        ends = f"{place[about['source']]} {place[about['target']]}"
+        evidence[ends] = {key: about.get(key) for key in EVIDENCE} | {"null": bars}
     tags = lag_tags(edges)
     drawn = [arrange(network.names, edges, tall=tall, words=tags) for tall in (False, True)]
     data = {
@@ -231,7 +235,7 @@ def contents(network: Network, *, whole: bool = True) -> dict[str, Any]:
         "palest": PALEST,
         "dt": known.get("dt") or 1,
         **({"units": [words.te_unit(network), lag_unit(network)]} if "events" in known else {}),
-        "evidence": _evidence(network, place),
+        "evidence": evidence,
         "links": [
             _link(pair, test, pair in edges, shares, whole) for pair, test in sorted((edges | tests).items())
         ],
@@ -287,16 +291,6 @@ def _link(pair: Edge, test: Candidate, selected: bool, shares: Mapping[Edge, flo
     stable = [_round(shares.get(pair, math.nan))] if shares else []
     shown = histogram(test.null) if bars else None
     return [*pair, *numbers, lags, int(selected), shown, _round(test.effect), _round(test.lag), *stable]
-
-
-def _evidence(network: Network, place: Mapping[str, int]) -> dict[str, Any]:
-    """Return what stands behind each link, by the positions of its ends; numbers that ``links`` has are left out."""
-    found = {}
-    for about in network.evidence.values():
-        bars = histogram(about["null"]) if about.get("by_formula") else None
-        row = {key: about.get(key) for key in EVIDENCE} | {"null": bars}
-        found[f"{place[about['source']]} {place[about['target']]}"] = row
-    return found
 
 
 def _span(network: Network) -> list[Any] | None:
