@@ -89,28 +89,23 @@ THEMES = {
 }  # fmt: skip
 
 
-def theme_of(name: str, ax: Axes | None) -> Theme:
-    """Return the colours of a theme; ``"auto"`` is dark where the figure, or Matplotlib's style, is dark."""
-    if name == "auto":
-        ground = ax.figure.get_facecolor() if ax is not None else mpl.rcParams["figure.facecolor"]
-        red, green, blue, alpha = mpl.colors.to_rgba(ground)
-        dark = alpha > 0 and 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.3
-        return THEMES["dark" if dark else "light"]
-    if name not in THEMES:
-        raise InputError(f"theme={name!r} is not a set of colours; choose one of auto, {', '.join(THEMES)}")
-    return THEMES[name]
-
-
 @contextmanager
 def picture(
     size: tuple[float, float], *, path: Any = None, ax: Axes | None = None, theme: str = "auto"
 ) -> Iterator[tuple[Axes, Theme]]:
     """Give ``ax``, or the axes of a new figure of a size (inches), to be painted with a theme; then save the figure.
 
-    A figure that is only saved needs no display and touches no global state. Functions of one picture hand ``path``
-    (``.png``, ``.svg``, ``.pdf``), ``ax`` and ``theme`` on to here, as ``where``.
+    Theme ``"auto"`` is dark where the figure, or Matplotlib's style, is dark. A figure that is only saved needs no
+    display and touches no global state. Functions of one picture hand ``path`` (``.png``, ``.svg``, ``.pdf``), ``ax``
+    and ``theme`` on to here, as ``where``.
     """
-    colours = theme_of(theme, ax)
+    if theme == "auto":
+        ground = ax.figure.get_facecolor() if ax is not None else mpl.rcParams["figure.facecolor"]
+        red, green, blue, alpha = mpl.colors.to_rgba(ground)
+        theme = "dark" if alpha > 0 and 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.3 else "light"
+    if theme not in THEMES:
+        raise InputError(f"theme={theme!r} is not a set of colours; choose one of auto, {', '.join(THEMES)}")
+    colours = THEMES[theme]
     if path is not None and not hasattr(path, "write"):  # an open file is taken as it is (png)
         path = Path(path)
         if path.suffix.lower() not in SUFFIXES:

@@ -151,8 +151,10 @@ def compare(
 def _sides(first: Any, second: Any, paired: bool) -> tuple[list[list[Series]], bool]:
     """Return the standardised recordings of both sides, and whether they are subjects."""
     lists = [
-        isinstance(side, (list, tuple)) and bool(side) and all(map(_known, side)) for side in (first, second)
-    ]
+        isinstance(side, (list, tuple)) and bool(side)
+        and all(isinstance(one, Series) or is_source(one) or getattr(one, "ndim", 0) >= 2 for one in side)
+        for side in (first, second)
+    ]  # fmt: skip
     if lists[0] != lists[1]:
         raise InputError("one side is a recording and the other a list of them; give two of the same")
     if paired and not lists[0]:
@@ -165,11 +167,6 @@ def _sides(first: Any, second: Any, paired: bool) -> tuple[list[list[Series]], b
     if paired and len(sides[0]) != len(sides[1]):
         raise InputError(f"{sizes} recordings make no pairs; give one of each subject on both sides")
     return sides, lists[0]
-
-
-def _known(one: Any) -> bool:
-    """Whether it is a recording."""
-    return isinstance(one, Series) or is_source(one) or getattr(one, "ndim", 0) >= 2
 
 
 def _between_subjects(

@@ -113,15 +113,16 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
         name: {(place[row.source], place[row.target]): float(row.te) for row in network.edges.itertuples()}
         for name, network in shown.items()
     }
+    often = Counter(edge for own in te.values() for edge in own)
     top = max((value for own in te.values() for value in own.values() if value > 0), default=1.0)
     looks = {
-        name: {edge: (0.0 if math.isnan(value) else value / top, more.PLAIN) for edge, value in own.items()}
+        name: {edge: (float(np.nan_to_num(value)) / top, more.PLAIN) for edge, value in own.items()}
         for name, own in te.items()
     }
-    often = Counter(edge for own in te.values() for edge in own)
-    edges = sorted(often, key=lambda edge: (-often[edge], edge))
-    values = {edge: [own.get(edge, math.nan) for own in te.values()] for edge in edges}
-    rows = [[f"{names[i]} → {names[j]}", *values[i, j]] for i, j in edges]
+    rows = [
+        [f"{names[i]} → {names[j]}", *(own.get((i, j), math.nan) for own in te.values())]
+        for i, j in sorted(often, key=lambda edge: (-often[edge], edge))
+    ]
     frames = "".join(
         f'<details class="whole"><summary>{text(name)}: {text(words.headline(network))}</summary>'
         f'<iframe title="{text(name)}" loading="lazy" sandbox="allow-scripts allow-downloads allow-modals" '
