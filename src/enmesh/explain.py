@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.draw.subject import Network, Shown
+from enmesh.draw.shown import Shown
+from enmesh.draw.subject import Network
 from enmesh.embedding import Blocks, Lagged
 from enmesh.errors import InputError
 from enmesh.estimators.residuals import Residuals

@@ -14,7 +14,7 @@ import numpy as np
 
 from enmesh import late, significance
 from enmesh.data.series import Series
-from enmesh.draw.subject import Shown
+from enmesh.draw.shown import Shown
 from enmesh.embedding import Embedding, Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh import late
 from enmesh.data.series import Series
-from enmesh.draw.subject import Shown
+from enmesh.draw.shown import Shown
 from enmesh.embedding import Lagged, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator, Gaussian
@@ -54,8 +55,7 @@ def te_matrix(
     conditional
         Condition each pair on all other nodes.
     n_surrogates, level
-        0 takes the analytic p-value where the estimator has one, and none (NaN) elsewhere; surrogates too few to reach
-        this false discovery rate are warned of.
+        0 takes the analytic p-value where there is one, none (NaN) elsewhere; too few to reach this rate are warned of.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def te_matrix(
     names, size = series.names, series.n_nodes
     te, p = np.full((2, size, size), np.nan)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
-    pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
+    pairs = [(source, target) for target, source in permutations(range(size), 2)]
 
     def test_of(source: int, target: int) -> Task[Significance]:
         given = [k for k in range(size) if conditional and k not in (source, target)]

@@ -14,7 +14,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.sources import is_source
-from enmesh.draw.subject import Reported
+from enmesh.draw.shown import Reported
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL, Network
@@ -30,6 +30,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TOGETHER = 20  # exchanges of labels in one task for a worker
+OF_SCORE = (
+    "score",
+    "estimator",
+    "embedding",
+    "alpha",
+    "surrogate",
+    "n_surrogates",
+    "max_lag",
+)  # options of one
 GRID = 2000  # values at which the distribution of what chance gives is computed
 
 Freedom = tuple[np.ndarray, np.ndarray]
@@ -102,10 +111,8 @@ def compare(
         Two recordings (anything `Series` takes), or two lists of them: subjects. Nodes are matched by name.
     n_permutations, seed
         Number of exchanges and their seed; the smallest p-value is ``1 / (1 + n_permutations)``.
-    paired
-        Whether the lists hold the same subjects in the same order.
-    labels
-        What the two sides are called, such as ``("rest", "task")``; by default their files.
+    paired, labels
+        Whether the lists hold the same subjects in the same order; what the sides are called, by default their files.
     n_jobs, progress, options
         Of `infer`, such as ``score=``.
 
@@ -122,16 +129,7 @@ def compare(
     sides, subjects = _sides(first, second, paired)
     both = units.pooled(together := [units.pooled(side) for side in sides])
     score = units.score_of(infer(both, seed=seed, n_jobs=n_jobs, **options))
-    taken = (
-        "score",
-        "estimator",
-        "embedding",
-        "alpha",
-        "surrogate",
-        "n_surrogates",
-        "max_lag",
-    )  # fixed by it
-    alike = {name: value for name, value in options.items() if name not in taken}
+    alike = {name: value for name, value in options.items() if name not in OF_SCORE}
     networks = [infer(one, score=score, seed=seed, n_jobs=n_jobs, **alike) for one in together]
     asked, how = (score, units.parents_in(networks)), {"n_jobs": n_jobs, "progress": progress}
     if subjects:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.draw.subject import Reported
+from enmesh.draw.shown import Reported
 from enmesh.errors import InputError
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network

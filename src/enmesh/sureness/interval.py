@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.draw.subject import Shown
+from enmesh.draw.shown import Shown
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator, Gaussian, Regression
