@@ -3,8 +3,8 @@
 import numpy as np
 
 from enmesh.compiled import inlined, kernel, part
-from enmesh.neighbours.lanes import FLOATS, after, bits, first, flat, load, smallest, splat, store
-from enmesh.neighbours.tree import grow, search, search_room, to_boxes, to_points
+from enmesh.neighbours.lanes import FLOATS, after, bits, first, flat, splat, store
+from enmesh.neighbours.tree import begin, grow, next_leaf, search, search_room, to_points
 
 
 def nearest(others: np.ndarray, points: np.ndarray, k: int) -> np.ndarray:
@@ -68,25 +68,11 @@ def _look(tree, query, spans, p, n, k, best, away, reach, nodes):
     leaf, far, some, others = after(reach, (tree.top + 1) * FLOATS), np.inf, 0, 0
     for m in range(2 * k):
         best[m] = np.inf
-    level, fresh = tree.top, True
-    nodes[level] = 0
-    while level <= tree.top:
-        if fresh:
-            store(reach, level * FLOATS, to_boxes(tree, level, nodes[level], query))
-        near = load(reach, level * FLOATS)
-        closest = smallest(near)
-        fresh = False
-        if closest > far or closest == np.inf:
-            level += 1
-            continue
-        slot = first(bits(near <= splat(closest)))
-        reach[level * FLOATS + slot] = np.inf
-        child = nodes[level] * FLOATS + slot
-        if level > 0:
-            level -= 1
-            nodes[level] = child
-            fresh = True
-            continue
+    begin(tree, query, reach, nodes)
+    while True:
+        child = next_leaf(tree, query, far, True, reach, nodes)
+        if child < 0:
+            break
         distances = to_points(tree, child, query)
         hits = bits(distances <= splat(far))
         if hits:

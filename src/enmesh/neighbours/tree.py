@@ -295,36 +295,53 @@ def collect(tree, query, radius, spans, i, found, away, stack):
     return total
 
 
-@part
-def search(tree, query, k, ties, spans, i, best, who, reach, nodes):
-    """Find the distances and positions of the k points nearest to the i-th query that share no time with it.
+@inlined
+def begin(tree, query, reach, nodes):
+    """Let `next_leaf` start from the root."""
+    nodes[tree.top], nodes[tree.top + 1] = 0, tree.top
+    store(reach, tree.top * FLOATS, to_boxes(tree, tree.top, np.int64(0), query))
 
-    Returns how many are no farther than the k-th, if ``ties`` are looked for; of equally far ones the smallest rows are
-    taken. ``reach`` has room for a leaf and for every level.
+
+@inlined
+def next_leaf(tree, query, far, ties, reach, nodes):
+    """Return the next leaf that is nearer than ``far``, or with ``ties`` as near; -1 if there is none.
+
+    Nodes are entered from near to far. ``reach`` keeps, level by level, how far the children not yet entered are,
+    ``nodes`` the node of each level and, last, the level.
     """
-    order, n, top = tree.order, tree.n, tree.top
-    leaf = after(reach, (top + 1) * FLOATS)
-    for m in range(k):
-        best[m], who[m] = np.inf, -1
-    level, fresh, tied = top, True, 0
-    nodes[level] = 0
-    while level <= top:
-        if fresh:
-            store(reach, level * FLOATS, to_boxes(tree, level, nodes[level], query))
+    level = nodes[tree.top + 1]
+    while level <= tree.top:
         near = load(reach, level * FLOATS)
         closest = smallest(near)
-        fresh = False
-        if closest > best[k - 1] or closest == np.inf or (closest == best[k - 1] and not ties):
+        if closest > far or closest == np.inf or (closest == far and not ties):
             level += 1
             continue
         slot = first(bits(near <= splat(closest)))
         reach[level * FLOATS + slot] = np.inf
         child = nodes[level] * FLOATS + slot
-        if level > 0:
-            level -= 1
-            nodes[level] = child
-            fresh = True
-            continue
+        if level == 0:
+            nodes[tree.top + 1] = 0
+            return child
+        level -= 1
+        nodes[level] = child
+        store(reach, level * FLOATS, to_boxes(tree, level, child, query))
+    return np.int64(-1)
+
+
+@part
+def search(tree, query, k, ties, spans, i, best, who, reach, nodes):
+    """Find the distances and positions of the k points nearest to the i-th query that share no time with it.
+
+    Of equally far ones the smallest rows are taken, if ``ties`` are looked for.
+    """
+    order, leaf = tree.order, after(reach, (tree.top + 1) * FLOATS)
+    for m in range(k):
+        best[m], who[m] = np.inf, -1
+    begin(tree, query, reach, nodes)
+    while True:
+        child = next_leaf(tree, query, best[k - 1], ties, reach, nodes)
+        if child < 0:
+            break
         away = to_points(tree, child, query)
         hits = bits(away <= splat(best[k - 1]))
         if hits:
@@ -332,21 +349,19 @@ def search(tree, query, k, ties, spans, i, best, who, reach, nodes):
         while hits:
             s, d = child * FLOATS + first(hits), leaf[first(hits)]
             hits &= hits - 1
-            last, m = best[k - 1], k - 1
-            if s >= n or d > last or _share_time(spans, i, order[s]):
+            m = k - 1
+            if s >= tree.n or d > best[m] or _share_time(spans, i, order[s]):
                 continue
-            if d < last or who[m] < 0 or order[s] < order[who[m]]:
+            if d < best[m] or who[m] < 0 or order[s] < order[who[m]]:
                 while m > 0 and (best[m - 1] > d or (best[m - 1] == d and order[who[m - 1]] > order[s])):
                     best[m], who[m] = best[m - 1], who[m - 1]
                     m -= 1
                 best[m], who[m] = d, s
-            tied = tied + 1 if best[k - 1] == last and last < np.inf else 0
-    return k + tied
 
 
 def search_room(tree: Tree, k: int) -> tuple[np.ndarray, ...]:
-    """Return memory for a query and its search: ``query``, ``best``, ``who``, ``reach``, ``nodes``."""
-    places = np.empty(k, np.int64), np.empty((tree.top + 2) * FLOATS), np.empty(tree.top + 1, np.int64)
+    """Return memory for a query and its search: ``query``, ``best``, ``who``, ``reach`` and a leaf, ``nodes``."""
+    places = np.empty(k, np.int64), np.empty((tree.top + 2) * FLOATS), np.empty(tree.top + 2, np.int64)
     return np.empty(tree.dims), np.empty(k), *places
 
 
