@@ -18,8 +18,11 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared, Surrogates, forward_selected
 from enmesh.estimators.residuals import Residuals
-from enmesh.neighbours import at_once, check_device, chosen, engine
+from enmesh.neighbours import check_device, chosen, engine
+from enmesh.options import known_fields, whole_fields
 from enmesh.surrogates import Draw
+
+QUESTIONS_ON_GPU = 32  # of which some are prepared or looked at while others run
 
 
 class Question(NamedTuple):
@@ -48,12 +51,14 @@ class ByNeighbours(Estimator):
             raise InputError(
                 f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
             )
-        check_device(self.device, self.precision, self.threads)
+        check_device(self.device)
+        known_fields(self, precision=("single", "double"))
+        whole_fields(self, threads=1)
 
     @property
     def at_once(self) -> int:
         """Several on a GPU, one on a CPU."""
-        return at_once(self.device)
+        return 1 if chosen(self.device) == "cpu" else QUESTIONS_ON_GPU
 
     @property
     def engine(self) -> Callable[..., Any]:
@@ -142,11 +147,10 @@ class SurrogatesOnDevice(Surrogates):
         some = self._resampled.some(first, count, itself)
         return self._prepared.asked(some.gathered() if self._choose else some, self._choose)
 
-    def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
-        """Launch all columns of all surrogates at once; waiting fetches the answers."""
-        columns = self._resampled.some(first, count, itself).gathered().swapaxes(1, 2)
-        answers = self._prepared.asked(columns.reshape(-1, columns.shape[2], 1))
-        return lambda: answers().reshape(count + itself, -1)
+    def each(self, count: int) -> np.ndarray:
+        """Launch all columns of all surrogates at once."""
+        columns = self._resampled.some(0, count).gathered().swapaxes(1, 2)
+        return self._prepared.asked(columns.reshape(-1, columns.shape[2], 1))().reshape(count, -1)
 
 
 @functools.lru_cache(maxsize=8)

@@ -80,8 +80,6 @@ class Combined(Estimator):
     level
         Confidence level at which members are put on one scale; best the score's alpha.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.infer(series, estimator=em.Combined(), max_lag=1).parents["b"]

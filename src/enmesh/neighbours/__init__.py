@@ -14,18 +14,12 @@ from typing import Any
 from enmesh.errors import InputError
 
 DEVICES = ("cpu", "cuda", "auto")
-PRECISIONS = ("single", "double")
-QUESTIONS_ON_GPU = 32  # of which some are prepared or looked at while others run
 
 
-def check_device(device: str, precision: str = "single", threads: int = 1) -> None:
-    """Refuse a device that no engine is made for, a precision that none has, and no threads."""
+def check_device(device: str) -> None:
+    """Refuse a device that no engine is made for."""
     if device not in DEVICES:
         raise InputError(f"device={device!r} is not known; use {', '.join(map(repr, DEVICES))}")
-    if precision not in PRECISIONS:
-        raise InputError(f"precision={precision!r} is not known; use {' or '.join(map(repr, PRECISIONS))}")
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InputError(f"threads={threads!r} is not possible; give a whole number of at least 1")
 
 
 def engine(device: str, precision: str = "double", threads: int = 1) -> Callable[..., Any]:
@@ -51,11 +45,6 @@ def crossing(device: str) -> Any:
     from importlib import import_module
 
     return import_module(f"enmesh.neighbours.{'cross' if chosen(device) == 'cpu' else 'cuda'}")
-
-
-def at_once(device: str) -> int:
-    """Return how many questions should be under way on a device at the same time."""
-    return 1 if chosen(device) == "cpu" else QUESTIONS_ON_GPU
 
 
 @functools.cache

@@ -182,13 +182,6 @@ def _block(x: Codes) -> Block:
 
 
 @part
-def _collect(points, p, radius, block):
-    """Positions and z distances of all admissible points within ``radius`` of position p; return their number."""
-    query, i, spans = after(points.z, p * points.dz), points.tree.order[p], points.spans
-    return collect(points.tree, query, radius, spans, i, block.found, block.away, block.stack)
-
-
-@part
 def _append(entries, q, at, block, total, most):
     """Write ``total`` found points as list q from ``at`` on, nearly sorted; return where the next list may start.
 
@@ -229,19 +222,11 @@ def _separation(codes, a, b, dims):
 
 
 @inlined
-def _distance(a, width, i, j):
+def _distance(a, here, there, width):
+    """Max-norm distance between two points, whose coordinates start at ``here`` and ``there``."""
     d = 0.0
     for c in range(width):
-        d = max(d, abs(a[i * width + c] - a[j * width + c]))
-    return d
-
-
-@inlined
-def _distance_x(exact, here, there, lane, dims):
-    """Exact distance in x between two points, of the question in one lane."""
-    d = 0.0
-    for c in range(lane * dims, lane * dims + dims):
-        d = max(d, abs(exact[here + c] - exact[there + c]))
+        d = max(d, abs(a[here + c] - a[there + c]))
     return d
 
 
@@ -250,14 +235,15 @@ def _enlist(points, scale, q, block):
     """Write the lists of the q-th point of a block."""
     near, far, found, away, ys, zs = block.near, block.far, block.found, block.away, block.y, block.z
     p, radius, ends, y, dy = block.who[q], block.reach[q], block.ends, points.y, points.dy
-    total = _collect(points, p, radius, block)
+    query, order, spans = after(points.z, p * points.dz), points.tree.order, points.spans
+    total = collect(points.tree, query, radius, spans, order[p], found, away, block.stack)
     most = np.int64(min(radius * scale, TOP))
     for e in range(total):
         ys[e], zs[e] = 0, np.int16(min(away[e] * scale, TOP))
     ends[1] = _append(far, q, ends[1], block, total, most)
     close = np.int64(0)  # typed: a literal would compile `_append` twice
     for e in range(total):
-        d = _distance(y, dy, found[e], p)
+        d = _distance(y, found[e] * dy, p * dy, dy)
         if d <= radius:
             found[close], ys[close], zs[close] = found[e], np.int16(min(d * scale, TOP)), zs[e]
             close += 1
@@ -314,11 +300,17 @@ def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
         there, rank = base + j * dims * SHORTS, order[j]  # of equally far points the smaller row wins
         d = larger(splat(max(near.y[f], near.z[f])), _separation(codes, here, there, dims))
         some, sure = bits(d <= reach), bits(d <= nearer)
-        apart = max(_distance(y, dy, j, p), _distance(z, dz, j, p)) if some & ~sure else 0.0
+        apart = (
+            max(_distance(y, j * dy, p * dy, dy), _distance(z, j * dz, p * dz, dz)) if some & ~sure else 0.0
+        )
         while some:
             m = first(some)
             some &= some - 1
-            away = 0.0 if sure >> m & 1 else max(apart, _distance_x(exact, here, there, m, dims))
+            away = (
+                0.0
+                if sure >> m & 1
+                else max(apart, _distance(exact, here + m * dims, there + m * dims, dims))
+            )
             h = m * k + k - 1
             if away > best[h] or (away == best[h] and who[h] >= 0 and rank > order[row[who[h]]]):
                 continue
@@ -359,9 +351,9 @@ def _radii(points, x, here, base, p, near, k, algorithm, lanes):
             for h in range(k):
                 if who[m * k + h] >= 0:
                     j = near.row[who[m * k + h]]
-                    rx = max(rx, _distance_x(x.exact, here, base + j * dims * SHORTS, m, dims))
-                    ry = max(ry, _distance(points.y, points.dy, j, p))
-                    rz = max(rz, _distance(points.z, points.dz, j, p))
+                    rx = max(rx, _distance(x.exact, here + m * dims, base + (j * SHORTS + m) * dims, dims))
+                    ry = max(ry, _distance(points.y, j * points.dy, p * points.dy, points.dy))
+                    rz = max(rz, _distance(points.z, j * points.dz, p * points.dz, points.dz))
         radius[m], radius[SHORTS + m], radius[2 * SHORTS + m] = rx, ry, rz
     return most
 
@@ -414,15 +406,15 @@ def _count_with_z(points, x, here, base, p, entries, q, lanes, block):
             unsure, unsure_z = bits(inside ^ (perhaps & (d <= may))), 0 if block else bits(in_z ^ perhaps)
             some = unsure | unsure_z
             if some:
-                dz = _distance(points.z, points.dz, j, p)
-                dy = _distance(points.y, points.dy, j, p) if block else 0.0
+                dz = _distance(points.z, j * points.dz, p * points.dz, points.dz)
+                dy = _distance(points.y, j * points.dy, p * points.dy, points.dy) if block else 0.0
                 while some:
                     m = first(some)
                     some &= some - 1
                     hit = dz <= radius[2 * SHORTS + m]
                     counts[2 * SHORTS + m] += hit and unsure_z >> m & 1
                     if hit and unsure >> m & 1:
-                        away = dy if block else _distance_x(x.exact, here, there, m, dims)
+                        away = dy if block else _distance(x.exact, here + m * dims, there + m * dims, dims)
                         counts[block * SHORTS + m] += away <= radius[block * SHORTS + m]
         if (e - at) % 16384 == 16384 - _CHUNK:
             _flush(both, lanes, block)
@@ -553,10 +545,11 @@ def _box(points, x, radius, out, lo, hi, lanes, block):
     for m in range(3 * SHORTS):
         lanes.radius[m] = radius
     for p in range(lo, hi):
-        total = _collect(points, p, radius, block)
+        query = after(points.z, p * points.dz)
+        total = collect(points.tree, query, radius, points.spans, order[p], found, block.away, block.stack)
         n_near = n_far = np.int64(0)
         for e in range(total):
-            if _distance(points.y, points.dy, found[e], p) <= radius:
+            if _distance(points.y, found[e] * points.dy, p * points.dy, points.dy) <= radius:
                 near[n_near] = found[e]
                 n_near += 1
             else:
@@ -591,7 +584,9 @@ def _count_x(x, here, base, rows, total, radius, lanes, block):
         while doubt:
             m = first(doubt)
             doubt &= doubt - 1
-            lanes.counts[block * SHORTS + m] += _distance_x(exact, here, there, m, dims) <= radius
+            lanes.counts[block * SHORTS + m] += (
+                _distance(exact, here + m * dims, there + m * dims, dims) <= radius
+            )
         if e % 16384 == 16383:
             _flush(count, lanes, block)
             count = splat(np.int16(0))

@@ -22,8 +22,6 @@ class BasinFlooding(Search):
     patience
         Graphs visited without a new best one after which the flood stops.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.infer(series, score="tea", estimator="gaussian", search=em.BasinFlooding(), max_lag=1).optimal

@@ -20,19 +20,22 @@ def best_order(part: Part) -> list[int]:
     """Return an order of the part's nodes that the best acyclic graph follows."""
     m = len(part)
     alone = np.array([_best_within(part, node) for node in range(m)])
-    total = _totals(alone)
+    sizes = np.bitwise_count(np.arange(1 << m))
+    by_size = np.split(np.argsort(sizes, kind="stable"), np.cumsum(np.bincount(sizes))[:-1])
+    total, last = np.full(1 << m, -np.inf), np.zeros(1 << m, np.int8)  # F(S), and the node that comes last
+    total[0] = 0.0
+    for layer in by_size[1:]:
+        for node in range(m):
+            ending = layer[layer >> node & 1 == 1]
+            rest = ending ^ (1 << node)
+            found = total[rest] + alone[node, rest]
+            better = found > total[ending]
+            total[ending[better]], last[ending[better]] = found[better], node
     order, left = [], (1 << m) - 1
     while left:
-        last = next(v for v in range(m) if left >> v & 1 and _step(total, alone, left, v) == total[left])
-        order.append(last)
-        left ^= 1 << last
+        order.append(int(last[left]))
+        left ^= 1 << order[-1]
     return order[::-1]
-
-
-def _step(total: np.ndarray, alone: np.ndarray, subset: int | np.ndarray, last: int) -> np.ndarray:
-    """Return the best score on subsets in which ``last`` comes last."""
-    rest = subset ^ (1 << last)
-    return total[rest] + alone[last, rest]
 
 
 def _best_within(part: Part, node: int) -> np.ndarray:
@@ -44,18 +47,3 @@ def _best_within(part: Part, node: int) -> np.ndarray:
         without, within = best.reshape(-1, 2, 1 << bit).transpose(1, 0, 2)
         np.maximum(within, without, out=within)
     return best
-
-
-def _totals(alone: np.ndarray) -> np.ndarray:
-    """Return F(S) for every subset S."""
-    m = len(alone)
-    subsets = np.arange(1 << m)
-    sizes = np.bitwise_count(subsets)
-    by_size = np.split(np.argsort(sizes, kind="stable"), np.cumsum(np.bincount(sizes))[:-1])
-    total = np.full(1 << m, -np.inf)
-    total[0] = 0.0
-    for layer in by_size[1:]:
-        for last in range(m):
-            ending = layer[layer >> last & 1 == 1]
-            total[ending] = np.maximum(total[ending], _step(total, alone, ending, last))
-    return total

@@ -27,8 +27,6 @@ class Tabu(Restarted):
     restarts, shake
         Number of walks after the first, and of random steps before most of them, as in `HillClimb`.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.infer(series, score="tea", estimator="gaussian", search=em.Tabu(), max_lag=1).parents["c"]
