@@ -29,23 +29,11 @@ from enmesh.surrogates import Draw
 
 
 def combine(values: np.ndarray, nulls: np.ndarray, level: float = 0.99) -> tuple[float, np.ndarray]:
-    """Make one test of several that saw the same surrogates.
+    """Make one test of several: return a value and a null distribution ``(s,)``, on the scale of the first member.
 
-    Parameters
-    ----------
-    values : (m,) array
-        What each member measures.
-    nulls : (m, s) array
-        What it measures of each surrogate, surrogates in the same order for all members.
-    level : float
-        Confidence level at which members are put on one scale: best the one that is tested at. Any gives a test of
-        the right size.
-
-    Returns
-    -------
-    value : float
-    null : (s,) array
-        To be compared as those of a single test, on the scale of the first member.
+    ``values (m,)`` are what the members measure, ``nulls (m, s)`` what they measure of the surrogates, which are the
+    same for all. Members are put on one scale at ``level``: best the one that is tested at, but any gives a test of
+    the right size.
 
     >>> import numpy as np
     >>> value, null = combine(np.array([0.1, 9.0]), np.array([[0.0, 0.1, 0.2], [1.0, 2.0, 3.0]]))

@@ -9,6 +9,7 @@ import functools
 import logging
 import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from enmesh.errors import InputError
@@ -28,22 +29,16 @@ def engine(device: str, precision: str = "double", threads: int = 1) -> Callable
     ``precision`` is that of distances on a GPU, the CPU's are always double; ``threads`` are the CPU's. On a CPU the
     environment variable ENMESH_NEIGHBOURS chooses between ``fast``, the default, and ``plain``.
     """
-    if chosen(device) == "cuda":
-        from enmesh.neighbours import cuda
-
-        return functools.partial(cuda.Neighbours, precision=precision)
-    from enmesh.neighbours import cpu, plain
-
-    word = os.environ.get("ENMESH_NEIGHBOURS", "fast")
-    if word not in ("fast", "plain"):
+    word, on_cpu = os.environ.get("ENMESH_NEIGHBOURS", "fast"), chosen(device) == "cpu"
+    if on_cpu and word not in ("fast", "plain"):
         raise InputError(f"ENMESH_NEIGHBOURS={word!r} is not known; use 'fast' or 'plain'")
-    return functools.partial((plain if word == "plain" else cpu).Neighbours, threads=threads)
+    name = ("plain" if word == "plain" else "cpu") if on_cpu else "cuda"
+    how: dict[str, Any] = {"threads": threads} if on_cpu else {"precision": precision}
+    return functools.partial(import_module(f"enmesh.neighbours.{name}").Neighbours, **how)
 
 
 def crossing(device: str) -> Any:
     """Return the module of a device that searches one set of points for the neighbours of another."""
-    from importlib import import_module
-
     return import_module(f"enmesh.neighbours.{'cross' if chosen(device) == 'cpu' else 'cuda'}")
 
 

@@ -129,7 +129,7 @@ class Neighbours(plain.Neighbours):
     def _nearest(self, x: np.ndarray, k: int, algorithm: int) -> tuple[Any, Any, np.ndarray]:
         """Return the trees of x, and the radii (3, n) that its k nearest neighbours imply."""
         joint, xz = self._joint(x)
-        how = tree.Search(k, algorithm, x.shape[1], x.shape[1] + self.y.shape[1])
+        how = k, algorithm, x.shape[1], x.shape[1] + self.y.shape[1]
         radii = np.empty((3, len(x)))
         self._share(tree.nearest, joint[1], self._spans(self.theiler), how, radii)
         return joint, xz, radii

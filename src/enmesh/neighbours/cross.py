@@ -4,10 +4,11 @@ import numpy as np
 
 from enmesh.compiled import inlined, kernel, part
 from enmesh.neighbours.lanes import FLOATS, after, bits, first, flat, splat, store
+from enmesh.neighbours.plain import Array
 from enmesh.neighbours.tree import begin, grow, next_leaf, search, search_room, to_points
 
 
-def nearest(others: np.ndarray, points: np.ndarray, k: int) -> np.ndarray:
+def nearest(others: Array, points: Array, k: int) -> Array:
     """Return rows ``(n, k)`` of the k of ``others`` nearest to each of ``points``, near ones first."""
     tree, who = grow(np.ascontiguousarray(others)), np.empty((len(points), k), np.int32)
     never = np.zeros((max(len(points), tree.n), 2))
@@ -15,14 +16,7 @@ def nearest(others: np.ndarray, points: np.ndarray, k: int) -> np.ndarray:
     return who
 
 
-def brackets(
-    points: np.ndarray,
-    others: np.ndarray,
-    spans: np.ndarray,
-    other_spans: np.ndarray,
-    k: int,
-    psi: np.ndarray,
-) -> np.ndarray:
+def brackets(points: Array, others: Array, spans: Array, other_spans: Array, k: int, psi: Array) -> Array:
     """Return -d ln eps_X + d ln eps_U + psi(n_X) - psi(n_U) of every point; NaN where neighbours lack.
 
     r is the larger of the distances to the k-th other point and to the k-th of ``others``; n_X and n_U count the points

@@ -199,14 +199,7 @@ class Resampled:
         return cupy.concatenate([self.x[None]] * self.itself + ([] if rows is None else [self.x[rows]]))
 
 
-def brackets(
-    points: np.ndarray,
-    others: np.ndarray,
-    spans: np.ndarray,
-    other_spans: np.ndarray,
-    k: int,
-    psi: np.ndarray,
-) -> np.ndarray:
+def brackets(points: Array, others: Array, spans: Array, other_spans: Array, k: int, psi: Array) -> Array:
     """Return the bracket of every point among points and others, as `enmesh.neighbours.cross` does."""
     n, dims = points.shape
     sets = [

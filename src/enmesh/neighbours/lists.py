@@ -15,7 +15,6 @@ import numpy as np
 
 from enmesh.compiled import inlined, kernel, part
 from enmesh.neighbours.lanes import (
-    FLOATS,
     SHORTS,
     after,
     aligned,
@@ -152,7 +151,8 @@ def _interleave(x, order, centre, scale, exact, codes):
 
 def ksg(points: Points, x: Codes, k: int, algorithm: int, out: np.ndarray, lo: int, hi: int) -> None:
     """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n)."""
-    _ksg(points, x, k, algorithm, out, lo, hi, _lanes(k), _block(x))
+    everything = float(np.ptp(points.z, axis=0).max())
+    _ksg(points, x, k, algorithm, out, lo, hi, _lanes(k), _block(x), everything)
 
 
 def box(points: Points, x: Codes, radius: float, out: np.ndarray, lo: int, hi: int) -> None:
@@ -496,16 +496,15 @@ def _keep(block, waiting, built, everything, guess):
 
 
 @kernel
-def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block):
+def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block, everything):
     """Points wait in a queue until all their groups are settled, with longer lists if need be.
 
     How far the lists of the last points had to reach is the first guess for the next: neighbours in the tree are
-    neighbours in z.
+    neighbours in z. ``everything`` is the widest side of the box around all z.
     """
     points, x, out, lanes, block = flat((points, x, out, lanes, block))
     ends, pending = block.ends, block.pending
-    everything = _extent(points.tree, points.tree.top, np.int64(0))
-    waiting, p, guess = 0, lo, _extent(points.tree, np.int64(0), lo // FLOATS**2)
+    waiting, p, guess = 0, lo, everything / 16
     while waiting > 0 or p < hi:
         while waiting < _BLOCK and p < hi:
             block.who[waiting], block.reach[waiting] = p, guess * _MARGIN
@@ -521,20 +520,6 @@ def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block):
             built += 1
         _walk(points, x, k, algorithm, out, built, block, lanes)
         waiting, guess = _keep(block, waiting, built, everything, guess)
-
-
-@part
-def _extent(tree, level, node):
-    """Widest side of the box around a node of the tree."""
-    boxes, start, dims = tree.boxes, tree.start, tree.dims
-    widest = 0.0
-    for c in range(dims):
-        low, high = np.inf, -np.inf
-        for m in range(FLOATS):
-            at = ((start[level] + node) * dims + c) * 2 * FLOATS + m
-            low, high = min(low, boxes[at]), max(high, boxes[at + FLOATS])
-        widest = max(widest, high - low)
-    return widest
 
 
 @kernel

@@ -44,15 +44,6 @@ class Tree(NamedTuple):
     top: int  # level of the root
 
 
-class Search(NamedTuple):
-    """What `nearest` looks for."""
-
-    k: int
-    algorithm: int
-    y_start: int  # x is the axes before it
-    z_start: int  # y is the axes from y_start to it, z the rest
-
-
 def grow(points: np.ndarray) -> Tree:
     """Tree over the rows of ``points`` (n, d), n >= 1, d >= 1."""
     n, dims = points.shape
@@ -365,32 +356,34 @@ def search_room(tree: Tree, k: int) -> tuple[np.ndarray, ...]:
     return np.empty(tree.dims), np.empty(k), *places
 
 
-def nearest(tree: Tree, spans: np.ndarray, how: Search, radii: np.ndarray, lo: int, hi: int) -> None:
+def nearest(tree: Tree, spans: np.ndarray, how: tuple[int, ...], radii: np.ndarray, lo: int, hi: int) -> None:
     """Find the inclusive radii (3, n) in x, y, z that the k nearest neighbours of tree positions lo..hi imply.
 
     Algorithm 1: just below the distance of the k-th, the same in every block. Algorithm 2: the largest distance
-    among the k in each block. Points whose ``spans`` (n, 2), start and end, overlap are not compared.
+    among the k in each block. Points whose ``spans`` (n, 2), start and end, overlap are not compared. ``how`` is k,
+    the algorithm, and the axes at which y and z start.
     """
-    _nearest(tree, spans, how, radii, lo, hi, search_room(tree, how.k))
+    _nearest(tree, spans, how, radii, lo, hi, search_room(tree, how[0]))
 
 
 @kernel
 def _nearest(tree, spans, how, radii, lo, hi, room):
     tree, spans, radii = flat((tree, spans, radii))
     query, best, who, reach, nodes = flat(room)
-    points, n, dims, k = tree.points, tree.n, tree.dims, how.k
+    points, n, dims = tree.points, tree.n, tree.dims
+    k, algorithm, y_start, z_start = how
     for p in range(lo, hi):
         row = tree.order[p]
         for c in range(dims):
             query[c] = points[(p // FLOATS * dims + c) * FLOATS + p % FLOATS]
-        search(tree, query, k, how.algorithm == 2, spans, row, best, who, reach, nodes)
+        search(tree, query, k, algorithm == 2, spans, row, best, who, reach, nodes)
         for block in range(3):
-            radii[block * n + row] = np.nextafter(best[k - 1], -np.inf) if how.algorithm == 1 else 0.0
-        if how.algorithm == 2:
+            radii[block * n + row] = np.nextafter(best[k - 1], -np.inf) if algorithm == 1 else 0.0
+        if algorithm == 2:
             for m in range(k):
                 s = who[m]
                 for c in range(dims):
                     if s >= 0:
-                        at = ((c >= how.y_start) + (c >= how.z_start)) * n + row
+                        at = ((c >= y_start) + (c >= z_start)) * n + row
                         d = abs(points[(s // FLOATS * dims + c) * FLOATS + s % FLOATS] - query[c])
                         radii[at] = max(radii[at], d)

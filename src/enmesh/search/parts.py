@@ -103,9 +103,8 @@ def split(table: Mapping[int, Sequence[Choice]]) -> list[Part]:
 def settle(part: Part, order: Sequence[int], rng: np.random.Generator) -> list[int]:
     """Improve an order by moving one node at a time to its best place, until no move helps.
 
-    Exchanging two neighbours in an order changes the choices of these two only, so a node is carried through
-    all places by exchanges (insertion moves over orders, as in Lee and van Beek, "Metaheuristics for
-    score-and-search Bayesian network structure learning", 2017).
+    Exchanging two neighbours in an order changes the choices of these two only, so a node is carried through all places
+    by exchanges (Lee and van Beek, "Metaheuristics for score-and-search Bayesian network structure learning", 2017).
     """
     order, improved = list(order), True
     while improved:

@@ -63,14 +63,12 @@ class _Shifts:
         self._starts, self._lengths, self._least = starts[:-1], lengths, least
         self._choices: list[int] = choices.tolist()
         self.distinct = self._choices[0] if len(choices) == 1 else None
-        self._laid: dict[Any, tuple[Any, ...]] = {}
+        self._cached_layout = lru_cache(maxsize=2)(self._layout)
         self._cached_order = lru_cache(maxsize=4 * len(choices))(self._order)
 
     def __call__(self, stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
         used = [self._used(stream, trial, first, count) for trial in range(len(self._choices))]
-        if xp not in self._laid:
-            self._laid[xp] = self._layout(xp)
-        start, length, place, trial = self._laid[xp]
+        start, length, place, trial = self._cached_layout(xp)
         moved = (place - xp.asarray(self._least + np.stack(used, axis=1))[:, trial]) % length
         return moved if self.distinct else moved + start
 
