@@ -10,7 +10,7 @@ import heapq
 from enmesh.options import option, whole_fields
 from enmesh.search.base import HEURISTIC, KOLLER, Evaluate, Found, Memo, Problem, Search, conclude
 from enmesh.search.graphs import from_edges
-from enmesh.search.moves import Position, climb
+from enmesh.search.hill_climb import Position, climb
 
 
 @option

@@ -12,7 +12,7 @@ from math import fsum, inf
 from enmesh.options import option
 from enmesh.search.base import Family, Memo, Rank
 from enmesh.search.graphs import Parents, RestrictedPDAG
-from enmesh.search.moves import Position, Restarted, climb
+from enmesh.search.hill_climb import Position, Restarted, climb
 
 ACID = (
     "Acid, S. and de Campos, L. M. (2003). Searching for Bayesian Network Structures in the Space of Restricted "

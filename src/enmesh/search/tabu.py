@@ -11,7 +11,7 @@ import numpy as np
 from enmesh.options import option, whole_fields
 from enmesh.search.base import Edge, Memo, Rank
 from enmesh.search.graphs import Parents
-from enmesh.search.moves import Position, Restarted
+from enmesh.search.hill_climb import Position, Restarted
 
 
 @option
