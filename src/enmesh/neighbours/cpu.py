@@ -24,7 +24,6 @@ MEMORY = 320 << 20  # bytes of x that are kept in walking order at once
 _PER_NUMBER = 10  # bytes of a number of x in walking order: exact and rounded
 FEWEST, MOST = 4, 100  # questions for which lists are ever worth compiling, and beyond which they win no more
 
-Grown = tuple[np.ndarray, tree.Tree] | None
 Work = Callable[..., Any]
 
 
@@ -105,21 +104,23 @@ class Neighbours(plain.Neighbours):
     @cached_property
     def _listed(self) -> lists.Points:
         """What lists are made from: the tree over z, y and z in its order, and what is not to be compared."""
-        assert self._z_tree is not None
-        z, index = self._z_tree
-        widths = self.y.shape[1], z.shape[1]
-        return lists.Points(index, self.y[index.order], z[index.order], *widths, self._spans(self.theiler))
+        index = self._z_tree
+        assert index is not None
+        widths = self.y.shape[1], self.z.shape[1]
+        return lists.Points(
+            index, self.y[index.order], self.z[index.order], *widths, self._spans(self.theiler)
+        )
 
     def _spans(self, theiler: int) -> np.ndarray:
         """Return from when to before when each point is; points that overlap in time are not compared."""
         return np.column_stack([self.times, self.times + (theiler + 1)])
 
     @cached_property
-    def _z_tree(self) -> Grown:
+    def _z_tree(self) -> tree.Tree | None:
         return _grown(self.z)
 
     @cached_property
-    def _yz_tree(self) -> Grown:
+    def _yz_tree(self) -> tree.Tree | None:
         return _grown(np.hstack([self.y, self.z]))
 
     def _joint(self, x: np.ndarray) -> list[Any]:
@@ -131,7 +132,7 @@ class Neighbours(plain.Neighbours):
         joint, xz = self._joint(x)
         how = k, algorithm, x.shape[1], x.shape[1] + self.y.shape[1]
         radii = np.empty((3, len(x)))
-        self._share(tree.nearest, joint[1], self._spans(self.theiler), how, radii)
+        self._share(tree.nearest, joint, self._spans(self.theiler), how, radii)
         return joint, xz, radii
 
     @cached_property
@@ -156,20 +157,19 @@ class Neighbours(plain.Neighbours):
         self._each(lambda piece: work(*args, *piece), pairwise(cuts))
 
     def _count(
-        self, grown: Grown, cut: int, near: np.ndarray, far: np.ndarray, exclude: bool = True
+        self, index: tree.Tree | None, cut: int, near: np.ndarray, far: np.ndarray, exclude: bool = True
     ) -> np.ndarray:
         """Points within ``near`` along the first ``cut`` axes and ``far`` along the others, both inclusive."""
         rows, start, stop = self._windows
-        if grown is None:
+        if index is None:
             return (len(rows) - (stop - start) * exclude).astype(np.int32)
-        points, index = grown
-        out = np.empty(len(points), np.int32)
+        out = np.empty(index.n, np.int32)
         self._share(tree.count, index, cut, near, far, out)
         if exclude:
-            tree.leave_out(points, rows, start, stop, cut, near, far, out)
+            tree.leave_out(index.rows, rows, start, stop, cut, near, far, out)
         return out
 
 
-def _grown(points: np.ndarray) -> Grown:
-    """Pair points with a tree over them; those without axes are None."""
-    return (points, tree.grow(points)) if points.shape[1] else None
+def _grown(points: np.ndarray) -> tree.Tree | None:
+    """Return a tree over points; None if they have no axes."""
+    return tree.grow(points) if points.shape[1] else None

@@ -10,7 +10,7 @@ from enmesh.neighbours.tree import begin, grow, next_leaf, search, search_room, 
 
 def nearest(others: Array, points: Array, k: int) -> Array:
     """Return rows ``(n, k)`` of the k of ``others`` nearest to each of ``points``, near ones first."""
-    tree, who = grow(np.ascontiguousarray(others)), np.empty((len(points), k), np.int32)
+    tree, who = grow(others), np.empty((len(points), k), np.int32)
     never = np.zeros((max(len(points), tree.n), 2))
     _nearest(tree, np.ascontiguousarray(points), never, k, who, search_room(tree, k))
     return who
@@ -24,11 +24,11 @@ def brackets(points: Array, others: Array, spans: Array, other_spans: Array, k: 
     ``spans (n, 4)`` are (start, end) of what is conditioned on and of the source: points that share time in either are
     not compared, a point with itself among them.
     """
-    n, both = len(points), np.concatenate([points, others])
-    tree, out = grow(both), np.empty(n)
+    n = len(points)
+    tree, out = grow(np.concatenate([points, others])), np.empty(n)
     spans = np.concatenate([spans, other_spans])[tree.order]
     *_, reach, nodes = search_room(tree, k)
-    _brackets(tree, both, spans, n, k, psi, out, (np.empty(2 * k), np.empty(2 * tree.n), reach, nodes))
+    _brackets(tree, spans, n, k, psi, out, (np.empty(2 * k), np.empty(2 * tree.n), reach, nodes))
     return out
 
 
@@ -106,13 +106,13 @@ def _within(away, begin, total, r):
 
 
 @kernel
-def _brackets(tree, points, spans, n, k, psi, out, room):
-    tree, points, spans, psi, out, room = flat((tree, points, spans, psi, out, room))
+def _brackets(tree, spans, n, k, psi, out, room):
+    tree, spans, psi, out, room = flat((tree, spans, psi, out, room))
     best, away, reach, nodes = room
     for p in range(tree.n):
         i = tree.order[p]
         if i < n:
-            query = after(points, i * tree.dims)
+            query = after(tree.rows, i * tree.dims)
             r, some, others = _look(tree, query, spans, p, n, k, best, away, reach, nodes)
             n_x, eps_x = _within(away, 0, some, r)
             n_u, eps_u = _within(away, tree.n, others, r)

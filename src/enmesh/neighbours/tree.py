@@ -42,6 +42,7 @@ class Tree(NamedTuple):
     n: int
     dims: int
     top: int  # level of the root
+    rows: np.ndarray  # (n, d) the points in their own order
 
 
 def grow(points: np.ndarray) -> Tree:
@@ -54,17 +55,18 @@ def grow(points: np.ndarray) -> Tree:
     leaves = aligned(-(-n // FLOATS) * dims * FLOATS, np.float64)
     boxes = aligned(int(start[-1]) * dims * 2 * FLOATS, np.float64)
     leaves.fill(np.inf)
-    grown = Tree(np.arange(n, dtype=np.int32), leaves, boxes, start, n, dims, len(sizes) - 1)
-    _grow(points, grown, np.empty(n), np.empty(STACK, np.int64))
+    points = np.ascontiguousarray(points)
+    grown = Tree(np.arange(n, dtype=np.int32), leaves, boxes, start, n, dims, len(sizes) - 1, points)
+    _grow(grown, np.empty(n), np.empty(STACK, np.int64))
     return grown
 
 
 @kernel
-def _grow(points, tree, keys, stack):
+def _grow(tree, keys, stack):
     """Put the points in kd order, copy them into leaves and bound these, level by level."""
-    points, tree, keys, stack = flat((points, tree, keys, stack))
-    _arrange(points, tree.order, tree.n, tree.dims, keys, stack)
-    _fill(points, tree)
+    tree, keys, stack = flat((tree, keys, stack))
+    _arrange(tree.rows, tree.order, tree.n, tree.dims, keys, stack)
+    _fill(tree)
 
 
 @part
@@ -133,9 +135,9 @@ def _arrange(points, order, n, dims, keys, stack):
 
 
 @part
-def _fill(points, tree):
+def _fill(tree):
     """Copy the points into leaves and bound them, level by level."""
-    order, leaves, boxes, start, n, dims, top = tree
+    order, leaves, boxes, start, n, dims, top, points = tree
     for p in range(n):
         for c in range(dims):
             leaves[(p // FLOATS * dims + c) * FLOATS + p % FLOATS] = points[order[p] * dims + c]
@@ -168,7 +170,7 @@ def count(tree: Tree, cut: int, near: np.ndarray, far: np.ndarray, out: np.ndarr
 @kernel
 def _count(tree, cut, near, far, out, lo, hi, query, stack):
     tree, near, far, out, query, stack = flat((tree, near, far, out, query, stack))
-    order, points, boxes, start, n, dims, top = tree
+    order, points, boxes, start, n, dims, top, _ = tree
     width = after(query, dims)
     zero = splat(0.0)
     for p in range(lo, hi):

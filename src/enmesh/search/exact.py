@@ -16,11 +16,10 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.options import known_fields, option
-from enmesh.search import dynamic
 from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
 from enmesh.search.families import Choice, generate
 from enmesh.search.graphs import Parents, ancestors, is_acyclic, topological_order
-from enmesh.search.parts import Part, settle, shaken, split
+from enmesh.search.parts import LARGEST, Part, best_order, settle, shaken, split
 
 BARTLETT = (
     "Bartlett, M. and Cussens, J. (2017). Integer Linear Programming for the Bayesian Network Structure Learning "
@@ -151,12 +150,12 @@ class Solver:
             return self.follow(part, order, part.ceiling)
         if self.method == "ip" or (self.method == "auto" and len(part) > SMALL):
             return self.by_cuts(part, order, loss, slack)
-        if len(part) > dynamic.LARGEST:
+        if len(part) > LARGEST:
             raise InputError(
-                f"{len(part)} nodes depend on each other, dynamic programming holds {dynamic.LARGEST}; "
+                f"{len(part)} nodes depend on each other, dynamic programming holds {LARGEST}; "
                 "use method='ip' or 'auto'"
             )
-        return self.follow(part, dynamic.best_order(part))
+        return self.follow(part, best_order(part))
 
     def by_cuts(self, part: Part, order: list[int], loss: float, slack: float) -> Answer:
         """Return the best choices by integer programming."""
