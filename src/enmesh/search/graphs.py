@@ -18,11 +18,6 @@ def mask(nodes: Iterable[int]) -> int:
     return sum(1 << node for node in nodes)
 
 
-def members(bits: int) -> tuple[int, ...]:
-    """Return the nodes of a bit mask, ascending."""
-    return tuple(node for node in range(bits.bit_length()) if bits >> node & 1)
-
-
 def edges(parents: Parents) -> frozenset[tuple[int, int]]:
     """Return the edges ``(source, target)``."""
     return frozenset((source, target) for target, sources in enumerate(parents) for source in sources)
@@ -73,7 +68,9 @@ def find_cycle(parents: Parents) -> tuple[int, ...]:
 def strong_components(parents: Sequence[Iterable[int]]) -> list[tuple[int, ...]]:
     """Return the strongly connected components, by their first node; every cycle lies inside one of them."""
     above = ancestors(parents)
-    mutual = ({i, *(j for j in members(bits) if above[j] >> i & 1)} for i, bits in enumerate(above))
+    mutual = (
+        {i, *(j for j, back in enumerate(above) if bits >> j & back >> i & 1)} for i, bits in enumerate(above)
+    )
     return list(dict.fromkeys(tuple(sorted(nodes)) for nodes in mutual))
 
 

@@ -35,7 +35,7 @@ class Position:
             return tuple(other for other in sources if other != source)
         return tuple(sorted((*sources, source)))
 
-    def _legal(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def legal(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the matrices of edges that may be removed, reversed and added."""
         edge, problem = self.edge, self.memo.problem
         allowed, required = self.memo.matrices
@@ -50,8 +50,8 @@ class Position:
         return remove, reverse, add & ~path.T
 
     def steps(self) -> tuple[np.ndarray, list[tuple[Edge, ...]]]:
-        """Return the gains of all legal steps, and the steps (`toggles`)."""
-        remove, reverse, add = legal = self._legal()
+        """Return the gains of all legal steps, and the steps, the preferred among equals first."""
+        remove, reverse, add = legal = self.legal()
         needed = remove | add | reverse | reverse.T
         pairs = np.argwhere(needed & np.isnan(self.gain)).tolist()
         families = [(target, self.toggled(source, target)) for source, target in pairs]
@@ -61,10 +61,6 @@ class Position:
         both = self.gain + self.gain.T
         gains = [values.T[kind.T] for values, kind in zip((self.gain, both, self.gain), legal)]
         return np.concatenate(gains), _listed(legal)
-
-    def toggles(self) -> list[tuple[Edge, ...]]:
-        """Return all legal steps, the preferred among equals first; no score is asked for."""
-        return _listed(self._legal())
 
     def take(self, toggles: tuple[Edge, ...]) -> None:
         """Make a step."""
@@ -129,7 +125,7 @@ class Restarted(Search):
             start = random_graph(problem, rng) if restart % 4 == 0 else best[-1]
             position = Position(memo, start)
             for _ in range(self.shake if restart % 4 else 0):
-                toggles = position.toggles()
+                toggles = _listed(position.legal())  # no score is asked for
                 if toggles:
                     position.take(toggles[rng.integers(len(toggles))])
             best = min(best, self.ascend(memo, tuple(position.parents)))
