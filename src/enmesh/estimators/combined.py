@@ -151,19 +151,17 @@ class _PreparedCombined(Prepared):
 class _CombinedSurrogates(Surrogates):
     """Answers are those of the combined test, which needs all surrogates at once; members choose their own columns."""
 
-    def __init__(self, prepared: _PreparedCombined, x: np.ndarray, draw: Draw, stream: int, choose: int):
-        super().__init__(prepared, x, draw, stream)
-        self._level = prepared.level
-        self._members = [member.surrogates(x, draw, stream, choose) for member in prepared.members]
+    _prepared: _PreparedCombined
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         if first or not itself:
             raise InputError("a combined test needs the source and all its surrogates in one question")
-        asked = [member.ask(first, count, itself) for member in self._members]
+        how = self._x, self._draw, self._stream, self._choose
+        asked = [member.surrogates(*how).ask(first, count, itself) for member in self._prepared.members]
 
         def answers() -> np.ndarray:
             values = np.stack([answer() for answer in asked])
-            value, null = combine(values[:, 0], values[:, 1:], self._level)
+            value, null = combine(values[:, 0], values[:, 1:], self._prepared.level)
             return np.concatenate([[value], null])
 
         return answers
