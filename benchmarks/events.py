@@ -33,15 +33,20 @@ def bursts(n, seed):
     return driven.select(["a", "b"])
 
 
-def common_rate(n, seed, depth=0.5, period=100.0):
-    """Two Poisson processes whose rates rise and fall together, slowly."""
+def common_rate(n, seed, depth=0.5, period=100.0, names="ab"):
+    """Poisson processes whose rates rise and fall together, slowly."""
     rng = np.random.default_rng([12, seed])
     trains = {}
-    for name in "ab":
+    for name in names:
         times = np.sort(rng.uniform(0, n, rng.poisson(n * (1 + depth))))
         kept = rng.random(len(times)) * (1 + depth) < 1 + depth * np.sin(2 * np.pi * times / period)
         trains[name] = times[kept]
     return em.Events(trains, duration=n)
+
+
+def listener(n, seed):
+    """a follows b as in the canonical pair, and says nothing of it."""
+    return em.simulate.coupled_events("b>a", duration=n, seed=seed)
 
 
 def daughters(n, seed, width=0.25):
@@ -67,10 +72,12 @@ def far_behind(n, seed):
 NULLS = {
     "independent Poisson trains": (poisson, ()),
     "a target that bursts": (bursts, ()),
+    "a source that follows the target": (listener, ()),
     "a common slow rate": (common_rate, ()),
+    "the same, given a third such train": (partial(common_rate, names="abc"), ["c"]),
     "daughters of one mother, given her": (daughters, ["m"]),
-    "the same, noise .1": (partial(daughters, width=0.1), ["m"]),
-    "the same, and an unrelated train given": (with_another, ["m", "c"]),
+    "noise .1, given her": (partial(daughters, width=0.1), ["m"]),
+    "noise .1, given her and an unrelated train": (with_another, ["m", "c"]),
     "noise .1, delay 2, given two intervals": (far_behind, ["m"]),
 }
 

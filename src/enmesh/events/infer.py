@@ -6,7 +6,8 @@ from typing import Any
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.events.events import Events
 from enmesh.events.point_process import GREEDY, PointProcess
-from enmesh.events.transfers import FEW, with_histories
+from enmesh.events.question import FEW
+from enmesh.events.transfers import with_histories
 from enmesh.inference.network import Network
 from enmesh.inference.plan import Plan
 from enmesh.inference.run import Run
