@@ -51,15 +51,9 @@ __version__ = "0.3.0"
 
 
 def _events() -> Any:
-    from enmesh.events import measure
+    from enmesh.events import transfers
 
-    return measure
-
-
-def _scorer_of_events() -> Any:
-    from enmesh.events import scorer
-
-    return scorer
+    return transfers
 
 
 def _plan() -> Any:
@@ -69,7 +63,6 @@ def _plan() -> Any:
 
 
 late.register("events", _events)
-late.register("scorer of events", _scorer_of_events)
 late.register("plan", _plan)
 late.register("stability", lambda: stability)
 

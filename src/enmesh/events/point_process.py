@@ -90,20 +90,16 @@ class PointProcess(Estimator):
         ):
             raise InputError(f"ratio={self.ratio!r} is not possible; give random times per event, 1 is usual")
 
-    def own_history(self, name: str) -> int:
-        """Return the length of a target's own history."""
+    def history(self, role: str, name: str) -> int:
+        """Return the length of a node's history as ``"target"``, ``"source"`` or ``"condition"``."""
+        if role != "target":
+            return (role == "condition" and self.condition_history) or self.source_history
         if isinstance(self.target_history, int):
             return self.target_history
         known = dict(self.target_history)
         if name not in known:
             raise InputError(f"target_history has no entry for {name}; give one for each node, or a number")
         return known[name]
-
-    def history(self, role: str, name: str) -> int:
-        """Return the length of a node's history as ``"target"``, ``"source"`` or ``"condition"``."""
-        if role == "target":
-            return self.own_history(name)
-        return self.condition_history or self.source_history if role == "condition" else self.source_history
 
     @property
     def unit(self) -> str:

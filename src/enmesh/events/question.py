@@ -18,8 +18,7 @@ from enmesh.surrogates import CircularShift, stream_of
 
 FEWEST, FEW = 20, 100  # target events that are needed, and under which a hazard is said
 DELAY_BINS = 20
-Node = int
-Part = tuple[Node, int]  # a node and the length of its history
+Part = tuple[int, int]  # a node and the length of its history
 
 
 class Domain(NamedTuple):
@@ -48,12 +47,21 @@ def history(events: np.ndarray, times: np.ndarray, length: int) -> tuple[np.ndar
 
 
 class Question:
-    """Does the source say when the target has its events, beyond what its own history and the conditions say?"""
+    """Does the source say when the target has its events, beyond what its own history and the conditions say?
+
+    The first ``known`` values of the source's history are left out.
+    """
 
     def __init__(
-        self, events: Events, how: PointProcess, sources: Sequence[Part], given: Sequence[Part], target: Node
+        self,
+        events: Events,
+        how: PointProcess,
+        sources: Sequence[Part],
+        given: Sequence[Part],
+        target: int,
+        known: int = 0,
     ):
-        self.how, self.sources, self.given = how, list(sources), list(given)
+        self.how, self.sources, self.given, self._known = how, list(sources), list(given), known
         self.target, self.names, self._engine = target, events.names, crossing(how.device)
         self.domains = self._domains(events)
         times = [d.times[target] for d in self.domains]
@@ -111,6 +119,7 @@ class Question:
         """
         z, z_start = self._all(self.given, at)
         y, y_start = self._all(self.sources, at)
+        y = y[:, self._known :]
         ends = np.concatenate([times + d.offset for d, times in zip(self.domains, at)])
         if not self.how.exclusion:
             z_start = y_start = np.nextafter(ends, -np.inf)
@@ -123,10 +132,12 @@ class Question:
             [np.searchsorted(d.times[self.target], t) + c for d, t, c in zip(self.domains, at, counts)]
         )
 
-    def _all(self, parts: Sequence[Part], at: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def _all(
+        self, parts: Sequence[Part], at: Sequence[np.ndarray], domains: Sequence[Domain] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the histories of several nodes side by side, and when the earliest starts, on the common axis."""
         blocks, starts = [], []
-        for d, times in zip(self.domains, at):
+        for d, times in zip(domains or self.domains, at):
             found = [history(d.times[node], times, length) for node, length in parts]
             blocks.append(np.hstack([values for values, _ in found]))
             starts.append(np.min([start for _, start in found], axis=0) + d.offset)
@@ -179,23 +190,13 @@ class Question:
             usual = 2 * (len(counts) + 1) * d.length / max(1, min(counts))
             least = min(how.min_shift or usual, d.length / 4)
             shift = rng.uniform(least, d.length - least)
-            moved.append(d._replace(times=tuple(self._around(d, t, shift) for t in d.times)))
-        asked = [self._moved(moved, at) for at in (self.at, self.random)]
-        return self.value(self.local(*asked))
-
-    @staticmethod
-    def _around(d: Domain, times: np.ndarray, shift: float) -> np.ndarray:
-        """Return times moved around the end of the stretch, and the same once more before its start."""
-        start = d.ends - d.length
-        turned = np.sort((times - start + shift) % d.length) + start
-        return np.concatenate([turned - d.length, turned])
-
-    def _moved(self, moved: Sequence[Domain], at: Sequence[np.ndarray]) -> np.ndarray:
-        blocks = [
-            np.hstack([history(d.times[node], times, length)[0] for node, length in self.sources])
-            for d, times in zip(moved, at)
-        ]
-        return np.concatenate(blocks)
+            # Once around the end of the stretch, and the same once more before its start.
+            start = d.ends - d.length
+            turned = [np.sort((t - start + shift) % d.length) + start for t in d.times]
+            moved.append(d._replace(times=tuple(np.concatenate([t - d.length, t]) for t in turned)))
+        return self.value(
+            self.local(*(self._all(self.sources, at, moved)[0] for at in (self.at, self.random)))
+        )
 
     def delay(self) -> float:
         """Return how long after an event of the source its target's events are most, or least, frequent.

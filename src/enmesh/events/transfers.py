@@ -1,4 +1,4 @@
-"""Transfer entropies between the nodes of `Events`, and how long their own histories are."""
+"""Transfer entropies between the nodes of `Events`: what measures, tests and scores of samples call for events."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -6,18 +6,20 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from enmesh.errors import InputError
 from enmesh.events.events import Events
 from enmesh.events.nearby import EventSurrogates
 from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
-from enmesh.events.question import Node, Part, Question
-from enmesh.significance import Significance, sampled
+from enmesh.events.question import Question
+from enmesh.measures import link
+from enmesh.options import whole
+from enmesh.scores.tee import TEEScorer
+from enmesh.significance import Sampling, Significance, sampled
 from enmesh.surrogates import Surrogate, stream_of
 from enmesh.tasks import Task, run
 
 KEPT = 8  # questions whose histories are kept
+USUAL = 199  # surrogates, where none are asked for
 LONGEST, LEVEL, GREEDY_SURROGATES = 5, 0.05, 99  # of the greedy choice of histories
 
 
@@ -32,7 +34,7 @@ class EventTransfers:
                 f"{type(estimator).__name__} takes samples, not events; use PointProcess(), or bin the events"
             )
         self.series, self.estimator = events.spread(), with_histories(events, estimator)
-        widest = max(self.estimator.own_history(name) for name in events.names)
+        widest = max(self.estimator.history("target", name) for name in events.names)
         self.blocks = SimpleNamespace(
             n=max(events.counts.values()), n_nodes=events.n_nodes, widest=widest, searched=0
         )
@@ -94,7 +96,7 @@ def with_histories(events: Events, estimator: PointProcess) -> PointProcess:
     for i, name in enumerate(events.names):
         length = 1
         while length < LONGEST:
-            asked = OwnInterval(spread, estimator, i, length)
+            asked = Question(spread, estimator, [(i, length + 1)], [(i, length)], i, known=length)
             surrogates: Any = EventSurrogates(asked, NearbyHistories(), asked.stream)
             test = run(sampled(surrogates, None, GREEDY_SURROGATES, None, LEVEL))  # type: ignore[arg-type]
             if test.p_value > LEVEL:
@@ -104,13 +106,58 @@ def with_histories(events: Events, estimator: PointProcess) -> PointProcess:
     return replace(estimator, target_history=found)
 
 
-class OwnInterval(Question):
-    """Does one more interval of a node's own history say when its next event comes?"""
+def prepared(events: Events, estimator: Any, **samples: Any) -> EventTransfers:
+    """Return the transfers of events; refuse what belongs to samples."""
+    for name, value in samples.items():
+        if value is not None:
+            raise InputError(f"{name} belongs to samples; events have histories, see PointProcess")
+    if isinstance(estimator, str):
+        raise InputError(f"estimator={estimator!r} takes samples; give PointProcess() for events")
+    return EventTransfers(events, estimator or PointProcess())
 
-    def __init__(self, events: Events, how: PointProcess, node: Node, length: int):
-        self._length = length
-        super().__init__(events, how, [(node, length + 1)], [(node, length)], node)
 
-    def _all(self, parts: Sequence[Part], at: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        values, start = super()._all(parts, at)
-        return (values[:, self._length :] if parts is self.sources else values), start
+def transfer_entropy(
+    events: Events, source: Any, target: Any, given: Any, estimator: Any, embedding: Any, local: bool
+) -> Any:
+    """Return the transfer entropy rate, or the value of every target event."""
+    sources, end, rest = link(events, source, target, given)  # type: ignore[arg-type]
+    return prepared(events, estimator, embedding=embedding).value(sources, end, rest, pointwise=local)
+
+
+def significance(
+    events: Events,
+    source: Any,
+    target: Any,
+    given: Any,
+    estimator: Any,
+    surrogate: Surrogate | None,
+    n_surrogates: int | None,
+    seed: int,
+    **samples: Any,
+) -> Significance:
+    """Test a transfer entropy of events against surrogates."""
+    n_surrogates = USUAL if n_surrogates is None else n_surrogates
+    if whole("n_surrogates", n_surrogates) == 0:
+        raise InputError("the null distribution of PointProcess is not known; give n_surrogates, such as 199")
+    sources, end, rest = link(events, source, target, given)  # type: ignore[arg-type]
+    transfers = prepared(events, estimator, **samples)
+    return run(transfers.test(sources, end, rest, surrogate, n_surrogates, seed))
+
+
+class EventScorer(TEEScorer):
+    """Scores families (target, parents) of `Events`; values are rates, nats per unit of time or per event."""
+
+    transfers: Any
+
+    def _transfers(self, series: Any, estimator: Any) -> Any:
+        return EventTransfers(series, estimator)
+
+    def _sampled(
+        self, sources: Any, target: int, given: Any, sampling: Sampling, level: float | None = None
+    ) -> Task[Significance]:
+        how = sampling.surrogate, sampling.count, sampling.seed
+        return self.transfers.test(sources, target, given, *how, level)
+
+    def lags(self, source: int, target: int) -> tuple[Any, ...]:
+        """Return how long after an event of the source the target's events are most, or least, frequent."""
+        return (float(f"{self.transfers.question((source,), target).delay():.2g}"),)
