@@ -185,7 +185,7 @@ def p_value(make, given, n, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         test = em.significance(
-            make(n, seed), "a", "b", given=given, estimator=how, n_surrogates=39, seed=seed
+            make(n, seed), "a", "b", given=given, estimator=how, n_surrogates=99, seed=seed
         )
     return test.p_value
 
@@ -194,20 +194,17 @@ def levels(repeats, n_jobs, first=0, n=500):
     from scipy.stats import kstest
 
     print(
-        "| unrelated trains | target events | p at most .05 | at most .10 | KS test of uniformity | repetitions |"
+        "| unrelated trains | target events | p at most .01 | .05 | .10 | KS test of uniformity | repetitions |"
     )
-    print("|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|")
     for what, (make, given) in NULLS.items():
-        p = np.array(
-            Parallel(n_jobs=n_jobs)(
-                delayed(p_value)(make, given, n, seed) for seed in range(first, first + repeats)
-            )
-        )
+        seeds = range(first, first + repeats)
+        p = np.array(Parallel(n_jobs=n_jobs)(delayed(p_value)(make, given, n, seed) for seed in seeds))
         rates = [
             f"{(p <= level + 1e-9).mean():.3f} ± {np.sqrt(level * (1 - level) / repeats):.3f}"
-            for level in (0.05, 0.1)
+            for level in (0.01, 0.05, 0.1)
         ]
-        uniform = kstest(p - np.random.default_rng(0).random(len(p)) / 40, "uniform").pvalue
+        uniform = kstest(p - np.random.default_rng(0).random(len(p)) / 100, "uniform").pvalue
         print(f"| {what} | {n} | {' | '.join(rates)} | {uniform:.2f} | {repeats} |", flush=True)
 
 

@@ -17,8 +17,8 @@ from enmesh.surrogates import CircularShift, Surrogate
 # source decided what is near: those get less weight, step by step, as random times in parts of the recording tell.
 POOL, LEAST_POOL, SHARED = 10.0, 50_000, 100
 LESS, LEAST_WEIGHT, JUDGES, PARTS = 0.25, 0.01, 8000, 32
-# A rate of source and target that rises and falls slowly is kept if random times are near in the source's rate too: its
-# mean interval over so many events on each side. The number is known to a fifth, and weighs as much less.
+# A slow rate that source and target share is kept if random times are near in the source's rate too: its mean interval
+# over so many events on each side. From so few it is known to a fifth, and need not be nearer than that.
 BESIDE, RATE_WEIGHT = 10, 0.1
 SAMPLED, FEW_NEAR = 64, 8  # events that say how far neighbours are, and neighbours whose times are looked at
 

@@ -147,8 +147,9 @@ class NearbyHistories(Surrogate):
     """Surrogates of events: each takes the source's history at a random time with much the same conditions.
 
     Each target event takes the source history of one of the ``neighbours`` random times that are nearest in the
-    histories of target and conditions, unused ones first. What source and target have in common with the conditions (a
-    slow common rate) is kept. Conditions that do not help to predict the source's history weigh less in what is near.
+    histories of target and conditions and in the source's rate over the events around, unused ones first. What source
+    and target share with the conditions, or as a slow common rate, is kept. Conditions that do not help to predict the
+    source's history weigh less in what is near.
 
     Attributes
     ----------
