@@ -1,6 +1,7 @@
 """Surrogates of events: the source's histories at random times with nearly the same conditions, or a moved source."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -147,7 +148,7 @@ class EventSurrogates:
                 f"{type(how).__name__} is not made for events; use NearbyHistories() or CircularShift()"
             )
         self._question, self._how, self._stream = question, how, stream
-        self._pool: tuple[int, Pool | None] = -1, None
+        self._pool = lru_cache(1)(self._draw)
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         """Ask about surrogates ``first`` to ``first + count - 1``, after the question itself if ``itself``."""
@@ -162,8 +163,7 @@ class EventSurrogates:
         rng = np.random.default_rng([self._stream, number])
         if isinstance(self._how, CircularShift):
             return self._question.with_shifted_source(self._how, rng)
-        block, pool = number // SHARED, self._pool[1]
-        if block != self._pool[0] or pool is None:
-            pool = Pool(self._question, self._how.neighbours, np.random.default_rng([self._stream, block, 1]))
-            self._pool = block, pool
-        return pool.value(rng)
+        return self._pool(number // SHARED, self._how.neighbours).value(rng)
+
+    def _draw(self, block: int, neighbours: int) -> Pool:
+        return Pool(self._question, neighbours, np.random.default_rng([self._stream, block, 1]))

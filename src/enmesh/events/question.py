@@ -85,15 +85,11 @@ class Question:
         """Return where histories are whole; stretches without such a time are left out."""
         found, offset, lacking = [], 0.0, set[str]()
         for s in events.stretches:
-            needed = [(s.times[node], length) for node, length in (*self.sources, *self.given)]
-            lacking |= {
-                self.names[node]
-                for node, length in (*self.sources, *self.given)
-                if len(s.times[node]) < length
-            }
-            length = s.stop - s.start
-            if all(len(times) >= count for times, count in needed):
-                begins = max(times[count - 1] for times, count in needed)
+            parts, length = (*self.sources, *self.given), s.stop - s.start
+            short = {self.names[node] for node, count in parts if len(s.times[node]) < count}
+            lacking |= short
+            if not short:
+                begins = max(s.times[node][count - 1] for node, count in parts)
                 found.append(Domain(s.times, float(begins), s.stop, offset - s.start, length))
             offset += 2 * length
         if not found:

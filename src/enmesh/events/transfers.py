@@ -29,10 +29,6 @@ class EventTransfers:
     joint = None
 
     def __init__(self, events: Events, estimator: Any):
-        if not isinstance(estimator, PointProcess):
-            raise InputError(
-                f"{type(estimator).__name__} takes samples, not events; use PointProcess(), or bin the events"
-            )
         self.series, self.estimator = events.spread(), with_histories(events, estimator)
         widest = max(self.estimator.history("target", name) for name in events.names)
         self.blocks = SimpleNamespace(
@@ -85,11 +81,15 @@ class EventTransfers:
         return twin
 
 
-def with_histories(events: Events, estimator: PointProcess) -> PointProcess:
+def with_histories(events: Events, estimator: Any) -> PointProcess:
     """Return the estimator with histories of known lengths: ``"greedy"`` adds a node's intervals while they tell.
 
     The next interval of a node's own history is tested as if it were a source, given those before it.
     """
+    if not isinstance(estimator, PointProcess):
+        raise InputError(
+            f"{type(estimator).__name__} takes samples, not events; use PointProcess(), or bin the events"
+        )
     if estimator.target_history != GREEDY:
         return estimator
     spread, found = events.spread(), {}
