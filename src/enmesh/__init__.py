@@ -56,6 +56,12 @@ def _events() -> Any:
     return transfers
 
 
+def _scorer_of_events() -> Any:
+    from enmesh.events import scorer
+
+    return scorer
+
+
 def _plan() -> Any:
     from enmesh.inference import plan
 
@@ -63,6 +69,7 @@ def _plan() -> Any:
 
 
 late.register("events", _events)
+late.register("scorer of events", _scorer_of_events)
 late.register("plan", _plan)
 late.register("stability", lambda: stability)
 

@@ -13,8 +13,7 @@ from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
 from enmesh.events.question import Question
 from enmesh.measures import link
 from enmesh.options import whole
-from enmesh.scores.tee import TEEScorer
-from enmesh.significance import Sampling, Significance, sampled
+from enmesh.significance import Significance, sampled
 from enmesh.surrogates import Surrogate, stream_of
 from enmesh.tasks import Task, run
 
@@ -142,22 +141,3 @@ def significance(
     sources, end, rest = link(events, source, target, given)  # type: ignore[arg-type]
     transfers = prepared(events, estimator, **samples)
     return run(transfers.test(sources, end, rest, surrogate, n_surrogates, seed))
-
-
-class EventScorer(TEEScorer):
-    """Scores families (target, parents) of `Events`; values are rates, nats per unit of time or per event."""
-
-    transfers: Any
-
-    def _transfers(self, series: Any, estimator: Any) -> Any:
-        return EventTransfers(series, estimator)
-
-    def _sampled(
-        self, sources: Any, target: int, given: Any, sampling: Sampling, level: float | None = None
-    ) -> Task[Significance]:
-        how = sampling.surrogate, sampling.count, sampling.seed
-        return self.transfers.test(sources, target, given, *how, level)
-
-    def lags(self, source: int, target: int) -> tuple[Any, ...]:
-        """Return how long after an event of the source the target's events are most, or least, frequent."""
-        return (float(f"{self.transfers.question((source,), target).delay():.2g}"),)

@@ -107,7 +107,7 @@ class TEE(Score):
 
     def _scorer(self, series: Series) -> "Scorer[TEE]":
         if isinstance(series, Events):
-            return late.room("events").EventScorer(self, series)
+            return late.room("scorer of events").EventScorer(self, series)
         return TEEScorer(self, series)
 
 
