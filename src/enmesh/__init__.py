@@ -51,9 +51,9 @@ __version__ = "0.3.0"
 
 
 def _events() -> Any:
-    from enmesh.events import measure
+    from enmesh.events import transfers
 
-    return measure
+    return transfers
 
 
 def _scorer_of_events() -> Any:

@@ -34,10 +34,9 @@ class Events:
     Parameters
     ----------
     data
-        ``{node: times}``, a list of such mappings (one per trial), a list of arrays of times (one per node), a table
-        or DataFrame with a row per event (columns node and time, and trial if there are several), the path of such a
-        table (csv, tsv, xlsx, parquet) or of a npy or npz file, MNE annotations, or Neo spike trains, segments and
-        blocks (anything with ``times``, ``t_start`` and ``t_stop``).
+        ``{node: times}``, a list of such mappings (one per trial) or of arrays of times (one per node), a table with a
+        row per event (columns node, time, and trial if there are several) or its path (csv, tsv, xlsx, parquet, npy,
+        npz), MNE annotations, Neo spike trains, segments and blocks.
     duration
         The recording goes from 0 to this; one number, or one per trial. Without it and without ``windows`` a trial
         goes from its first to its last event (or as the object says).
@@ -59,8 +58,7 @@ class Events:
     stretches
         The observed times, one after the other: trial, start, stop, times of each node.
     resolution
-        Step of the times, if they are whole multiples of one (such as 0.001 s), else None. Estimates spread events
-        evenly over such a step: what is recorded in steps has intervals that repeat, random times have not.
+        Step of the times, if they are whole multiples of one (such as 0.001 s), else None; see `spread`.
     file
         Name of the file it was read from; empty if it was not.
 
@@ -213,7 +211,7 @@ class Events:
 
     def excerpt(self, most: int) -> tuple[float, float, tuple[np.ndarray, ...]]:
         """Return start, stop and times of so much of the first stretch that no node has more than ``most`` events."""
-        s = max(self.stretches[:1], key=lambda one: sum(map(len, one.times)))
+        s = self.stretches[0]
         ends = [float(t[most]) for t in s.times if len(t) > most]
         stop = min([s.stop, *ends])
         return s.start, stop, tuple(t[t < stop] if ends else t for t in s.times)

@@ -5,8 +5,9 @@ from typing import Any
 
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.events.events import Events
-from enmesh.events.point_process import GREEDY, PointProcess
-from enmesh.events.transfers import FEW, with_histories
+from enmesh.events.point_process import PointProcess
+from enmesh.events.question import FEW
+from enmesh.events.transfers import with_histories
 from enmesh.inference.network import Network
 from enmesh.inference.plan import Plan
 from enmesh.inference.run import Run
@@ -41,13 +42,10 @@ def _score(events: Events, wanted: Wanted, run: Run) -> TEE:
 
 
 def _histories(events: Events, estimator: Any, choices: Choices) -> PointProcess:
-    if not isinstance(estimator, PointProcess):
-        raise InputError(f"{type(estimator).__name__} takes samples, not events; use PointProcess()")
-    if estimator.target_history != GREEDY:
-        return estimator
     found = with_histories(events, estimator)
-    lengths = ", ".join(f"{name}: {length}" for name, length in found.target_history)
-    choices.add("histories", lengths, "intervals were added as long as the next one was significant")
+    if found is not estimator:
+        lengths = ", ".join(f"{name}: {length}" for name, length in found.target_history)
+        choices.add("histories", lengths, "intervals were added as long as the next one was significant")
     return found
 
 

@@ -90,20 +90,16 @@ class PointProcess(Estimator):
         ):
             raise InputError(f"ratio={self.ratio!r} is not possible; give random times per event, 1 is usual")
 
-    def own_history(self, name: str) -> int:
-        """Return the length of a target's own history."""
+    def history(self, role: str, name: str) -> int:
+        """Return the length of a node's history as ``"target"``, ``"source"`` or ``"condition"``."""
+        if role != "target":
+            return (role == "condition" and self.condition_history) or self.source_history
         if isinstance(self.target_history, int):
             return self.target_history
         known = dict(self.target_history)
         if name not in known:
             raise InputError(f"target_history has no entry for {name}; give one for each node, or a number")
         return known[name]
-
-    def history(self, role: str, name: str) -> int:
-        """Return the length of a node's history as ``"target"``, ``"source"`` or ``"condition"``."""
-        if role == "target":
-            return self.own_history(name)
-        return self.condition_history or self.source_history if role == "condition" else self.source_history
 
     @property
     def unit(self) -> str:
@@ -151,8 +147,9 @@ class NearbyHistories(Surrogate):
     """Surrogates of events: each takes the source's history at a random time with much the same conditions.
 
     Each target event takes the source history of one of the ``neighbours`` random times that are nearest in the
-    histories of target and conditions, unused ones first. What source and target have in common with the conditions (a
-    slow common rate) is kept. Conditions that do not help to predict the source's history weigh less in what is near.
+    histories of target and conditions and in the source's rate over the events around, unused ones first. What source
+    and target share with the conditions, or as a slow common rate, is kept. Conditions that do not help to predict the
+    source's history weigh less in what is near.
 
     Attributes
     ----------
