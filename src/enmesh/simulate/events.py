@@ -9,7 +9,7 @@ from enmesh.data.graph_input import flat_parents, parents_of
 from enmesh.errors import InputError
 from enmesh.events.events import Events
 from enmesh.options import whole
-from enmesh.simulate.arguments import Graph, links_of, per_link, per_node, require_number
+from enmesh.simulate.graphs import Graph, links_of, per_link, per_node, require_number
 
 # Of each kind: strength, delay and width of a link, and the rates of nodes without and with drivers.
 USUAL = {
@@ -71,7 +71,7 @@ def coupled_events(
         {name: driven if drivers else alone for name, drivers in parents.items()} if rate is None else rate
     )
     require_number("rate", rates, 0)
-    own = np.array(list(per_node(rates, tuple(parents), "rate").values()), float)
+    own = np.array(list(per_node("rate", rates, parents).values()), float)
     least = {"strength": 0.0 if kind == "hawkes" else -np.inf, "delay": 0.0, "width": 0.0}
     links = []
     for (what, low), given, usual in zip(least.items(), (strength, delay, width), USUAL[kind]):

@@ -10,8 +10,8 @@ from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import option
-from enmesh.simulate.arguments import Link, flat_links, link_lags, per_node, require_number
-from enmesh.simulate.system import GraphDynamicalSystem, LocalMap
+from enmesh.simulate.graphs import Link, flat_links, per_node, require_number
+from enmesh.simulate.system import GraphDynamicalSystem, LocalMap, compiled
 
 
 @option
@@ -115,24 +115,17 @@ def flow_system(
 ) -> GraphDynamicalSystem:
     """Return the `GraphDynamicalSystem` that `coupled_flow` simulates."""
     graph = parents_of(graph)
-    systems: dict[str, System] = per_node(system, tuple(graph), "system")
-    flows = {name: _flow(given) for name, given in systems.items()}
+    flows = {name: _flow(given) for name, given in per_node("system", system, graph).items()}
     require_number("coupling", coupling)
     require_number("tolerance", tolerance, 1e-13, 1e-2)
-    strengths = per_node(coupling, tuple(graph), "coupling")
+    strengths = per_node("coupling", coupling, graph)
     rossler = np.array([isinstance(flow, Rossler) for flow in flows.values()])
     parameters = np.array([astuple(flow) for flow in flows.values()], dtype=float)
-    couplings = np.array(list(strengths.values()), dtype=float)
-    links = flat_links(graph, link_lags(lags, graph))
+    couplings = np.array([*strengths.values()], dtype=float)
     # Near each attractor: in the plane of Rossler, between the wings of Lorenz.
     centres = np.where(rossler[:, None], (0, 0, 1), (0, 0, 20)).ravel()
     spreads = np.where(rossler[:, None], (3, 3, 0.2), (5, 5, 5)).ravel()
-
-    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        from enmesh.simulate import kernels
-
-        return kernels.flow_orbit(start, noise, dt, tolerance, rossler, parameters, couplings, *links)
-
+    links = flat_links(graph, lags)
     return GraphDynamicalSystem(
         graph=graph,
         lags=lags,
@@ -143,16 +136,16 @@ def flow_system(
         continuous=True,
         dt=dt,
         start=lambda rng, size: centres + spreads * rng.uniform(-1, 1, size),
-        orbit=orbit,
+        orbit=compiled("flow_orbit", dt, tolerance, rossler, parameters, couplings, *links),
         advice="choose weaker coupling, less noise or other parameters",
     )
 
 
-def _flow(given: System) -> Flow:
-    flow = FLOWS.get(given, given) if isinstance(given, str) else given
+def _flow(given: Any) -> Flow:
+    flow = FLOWS.get(given) if isinstance(given, str) else given
     if not isinstance(flow, (Lorenz, Rossler)):
         raise InputError(
-            f"system {given!r} is not known; use {', '.join(FLOWS)}, or Lorenz(...) or Rossler(...)"
+            f"system {given!r} is not known; use {', '.join(FLOWS)}, Lorenz(...) or Rossler(...)"
         )
     return flow
 

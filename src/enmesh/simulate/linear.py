@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import Link, link_lags, per_node, require_number
+from enmesh.simulate.graphs import Link, link_lags, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem
 
 
@@ -58,8 +58,8 @@ def var(
     >>> var({"b": ["a"], "c": ["b"]}, n=100, lags={("a", "b"): 4}).truth_lags
     {('a', 'b'): (4,), ('b', 'c'): (1,)}
     """
-    how: dict[str, Any] = {"coupling": coupling, "own": own, "lags": lags, "coefficients": coefficients}
-    system = var_system(graph, names=names, noise=noise, obs_noise=obs_noise, **how)
+    linear: dict[str, Any] = {"coupling": coupling, "own": own, "lags": lags, "coefficients": coefficients}
+    system = var_system(graph, names=names, noise=noise, obs_noise=obs_noise, **linear)
     return system.simulate(n, seed=seed, burn_in=burn_in)
 
 
@@ -108,7 +108,7 @@ def var_system(
             f"the process is unstable: spectral radius {radius:.3g}, not under 1; lower coefficients"
         )
     scale = np.zeros((m, order))
-    scale[:, 0] = list(per_node(noise, tuple(graph), "noise").values())
+    scale[:, 0] = list(per_node("noise", noise, graph).values())
     parts = {name: [matrix[i, :, at[j]] for j in (name, *graph[name])] for name, i in at.items()}
     return GraphDynamicalSystem(
         graph=graph,

@@ -1,6 +1,6 @@
-"""Checks of what a simulation is given: numbers in range, one value for all nodes or links or one for each."""
+"""What a simulation is given, checked: a graph, numbers in range, one value for all nodes or links or one for each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,15 +14,14 @@ Link = tuple[str, str]
 Value = TypeVar("Value")
 
 
-def per_node(value: Value | Mapping[str, Value], names: tuple[str, ...], what: str) -> dict[str, Value]:
+def per_node(what: str, value: Value | Mapping[str, Value], graph: Graph) -> dict[str, Value]:
     """Return ``{name: value}`` from one value for all nodes or a mapping that has them all."""
     if not isinstance(value, Mapping):
-        return dict.fromkeys(names, value)
+        return dict.fromkeys(graph, value)
     given = {str(name): item for name, item in value.items()}
-    if set(given) != set(names):
-        odd = sorted(set(given) ^ set(names))
+    if odd := sorted(set(given) ^ set(graph)):
         raise InputError(f"{what} and the graph differ in {', '.join(odd)}; give one for all or one per node")
-    return {name: given[name] for name in names}
+    return {name: given[name] for name in graph}
 
 
 def links_of(graph: Graph) -> list[Link]:
@@ -50,15 +49,14 @@ def per_link(what: str, value: Value | Mapping[Link, Value], graph: Graph, usual
 
 def link_lags(lags: int | Mapping[Link, int], graph: Graph) -> dict[Link, int]:
     """Return the lag of every link, a whole number of at least 1; links not named have lag 1."""
-    if not isinstance(lags, Mapping):
-        lags = whole("lags", lags, 1)
-    named = per_link("lags", lags, graph, 1)
+    given = lags if isinstance(lags, Mapping) else whole("lags", lags, 1)
+    named = per_link("lags", given, graph, 1)
     return {(s, t): whole(f"lag of {s}>{t}", lag, 1) for (s, t), lag in named.items()}
 
 
-def flat_links(graph: Graph, lags: Mapping[Link, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def flat_links(graph: Graph, lags: int | Mapping[Link, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return `flat_parents`, and the lag of each link in the order of its drivers."""
-    return *flat_parents(graph), np.array([lags[link] for link in links_of(graph)], dtype=np.int64)
+    return *flat_parents(graph), np.array([*link_lags(lags, graph).values()], dtype=np.int64)
 
 
 def require_number(
@@ -74,3 +72,39 @@ def require_number(
         bound = f"{'over' if open_low else 'of at least'} {low:g}" if low > -np.inf else "that is finite"
         most = f" and at most {high:g}" if high < np.inf else ""
         raise InputError(f"{name}={value!r} is not possible; give a number {bound}{most}")
+
+
+def streams(seed: int, count: int) -> list[np.random.Generator]:
+    """Return so many generators of random numbers, independent of one another."""
+    children = np.random.SeedSequence(whole("seed", seed, 0)).spawn(count)
+    return [np.random.default_rng(child) for child in children]
+
+
+def random_dag(
+    n_nodes: int,
+    *,
+    density: float = 0.5,
+    max_parents: int | None = None,
+    names: Sequence[str] | None = None,
+    seed: int = 0,
+) -> dict[str, tuple[str, ...]]:
+    """Draw a directed acyclic graph ``{target: parents}``.
+
+    Nodes get a random order; each earlier node drives each later one with probability ``density``; a node
+    with more than ``max_parents`` keeps that many of them at random. The order of the result's keys is that
+    of the names and says nothing about who drives whom.
+
+    >>> random_dag(3, density=1.0, seed=1)
+    {'x0': (), 'x1': ('x0',), 'x2': ('x0', 'x1')}
+    """
+    n_nodes = whole("n_nodes", n_nodes, 1)
+    require_number("density", density, 0, 1)
+    most = n_nodes if max_parents is None else whole("max_parents", max_parents, 0)
+    names = [f"x{i}" for i in range(n_nodes)] if names is None else [str(name) for name in names]
+    if len(set(names)) != n_nodes:
+        raise InputError(f"{len(set(names))} different names for {n_nodes} nodes; give one per node")
+    rng = np.random.default_rng(seed)
+    rank = rng.permutation(n_nodes)
+    drives = (rng.uniform(size=(n_nodes, n_nodes)) < density) & (rank[:, None] < rank)
+    parents = [rng.permutation(np.flatnonzero(drives[:, target]))[:most] for target in range(n_nodes)]
+    return {name: tuple(names[j] for j in sorted(chosen)) for name, chosen in zip(names, parents)}
