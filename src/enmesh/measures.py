@@ -83,6 +83,12 @@ class Transfers:
         x, y, z = self.variables([source], target, given)
         return max(x, key=lambda v: (self.cmi([v], y, [*z, *(w for w in x if w != v)]), -v.lag))
 
+    def conditional_entropy(self, target: int, given: Sequence[int] = ()) -> float:
+        """Return H(y | own past, given) as H(y) - I(y ; z): entropies of different dimension are never subtracted."""
+        past = self.blocks.past([target, *given], target)
+        known = self.prepared(Lagged(target, 0), []).cmi(self.blocks.take(past))
+        return self.estimator.entropy(self.blocks.raw_next(target)) - known
+
     def dof(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> int:
         """Return the degrees of freedom of 2 N I(x ; y | z) under independence."""
         arities = self.blocks.arities
@@ -256,8 +262,6 @@ def conditional_entropy(
 ) -> float:
     """Entropy of a node's next value given its own past and others', H(Y^i_{n+1} | own past, given) (eq. cond-entropy).
 
-    Computed as H(y) - I(y ; z): two entropies of different dimension are never subtracted.
-
     Examples
     --------
     >>> import enmesh as em
@@ -266,32 +270,7 @@ def conditional_entropy(
     1.45
     """
     transfers = Transfers.of(series, estimator, embedding)
-    series = transfers.series
-    return _conditional_entropy(transfers, series.index(target), series.indices(given))
-
-
-def _conditional_entropy(transfers: Transfers, target: int, given: Sequence[int]) -> float:
-    blocks = transfers.blocks
-    past = blocks.past([target, *given], target)
-    known = transfers.prepared(Lagged(target, 0), []).cmi(blocks.take(past))
-    return transfers.estimator.entropy(blocks.raw_next(target)) - known
-
-
-def _total_correlation(transfers: Transfers) -> float:
-    """TC(Y_{n+1} | all pasts) = sum_i I(Y^i ; Y^1 .. Y^{i-1} | all pasts), by the chain rule."""
-    following = [Lagged(i, 0) for i in range(transfers.blocks.n_nodes)]
-    everything = transfers.blocks.everything()
-    return sum(
-        transfers.prepared(following[i], everything).cmi(transfers.blocks.take(following[:i]))
-        for i in range(1, len(following))
-    )
-
-
-def _unexplained(transfers: Transfers, target: int, parents: Sequence[int]) -> float:
-    """I(Y^i_{n+1} ; every other past | own past, parents): the information in the other pasts that the parents lack."""
-    _, following, known = transfers.variables([], target, parents)
-    rest = [variable for variable in transfers.blocks.everything() if variable not in known]
-    return transfers.prepared(following, known).cmi(transfers.blocks.take(rest))
+    return transfers.conditional_entropy(transfers.series.index(target), transfers.series.indices(given))
 
 
 def stochastic_interaction(
@@ -302,6 +281,8 @@ def stochastic_interaction(
     S_Y = sum_i H(Y^i_{n+1} | own past) - H(Y_{n+1} | all pasts)
         = TC(Y_{n+1} | all pasts) + sum_i I(Y^i_{n+1} ; other pasts | own past)
 
+    It is the KL divergence of the graph without links.
+
     Examples
     --------
     >>> import enmesh as em
@@ -309,9 +290,7 @@ def stochastic_interaction(
     >>> round(em.stochastic_interaction(series, estimator=em.Gaussian()), 2)
     0.17
     """
-    transfers = Transfers.of(series, estimator, embedding)
-    nodes = range(transfers.blocks.n_nodes)
-    return _total_correlation(transfers) + sum(_unexplained(transfers, i, ()) for i in nodes)
+    return kl_divergence(series, {}, estimator=estimator, embedding=embedding)
 
 
 def kl_divergence(
@@ -347,12 +326,23 @@ def kl_divergence(
     if form not in ("direct", "decomposed"):
         raise InputError(f"form={form!r} is not known; use 'direct' or 'decomposed'")
     transfers = Transfers.of(series, estimator, embedding)
-    families = list(enumerate(parent_indices(transfers.series, graph)))
-    floor = _total_correlation(transfers)
-    if form == "direct":
-        return floor + sum(_unexplained(transfers, i, parents) for i, parents in families)
-    return floor + sum(
-        _unexplained(transfers, i, ()) - transfers.value(parents, i) for i, parents in families
+    everything, total = transfers.blocks.everything(), _total_correlation(transfers)
+    for i, parents in enumerate(parent_indices(transfers.series, graph)):
+        _, following, known = transfers.variables([], i, parents if form == "direct" else ())
+        rest = transfers.blocks.take(variable for variable in everything if variable not in known)
+        total += transfers.prepared(following, known).cmi(rest)
+        if form == "decomposed":
+            total -= transfers.value(parents, i)
+    return total
+
+
+def _total_correlation(transfers: Transfers) -> float:
+    """TC(Y_{n+1} | all pasts) = sum_i I(Y^i ; Y^1 .. Y^{i-1} | all pasts), by the chain rule."""
+    following = [Lagged(i, 0) for i in range(transfers.blocks.n_nodes)]
+    everything = transfers.blocks.everything()
+    return sum(
+        transfers.prepared(following[i], everything).cmi(transfers.blocks.take(following[:i]))
+        for i in range(1, len(following))
     )
 
 
@@ -390,7 +380,7 @@ def log_likelihood(
     """
     transfers = Transfers.of(series, estimator, embedding)
     families = enumerate(parent_indices(transfers.series, graph))
-    return -transfers.blocks.n * float(sum(_conditional_entropy(transfers, *family) for family in families))
+    return -transfers.blocks.n * float(sum(transfers.conditional_entropy(*family) for family in families))
 
 
 def parent_indices(series: Series, graph: Any) -> tuple[tuple[int, ...], ...]:

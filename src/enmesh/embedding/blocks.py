@@ -1,8 +1,7 @@
 """The embedded samples of a series: every lagged variable on one common window for all nodes.
 
-Every measure asks about three kinds of block: the target's next value y^i_{n+1}, its own past and the pasts of source
-nodes. All of them live on the same samples, so that entropies of different parent sets can be compared and the
-stochastic interaction is constant (Corollary 1). Lags go backward and never cross a trial.
+All of them live on the same samples, so that entropies of different parent sets can be compared and the stochastic
+interaction is constant (Corollary 1). Lags go backward and never cross a trial.
 """
 
 from collections.abc import Callable, Iterable
@@ -156,8 +155,7 @@ class Blocks:
             for node, lag in needed:
                 bad |= mask[t - lag, node]
             kept.append(t[~bad])
-        if self._series.missing is None:
-            return kept
-        used, total = sum(map(len, kept)), sum(map(len, times))
-        hazard(f"missing='drop': {used} of {total} windows have no missing value and are used")
+        if self._series.missing is not None:
+            used, total = sum(map(len, kept)), sum(map(len, times))
+            hazard(f"missing='drop': {used} of {total} windows have no missing value and are used")
         return kept

@@ -3,7 +3,7 @@
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding.base import EmbeddingTable, SelfPrediction, require_samples, windows
+from enmesh.embedding.base import EmbeddingTable, SelfPrediction, windows
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Lagged
 from enmesh.embedding.prediction import nearest, standardised
@@ -53,6 +53,7 @@ class Cao(SelfPrediction):
     cli_name = "cao"
     cli_options = ("max_dim", "max_delay")
     summary = "smallest dimension in which neighbours stay neighbours"
+    phrase = "the method of Cao (1997)"
     criterion = "E1"
     references = (
         "Cao, L. (1997). Practical Method for Determining the Minimum Embedding Dimension of a Scalar Time "
@@ -72,10 +73,6 @@ class Cao(SelfPrediction):
         if not 0 < self.tolerance < 1:
             raise InputError(f"tolerance={self.tolerance!r} is not possible; give a number between 0 and 1")
 
-    def sentence(self) -> str:
-        """Name the method."""
-        return "the method of Cao (1997)"
-
     def judge(self, series: Series, name: str) -> EmbeddingTable:
         """Return E1 of one node, with E2 beside it."""
         delay = self.delay
@@ -83,9 +80,9 @@ class Cao(SelfPrediction):
             shortest = windows(series, name, 1, standardised)
             memory = decorrelation_time(shortest.take([Lagged(0, 0)]), shortest.starts)
             delay = min(max(memory, 1), self.max_delay)
-        blocks = windows(series, name, (self.max_dim + 1) * delay, standardised)
         theiler = delay - 1 if self.theiler is None else self.theiler
-        require_samples(blocks.n, CAO_NEIGHBOURS + 2 * theiler + 2, "max_dim, delay or theiler")
+        span, neighbours = (self.max_dim + 1) * delay, CAO_NEIGHBOURS + 2 * theiler
+        blocks = windows(series, name, span, standardised, neighbours, lower="max_dim or delay")
         e1, e2 = self._curves(blocks, delay, theiler)
         one, noisy = 1 - self.tolerance, np.abs(e2 - 1).max()
         stays = np.logical_and.accumulate((e2 >= one)[::-1])[::-1]  # E2 is at 1 or over from there on

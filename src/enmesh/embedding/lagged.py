@@ -1,9 +1,7 @@
 """Lagged variables, and the two options that say which of them make a past: `Embedding` and `Lags`.
 
-A lagged variable is a node some samples before the predicted one. The past of a source, as a target sees it, is a list
-of its lags. The paper's delay embedding (eq. lags) is one way to make it, the same for every target; `Lags` names any
-lags for any pair. Every measure, score and test works on either, because both answer the same question: at which
-lags is this source asked about for this target (`table`).
+The past of a source, as a target sees it, is a list of its lags. Every measure, score and test works on either option,
+because both answer the same question: at which lags is this source asked about for this target (`table`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,9 +34,7 @@ class Embedding:
     (3, 2, 1)
     """
 
-    searched: ClassVar[int] = (
-        0  # largest lag that was searched from the data: the lags of an embedding are as given
-    )
+    searched: ClassVar[int] = 0  # lags are as given, none was searched in the data
 
     dim: PerNode = 1
     delay: PerNode = 1
@@ -48,11 +44,10 @@ class Embedding:
         for field in ("dim", "delay", "lag"):
             value: Any = getattr(self, field)
             if isinstance(value, (Mapping, tuple, list)):
-                pairs = dict(value).items()
-                checked: Any = tuple(sorted((str(name), whole(field, number, 1)) for name, number in pairs))
+                pairs = ((str(name), whole(field, number, 1)) for name, number in dict(value).items())
+                object.__setattr__(self, field, tuple(sorted(pairs)))
             else:
-                checked = whole(field, value, 1)
-            object.__setattr__(self, field, checked)
+                object.__setattr__(self, field, whole(field, value, 1))
 
     def per_node(self, names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
         """Return dim, delay and lag as tuples in the order of ``names``."""
@@ -70,13 +65,12 @@ class Embedding:
 
     def table(self, names: tuple[str, ...]) -> PastTable:
         """Return the lags of every (source, target)."""
-        per = self.per_node(names)
-        nodes = range(len(names))
-
-        def past(node: int, first: int) -> tuple[int, ...]:
-            return tuple(first + m * per["delay"][node] for m in range(per["dim"][node]))
-
-        return {(j, i): past(j, 1 if i == j else per["lag"][j]) for j in nodes for i in nodes}
+        table, nodes = {}, range(len(names))
+        for j, (dim, delay, lag) in enumerate(zip(*self.per_node(names).values())):
+            for i in nodes:
+                first = 1 if i == j else lag
+                table[j, i] = tuple(range(first, first + dim * delay, delay))
+        return table
 
 
 @option
