@@ -24,13 +24,15 @@ from enmesh.surrogates import Draw, Surrogate, parted
 KEPT = 4
 
 Node = str | int
+Question = tuple[list[Lagged], Lagged, list[Lagged]]
+"""x, y and z of I(x ; y | z)."""
 
 
 class Transfers:
     """Transfer entropies between the nodes of one series: prepared once per (y, z), asked many times.
 
     Everything is I(x ; y | z) of lagged variables: x the pasts of sources, y the target's next value, z what is
-    conditioned on. Nodes become lagged variables in `value` and `link`, by the pasts that were fixed beforehand.
+    conditioned on (`variables`).
     """
 
     def __init__(self, series: Series, estimator: Estimator | str, embedding: Pasts):
@@ -48,9 +50,7 @@ class Transfers:
         """Return those of data as a user gives them, by default with `KSG` and kappa 1, tau 1."""
         return cls(Series.of(series), estimator or KSG(), embedding or Embedding())
 
-    def variables(
-        self, sources: Iterable[int], target: int, given: Iterable[int] = ()
-    ) -> tuple[list[Lagged], Lagged, list[Lagged]]:
+    def variables(self, sources: Iterable[int], target: int, given: Iterable[int] = ()) -> Question:
         """Return x, y and z of T_{sources -> target | given}, nodes in ascending order."""
         past = self.blocks.past
         z = past([target], target) + past(sorted(given), target)
@@ -106,13 +106,7 @@ class Transfers:
         return self._prepared[key]
 
     def draw(
-        self,
-        surrogate: Surrogate,
-        x: Sequence[Lagged],
-        y: Lagged,
-        z: Sequence[Lagged],
-        *,
-        in_parts: bool = False,
+        self, surrogate: Surrogate, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], *, in_parts: bool
     ) -> Draw:
         """Return the function that draws rows to resample x by; kept where it does not depend on z.
 

@@ -17,7 +17,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import Surrogates
 from enmesh.events.events import Events
-from enmesh.measures import Node, Transfers, link
+from enmesh.measures import Node, Question, Transfers, link
 from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
@@ -79,17 +79,14 @@ class Sampling:
         object.__setattr__(self, "seed", whole("seed", self.seed))
 
 
-# Surrogates are drawn in batches of this size, so as to share the cost of a question; the value itself is one of the
-# first. Where each surrogate is asked at several lags, fewer make a question as large.
-BATCH = 32
+# Surrogates are drawn in batches of this size, the value itself being one of the first; in smaller ones where each is
+# asked at several lags.
+BATCH, SMALLEST_BATCH = 32, 8
 FIRST_LOOK = BATCH - 1
-SMALLEST_BATCH = 8
-
 # Surrogates of a test where none are asked for.
 USUAL = 199
 # Analytic p-values are never 0: the smallest normal number.
 SMALLEST = float(np.finfo(float).tiny)
-
 # Lags for each sample beyond which the test of the best of them is not sure of itself.
 MANY_LAGS = 0.02
 
@@ -111,12 +108,12 @@ def by_surrogates(
     """
     x, y, z = transfers.variables(sources, target, given)
     searched = transfers.blocks.searched > 0 and len(sources) == 1
-    free = transfers.blocks.choices(sources[0]) if searched else x
-    asked = transfers, free, y, z, sampling, len(x) if searched else 0
-    surrogates, draw = _surrogates(*asked, in_parts=searched)
+    asked = transfers.blocks.choices(sources[0]) if searched else x, y, z
+    choose = len(x) if searched else 0
+    surrogates, draw = _surrogates(transfers, asked, sampling, choose, in_parts=searched)
     any_shift = getattr(sampling.surrogate, "min_shift", None) is None  # one that is given may not fit a part
-    if not searched and any_shift and _different(draw, sampling.count) < sampling.count:
-        surrogates, draw = _surrogates(*asked, in_parts=True)
+    if not searched and any_shift and _distinct(draw, sampling.count, warn=False) < sampling.count:
+        surrogates, draw = _surrogates(transfers, asked, sampling, choose, in_parts=True)
     if transfers.prepared(y, z).all_at_once:  # the value belongs to the batch of its surrogates
         return (yield from sampled(surrogates, draw, sampling.count))
     value = None if transfers.joint is None and not searched else transfers.cmi(x, y, z)
@@ -124,18 +121,13 @@ def by_surrogates(
 
 
 def _surrogates(
-    transfers: Transfers,
-    free: Sequence[Lagged],
-    y: Lagged,
-    z: Sequence[Lagged],
-    sampling: Sampling,
-    choose: int,
-    in_parts: bool,
+    transfers: Transfers, asked: Question, sampling: Sampling, choose: int, in_parts: bool
 ) -> tuple[Surrogates, Draw]:
-    """Return the surrogates of lagged variables of which each takes so many as are to be chosen, and their draw."""
-    draw = transfers.draw(sampling.surrogate, free, y, z, in_parts=in_parts)
-    stream = stream_of(sampling.seed, y.node, tuple(sorted({variable.node for variable in free})))
-    samples = transfers.blocks.take(free)
+    """Return surrogates of x, each of which takes the ``choose`` of its variables that say most, and their draw."""
+    x, y, z = asked
+    draw = transfers.draw(sampling.surrogate, x, y, z, in_parts=in_parts)
+    stream = stream_of(sampling.seed, y.node, tuple(sorted({variable.node for variable in x})))
+    samples = transfers.blocks.take(x)
     return transfers.prepared(y, z).surrogates(samples, draw, stream, choose=choose), draw
 
 
@@ -164,16 +156,12 @@ def sampled(
     return tested(value, null)
 
 
-def _different(draw: Draw, count: int) -> int:
-    """Return how many of ``count`` surrogates are different, as far as that is known."""
-    distinct = getattr(draw, "distinct", None)  # None: not known, as where trials are shifted each on its own
-    return count if distinct is None else min(count, distinct)
-
-
-def _distinct(draw: Draw, count: int) -> int:
+def _distinct(draw: Draw, count: int, warn: bool = True) -> int:
     """Return how many of ``count`` surrogates are different; repeated ones would make the p-value too small."""
-    distinct = _different(draw, count)
-    if distinct < count:
+    distinct = min(
+        count, getattr(draw, "distinct", None) or count
+    )  # not known of trials that move on their own
+    if warn and distinct < count:
         hazard(
             f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be "
             f"under {1 / (1 + distinct):.2g}; a longer record has more"
@@ -192,18 +180,14 @@ def every_lag(
     choices = transfers.blocks.choices(source)
     values, null = transfers.each(choices, y, z), np.empty((0, len(choices)))
     if sampling.count:
-        surrogates, draw = _surrogates(transfers, choices, y, z, sampling, 1, in_parts=len(choices) > 1)
+        surrogates, draw = _surrogates(transfers, (choices, y, z), sampling, 1, in_parts=len(choices) > 1)
         null = surrogates.ask_each(0, _distinct(draw, sampling.count))()
         warn_of_many_lags(len(choices), transfers.blocks.n)
     return values, null
 
 
 def warn_of_many_lags(lags: int, samples: int) -> None:
-    """Warn where a record is too short for so many lags.
-
-    Surrogates that are shifted by less than the number of lags share most of them, and what all shifts of the record
-    have in common says too little of how large the best of many lags becomes by chance.
-    """
+    """Warn where a record is too short for so many lags: shifts nearer than their number share most of them."""
     if lags > 1 and lags > MANY_LAGS * samples:
         hazard(
             f"{lags} lags for {samples} samples: p-values under 0.1 may be too small; use a max_lag of at most "
@@ -220,7 +204,7 @@ def best_lag(
         found = every_lag(transfers, source, target, given, sampling)
         return best_of(transfers, source, y, z, *found)
     choices = transfers.blocks.choices(source)
-    surrogates, draw = _surrogates(transfers, choices, y, z, sampling, 1, in_parts=len(choices) > 1)
+    surrogates, draw = _surrogates(transfers, (choices, y, z), sampling, 1, in_parts=len(choices) > 1)
     warn_of_many_lags(len(choices), transfers.blocks.n)
     test = run(sampled(surrogates, draw, sampling.count))
     return replace(test, lag=1 + int(transfers.each(choices, y, z).argmax()))

@@ -1,9 +1,7 @@
 """What a score is: a number for (target, parents) that adds up over targets (decomposability), bound to a series.
 
-A `Score` is an option; ``score.bind(series)`` returns a `Scorer`, which holds the embedded data. A family's score is
-made in two steps: `Scorer.tests` names the edge tests it needs, and `Scorer.combine` makes the score from their
-results. Families share tests, so whoever evaluates many computes each test once. Answers are pure: they depend on data,
-options and seed, never on what was asked before.
+`Scorer.tests` names the edge tests that the score of a family needs, and `Scorer.combine` makes the score from their
+results: families share tests, and each is computed once. Answers depend on data, options and seed alone.
 """
 
 import copy
@@ -109,10 +107,9 @@ class Scorer(ABC, Generic[AnyScore]):
         return None
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
-        """Test an edge given the target's other parents.
+        """Test an edge given the target's other parents, by ``count`` surrogates or those of the score.
 
-        With a ``level`` the test goes no further than it takes to know whether its p-value is at most that; ``count``
-        is the number of surrogates, by default that of the score.
+        With a ``level`` the test goes no further than it takes to know whether its p-value is at most that.
         """
         return ready(by_formula(self.transfers, [link.source], link.target, link.given))
 

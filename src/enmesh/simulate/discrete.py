@@ -24,10 +24,9 @@ def boolean(
 
     Parameters
     ----------
-    graph
-        Who drives whom, in any form `parents_of` reads. A node without parents is a fair coin.
-    n
-        Number of samples, after ``burn_in`` are dropped.
+    graph, n
+        Who drives whom, in any form `parents_of` reads; a node without parents is a fair coin. And the number of
+        samples, after ``burn_in`` are dropped.
     rule
         ``"xor"`` (no single parent of several tells anything, together they tell all), ``"and"``, ``"or"``,
         or ``"random"``: for each node a random Boolean function on which every parent has an effect.
@@ -67,10 +66,8 @@ def markov(
 
     Parameters
     ----------
-    graph
-        Who drives whom, in any form `parents_of` reads.
-    n
-        Number of samples, after ``burn_in`` are dropped.
+    graph, n
+        Who drives whom, in any form `parents_of` reads; and the number of samples, after ``burn_in`` are dropped.
     states
         Number of states r_i, for all nodes or by name.
     concentration

@@ -37,10 +37,8 @@ def coupled_events(
 
     Parameters
     ----------
-    graph
-        Who drives whom, such as ``"a>b, b>c"``; nodes without drivers are Poisson processes.
-    duration
-        Length of the recording.
+    graph, duration
+        Who drives whom, such as ``"a>b, b>c"``, and length of the recording.
     kind
         ``"bump"``: with d the time since the last event of a driver, the rate rises by ``strength`` times
         exp(-(d - delay)^2 / (2 width^2)), less its value at d = 0, up to d = 2 delay. With one link and the usual
@@ -67,17 +65,16 @@ def coupled_events(
     require_number("duration", duration, 0, open_low=True)
     require_number("rest", rest, 0)
     alone, driven = USUAL[kind][3:]
-    rates = (
-        {name: driven if drivers else alone for name, drivers in parents.items()} if rate is None else rate
-    )
+    usual_rates = {name: driven if drivers else alone for name, drivers in parents.items()}
+    rates = usual_rates if rate is None else rate
     require_number("rate", rates, 0)
-    own = np.array(list(per_node("rate", rates, parents).values()), float)
+    own = np.array([*per_node("rate", rates, parents).values()], float)
     least = {"strength": 0.0 if kind == "hawkes" else -np.inf, "delay": 0.0, "width": 0.0}
     links = []
     for (what, low), given, usual in zip(least.items(), (strength, delay, width), USUAL[kind]):
         value = usual if given is None else given
         require_number(what, value, low, open_low=what == "width")
-        links.append(np.array(list(per_link(what, value, parents, usual).values()), float))
+        links.append(np.array([*per_link(what, value, parents, usual).values()], float))
     how = np.random.default_rng(whole("seed", seed, 0)), parents, own, float(rest), links, float(duration)
     times = _copies(*how) if kind == "copies" else _thinned(*how, kind == "bump")
     return Events(dict(zip(parents, times)), duration, truth=parents)

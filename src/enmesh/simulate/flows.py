@@ -67,10 +67,8 @@ def coupled_flow(
 
     Parameters
     ----------
-    graph
-        Who drives whom, in any form `parents_of` reads; cycles are allowed.
-    n
-        Number of samples.
+    graph, n
+        Who drives whom, in any form `parents_of` reads; and the number of samples.
     system
         ``"lorenz"``, ``"rossler"``, `Lorenz` or `Rossler` with parameters; one for all nodes or by name.
     coupling
@@ -78,14 +76,11 @@ def coupled_flow(
         runs away from about 3 (driven by Lorenz) or 5 (by Rossler) on; Lorenz systems synchronise at 10.
     lags
         Lag of the links, in samples: one number for all, or some of them by ``(source, target)``; the rest is 1.
-        With lag 1 the coupling follows x^ij[0] as it moves. With a larger lag l it reads x^ij[0] at the sample
-        l before the next one and holds it from sample to sample.
+        With lag 1 the coupling follows x^ij[0] as it moves, with a larger one it holds the sample so long before.
     dt
-        Sampling step in units of time. It decides what can be seen: too fine, and each node's own past all
-        but gives its next value.
+        Sampling step in units of time. If it is too fine, each node's own past all but gives its next value.
     noise, obs_noise
-        Standard deviations of the Gaussian noise added to all coordinates of the state at every sample, and
-        to the observations; by default 0.
+        Standard deviations of the Gaussian noise added to the state at every sample, and to the observations.
     transient
         Time that is dropped at the start.
     tolerance
@@ -96,8 +91,8 @@ def coupled_flow(
     >>> coupled_flow("a>b", n=100, system={"a": "rossler", "b": "lorenz"}, dt=0.05)
     Series(2 nodes: a, b; 1 trial of 100 samples; dt=0.05)
     """
-    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "noise": noise, "obs_noise": obs_noise}
-    flow = flow_system(graph, system=system, dt=dt, tolerance=tolerance, **how)
+    numbers: dict[str, Any] = {"coupling": coupling, "lags": lags, "dt": dt, "tolerance": tolerance}
+    flow = flow_system(graph, system=system, noise=noise, obs_noise=obs_noise, **numbers)
     require_number("transient", transient, 0)
     return flow.simulate(n, seed=seed, burn_in=int(np.ceil(transient / dt)))
 

@@ -33,11 +33,9 @@ def var(
 
     Parameters
     ----------
-    graph
-        Who drives whom, in any form `parents_of` reads. Then A has ``own`` on its diagonal and ``coupling``
-        where column drives row.
-    n
-        Number of samples, after ``burn_in`` are dropped.
+    graph, n
+        Who drives whom, in any form `parents_of` reads: A has ``own`` on its diagonal and ``coupling`` where column
+        drives row. And the number of samples, after ``burn_in`` are dropped.
     lags
         Lag l at which a link acts: its coefficient stands in A_l. One number for all links, or some of them by
         ``(source, target)``; the rest is 1. Own pasts act at lag 1.
@@ -46,10 +44,8 @@ def var(
         coefficient that is not 0; its lags are those l where it is not.
     names
         Names of the nodes with ``coefficients``; by default ``x0, x1, ...``.
-    noise
-        Standard deviation of v, for all nodes or by name.
-    obs_noise
-        Standard deviation of the observation noise.
+    noise, obs_noise
+        Standard deviations of v, for all nodes or by name, and of the observation noise.
 
     Examples
     --------

@@ -47,10 +47,8 @@ def coupled_map(
 
     Parameters
     ----------
-    graph
-        Who drives whom, in any form `parents_of` reads; cycles are allowed.
-    n
-        Number of samples, after ``burn_in`` are dropped.
+    graph, n
+        Who drives whom, in any form `parents_of` reads; and the number of samples, after ``burn_in`` are dropped.
     map
         g: ``"logistic"`` r z (1 - z); ``"tent"`` (r/2) min(z, 1 - z), its slope held a billionth under 2
         because floating-point doubling collapses to 0; ``"henon"`` (1 - r z0^2 + z1, 0.3 z0); or a function
@@ -62,14 +60,12 @@ def coupled_map(
         about 0.5 on, and then neither tells anything about the other.
     lags
         Lag l of the links, in samples: one number for all, or some of them by ``(source, target)``; the rest is 1.
-        A source without parents and noise has g(x_{n+1-l}) = x_{n+2-l}: then lag l - 1 tells as much as lag l, and no
-        estimator can separate them. Dynamic noise does.
+        Without parents and noise a source has g(x_{n+1-l}) = x_{n+2-l}, and lag l - 1 tells as much as lag l.
     noise, obs_noise
         Standard deviations of the Gaussian noise on state and observation. Logistic and tent states
         that noise pushes out of [0, 1] are reflected at its ends.
     domain
-        Interval within which the states of a user's map are kept in the same way, and from which they start
-        (without one: no limits, start in [0, 1]).
+        Interval within which the states of a user's map are kept in the same way, and from which they start.
 
     Examples
     --------

@@ -46,8 +46,7 @@ class GraphDynamicalSystem:
         Whether ``maps`` are velocities, to be integrated over the sampling step ``dt``.
     lags
         How many samples before the next one a parent's state is read: one number for all links, or some of them by
-        ``(source, target)``; the rest is 1. In a continuous system a link with lag 1 follows its parent as it moves;
-        one with a larger lag reads the parent's state at that sample and holds it over the step.
+        ``(source, target)``; the rest is 1. In a continuous system lag 1 follows the parent as it moves.
     truth_lags
         The lags that the series reports as the truth, where a node's state itself holds past values.
     confine, start
