@@ -24,6 +24,9 @@ from enmesh.surrogates import Draw, Surrogate, parted
 KEPT = 4
 
 Node = str | int
+Nodes = Node | Sequence[Node]
+AnyEstimator = Estimator | str | None
+AnyPasts = Pasts | None
 Question = tuple[list[Lagged], Lagged, list[Lagged]]
 """x, y and z of I(x ; y | z)."""
 
@@ -46,7 +49,7 @@ class Transfers:
         self._draws: dict[tuple[Surrogate, tuple[Lagged, ...], bool], Draw] = {}
 
     @classmethod
-    def of(cls, series: Any, estimator: Estimator | str | None, embedding: Pasts | None) -> "Transfers":
+    def of(cls, series: Any, estimator: AnyEstimator, embedding: AnyPasts) -> "Transfers":
         """Return those of data as a user gives them, by default with `KSG` and kappa 1, tau 1."""
         return cls(Series.of(series), estimator or KSG(), embedding or Embedding())
 
@@ -87,7 +90,7 @@ class Transfers:
         """Return H(y | own past, given) as H(y) - I(y ; z): entropies of different dimension are never subtracted."""
         past = self.blocks.past([target, *given], target)
         known = self.prepared(Lagged(target, 0), []).cmi(self.blocks.take(past))
-        return self.estimator.entropy(self.blocks.raw_next(target)) - known
+        return self.estimator.entropy(self.series.values[self.blocks.rows, target][:, None]) - known
 
     def dof(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> int:
         """Return the degrees of freedom of 2 N I(x ; y | z) under independence."""
@@ -131,9 +134,7 @@ class Transfers:
         return twin
 
 
-def cmi(
-    x: Any, y: Any, z: Any = None, *, estimator: Estimator | str | None = None, local: bool = False
-) -> Any:
+def cmi(x: Any, y: Any, z: Any = None, *, estimator: AnyEstimator = None, local: bool = False) -> Any:
     """Conditional mutual information I(x ; y | z) of plain arrays ``(n, d)``, in nats; ``z`` may be None.
 
     Columns are scaled, ranked or coded as the estimator asks (`Estimator.condition`).
@@ -163,12 +164,12 @@ def cmi(
 
 def transfer_entropy(
     series: Series | Events,
-    source: Node | Sequence[Node],
+    source: Nodes,
     target: Node,
     *,
-    given: Node | Sequence[Node] = (),
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
+    given: Nodes = (),
+    estimator: AnyEstimator = None,
+    embedding: AnyPasts = None,
     local: bool = False,
 ) -> Any:
     """Transfer entropy T_{source -> target} (eq. te): collective for several sources, conditional on ``given``.
@@ -208,7 +209,7 @@ def transfer_entropy(
 
 
 def link(
-    series: Series, source: Node | Sequence[Node], target: Node, given: Node | Sequence[Node]
+    series: Series, source: Nodes, target: Node, given: Nodes
 ) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
     """Return positions of sources, target and given, or say why they make no link."""
     sources, end, rest = series.indices(source), series.index(target), series.indices(given)
@@ -228,8 +229,8 @@ def active_information(
     series: Series,
     target: Node,
     *,
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
+    estimator: AnyEstimator = None,
+    embedding: AnyPasts = None,
     local: bool = False,
 ) -> Any:
     """Active information storage I( own past ; Y_{n+1} ): the information in a node's own past about its next value.
@@ -249,10 +250,10 @@ def active_information(
 def conditional_entropy(
     series: Series,
     target: Node,
-    given: Node | Sequence[Node] = (),
+    given: Nodes = (),
     *,
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
+    estimator: AnyEstimator = None,
+    embedding: AnyPasts = None,
 ) -> float:
     """Entropy of a node's next value given its own past and others', H(Y^i_{n+1} | own past, given) (eq. cond-entropy).
 
@@ -268,7 +269,7 @@ def conditional_entropy(
 
 
 def stochastic_interaction(
-    series: Series, *, estimator: Estimator | str | None = None, embedding: Pasts | None = None
+    series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None
 ) -> float:
     """Stochastic interaction S_Y (eq. stochastic-interaction): how much more the whole predicts than its parts.
 
@@ -291,8 +292,8 @@ def kl_divergence(
     series: Series,
     graph: Any,
     *,
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
+    estimator: AnyEstimator = None,
+    embedding: AnyPasts = None,
     form: str = "direct",
 ) -> float:
     """KL divergence of a graph's factorised distribution from the joint one, D_KL(p_D || p_B), in nats.
@@ -340,9 +341,7 @@ def _total_correlation(transfers: Transfers) -> float:
     )
 
 
-def kl_floor(
-    series: Series, *, estimator: Estimator | str | None = None, embedding: Pasts | None = None
-) -> float:
+def kl_floor(series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None) -> float:
     """The part of the KL divergence that no graph removes: TC(Y_{n+1} | all pasts), the instantaneous dependence.
 
     Examples
@@ -356,7 +355,7 @@ def kl_floor(
 
 
 def log_likelihood(
-    series: Series, graph: Any, *, estimator: Estimator | str | None = None, embedding: Pasts | None = None
+    series: Series, graph: Any, *, estimator: AnyEstimator = None, embedding: AnyPasts = None
 ) -> float:
     """Maximised log-likelihood of a graph (eq. log-ll-cond-entropy) as far as observed variables go, in nats.
 

@@ -30,14 +30,10 @@ class Significance:
 
     Attributes
     ----------
-    value
-        The transfer entropy, nats.
-    p_value
-        Probability of a value at least this large if the source carries no information about the target.
-    null
-        Values under the null: of the surrogates, in the order they were drawn, or empty for an analytic test.
-    null_mean
-        Mean under the null; ``corrected`` is the value minus it.
+    value, p_value
+        The transfer entropy, nats, and the probability of one as large if the source says nothing of the target.
+    null, null_mean
+        Values of the surrogates in the order they were drawn, none for an analytic test; the mean under the null.
     lag
         The lag with the largest value, where it was chosen by the test itself (``max_lag``); otherwise None.
     """
@@ -372,8 +368,7 @@ def q_values(p_values: np.ndarray) -> np.ndarray:
 def order_statistic(null: np.ndarray, alpha: float, lower: float = 0.0) -> float:
     """Return the null's value at confidence ``alpha``: the ceil(alpha n)-th smallest; 0 for ``alpha = 0``.
 
-    The product is rounded first: in floating point .07 x 100 is a little over 7 and would give the 8th. ``lower`` goes
-    down by so many standard errors of the rank, sqrt(n alpha (1 - alpha)): what the value is at least, but for chance.
+    ``lower`` goes down by so many standard errors of the rank, sqrt(n alpha (1 - alpha)).
     """
     rank = order_rank(len(null), alpha, lower)
     return float(np.sort(null)[rank - 1]) if rank else 0.0
@@ -381,7 +376,7 @@ def order_statistic(null: np.ndarray, alpha: float, lower: float = 0.0) -> float
 
 def order_rank(count: int, alpha: float, lower: float = 0.0) -> int:
     """Return which smallest of ``count`` values `order_statistic` takes; 0 for ``alpha = 0``."""
-    rank = math.ceil(round(alpha * count, 9))
+    rank = math.ceil(round(alpha * count, 9))  # .07 x 100 is a little over 7 and would give the 8th
     return max(1, math.floor(rank - lower * math.sqrt(count * alpha * (1 - alpha)))) if rank else 0
 
 

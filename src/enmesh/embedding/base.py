@@ -17,8 +17,8 @@ from enmesh.methods import Method
 if TYPE_CHECKING:
     import pandas as pd
 
-# Standard errors within which a shorter past counts as good as the best. Errors of neighbouring candidates go together,
-# and the best of many is best by chance as well, so that this is more than a test of two would need.
+# Standard errors within which a shorter past counts as good as the best: more than a test of two would need, since the
+# best of many is best by chance as well.
 PARSIMONY = 2.5
 
 
@@ -26,8 +26,7 @@ PARSIMONY = 2.5
 class EmbeddingTable:
     """One node's criterion over dimension and delay, and the choice made by it.
 
-    ``values[i][j]`` belongs to ``dims[i]`` and ``delays[j]``; ``further`` holds other curves over ``dims`` by
-    name.
+    ``values[i][j]`` belongs to ``dims[i]`` and ``delays[j]``; ``further`` holds other curves over ``dims``.
     """
 
     method: str

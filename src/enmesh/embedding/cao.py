@@ -21,12 +21,10 @@ class Cao(SelfPrediction):
 
     E(d) is the mean, over all samples, of how many times further apart nearest neighbours in dimension d are
     in dimension d + 1; E1(d) = E(d + 1) / E(d) reaches 1 where a further coordinate tells nothing new. E2(d) =
-    E*(d + 1) / E*(d) is the same for how far apart the new coordinate of neighbours is, E*: it is 1 at every d
-    for noise, and differs from 1 at some d for a deterministic series.
+    E*(d + 1) / E*(d) is the same for how far apart the new coordinate of neighbours is: 1 at every d for noise.
 
-    The smallest d is taken at which E1 has reached 1, or from which on E2 is nowhere under 1: E2 under 1 says that a
-    further coordinate makes the one to come better known. (Of a first-order process with noise E1 has no plateau, while
-    E2 shows that the last value is all that is needed.) A memory that helps by less than the tolerance is not seen.
+    The smallest d is taken at which E1 has reached 1, or from which on E2 is nowhere under 1, where a further
+    coordinate does not make the one to come better known (E1 of a first-order process with noise has no plateau).
 
     Parameters
     ----------
@@ -39,8 +37,7 @@ class Cao(SelfPrediction):
     tolerance
         E1 counts as 1 from ``1 - tolerance`` on; E2 counts as 1 within it.
     theiler
-        Samples within this time of one another are not neighbours; None takes ``delay - 1``, since windows less than
-        a delay apart lie between one another.
+        Samples within this time of one another are not neighbours; None takes ``delay - 1``.
 
     Examples
     --------
@@ -108,10 +105,8 @@ class Cao(SelfPrediction):
         for dim in range(1, self.max_dim + 2):
             near, distance = nearest(forward[:, :dim], blocks.times, CAO_NEIGHBOURS, theiler)
             apart = (distance > 0).argmax(1)[:, None]
-            distance = np.take_along_axis(distance, apart, 1)[:, 0]
-            partner = np.take_along_axis(near, apart, 1)[:, 0]
-            new = np.abs(forward[:, dim] - forward[partner, dim])
-            known = distance > 0
+            distance, partner = (np.take_along_axis(each, apart, 1)[:, 0] for each in (distance, near))
+            new, known = np.abs(forward[:, dim] - forward[partner, dim]), distance > 0
             if not known.any():
                 raise InputError(f"{blocks.names[0]} repeats few values; Cao needs continuous data")
             growths.append((np.maximum(distance, new)[known] / distance[known]).mean())

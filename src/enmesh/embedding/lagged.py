@@ -41,26 +41,26 @@ class Embedding:
     lag: PerNode = 1
 
     def __post_init__(self) -> None:
-        for field in ("dim", "delay", "lag"):
-            value: Any = getattr(self, field)
+        for what in ("dim", "delay", "lag"):
+            value: Any = getattr(self, what)
             if isinstance(value, (Mapping, tuple, list)):
-                pairs = ((str(name), whole(field, number, 1)) for name, number in dict(value).items())
-                object.__setattr__(self, field, tuple(sorted(pairs)))
+                pairs = ((str(name), whole(what, number, 1)) for name, number in dict(value).items())
+                object.__setattr__(self, what, tuple(sorted(pairs)))
             else:
-                object.__setattr__(self, field, whole(field, value, 1))
+                object.__setattr__(self, what, whole(what, value, 1))
 
     def per_node(self, names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
         """Return dim, delay and lag as tuples in the order of ``names``."""
         result = {}
-        for field in ("dim", "delay", "lag"):
-            value: Any = getattr(self, field)
+        for what in ("dim", "delay", "lag"):
+            value: Any = getattr(self, what)
             given = dict.fromkeys(names, value) if isinstance(value, int) else dict(value)
             if unknown := [name for name in given if name not in names]:
                 raise InputError(
-                    f"the embedding's {field} names {', '.join(unknown)}, which the series does not have; "
+                    f"the embedding's {what} names {', '.join(unknown)}, which the series does not have; "
                     "give one number or one per node"
                 )
-            result[field] = tuple(given.get(name, 1) for name in names)
+            result[what] = tuple(given.get(name, 1) for name in names)
         return result
 
     def table(self, names: tuple[str, ...]) -> PastTable:
@@ -99,9 +99,8 @@ class Lags:
         object.__setattr__(self, "searched", whole("searched", searched, 0))
         for source, target, found in self.lags:
             if self.searched and source != target and max(found) > self.searched:
-                raise InputError(
-                    f"the lags {found} of {source} for {target} reach beyond searched={searched}; raise searched"
-                )
+                beyond = f"reach beyond searched={searched}; raise searched"
+                raise InputError(f"the lags {found} of {source} for {target} {beyond}")
 
     @classmethod
     def of(cls, pasts: "Pasts", names: tuple[str, ...], *, searched: int | None = None) -> "Lags":

@@ -17,10 +17,9 @@ class SmallTse(base.SelfPrediction):
 
         DL(w) = w/2 ln s^2 + (N - w)/2 ln e^2(w) + w
 
-    in nats, less what is the same for all w. s^2 is the variance of the series and e^2(w) the mean squared error
-    of predicting by the mean of what followed the k nearest windows, in the max norm. The last term is what the first
-    values cost beside their spread: a longer window must predict better by more than it costs to start it. Data are
-    z-scored, so that ln s^2 = 0, and every trial has first values of its own.
+    in nats, less what is the same for all w. s^2 is the variance of the series (1, of z-scored data) and e^2(w) the
+    mean squared error of predicting by the mean of what followed the k nearest windows, in the max norm. A longer
+    window must predict better by more than its first values cost, which every trial has of its own.
 
     Parameters
     ----------

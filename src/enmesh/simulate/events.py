@@ -77,12 +77,12 @@ def coupled_events(
         links.append(np.array([*per_link(what, value, parents, usual).values()], float))
     how = np.random.default_rng(whole("seed", seed, 0)), parents, own, float(rest), links, float(duration)
     times = _copies(*how) if kind == "copies" else _thinned(*how, kind == "bump")
-    return Events(dict(zip(parents, times)), duration, truth=parents)
+    return Events(times, duration, truth=parents)
 
 
 def _thinned(
     rng: Any, parents: Graph, rates: Any, rest: float, links: list[np.ndarray], duration: float, bump: bool
-) -> list[np.ndarray]:
+) -> dict[str, np.ndarray]:
     from enmesh.simulate.kernels import thinned
 
     room = min(MOST, 1000 + int(4 * duration * (rates.sum() + np.abs(links[0]).sum())))
@@ -90,12 +90,12 @@ def _thinned(
     count = thinned(rng, rates, rest, *flat_parents(parents), *links, bump, duration, times, nodes)
     if count < 0:
         raise InputError("events beget more and more events; lower the strength")
-    return [times[:count][nodes[:count] == i] for i in range(len(rates))]
+    return {name: times[:count][nodes[:count] == i] for i, name in enumerate(parents)}
 
 
 def _copies(
     rng: Any, parents: Graph, rates: Any, rest: float, links: list[np.ndarray], duration: float
-) -> list[np.ndarray]:
+) -> dict[str, np.ndarray]:
     """Repeat the events of drivers, in an order in which drivers come first."""
     import networkx as nx
 
@@ -111,7 +111,7 @@ def _copies(
         copies = [own[s] + delay[i] + rng.normal(0, width[i], len(own[s])) for s, i in zip(parents[name], at)]
         joined = np.unique(np.concatenate([own[name], *copies]))
         own[name] = joined[(joined >= 0) & (joined <= duration)]
-    return [own[name] for name in parents]
+    return own
 
 
 def _renewed(rng: Any, rate: float, rest: float, duration: float) -> np.ndarray:

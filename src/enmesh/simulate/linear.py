@@ -97,7 +97,8 @@ def var_system(
         truth = {link: tuple(found.tolist()) for link, found in acting.items() if len(found)}
         graph = {target: tuple(source for source in at if (source, target) in truth) for target in at}
     order, m = a.shape[:2]
-    matrix = _companion(a)
+    matrix = np.zeros((m, order, m, order))  # advances the joint state (node, lag)
+    matrix[:, 0], matrix[:, 1:] = a.transpose(1, 2, 0), np.eye(m * order).reshape(matrix.shape)[:, :-1]
     flat = matrix.reshape(m * order, m * order)
     if (radius := np.abs(np.linalg.eigvals(flat)).max()) >= 1:
         raise InputError(
@@ -128,16 +129,6 @@ def _as_lags(coefficients: ArrayLike | None) -> np.ndarray:
     if lags.ndim != 3 or lags.shape[1] != lags.shape[2] or lags.size == 0 or not np.isfinite(lags).all():
         raise InputError("coefficients must be finite numbers of shape (M, M) or (lags, M, M)")
     return lags
-
-
-def _companion(lags: np.ndarray) -> np.ndarray:
-    """Return the matrix ``(node, lag, node, lag)`` that advances the joint state."""
-    order, m, _ = lags.shape
-    matrix = np.zeros((m, order, m, order))
-    matrix[:, 0] = lags.transpose(1, 2, 0)
-    for lag in range(1, order):
-        matrix[np.arange(m), lag, np.arange(m), lag - 1] = 1
-    return matrix
 
 
 def _local_map(own: np.ndarray, parents: tuple[np.ndarray, ...], parts: list[np.ndarray]) -> np.ndarray:
