@@ -14,7 +14,6 @@ from enmesh.options import whole
 from enmesh.simulate.graphs import Graph, Link, link_lags, per_node, require_number, streams
 
 LocalMap = Callable[[np.ndarray, tuple[np.ndarray, ...]], np.ndarray]
-Held = Mapping[Link, np.ndarray] | None
 Orbit = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 # A spread this small, relative to the values, is rounding error.
@@ -106,26 +105,25 @@ class GraphDynamicalSystem:
         ends = np.cumsum(list(self.dim.values())).tolist()
         return {name: slice(end - self.dim[name], end) for name, end in zip(self.graph, ends)}
 
-    def local_maps(self, state: np.ndarray, held: Held = None) -> np.ndarray:
-        """Apply every f^i to the joint state at once: the global map f, or the joint velocity.
+    def step(self, state: np.ndarray, held: Mapping[Link, np.ndarray] | None = None) -> np.ndarray:
+        """Advance the joint state by one sample, without noise.
 
         ``held`` has the parents' states of links that do not read them from ``state``.
         """
-        at, result, held = self.columns, np.empty_like(state), held or {}
-        for name, parents in self.graph.items():
-            read = tuple(held[p, name] if (p, name) in held else state[at[p]] for p in parents)
-            result[at[name]] = self.maps[name](state[at[name]], read)
-        return result
+        at, late = self.columns, held or {}
 
-    def step(self, state: np.ndarray, held: Held = None) -> np.ndarray:
-        """Advance the joint state by one sample, without noise; ``held`` as in `local_maps`."""
+        def f(state: np.ndarray) -> np.ndarray:
+            result = np.empty_like(state)
+            for name, parents in self.graph.items():
+                read = tuple(late[p, name] if (p, name) in late else state[at[p]] for p in parents)
+                result[at[name]] = self.maps[name](state[at[name]], read)
+            return result
+
         if not self.continuous:
-            return self.local_maps(state, held)
+            return f(state)
         from scipy.integrate import solve_ivp
 
-        run = solve_ivp(
-            lambda _, x: self.local_maps(x, held), (0, self.dt), state, "DOP853", rtol=1e-11, atol=1e-11
-        )
+        run = solve_ivp(lambda _, x: f(x), (0, self.dt), state, "DOP853", rtol=1e-11, atol=1e-11)
         return run.y[:, -1] if run.success else np.full_like(state, np.nan)
 
     def run(self, start: np.ndarray, noise: np.ndarray) -> np.ndarray:
