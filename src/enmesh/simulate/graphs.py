@@ -30,11 +30,7 @@ def links_of(graph: Graph) -> list[Link]:
 
 
 def per_link(what: str, value: Value | Mapping[Link, Value], graph: Graph, usual: Value) -> dict[Link, Value]:
-    """Return ``{(source, target): value}`` of all links, from one value or a mapping; links not named have the usual.
-
-    >>> per_link("lags", {("a", "b"): 4}, {"a": (), "b": ("a",), "c": ("b",)}, 1)
-    {('a', 'b'): 4, ('b', 'c'): 1}
-    """
+    """Return ``{(source, target): value}`` of all links, from one value or a mapping; links not named have the usual."""
     links = links_of(graph)
     if not isinstance(value, Mapping):
         return dict.fromkeys(links, value)
