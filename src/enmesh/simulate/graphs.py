@@ -30,7 +30,7 @@ def links_of(graph: Graph) -> list[Link]:
 
 
 def per_link(what: str, value: Value | Mapping[Link, Value], graph: Graph, usual: Value) -> dict[Link, Value]:
-    """Return ``{(source, target): value}`` of all links, from one value or a mapping; links not named have the usual."""
+    """Return ``{(source, target): value}`` of all links, from one value or a mapping; others have the usual one."""
     links = links_of(graph)
     if not isinstance(value, Mapping):
         return dict.fromkeys(links, value)
