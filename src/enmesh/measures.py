@@ -51,7 +51,7 @@ class Transfers:
     @classmethod
     def of(cls, series: Any, estimator: AnyEstimator, embedding: AnyPasts) -> "Transfers":
         """Return those of data as a user gives them, by default with `KSG` and kappa 1, tau 1."""
-        return cls(Series.of(series), estimator or KSG(), embedding or Embedding())
+        return cls(Series.of(series).in_order(), estimator or KSG(), embedding or Embedding())
 
     def variables(self, sources: Iterable[int], target: int, given: Iterable[int] = ()) -> Question:
         """Return x, y and z of T_{sources -> target | given}, nodes in ascending order."""

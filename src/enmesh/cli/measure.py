@@ -34,7 +34,7 @@ def _planned(words: Mapping[str, Any], series: em.Series) -> Planned:
     """Say what could mislead in a recording, and return the score that `infer` would have, with its choices."""
     for finding in hazards_of_data(series):
         hazard(finding.message)
-    plan, choices = planned(series, Wanted(seed=words["seed"], **build.asked(words)))
+    plan, choices = planned(series.in_order(), Wanted(seed=words["seed"], **build.asked(words)))
     return plan.score, choices
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding import Lagged
 from enmesh.estimators.residuals import Residuals
-from enmesh.estimators.scaling import normal_scores, zscore
+from enmesh.estimators.scaling import normal_scores, standard_scores
 from enmesh.inference.rules import THRESHOLDS
 
 Scale = Callable[[np.ndarray], np.ndarray]
@@ -92,13 +92,13 @@ class Evidence:
             return normal_scores
         better = []
         for i in range(self.nodes):
-            y, own = self.own_past(i, OWN_LAGS, zscore, thinned=True)
+            y, own = self.own_past(i, OWN_LAGS, standard_scores, thinned=True)
             ranked, past = self.own_past(i, OWN_LAGS, thinned=True)
             bent = min(prediction_error(past, ranked), prediction_error(curve(past), ranked)) / max(
                 float(np.var(ranked)), 1e-300
             )
             better.append(prediction_error(own, y) < THRESHOLDS.clearly * bent * float(np.var(y)))
-        return zscore if np.mean(better) >= 0.5 else normal_scores
+        return standard_scores if np.mean(better) >= 0.5 else normal_scores
 
     @cached_property
     def curvature(self) -> np.ndarray:
@@ -125,7 +125,7 @@ class Evidence:
         Both are small where the own past nearly determines a node, but by a function that no parabola follows. On
         z-scores, which leave such a function as it is, unless tails are heavy.
         """
-        scale = normal_scores if self.heavy_tails else zscore
+        scale = normal_scores if self.heavy_tails else standard_scores
         gains, left = [], []
         for i in range(self.nodes):
             y, own = self.own_past(i, OWN_LAGS, scale, thinned=True)

@@ -145,7 +145,7 @@ class Planner(Scores):
 
     @property
     def _line(self) -> Gaussian:
-        return Gaussian(normalise="rank" if self.evidence.scale is normal_scores else "none")
+        return Gaussian(normalise="rank" if self.evidence.scale is normal_scores else "zscore")
 
     def _order(self, far: int) -> int:
         """Return how many lags of every source a line takes together: the own memory of the node in the middle."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from enmesh.estimators.regression import PreparedRegression
+from enmesh.estimators.regression import PreparedRegression, shifted_products
 from enmesh.measures import Transfers
 
 # Products of shifted columns that are held at a time.
@@ -158,11 +158,8 @@ class Freed:
         shifts = np.arange(span, shortest - span + 1)
         if len(shifts) < 1:
             return np.ones(k)
-        products = np.zeros((len(shifts), k, d, self.fixed.shape[1]))
-        for start, stop in zip(starts[:-1], starts[1:]):
-            across = np.fft.rfft(self.fixed[start:stop], axis=0).conj()[:, None, None, :]
-            along = np.fft.rfft(scaled[start:stop], axis=0)[..., None]
-            products += np.fft.irfft(across * along, stop - start, axis=0)[shifts]
+        products = shifted_products(scaled.reshape(n, -1).T, self.fixed.T, starts, shifts)
+        products = products.reshape(len(shifts), k, d, -1)
         with_y, with_z = products[..., 0], products[..., 1:]
         inner = np.einsum("nki,nkj->kij", scaled, scaled) - with_z @ np.swapaxes(with_z, 2, 3)
         inner += 1e-9 * n * np.eye(d)
