@@ -26,10 +26,7 @@ class Bootstrap(Surrogate):
 
     cli_name = "bootstrap"
     summary = "The paper's bootstrap; for series without memory."
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "bootstrap samples of the source"
+    phrase = "bootstrap samples of the source"
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Scale random words to row numbers; see how far each vector's nearest neighbour is."""

@@ -21,10 +21,7 @@ class Permute(Surrogate):
 
     cli_name = "permute"
     summary = "The paper's permutation; for series without memory."
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "permutations of the source's embedded samples"
+    phrase = "permutations of the source's embedded samples"
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Order the rows by random words."""

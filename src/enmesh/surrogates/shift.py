@@ -37,16 +37,13 @@ class CircularShift(Surrogate):
 
     cli_name = "shift"
     summary = "Keeps the source's dynamics; the default, for any series with memory."
+    phrase = "circular shifts of the source"
 
     min_shift: int | None = None
 
     def __post_init__(self) -> None:
         if self.min_shift is not None:
             whole_fields(self, min_shift=1)
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "circular shifts of the source"
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Find the allowed shifts of every trial; a draw takes the next of each in a random order."""
