@@ -216,11 +216,9 @@ def link(
     if not sources:
         raise InputError("no source is named; give at least one")
     if end in sources or end in rest:
-        raise InputError(
-            f"{series.names[end]} is the target; its own past is always conditioned on, do not name it again"
-        )
-    both = set(sources) & set(rest)
-    if both:
+        own = "its own past is always conditioned on, do not name it again"
+        raise InputError(f"{series.names[end]} is the target; {own}")
+    if both := set(sources) & set(rest):
         raise InputError(f"{series.names[min(both)]} is both source and given; name it once")
     return sources, end, rest
 

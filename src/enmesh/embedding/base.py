@@ -116,9 +116,7 @@ def windows(
 
 def _require_samples(given: int, needed: int, lower: str) -> None:
     if given < needed:
-        raise InputError(
-            f"too few samples: {given} where {needed} are needed; lower {lower}, or record longer"
-        )
+        raise InputError(f"too few samples: {given} where {needed} are needed; lower {lower}, or record more")
 
 
 def past(blocks: Blocks, dim: int, delay: int) -> np.ndarray:

@@ -15,6 +15,8 @@ from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator
 
+METHODS = "Ragwitz(), ActiveStorage(), Cao(), SmallTse()"
+
 
 def choose_embedding(
     series: Series,
@@ -45,9 +47,7 @@ def choose_embedding(
     series = Series.of(series)
     method = method or Ragwitz()
     if not isinstance(method, EmbeddingMethod):
-        raise InputError(
-            f"method={method!r} is not known; use Ragwitz(), ActiveStorage(), Cao(), SmallTse() or NonUniform()"
-        )
+        raise InputError(f"method={method!r} is not known; use {METHODS} or NonUniform()")
     pasts = method.choose(series)
     if isinstance(pasts, Embedding):
         for note in embedding_notes(pasts, series.names, state_dim=state_dim, driver_dim=driver_dim):
@@ -78,9 +78,7 @@ def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> 
     series = Series.of(series)
     method = method or Ragwitz()
     if not isinstance(method, SelfPrediction):
-        raise InputError(
-            f"method={method!r} has no criterion per node; use Ragwitz(), ActiveStorage(), Cao() or SmallTse()"
-        )
+        raise InputError(f"method={method!r} has no criterion per node; use {METHODS}")
     return method.tables(series)
 
 

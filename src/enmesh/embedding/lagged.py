@@ -56,10 +56,8 @@ class Embedding:
             value: Any = getattr(self, what)
             given = dict.fromkeys(names, value) if isinstance(value, int) else dict(value)
             if unknown := [name for name in given if name not in names]:
-                raise InputError(
-                    f"the embedding's {what} names {', '.join(unknown)}, which the series does not have; "
-                    "give one number or one per node"
-                )
+                absent = f"names {', '.join(unknown)}, which the series does not have"
+                raise InputError(f"the embedding's {what} {absent}; give one number or one per node")
             result[what] = tuple(given.get(name, 1) for name in names)
         return result
 

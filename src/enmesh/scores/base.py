@@ -215,24 +215,21 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
 def possible_alpha(alpha: float) -> None:
     """Refuse a confidence level outside [0, 1)."""
     if not (isinstance(alpha, (int, float)) and 0 <= alpha < 1):
-        raise InputError(
-            f"alpha={alpha!r} is not possible; give a confidence level from 0 to below 1, such as 0.99"
-        )
+        level = "a confidence level from 0 to below 1, such as 0.99"
+        raise InputError(f"alpha={alpha!r} is not possible; give {level}")
 
 
 def check_alpha(alpha: float) -> None:
     """Refuse a confidence level outside [0, 1), and warn of one that is most likely the level of a test."""
     possible_alpha(alpha)
     if 0 < alpha < SMALL_ALPHA:
-        hazard(
-            f"alpha={alpha:g} is a confidence level of {alpha:.0%}; for a {alpha:g} test give alpha={1 - alpha:g}"
-        )
+        instead = f"for a {alpha:g} test give alpha={1 - alpha:g}"
+        hazard(f"alpha={alpha:g} is a confidence level of {alpha:.0%}; {instead}")
 
 
 def need_analytic(estimator: Estimator, score: str) -> None:
     """Refuse an estimator without a known null distribution."""
     if not estimator.analytic:
-        raise InputError(
-            f"{score} needs an estimator with a known null distribution (Gaussian, Regression, Discrete); "
-            f"with {type(estimator).__name__} use TEE, which finds it by surrogates"
-        )
+        known = "an estimator with a known null distribution (Gaussian, Regression, Discrete)"
+        instead = f"with {type(estimator).__name__} use TEE, which finds it by surrogates"
+        raise InputError(f"{score} needs {known}; {instead}")

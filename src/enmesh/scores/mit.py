@@ -60,9 +60,8 @@ class MIT(Score):
         if self.lag not in (0, 1):
             raise InputError(f"lag={self.lag!r} is not possible; use 1, or 0 for contemporaneous data")
         if self.lag == 0 and getattr(self.estimator, "features", "linear") != "linear":
-            raise InputError(
-                "lag=0 needs an estimator that is the same in both directions; use Gaussian, or lag=1"
-            )
+            needed = "an estimator that is the same in both directions"
+            raise InputError(f"lag=0 needs {needed}; use Gaussian, or lag=1")
 
     def embedded(self, pasts: Pasts) -> "MIT":
         """Return the score itself: it takes single samples and no embedding."""

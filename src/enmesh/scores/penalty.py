@@ -37,9 +37,11 @@ def largest_sum(
     orders: Iterable[tuple[int, ...]] = [ordered]
     if alpha < SORTED_IS_LARGEST and len({states(j) for j in parents}) > 1:
         if len(parents) > MOST_PERMUTED:
+            many = (
+                f"{len(parents)} parents have too many orders to find the largest penalty at alpha={alpha:g}"
+            )
             raise InputError(
-                f"alpha={alpha:g} is under {SORTED_IS_LARGEST} and {len(parents)} parents have too many orders to find "
-                f"the largest penalty; use a higher alpha or at most {MOST_PERMUTED} parents"
+                f"{many}; use one of {SORTED_IS_LARGEST} or more, or at most {MOST_PERMUTED} parents"
             )
         orders = permutations(ordered)
     return max(sum(quantile(j, order[:at]) for at, j in enumerate(order)) for order in orders)

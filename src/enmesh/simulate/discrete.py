@@ -102,9 +102,8 @@ def _simulate(
     for name, parents in graph.items():
         rows = prod(arity[node] for node in (*parents, *[name] * own))
         if rows > MAX_ROWS:
-            raise InputError(
-                f"{name} with {len(parents)} parents has {rows} joint states; give it fewer parents or states"
-            )
+            few = "give it fewer parents or states"
+            raise InputError(f"{name} with {len(parents)} parents has {rows} joint states; {few}")
         tables.append(table(name, rows, for_tables))
     widths = np.array([*arity.values()])
     start = rng.integers(widths)
@@ -113,11 +112,9 @@ def _simulate(
     origins = np.cumsum([0, *(each.size for each in tables)])[:-1]
     orbit = kernels.table_orbit(start, uniforms, flat, origins, widths, own, *flat_parents(graph))
     values = orbit[burn_in:]
-    still = [name for name, spread in zip(graph, np.ptp(values, axis=0)) if spread == 0]
-    if still:
-        raise InputError(
-            f"{', '.join(still)} never left one state; raise flip or concentration, n, or change the seed"
-        )
+    if still := [name for name, spread in zip(graph, np.ptp(values, axis=0)) if spread == 0]:
+        remedy = "raise flip or concentration, n, or change the seed"
+        raise InputError(f"{', '.join(still)} never left one state; {remedy}")
     lags = dict.fromkeys(links_of(graph), (1,))
     return Series(values, list(graph), duplicates="allow", truth=graph, truth_lags=lags)
 

@@ -139,9 +139,7 @@ def flow_system(
 def _flow(given: Any) -> Flow:
     flow = FLOWS.get(given) if isinstance(given, str) else given
     if not isinstance(flow, (Lorenz, Rossler)):
-        raise InputError(
-            f"system {given!r} is not known; use {', '.join(FLOWS)}, Lorenz(...) or Rossler(...)"
-        )
+        raise InputError(f"system {given!r} is not known; use lorenz, rossler, Lorenz(...) or Rossler(...)")
     return flow
 
 

@@ -36,10 +36,8 @@ def per_link(what: str, value: Value | Mapping[Link, Value], graph: Graph, usual
         return dict.fromkeys(links, value)
     if unknown := [link for link in value if link not in links]:
         known = ", ".join(f"{source}>{target}" for source, target in links) or "none"
-        raise InputError(
-            f"{what} given for {unknown[0]!r}; that is no link of the graph: name them by (source, target), "
-            f"the links are {known}"
-        )
+        links_are = f"name them by (source, target), the links are {known}"
+        raise InputError(f"{what} given for {unknown[0]!r}; that is no link of the graph: {links_are}")
     return {link: value.get(link, usual) for link in links}
 
 

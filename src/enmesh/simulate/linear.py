@@ -102,7 +102,7 @@ def var_system(
     flat = matrix.reshape(m * order, m * order)
     if (radius := np.abs(np.linalg.eigvals(flat)).max()) >= 1:
         raise InputError(
-            f"the process is unstable: spectral radius {radius:.3g}, not under 1; lower coefficients"
+            f"the process is unstable, spectral radius {radius:.3g}, not under 1; lower coefficients"
         )
     scale = np.zeros((m, order))
     scale[:, 0] = list(per_node("noise", noise, graph).values())
