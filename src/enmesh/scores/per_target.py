@@ -61,7 +61,7 @@ class PerTarget(Score):
             if score.embedding is None:
                 raise InputError(f"the score of {name} has no embedding; give each score its own")
             if alpha is not None and score.alpha < alpha:
-                raise InputError(f"the score of {name} has a lower alpha than {alpha:g}, its share")
+                raise InputError(f"the score of {name} has a lower alpha than {alpha:g}, which it shares")
             targets.setdefault(score, []).append(name)
         object.__setattr__(self, "groups", tuple((tuple(names), score) for score, names in targets.items()))
         object.__setattr__(self, "alpha", alpha)
