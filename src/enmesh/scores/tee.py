@@ -122,7 +122,7 @@ class TEEScorer(Scorer[TEE]):
         self._compared = 0 if score.estimator.discrete else ALL_ORDERS
         self._steps: dict[Link, _Step] = {}
         self._costs: dict[tuple[int, Parents], float] = {}
-        self._singles: dict[Link, float] = {}
+        self._singles: dict[tuple[int, int], float] = {}
 
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
         """Return the test of every parent given every subset of the other parents that an order can put before it."""
@@ -224,8 +224,6 @@ class TEEScorer(Scorer[TEE]):
         return tuple(Link(j, target, tuple(sorted(order[:position]))) for position, j in enumerate(order))
 
     def _single(self, target: int, source: int) -> float:
-        link = Link(source, target, ())
-        if link not in self._singles:
-            known = self._steps.get(link)
-            self._singles[link] = known.value if known else self.transfers.value((source,), target)
-        return self._singles[link]
+        if (target, source) not in self._singles:
+            self._singles[target, source] = self.transfers.value((source,), target)
+        return self._singles[target, source]
