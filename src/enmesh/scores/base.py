@@ -7,7 +7,7 @@ results: families share tests, and each is computed once. Answers depend on data
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import inf
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -70,8 +70,9 @@ class Score(Method, ABC):
         return self.embedded(choose_embedding(series, embedding_method(self.estimator)))
 
     def embedded(self, pasts: Pasts) -> "Score":
-        """Return this score with the given embedding."""
-        return replace(self, embedding=pasts)  # type: ignore[type-var]
+        """Return this score with the given embedding; itself where its embedding is no option of it."""
+        given: Any = self
+        return replace(given, embedding=pasts) if "embedding" in (f.name for f in fields(given)) else self
 
 
 AnyScore = TypeVar("AnyScore", bound=Score)

@@ -10,7 +10,7 @@ the score is the original one for Bayesian networks, symmetric in single edges.
 from collections.abc import Iterable
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Lagged, Pasts
+from enmesh.embedding import Embedding, Lagged
 from enmesh.errors import InputError
 from enmesh.estimators import Discrete, Estimator
 from enmesh.measures import Question, Transfers
@@ -62,10 +62,6 @@ class MIT(Score):
         if self.lag == 0 and getattr(self.estimator, "features", "linear") != "linear":
             needed = "an estimator that is the same in both directions"
             raise InputError(f"lag=0 needs {needed}; use Gaussian, or lag=1")
-
-    def embedded(self, pasts: Pasts) -> "MIT":
-        """Return the score itself: it takes single samples and no embedding."""
-        return self
 
     def _scorer(self, series: Series) -> "Scorer[MIT]":
         return _MITScorer(self, series)

@@ -106,10 +106,6 @@ class PerTarget(Score):
             words.append(f"{shared}, and its p-value counts them")
         return "the score that suits it: " + "; ".join(words)
 
-    def embedded(self, pasts: Pasts) -> "PerTarget":
-        """Return the score itself: its parts have their embeddings."""
-        return self
-
     def _scorer(self, series: Series) -> "Scorer[PerTarget]":
         return _PerTargetScorer(self, series)
 
