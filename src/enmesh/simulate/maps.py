@@ -52,7 +52,7 @@ def coupled_map(
     map
         g: ``"logistic"`` r z (1 - z); ``"tent"`` (r/2) min(z, 1 - z), its slope held a billionth under 2
         because floating-point doubling collapses to 0; ``"henon"`` (1 - r z0^2 + z1, 0.3 z0); or a function
-        that takes an array of states to the array of their images.
+        from the state of a node, an array of one number, to its image.
     r
         Parameter of g, for all nodes or by name; default 4, and 1.4 for Henon.
     coupling
@@ -65,7 +65,8 @@ def coupled_map(
         Standard deviations of the Gaussian noise on state and observation. Logistic and tent states
         that noise pushes out of [0, 1] are reflected at its ends.
     domain
-        Interval within which the states of a user's map are kept in the same way, and from which they start.
+        Interval within which the states of a user's map are kept in the same way, and from which they start; without
+        one they have no limits and start in [0, 1].
 
     Examples
     --------
