@@ -80,6 +80,10 @@ class ForwardSelection:
         """Select the lagged variables of one target, as a task."""
         return ready(self._find(target))
 
+    def test(self, target: int, x: Sequence[Lagged], z: Sequence[Lagged]) -> float:
+        """Return the p-value of lagged variables x given z, by a line."""
+        return Fit(self.records, target).test(x, z)
+
     def twin(self) -> "ForwardSelection":
         """Return itself: it keeps no state of a target, so that threads can share it."""
         return self
