@@ -1,9 +1,13 @@
 """Arrays as tables: parquet, npy, npz, mat, and channels read by edfio and MNE. Pickled objects are refused."""
 
+import io
 import json
+import math
 import os
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,10 @@ MAPPED = 2**28
 PICKLED = "holds pickled Python objects, which are never loaded; save plain arrays of numbers"
 NAMES = ("names", "labels", "label", "channels", "chanlocs", "ch_names")
 RATES = ("fs", "fsample", "srate", "sfreq", "samplingrate", "sampling_rate")
+# MATLAB files of version 5: types of elements, classes of arrays, and how many cells without contents there may be.
+MAT_MATRIX, MAT_COMPRESSED, MAT_TYPES = 14, 15, {*range(1, 8), 9, *range(12, 19)}
+MAT_CELLS, MAT_SPARSE, MAT_FUNCTION, MAT_OPAQUE, MAT_EMPTY = (1, 2, 3), 5, 16, 17, 2**16
+DAMAGED = "cannot be read as mat: it is damaged, its parts do not fit together; save or copy it again"
 MNE_SUFFIXES = (".fif", ".vhdr", ".set", ".bdf", ".gdf", ".cnt")
 
 
@@ -84,9 +92,57 @@ def read_mat(source: Source, rules: Rules) -> Table:
     source.file.seek(0)
     if first[:4] == b"\x89HDF" or first[124:126] in (b"\x00\x02", b"\x02\x00"):
         return _chosen_table(source.name, _hdf5(source), rules)
-    found = loadmat(source.file, struct_as_record=False, verify_compressed_data_integrity=False)
+    file = source.file if 0 in first[:4] else io.BytesIO(_unpacked_mat(source.file.read()))  # 0: version 4
+    found = loadmat(file, struct_as_record=False)
     parts = [_flat(name, value) for name, value in found.items() if not name.startswith("__")]
     return _chosen_table(source.name, dict(pair for part in parts for pair in part), rules)
+
+
+def _unpacked_mat(data: bytes) -> bytes:
+    """Return a MATLAB file of version 5 without compression; scipy would crash where its parts do not fit together."""
+    order = "<" if data[126:128] == b"IM" else ">"
+    parts: list[bytes | memoryview] = [data[:128]]
+    for kind, held in _elements(memoryview(data)[128:], order):
+        if kind == MAT_COMPRESSED:
+            unpacked = zlib.decompressobj().decompress(held, MOST_BYTES)
+            ((kind, held),) = _elements(memoryview(unpacked), order)
+        if kind == MAT_MATRIX:
+            _check_mat(held, order)
+        parts += [struct.pack(f"{order}II", kind, len(held)), held]
+    return b"".join(parts)
+
+
+def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+    """Yield the type and the bytes of each element of a MATLAB file; short ones stand in their tag."""
+    at = 0
+    while at < len(data):
+        kind, size = struct.unpack_from(f"{order}II", data, at)
+        short = kind >> 16
+        kind, size, start = (kind & 0xFFFF, short, at + 4) if short else (kind, size, at + 8)
+        if kind not in MAT_TYPES or start + size > len(data) or short > 4:
+            raise InputError(DAMAGED)
+        yield kind, data[start : start + size]
+        at = at + 8 if short else start + size + (-size % 8 if kind != MAT_COMPRESSED else 0)
+
+
+def _check_mat(data: memoryview, order: str) -> None:
+    """Refuse an array that lacks a part, holds another where numbers must be, or tells of more cells than it has."""
+    parts = list(_elements(data, order))
+    if not parts:
+        return
+    if len(parts) < 3 or len(parts[0][1]) != 8 or any(kind == MAT_COMPRESSED for kind, _ in parts):
+        raise InputError(DAMAGED)
+    (flags,), shape = struct.unpack_from(f"{order}I", parts[0][1]), parts[1][1]
+    kind, inner = flags & 0xFF, [held for kind, held in parts if kind == MAT_MATRIX]
+    fits = kind == MAT_OPAQUE or (len(shape) >= 8 and len(shape) % 4 == 0)
+    if fits and kind in MAT_CELLS:
+        fits = math.prod(np.frombuffer(shape, f"{order}i4").tolist()) <= max(len(inner), MAT_EMPTY)
+    elif kind not in (MAT_FUNCTION, MAT_OPAQUE):  # besides numbers an imaginary part, or the places of values
+        fits &= not inner and len(parts) >= 4 + (flags >> 11 & 1) + 2 * (kind == MAT_SPARSE)
+    if not fits:
+        raise InputError(DAMAGED)
+    for held in inner:
+        _check_mat(held, order)
 
 
 def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, np.ndarray]]:
