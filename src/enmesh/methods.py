@@ -1,9 +1,6 @@
 """Methods are classes that say themselves what the command line, the report and the docs need to know of them.
 
-An estimator, score, surrogate, search or embedding method is one class in one file. Its class attributes give its name
-on the command line, the fields that may be set there, a line on when to use it, and its references; `sentence` gives
-its words for the methods paragraph. Nothing else in the package lists methods by hand: whoever needs them asks
-`members`.
+Nothing else in the package lists methods by hand: whoever needs them asks `members`.
 
 >>> from enmesh.estimators import Estimator
 >>> members(Estimator)["ksg"].__name__
@@ -73,9 +70,8 @@ def members(kind: Callable[..., Kind]) -> dict[str, type[Kind]]:
         if issubclass(cls, base) and not isabstract(cls) and cls.cli_name:
             other = found.setdefault(cls.cli_name, cls)
             if other is not cls:
-                raise InputError(
-                    f"{other.__name__} and {cls.__name__} have the same cli_name, {cls.cli_name!r}; give yours another"
-                )
+                both = f"{other.__name__} and {cls.__name__} have the same cli_name, {cls.cli_name!r}"
+                raise InputError(f"{both}; give yours another")
     return found
 
 
