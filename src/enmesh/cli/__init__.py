@@ -102,10 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             sys.stdout.flush()
         return _fail("stopped", _stopped(signals)) if code == STOPPED else int(code or OK)
-    except UsageError as error:
-        return _fail(error.format_message(), REFUSED)
-    except InputError as error:
-        return _fail(error, REFUSED)
+    except (UsageError, InputError) as error:
+        return _fail(error.format_message() if isinstance(error, UsageError) else error, REFUSED)
     except (KeyboardInterrupt, typer.Abort, infer.Interrupted) as error:
         return _fail(str(error) or "stopped", _stopped(signals))
     except BrokenPipeError:
@@ -163,7 +161,6 @@ class _OnStderr(logging.Handler):
     """Says what is logged on stderr as it is now: above the line of progress, if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say a message."""
         print("enmesh:", record.getMessage(), file=sys.stderr)
 
 

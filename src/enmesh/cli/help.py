@@ -1,7 +1,6 @@
 """The help of the commands: a screen with what is used most and the names of the rest; ``--help-all`` explains all."""
 
-from enum import Enum
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -46,19 +45,17 @@ class Group(TyperGroup):
         formatter.write_usage(ctx.command_path, "COMMAND ...")
         formatter.write_paragraph()
         formatter.write_text(self.help)
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        commands = [(name, str(self.commands[name].help)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _summary(command)) for name, command in commands if command])
+            formatter.write_dl([(name, told.splitlines()[0]) for name, told in commands])
         with formatter.section("Options"):
             formatter.write_dl([("--version", "Print the version."), ("-h, --help", "This text.")])
 
 
-def _summary(command: Any) -> str:
-    return str(command.help or "").strip().splitlines()[0]
-
-
 def _write_help(command: Any, ctx: Any, formatter: Any, everything: bool) -> None:
-    arguments = [(_metavar(p), p.help or "") for p in command.params if p.param_type_name == "argument"]
+    arguments = [
+        (p.metavar or p.name.upper(), p.help) for p in command.params if p.param_type_name == "argument"
+    ]
     formatter.write_usage(ctx.command_path, " ".join([*(name for name, _ in arguments), "[OPTIONS]"]))
     formatter.write_paragraph()
     formatter.write_text(command.help)
@@ -76,9 +73,8 @@ def _write_help(command: Any, ctx: Any, formatter: Any, everything: bool) -> Non
                 formatter.write_dl([(_names(p), p.help or "") for p in members], NAMES + 2)
         return
     with formatter.section("Options used most"):
-        formatter.write_dl(
-            [(_names(p), _first_clause(p.help)) for p in options if p.name in USUAL], NAMES + 2
-        )
+        usual = [(_names(p), p.help.split(". ")[0].split("; ")[0]) for p in options if p.name in USUAL]
+        formatter.write_dl([(names, f"{told.rstrip('.')}.") for names, told in usual], NAMES + 2)
     # What is typed as one word is not broken.
     kept = str.maketrans({" ": "\u00a0", "-": "\u2011"})
     rows = [
@@ -92,23 +88,4 @@ def _write_help(command: Any, ctx: Any, formatter: Any, everything: bool) -> Non
 def _names(param: Any) -> str:
     """Return an option as it is typed: ``--out DIR``, ``--header/--no-header``."""
     flags = "/".join([*param.opts[:1], *param.secondary_opts[:1]])
-    return flags if getattr(param, "is_flag", False) else f"{flags} {_metavar(param)}"
-
-
-def _metavar(param: Any) -> str:
-    """Return what stands for the value: choices where they fit."""
-    if param.metavar or param.param_type_name == "argument":
-        return str(param.metavar or param.name.upper())
-    kind: Any = param.type_descriptor.annotation if hasattr(param, "type_descriptor") else param.type
-    kind = (get_args(kind) or (kind,))[0]
-    choices = getattr(kind, "choices", None) or (
-        list(kind) if isinstance(kind, type) and issubclass(kind, Enum) else ()
-    )
-    listed = "|".join(str(getattr(one, "value", one)) for one in choices)
-    if listed:
-        return listed if len(listed) < NAMES - 5 else "NAME"
-    return {int: "N", float: "X", "integer": "N", "float": "X"}.get(getattr(kind, "name", kind), "TEXT")
-
-
-def _first_clause(said: str | None) -> str:
-    return (said or "").split(". ")[0].split("; ")[0].rstrip(".") + "."
+    return flags if getattr(param, "is_flag", False) else f"{flags} {param.metavar}"

@@ -18,7 +18,7 @@ def values_of(data: Any, rules: Rules, dt: float | None, names: Sequence[str] | 
     """Return what an object holds, or a file or several (whose columns are called ``names``)."""
     several = data if isinstance(data, (list, tuple)) and len(data) else [data]
     if not all(isinstance(one, np.ndarray) and one.dtype.names is None for one in several):
-        from enmesh.data import columns, frames, tables
+        from enmesh.data import frames, tables
 
         if is_source(data):
             found = tables.read_tables(several, rules, names)
@@ -26,7 +26,7 @@ def values_of(data: Any, rules: Rules, dt: float | None, names: Sequence[str] | 
             found = tables.object_tables(data, rules.transpose)
         if found:
             picked = [frames.pick(table, rules) for table in found]
-            return columns.assembled(picked, dt, own=is_source(data))
+            return frames.assembled(picked, dt, own=is_source(data))
     _refuse_table_rules(rules)
     return _array_values(data, rules)
 
@@ -53,7 +53,7 @@ def _array_values(values: Any, rules: Rules) -> Values:
         return Values(tuple(names), plain, (INTEGER if whole else FLOAT,) * len(names), {})
     import pandas as pd
 
-    from enmesh.data.columns import Recording, assembled, chosen
+    from enmesh.data.frames import Recording, assembled, chosen
 
     tables = [Table(frame=pd.DataFrame(trial, columns=names)) for trial in trials]
     frames = [chosen(table, names, rules) for table in tables]

@@ -2,6 +2,7 @@
 
 import os
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -38,13 +39,10 @@ LIBRARIES = r"(pandas|numpy|openpyxl|pyarrow|zipfile|scipy|mne|edfio|h5py)\b"
 
 def read_tables(paths: Sequence[Any], rules: Rules, names: Sequence[str] | None) -> list[Table]:
     """Read files as tables; one that is given twice is refused, since its evidence would count twice."""
-    seen = set()
-    for path in paths:
-        if isinstance(path, (str, os.PathLike)) and os.path.exists(path):
-            about = os.stat(path)
-            if (about.st_dev, about.st_ino) in seen:
-                raise InputError(f"{path} is given more than once; each file is a trial, give it once")
-            seen.add((about.st_dev, about.st_ino))
+    files = [os.path.realpath(path) for path in paths if isinstance(path, (str, os.PathLike)) and path != "-"]
+    twice = next((file for file in files if files.count(file) > 1), None)
+    if twice:
+        raise InputError(f"{twice} is given more than once; each file is a trial, give it once")
     return [read_table(path, rules, names) for path in paths]
 
 
@@ -71,9 +69,9 @@ def read_table(path: Any, rules: Rules, names: Sequence[str] | None = None) -> T
         except MemoryError:
             raise InputError(f"{name} does not fit into memory") from None
         except Exception as error:  # whatever a damaged file provokes in its reader
-            reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
-            reason = reason if len(reason) <= 160 else f"{reason[:157]}..."
-            raise InputError(f"{name} cannot be read as {suffix[1:]}: {reason}") from None
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            said = textwrap.shorten(reason, 160, placeholder="...")
+            raise InputError(f"{name} cannot be read as {suffix[1:]}: {said}") from None
     if names is not None:
         if len(names) != table.frame.shape[1]:
             raise InputError(f"{name} has {table.frame.shape[1]} columns but {len(names)} names are given")

@@ -94,9 +94,7 @@ def _delimiter(suffix: str, lines: Lines) -> str | None:
         return None  # 1,5 2,5: the comma is decimal, and whitespace cuts
     if chosen is not None or suffix != ".csv":
         return chosen
-    counts = {
-        len(line.split()) for line in near
-    }  # whitespace may cut all lines alike, numbers below the first
+    counts = {len(line.split()) for line in near}  # whitespace may cut all alike, numbers below the first
     spaced = len(near) > 1 and len(counts) == 1 and counts != {1} and all(map(_is_number, near[-1].split()))
     return None if spaced else ","
 
@@ -127,19 +125,11 @@ def _marks(body: Lines, delimiter: str, rules: Rules) -> tuple[str, str | None]:
 
 
 def _parsed(body: Lines, delimiter: str, width: int, decimal: str) -> Any:
-    # From version 3 on pandas keeps every digit by default.
-    exact: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
-    frame = pd.read_csv(
-        io.StringIO("\n".join(line for _, line in body)),
-        sep=delimiter,
-        header=None,
-        names=range(width),
-        index_col=False,
-        decimal=decimal,
-        skipinitialspace=True,
-        low_memory=False,
-        **exact,
-    )
+    how: Any = {"sep": delimiter, "decimal": decimal, "skipinitialspace": True, "low_memory": False}
+    if int(pd.__version__.split(".")[0]) < 3:  # from version 3 on pandas keeps every digit by default
+        how["float_precision"] = "round_trip"
+    text = io.StringIO("\n".join(line for _, line in body))
+    frame = pd.read_csv(text, header=None, names=range(width), index_col=False, **how)
     for column in frame.columns[(frame.dtypes == "float64") & frame.isna().any()]:
         cells = (cells[column].strip() for _, cells in _rows(body, delimiter))
         known = [cell for cell in cells if cell.lower() not in MISSING]
