@@ -13,7 +13,6 @@ from enmesh.data.sources import write_whole
 from enmesh.data.table import listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import LEVEL
-from enmesh.sureness.compare import Comparison
 
 FILES = ("difference.json", "difference.csv", "difference.png", "difference.svg", "difference.html")
 FORMAT = "enmesh difference 1"
@@ -64,7 +63,13 @@ def compare(words: a.Given) -> None:
         "exchanged": found.exchanged,
         "links": found.links.to_dict("records"),
     }
-    files = _write(found, made, results_folder(out))
+    writers: dict[str, Any] = {
+        "difference.json": lambda file: file.write_text(js.dumps(made, indent=1), encoding="utf-8"),
+        "difference.csv": lambda file: write_links(found.links, file),
+        **dict.fromkeys(("difference.png", "difference.svg"), found.plot),
+        "difference.html": found.report,
+    }
+    files = [write_whole(results_folder(out) / name, writers[name]) for name in FILES]
     if words["json"]:
         show.as_json({**made, "files": [str(file) for file in files]})
     elif loud:
@@ -96,14 +101,3 @@ def _sides(files: list[Path]) -> tuple[list[Path], list[Path]]:
     if twice := sorted({word for word in words if words.count(word) > 1}):
         raise InputError(f"{listed(twice)} is given more than once; give each recording once")
     return sides
-
-
-def _write(found: Comparison, data: dict[str, Any], folder: Path) -> list[Path]:
-    writers: dict[str, Any] = {
-        "difference.json": lambda file: file.write_text(js.dumps(data, indent=1), encoding="utf-8"),
-        "difference.csv": lambda file: write_links(found.links, file),
-        "difference.png": found.plot,
-        "difference.svg": found.plot,
-        "difference.html": found.report,
-    }
-    return [write_whole(folder / name, writers[name]) for name in FILES]

@@ -10,31 +10,19 @@ USUAL = (
     "out", "time", "columns", "max_lag", "estimator", "max_parents", "allow_cycles", "bootstrap", "n_jobs", "resume",
 )  # fmt: skip
 FEW = 14
-NAMES = 30  # columns of the names of options
-
-
-class Command(TyperCommand):
-    """A command whose ``--help`` fits on a screen."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        _write_help(self, ctx, formatter, everything=False)
+NAMES = 32  # columns of the names of options
+ALL = "enmesh.help_all"
 
 
 def _explain(ctx: typer.Context, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        formatter = ctx.make_formatter()
-        _write_help(ctx.command, ctx, formatter, everything=True)
-        typer.echo(formatter.getvalue().rstrip("\n"))
+        ctx.meta[ALL] = True
+        typer.echo(ctx.get_help())
         raise typer.Exit
 
 
-HelpAll = Annotated[
-    bool,
-    typer.Option(
-        "--help-all", is_eager=True, callback=_explain, help="This text with every option explained."
-    ),
-]
+TOLD = "This text with every option explained."
+HelpAll = Annotated[bool, typer.Option("--help-all", is_eager=True, callback=_explain, help=TOLD)]
 
 
 class Group(TyperGroup):
@@ -52,40 +40,47 @@ class Group(TyperGroup):
             formatter.write_dl([("--version", "Print the version."), ("-h, --help", "This text.")])
 
 
-def _write_help(command: Any, ctx: Any, formatter: Any, everything: bool) -> None:
-    arguments = [
-        (p.metavar or p.name.upper(), p.help) for p in command.params if p.param_type_name == "argument"
-    ]
-    formatter.write_usage(ctx.command_path, " ".join([*(name for name, _ in arguments), "[OPTIONS]"]))
-    formatter.write_paragraph()
-    formatter.write_text(command.help)
-    if arguments:
-        with formatter.section("Arguments"):
-            formatter.write_dl(arguments)
-    panels: dict[str, list[Any]] = {}
-    options = [p for p in command.get_params(ctx) if p.param_type_name == "option"]
-    options = [p for p in options if p.name not in ("help", "help_all")]
-    for p in options:
-        panels.setdefault(getattr(p, "rich_help_panel", None) or "Options", []).append(p)
-    if everything or len(options) <= FEW:
-        for title, members in panels.items():
-            with formatter.section(title):
-                formatter.write_dl([(_names(p), p.help or "") for p in members], NAMES + 2)
-        return
-    with formatter.section("Options used most"):
-        usual = [(_names(p), p.help.split(". ")[0].split("; ")[0]) for p in options if p.name in USUAL]
-        formatter.write_dl([(names, f"{told.rstrip('.')}.") for names, told in usual], NAMES + 2)
-    # What is typed as one word is not broken.
-    kept = str.maketrans({" ": "\u00a0", "-": "\u2011"})
-    rows = [
-        (title, "  ".join(_names(p).translate(kept) for p in members)) for title, members in panels.items()
-    ]
-    with formatter.section(f"All options ({ctx.command_path} --help-all explains them)"):
-        formatter.write_dl(rows)
-    formatter.buffer[:] = [part.replace("\u00a0", " ").replace("\u2011", "-") for part in formatter.buffer]
+class Command(TyperCommand):
+    """A command whose ``--help`` fits on a screen."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what is typed after the command."""
+        return [*(name for name, _ in self._arguments()), "[OPTIONS]"]
+
+    def _arguments(self) -> list[tuple[str, str]]:
+        params: list[Any] = [p for p in self.params if p.param_type_name == "argument"]
+        return [(p.metavar or p.name.upper(), p.help) for p in params]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options below the text."""
+        if self._arguments():
+            with formatter.section("Arguments"):
+                formatter.write_dl(self._arguments())
+        options: list[Any] = [
+            p for p in self.params if p.param_type_name == "option" and p.name != "help_all"
+        ]
+        panels: dict[str, list[Any]] = {}
+        for p in options:
+            panels.setdefault(p.rich_help_panel, []).append(p)
+        if ctx.meta.get(ALL) or len(options) <= FEW:
+            for title, members in panels.items():
+                with formatter.section(title):
+                    formatter.write_dl([(_names(p), p.help) for p in members], NAMES)
+            return
+        with formatter.section("Options used most"):
+            usual = [(_names(p), p.help.split(". ")[0].split("; ")[0]) for p in options if p.name in USUAL]
+            formatter.write_dl([(names, f"{told.rstrip('.')}.") for names, told in usual], NAMES)
+        # What is typed as one word is not broken.
+        kept = str.maketrans({" ": "\u00a0", "-": "\u2011"})
+        rows = [(title, "  ".join(_names(p).translate(kept) for p in panels[title])) for title in panels]
+        with formatter.section(f"All options ({ctx.command_path} --help-all explains them)"):
+            formatter.write_dl(rows)
+        formatter.buffer[:] = [
+            part.replace("\u00a0", " ").replace("\u2011", "-") for part in formatter.buffer
+        ]
 
 
 def _names(param: Any) -> str:
     """Return an option as it is typed: ``--out DIR``, ``--header/--no-header``."""
     flags = "/".join([*param.opts[:1], *param.secondary_opts[:1]])
-    return flags if getattr(param, "is_flag", False) else f"{flags} {param.metavar}"
+    return flags if param.is_flag else f"{flags} {param.metavar}"

@@ -70,8 +70,7 @@ def write_results(network: Network, folder: Path, names: Sequence[str] = FILES) 
     writers: dict[str, Callable[[Path], object]] = {
         "network.json": network.to_json,
         "edges.csv": lambda file: write_links(edges, file),
-        "network.png": seen.plot,
-        "network.svg": seen.plot,
+        **dict.fromkeys(("network.png", "network.svg"), seen.plot),
         "report.html": seen.report,
         "network.graphml": lambda file: nx.write_graphml(seen.to_networkx(), file),
         "network.dot": lambda file: _write_dot(seen, file),

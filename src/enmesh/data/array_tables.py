@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -199,24 +200,30 @@ def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[st
         needed = "numbers as (time, node) or (trial, time, node) are needed"
         raise InputError(f"holds an array of {values.dtype} with shape {values.shape}; {needed}")
     values = turned(values, rules.transpose)
-    *several, length, width = values.shape
-    native = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+    width = values.shape[-1]
     fitting = {name: held for name, held in beside.items() if held.dtype.kind in "US" and held.size == width}
     words = {name: [str(word).strip() for word in held.astype(str).ravel()] for name, held in fitting.items()}
     names = next((words[name] for name in NAMES if name in words), default_names(width))
+    single = {name: held for name, held in beside.items() if held.size == 1 and held.dtype.kind in "iuf"}
+    numbers = {name: float(held.flat[0]) for name, held in single.items() if held.flat[0] > 0}
+    steps = [
+        numbers[name] if name == "dt" else 1 / numbers[name] for name in ("dt", *RATES) if name in numbers
+    ]
+    table = _stacked(file, values, names, next(iter(steps), None))
+    return (
+        replace(table, frame=_with_kinds(table.frame, words["kinds"], beside)) if "kinds" in words else table
+    )
+
+
+def _stacked(file: str, values: np.ndarray, names: list[str], dt: float | None) -> Table:
+    """Return ``(time, node)`` or ``(trial, time, node)`` as a table with all trials below one another."""
+    *several, length, width = values.shape
+    native = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
     frame = pd.DataFrame(native.reshape(-1, width), columns=names, copy=False)
-    if "kinds" in words:
-        frame = _with_kinds(frame, words["kinds"], beside)
-    single = {
-        name: float(held.flat[0])
-        for name, held in beside.items()
-        if held.size == 1 and held.dtype.kind in "iuf"
-    }
-    steps = [single.get("dt", 0.0), *(1 / single[name] for name in RATES if single.get(name, 0.0) > 0)]
-    dt = next((step for step in steps if step > 0), None)
-    numbers = np.tile(np.arange(1, length + 1), several).tolist() if several else None
-    trials = np.repeat(np.arange(several[0]), length) if several else None
-    return Table(file=file, frame=frame, numbers=numbers, trials=trials, dt=dt)
+    if not several:
+        return Table(file=file, frame=frame, dt=dt)
+    trials, rows = np.divmod(np.arange(len(frame)), length)
+    return Table(file=file, frame=frame, numbers=(rows + 1).tolist(), trials=trials, dt=dt)
 
 
 def _with_kinds(frame: Any, kinds: list[str], beside: Mapping[str, np.ndarray]) -> Any:
@@ -256,17 +263,14 @@ def read_mne(source: Source, rules: Rules) -> Table:
         if path is None or path.suffix.lower() != source.suffix:
             path = Path(folder, f"recording_raw{source.suffix}")
             path.write_bytes(source.file.read())
-        return mne_tables(mne.io.read_raw(os.fspath(path), preload=True, verbose="ERROR"), source.name)[0]
+        return mne_table(mne.io.read_raw(os.fspath(path), preload=True, verbose="ERROR"), source.name)
 
 
-def mne_tables(held: Any, file: str = "") -> list[Table]:
-    """Return the data channels of Raw, Epochs or Evoked, bad ones and stretches left out, a table for each epoch."""
+def mne_table(held: Any, file: str = "") -> Table:
+    """Return the data channels of Raw, Epochs or Evoked, bad ones and stretches left out; each epoch is a trial."""
     kinds = set(held.get_channel_types())
     picks = "data" if kinds - {"stim", "misc", "eog", "ecg", "emg", "resp"} else "all"
     annotated = hasattr(held, "crop_by_annotations")  # Raw, whose bad stretches are missing
     values = np.asarray(held.get_data(picks=picks, **({"reject_by_annotation": "NaN"} if annotated else {})))
     names = held.copy().pick(picks, verbose="ERROR").ch_names if picks == "data" else list(held.ch_names)
-    epochs = values if values.ndim == 3 else values[None]
-    files = [f"epoch {number}" if len(epochs) > 1 else file for number in range(1, len(epochs) + 1)]
-    frames, dt = [pd.DataFrame(epoch.T, columns=names) for epoch in epochs], 1 / float(held.info["sfreq"])
-    return [Table(file=name, frame=frame, dt=dt) for name, frame in zip(files, frames)]
+    return _stacked(file, np.swapaxes(values, -1, -2), names, 1 / float(held.info["sfreq"]))

@@ -65,11 +65,11 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
     index = _index(table, strict)
     parts = [] if rules.counters or rules.time else counting_columns(frame, groups, free)
     others = [name for name in free if name not in parts]
-    numbered = (
-        index is not None and index.dtype.kind in "iu" and np.array_equal(np.sort(index), range(len(index)))
+    counted = index is None or (
+        index.dtype.kind in "iu" and np.array_equal(np.sort(index), range(len(index)))
     )
     calendar, taken = _calendar(table, groups, parts, others)
-    if calendar is not None and (index is None or numbered):
+    if calendar is not None and counted:
         return calendar, taken
     if index is not None:
         return read_stamps(table, str(index.name), index, groups, strict, rules.date_format), ()
@@ -153,10 +153,11 @@ def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups) -
         if mostly or (again is not None and 8 * len(again) <= len(values)):
             way = "rises" if np.median(steps) > 0 else "falls"
             also = "" if again is None else f", and begins again {len(again)} times"
-            raise table.error(
-                f"{visible(name)} {way} from row to row, mostly by {abs(np.median(steps)):g}{also}: if it is the time, "
-                f"pass time={str(name)!r}; if it is a node, name the nodes with columns="
+            told = f"{visible(name)} {way} from row to row, mostly by {abs(np.median(steps)):g}{also}"
+            advice = (
+                f"if it is the time, pass time={str(name)!r}; if it is a node, name the nodes with columns="
             )
+            raise table.error(f"{told}: {advice}")
     return None
 
 
@@ -206,9 +207,6 @@ def _is_part(column: Any, name: object) -> bool:
 
 def _is_counter(column: Any, name: object, groups: Groups) -> bool:
     """Say whether a column counts the rows, over all rows or within each trial; down only if its name says so."""
-    first = column.to_numpy()[:2]
-    if len(first) < 2 or first.dtype.kind not in "iuf" or abs(float(first[0]) - float(first[1])) != 1:
-        return False  # a look that is enough for most columns
     values, named = _whole_values(column), _plain(name) in COUNTERS
     if values is None or (not named and (len(values) < MANY or values[0] not in (0, 1))):
         return False
@@ -218,10 +216,7 @@ def _is_counter(column: Any, name: object, groups: Groups) -> bool:
 
 def steps_evenly(column: Any, groups: Groups) -> bool:
     """Say whether a column rises, or falls, by one even step: a clock, whatever else tells the time."""
-    first = _numbers(column.iloc[:3])
-    if len(column) < MANY or first is None or times.even_share(np.diff(first)) < 1:
-        return False  # a look that is enough for most columns
-    values = _numbers(column)
+    values = _numbers(column) if len(column) >= MANY else None
     steps = np.empty(0) if values is None else times.steps_of(values, groups)
     return times.one_way(steps) and times.even_share(steps) == 1
 
@@ -251,9 +246,8 @@ def _calendar(table: Table, groups: Groups, names: Sequence[Any], others: Sequen
     stamps = _joined(table, parts, of_year is not None)
     values = stamps.values
     unique = all(len(np.unique(values[rows])) == len(rows) for rows in groups)
-    again = times.restarts(values) is not None or any(
-        _tells_trials(table, name, stamps, True) for name in others
-    )
+    again = any(_tells_trials(table, name, stamps, True) for name in others)
+    again |= times.restarts(values) is not None
     if unique or (len(groups) == 1 and again):
         return stamps, tuple(parts)
     steps = times.steps_of(values, groups)

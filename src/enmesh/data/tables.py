@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from enmesh.data import array_tables as arrays
@@ -82,9 +83,9 @@ def read_table(path: Any, rules: Rules, names: Sequence[str] | None = None) -> T
 def object_tables(values: Any, transpose: bool | None) -> list[Table]:
     """Return one table, or one for each trial, of what has named columns; none for plain arrays."""
     if hasattr(values, "dims") and hasattr(values, "coords"):
-        return _labelled_tables(values)
+        return [_labelled_table(values)]
     if hasattr(values, "get_data") and hasattr(values, "ch_names"):
-        return arrays.mne_tables(values)
+        return [arrays.mne_table(values)]
     if getattr(getattr(values, "dtype", None), "names", None):
         values = {name: values[name] for name in values.dtype.names}
     if _has_columns(values) or isinstance(values, Mapping) or hasattr(values, "to_frame"):
@@ -142,8 +143,8 @@ def _from_any(values: Any) -> Any:
     return pd.DataFrame(columns)
 
 
-def _labelled_tables(values: Any) -> list[Table]:
-    """Return a table for each trial of a DataArray or Dataset of xarray; dimensions are known by name."""
+def _labelled_table(values: Any) -> Table:
+    """Return a DataArray or Dataset of xarray as a table; dimensions are known by name."""
     dims = [str(dim) for dim in values.dims]
     times = [dim for dim in dims if dim.lower() in TIME_DIMS]
     if len(times) != 1:
@@ -159,14 +160,11 @@ def _labelled_tables(values: Any) -> list[Table]:
             raise InputError(f"the variable {name} has {held}; {advice}")
     if not values.data_vars:
         raise InputError("the dataset has no variable; give at least one node")
-    frame = values.to_dataframe(dim_order=wanted)[list(values.data_vars)].reset_index(drop=True)
-    length, tables = values.sizes[times[0]], []
-    for start in range(0, len(frame), length):
-        part = frame[start : start + length]
-        if times[0] in values.coords:
-            part = part.set_axis(values.get_index(times[0]).rename("time"), axis=0)
-        tables.append(Table(file=f"{trials[0]} {start // length + 1}" if trials else "", frame=part))
-    return tables
+    frame = values.to_dataframe(dim_order=wanted)[list(values.data_vars)]
+    dated = times[0] in values.coords
+    index = frame.index.get_level_values(times[0]).rename("time") if dated else pd.RangeIndex(len(frame))
+    which = np.arange(len(frame)) // values.sizes[times[0]] if trials else None
+    return Table(frame=frame.set_axis(index, axis=0), trials=which)
 
 
 def _as_dataset(values: Any, rest: list[str], others: list[str]) -> Any:
