@@ -54,10 +54,9 @@ def pick(table: Table, rules: Rules) -> Recording:
         raise table.error("time='sort' needs times; name their column too")
     if len(trial) == 1 and not named and len(nodes) == 1:
         clock, label, node = str(taken[0]) if taken else "time", str(trial[0]), str(nodes[0])
-        raise table.error(
-            f"it looks like a long table: {visible(node)} of every {visible(label)} at each time; pass "
-            f"pivot=({clock!r}, {label!r}, {node!r}), or trials={label!r} if {visible(label)} tells trials of one node"
-        )
+        told = f"it looks like a long table: {visible(node)} of every {visible(label)} at each time"
+        other = f"trials={label!r} if {visible(label)} tells trials of one node"
+        raise table.error(f"{told}; pass pivot=({clock!r}, {label!r}, {node!r}), or {other}")
     if notes:
         hazard(table.message("; ".join(notes)))
     frame, rows = chosen(table, nodes, rules), np.concatenate(groups)
@@ -132,28 +131,22 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
     else:
         nodes = [name for name in frame.columns if name not in taken]
     if rules.columns is None and not rules.counters and rules.time is not False:
-        left = [
-            name for name in roles.counting_columns(frame, groups, nodes) if str(name) not in rules.states
-        ]
+        counting = roles.counting_columns(frame, groups, nodes)
+        left = [name for name in counting if str(name) not in rules.states]
         left += [name for name in nodes if name not in left and roles.steps_evenly(frame[name], groups)]
         if left:
-            notes.append(
-                f"left out {listed(left)}: a column that only counts the rows or repeats the calendar is no node, "
-                "unless columns= names it"
-            )
-        labels = [name for name in nodes if name not in left and _is_label(frame[name], groups)]
+            counts = "a column that only counts the rows or repeats the calendar"
+            notes.append(f"left out {listed(left)}: {counts} is no node, unless columns= names it")
+        rest = [name for name in nodes if name not in left and frame[name].dtype.kind != "f"]
+        labels = rest if len(groups) > 1 else []
+        for rows in groups:  # the same throughout each of several trials
+            labels = [name for name in labels if (frame[name].iloc[rows] == frame[name].iloc[rows[0]]).all()]
         if labels:
             notes.append(f"left out {listed(labels)}, the same throughout each trial")
         nodes = [name for name in nodes if name not in left and name not in labels]
     if not nodes:
         raise table.error(f"no column is left for nodes; it has {listed(frame.columns)}")
     return nodes
-
-
-def _is_label(column: Any, groups: Groups) -> bool:
-    """Say whether a column is the same throughout each of several trials."""
-    values, able = column.to_numpy(), column.dtype.kind != "f" and len(groups) > 1
-    return able and all((values[rows] == values[rows[0]]).all() for rows in groups)
 
 
 def assembled(recordings: Sequence[Recording], dt: float | None, own: bool) -> Values:

@@ -27,22 +27,17 @@ def values_of(data: Any, rules: Rules, dt: float | None, names: Sequence[str] | 
         if found:
             picked = [frames.pick(table, rules) for table in found]
             return frames.assembled(picked, dt, own=is_source(data))
-    _refuse_table_rules(rules)
-    return _array_values(data, rules)
-
-
-def _refuse_table_rules(rules: Rules) -> None:
-    """Refuse words that only an object with columns can follow."""
     idle = rules.given - {"missing", "transpose", "sfreq", "na"}
     idle -= {"time"} if rules.time in (None, False) and "sort" not in rules.modes else set()
     idle -= {"trials", "trial"} if rules.trials in (None, False) else set()
     if idle:
         word = "time='sort'" if idle == {"time"} and rules.modes else sorted(idle)[0]
         raise InputError(f"{word} needs named columns, which an array has not; give a DataFrame")
+    trials = [_unmasked(trial) for trial in _array_trials(data, rules.transpose)]
+    return _array_values(trials, rules)
 
 
-def _array_values(values: Any, rules: Rules) -> Values:
-    trials = [_unmasked(trial) for trial in _array_trials(values, rules.transpose)]
+def _array_values(trials: Sequence[np.ndarray], rules: Rules) -> Values:
     kinds, names = {trial.dtype.kind for trial in trials}, default_names(trials[0].shape[1])
     if "c" in kinds:
         raise InputError("the values are complex; take their real part, absolute value or angle")

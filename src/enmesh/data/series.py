@@ -207,11 +207,11 @@ class Series:
         i = self.index(nodes)
         column = self.values[:, i]
         there = ~np.isnan(column)
-        if there.all() or self.kinds[i] != TEXT:
-            return self._typed(i, column) if there.all() else column
+        if there.all():
+            return self._typed(i, column)
         words = np.full(len(column), None, object)
         words[there] = self._typed(i, column[there])
-        return words
+        return words if self.kinds[i] == TEXT else column
 
     def __eq__(self, other: object) -> bool:
         """Say whether two series hold the same values of the same nodes at the same step."""
@@ -233,8 +233,7 @@ class Series:
 
     def indices(self, nodes: Any) -> tuple[int, ...]:
         """Return the positions of one node, of several without repeats, or of None."""
-        nodes = () if nodes is None else nodes
-        nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes)
+        nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes or ())
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
             raise InputError(f"a node is named twice in {listed(nodes)}; name each once")
@@ -243,11 +242,10 @@ class Series:
     def select(self, nodes: Sequence[str]) -> "Series":
         """Return the series of the given nodes alone."""
         keep = list(self.indices(nodes))
-        chosen = [self.names[i] for i in keep]
+        names, kinds = tuple(self.names[i] for i in keep), tuple(self.kinds[i] for i in keep)
         known = self.truth or {}
-        truth = {t: tuple(p for p in known[t] if p in chosen) for t in known if t in chosen}
-        kinds, trials = tuple(self.kinds[i] for i in keep), [trial[:, keep] for trial in self.trials]
-        return self._derive(trials, kinds, tuple(chosen), truth)
+        truth = {t: tuple(p for p in known[t] if p in names) for t in known if t in names}
+        return self._derive([trial[:, keep] for trial in self.trials], kinds, names, truth)
 
     def with_trials(self, trials: Sequence[np.ndarray]) -> "Series":
         """Return a series of other samples ``(time, node)`` of the same nodes, such as parts of the trials."""
@@ -341,10 +339,8 @@ class Series:
             raise InputError(f"cannot mask these rows of {len(self)}: {error}") from None
         if not masked.any():
             raise InputError("no row is masked; name at least one, or use the series as it is")
-        values = np.where(masked[:, None], np.nan, self.values)
-        return self._derive(
-            self._split(values), self.kinds, note=f"{masked.sum()} of {len(self)} samples masked"
-        )
+        values = self._split(np.where(masked[:, None], np.nan, self.values))
+        return self._derive(values, self.kinds, note=f"{masked.sum()} of {len(self)} samples masked")
 
     def _prepared(self, change: Callable, nodes: Any, what: str, shorter: int = 0) -> "Series":
         picked = self._to_change(nodes, what, keep=(TEXT, INTEGER))
@@ -392,15 +388,12 @@ class Series:
         """Return all trials as one pandas DataFrame; several trials get a first column ``trial``."""
         import pandas as pd
 
-        if set(self.kinds) == {FLOAT} or (self.is_integer and not self.labels and self.missing is None):
-            frame = pd.DataFrame(self.values, columns=list(self.names))
-        else:
-            frame = pd.DataFrame({name: self[name] for name in self.names})
-            for name, kind in zip(self.names, self.kinds):
-                if kind == TEXT:
-                    frame[name] = pd.Categorical(self[name], categories=list(self.labels[name]))
-                elif kind == INTEGER and frame[name].dtype.kind == "f":
-                    frame[name] = frame[name].astype("Int64")
+        frame = pd.DataFrame({name: self[name] for name in self.names})
+        for name, kind in zip(self.names, self.kinds):
+            if kind == TEXT:
+                frame[name] = pd.Categorical(self[name], categories=list(self.labels[name]))
+            elif kind == INTEGER and frame[name].dtype.kind == "f":
+                frame[name] = frame[name].astype("Int64")
         if len(self.trials) > 1:
             frame.insert(0, "trial", np.repeat(np.arange(len(self.trials)), self.lengths))
         return frame
@@ -419,13 +412,8 @@ class Series:
         return series_html(self)
 
     def _derive(
-        self,
-        trials: Sequence[np.ndarray],
-        kinds: tuple[str, ...],
-        names: Any = None,
-        truth: Any = None,
-        note: str = "",
-    ) -> "Series":
+        self, trials: Any, kinds: tuple[str, ...], names: Any = None, truth: Any = None, note: str = ""
+    ) -> Any:
         """Return a series of other values that keeps what is known of this one."""
         made, names = object.__new__(Series), self.names if names is None else names
         made.file, made.prepared = self.file, (*self.prepared, note) if note else self.prepared
