@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import enmesh as em
-from enmesh.data.readers import read
+from enmesh.data.files import read
 from tests import corpus
 
 EXAMPLES = int(os.environ.get("ENMESH_FUZZ_EXAMPLES", "2000"))

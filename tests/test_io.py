@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import enmesh as em
-from enmesh.data.export import write_series
-from enmesh.data.readers import read
+from enmesh.data.files import read, write_series
 
 VALUES = np.random.default_rng(1).standard_normal((20, 3)).round(4)
 ROWS = [",".join(map(str, row)) for row in VALUES]

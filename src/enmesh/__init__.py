@@ -5,7 +5,7 @@ Entropy". All values are in nats.
 """
 
 from enmesh import datasets, simulate
-from enmesh.data.readers import read
+from enmesh.data.files import read
 from enmesh.data.series import Series
 from enmesh.draw.report import write as report
 from enmesh.embedding import Embedding, Lags

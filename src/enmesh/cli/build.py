@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from enmesh.cli import arguments as a
-from enmesh.data.readers import read
+from enmesh.data.files import read
 from enmesh.data.rules import Reading
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding

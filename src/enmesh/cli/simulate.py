@@ -10,7 +10,7 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.cli.infer import run
 from enmesh.cli.results import results_folder
-from enmesh.data.export import series_table, write_series
+from enmesh.data.files import series_table, write_series
 from enmesh.data.graph_input import parents_of
 from enmesh.data.sources import refuse_existing
 

@@ -40,7 +40,7 @@ class Series:
         ``(time, node)``, ``(trial, time, node)``, a list of ``(time, node)`` trials of any lengths, a pandas
         DataFrame or a list of them (one per trial, columns matched by name), any other table that narwhals knows
         (polars, pyarrow, ...), a mapping of columns, an xarray DataArray or Dataset, or Raw or Epochs of MNE. What is
-        masked is missing. Files are for `read`.
+        masked is missing. A path is read as by `read`.
     names
         One name per node; by default the DataFrame's columns or ``x0, x1, ...``.
     dt, sfreq
@@ -91,42 +91,33 @@ class Series:
     ):
         duplicates = words.pop("duplicates", None) or "raise"
         truth, lags = words.pop("truth", None), words.pop("truth_lags", None)
-        rules = rules_of(words, counters=names is not None)
+        source = is_source(values)
+        rules = rules_of(words, counters=names is not None and not source)
         if isinstance(values, Series):
             if rules.given - {"missing"}:
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
             self.prepared, self.file = values.prepared, values.file
             found = values._held()
-        elif is_source(values):
-            raise InputError(f"{values} is a name, not values; files are read by enmesh.read")
         else:
-            found = values_of(values, rules, step_of(dt, rules))
-        self._take(found, names, dt, rules, duplicates)
+            found = values_of(values, rules, step_of(dt, rules), names if source else None)
+        try:
+            self._take(found, None if source else names, dt, rules, duplicates)
+        except InputError as error:
+            raise InputError(f"{found.file}: {error}" if source else str(error)) from None
+        if source:
+            files = values if isinstance(values, (list, tuple)) else [values]
+            self.file = ", ".join(str(one) for one in files if not hasattr(one, "read") and str(one) != "-")
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         self.truth_lags = None if lags is None else dict(lags)
 
     @classmethod
-    def of(
-        cls, data: Any, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Words]
-    ) -> "Series":
-        """Return whatever holds a recording as a series: a series, an array, a table, a path or an open file.
+    def of(cls, data: Any, **words: Any) -> "Series":
+        """Return whatever holds a recording as a series: a series as it is, an array, a table, a path or an open file.
 
         >>> Series.of([[0.1, 1.0], [0.4, 0.5], [0.3, 0.2], [0.8, 0.9]]).names
         ('x0', 'x1')
         """
-        if isinstance(data, cls) and not words and names is None and dt is None:
-            return data
-        if not is_source(data):
-            return cls(data, names, dt, **words)
-        rules, made = rules_of(words), object.__new__(cls)
-        found = values_of(data, rules, step_of(dt, rules), names)
-        try:
-            made._take(found, None, dt, rules, "raise")
-        except InputError as error:
-            raise InputError(f"{found.file}: {error}") from None
-        files = data if isinstance(data, (list, tuple)) else [data]
-        made.file = ", ".join(str(one) for one in files if not hasattr(one, "read") and str(one) != "-")
-        return made
+        return data if isinstance(data, cls) and not words else cls(data, **words)
 
     def _take(self, values: Values, names: Any, dt: Any, rules: Rules, duplicates: str) -> None:
         """Take values under other names, with another step, with short gaps filled, where that is asked for."""
