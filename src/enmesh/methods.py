@@ -114,8 +114,7 @@ def help_of(cls: type[Method]) -> dict[str, str]:
     >>> help_of(KSG)["algorithm"]
     '1 (hypercubes) or 2 (hyper-rectangles).'
     """
-    section = re.search(
-        r"\n(?:Parameters|Attributes)\n-+\n(.*?)(?:\n\n\S|\Z)", cleandoc(cls.__doc__ or ""), re.S
-    )
+    text = cleandoc(cls.__doc__ or "")
+    section = re.search(r"\n(?:Parameters|Attributes)\n-+\n(.*?)(?:\n\n\S|\Z)", text, re.S)
     entries = re.findall(r"^(\w[\w, ]*)\n((?:^[ ]+.*\n?|^\n)+)", section[1] + "\n", re.M) if section else []
     return {name.strip(): " ".join(text.split()) for names, text in entries for name in names.split(",")}

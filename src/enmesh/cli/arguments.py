@@ -108,9 +108,7 @@ def argument(name: str, kind: Any, told: str, metavar: str | None = None, **more
 
 
 WORDS = list[str]
-FORMATS = (
-    "csv, tsv, txt, xlsx, parquet, npy, npz, mat, edf or what MNE reads, also in gz, xz or zip; - is stdin"
-)
+FORMATS = "csv, tsv, txt, xlsx, parquet, npy, npz, mat, edf or what MNE reads, or in gz, xz, zip; - is stdin"
 FILE = argument("data", Path, f"Recording: {FORMATS}.", "FILE")
 SOURCE = "Source node, or several with commas for their collective transfer entropy."
 LINK = {
@@ -128,10 +126,7 @@ FORCE = group("Output", force=(bool, None, "Overwrite a file that is there alrea
 FOLDER = Path, "DIR", "Folder for the results."
 JOBS = int, "N", "Workers, -1 for all cores; results are the same."
 TIME = "Column of times; sort: put rows in order; ignore: rows are evenly spaced. Can be repeated."
-MISSING = (
-    "Refuse missing values, leave out the samples that need them, or fill gaps of up to N samples first."
-)
-
+MISSING = "Refuse missing values, leave out samples that need them, or fill gaps of up to N samples first."
 MAX_LAG = "Search the lags of sources from 1 to this; by default chosen from the data. 1: lag 1 alone."
 PAIRS = "N or a=N,b=N"
 
@@ -238,13 +233,10 @@ def search() -> Group:
     )
 
 
-ESTIMATOR = partial(
-    _named, "estimator", Estimator, "How transfer entropy is estimated; by default chosen from the data"
-)
+ESTIMATED = "How transfer entropy is estimated; by default chosen from the data"
+ESTIMATOR = partial(_named, "estimator", Estimator, ESTIMATED)
 METHOD = partial(_named, "method", EmbeddingMethod, "How the past is chosen; by default that of infer")
-SCORE = (
-    "Score of a node and its parents; by default tea for estimators with a known null distribution, else tee"
-)
+SCORE = "Score of a node and its parents; by default tea where the null distribution is known, else tee"
 
 
 def score() -> Group:

@@ -56,9 +56,8 @@ class Command(TyperCommand):
         if self._arguments():
             with formatter.section("Arguments"):
                 formatter.write_dl(self._arguments())
-        options: list[Any] = [
-            p for p in self.params if p.param_type_name == "option" and p.name != "help_all"
-        ]
+        params: list[Any] = self.params
+        options = [p for p in params if p.param_type_name == "option" and p.name != "help_all"]
         panels: dict[str, list[Any]] = {}
         for p in options:
             panels.setdefault(p.rich_help_panel, []).append(p)
@@ -75,9 +74,8 @@ class Command(TyperCommand):
         rows = [(title, "  ".join(_names(p).translate(kept) for p in panels[title])) for title in panels]
         with formatter.section(f"All options ({ctx.command_path} --help-all explains them)"):
             formatter.write_dl(rows)
-        formatter.buffer[:] = [
-            part.replace("\u00a0", " ").replace("\u2011", "-") for part in formatter.buffer
-        ]
+        text = "".join(formatter.buffer)
+        formatter.buffer[:] = [text.replace("\u00a0", " ").replace("\u2011", "-")]
 
 
 def _names(param: Any) -> str:

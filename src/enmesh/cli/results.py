@@ -40,14 +40,12 @@ def refuse_foreign(
     read = [one for one in inputs if str(one) != "-" and one.exists()]
     for file in there:
         if any(file.samefile(one) for one in read):
-            raise InputError(
-                f"{visible(file)} is what was read and would be overwritten; give another folder"
-            )
+            told = f"{visible(file)} is what was read and would be overwritten"
+            raise InputError(f"{told}; give another folder")
     if there and not force and not _is_ours(folder / names[0], kind):
         held = f"{listed(file.name for file in there)}, which enmesh did not write"
-        raise InputError(
-            f"{visible(folder)} holds {held}; give another folder, or use force=True to overwrite"
-        )
+        advice = "give another folder, or use force=True to overwrite"
+        raise InputError(f"{visible(folder)} holds {held}; {advice}")
 
 
 def _is_ours(path: Path, kind: str) -> bool:

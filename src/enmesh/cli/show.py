@@ -115,9 +115,8 @@ def _arrows(edges: Iterable[tuple[str, str]]) -> str:
 
 
 def _against(found: Network, truth: Mapping[str, Sequence[str]]) -> str:
-    true, mine = (
-        {(s, t) for t, parents in graph.items() for s in parents} for graph in (truth, found.parents)
-    )
+    graphs = truth, found.parents
+    true, mine = ({(s, t) for t, parents in graph.items() for s in parents} for graph in graphs)
     missed, extra = _arrows(sorted(true - mine)), _arrows(sorted(mine - true))
     return f"Truth has {len(true)} links; {len(true & mine)} found, missed: {missed}, false: {extra}."
 

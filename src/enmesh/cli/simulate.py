@@ -35,6 +35,7 @@ Only their recordings are looked at, 1000 samples each:"""
 
 
 TOLD = f"What each node is: {', '.join(TAKES)} (lorenz and rossler in turn is mixed)."
+NAME = a.argument("system", a.choice("SystemName", TAKES), TOLD)
 SYSTEM = a.group(
     "Options",
     coupling=(float, "X", "Strength; 0.3 for maps, 2 for flows, 0.4 for var."),
@@ -47,9 +48,7 @@ SYSTEM = a.group(
 OUT = a.group("Output", out=(Path, "FILE", "csv, npz or parquet; by default csv on stdout."))
 
 
-@a.with_options(
-    a.argument("system", a.choice("SystemName", TAKES), TOLD), a.GRAPH, SYSTEM, a.SEED, OUT, a.FORCE, a.JSON
-)
+@a.with_options(NAME, a.GRAPH, SYSTEM, a.SEED, OUT, a.FORCE, a.JSON)
 def simulate(given: a.Given) -> None:
     """Simulate a network whose links are known.
 
@@ -76,9 +75,7 @@ def simulate(given: a.Given) -> None:
     _write(series, given)
 
 
-@a.with_options(
-    a.argument("name", str | None, "Name of a recording; without it, all of them."), OUT, a.FORCE, a.JSON
-)
+@a.with_options(a.argument("name", str | None, "Recording; without it, all of them."), OUT, a.FORCE, a.JSON)
 def datasets(given: a.Given) -> None:
     """Get a recording to begin with, whose network is known.
 

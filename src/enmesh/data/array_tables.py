@@ -206,13 +206,11 @@ def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[st
     names = next((words[name] for name in NAMES if name in words), default_names(width))
     single = {name: held for name, held in beside.items() if held.size == 1 and held.dtype.kind in "iuf"}
     numbers = {name: float(held.flat[0]) for name, held in single.items() if held.flat[0] > 0}
-    steps = [
-        numbers[name] if name == "dt" else 1 / numbers[name] for name in ("dt", *RATES) if name in numbers
-    ]
-    table = _stacked(file, values, names, next(iter(steps), None))
-    return (
-        replace(table, frame=_with_kinds(table.frame, words["kinds"], beside)) if "kinds" in words else table
-    )
+    steps = [numbers.get("dt"), *(1 / numbers[name] for name in RATES if name in numbers)]
+    table = _stacked(file, values, names, next(filter(None, steps), None))
+    if "kinds" in words:
+        table = replace(table, frame=_with_kinds(table.frame, words["kinds"], beside))
+    return table
 
 
 def _stacked(file: str, values: np.ndarray, names: list[str], dt: float | None) -> Table:
