@@ -2,7 +2,7 @@
 
 from collections import Counter
 from itertools import combinations, permutations, product
-from math import ceil, floor, fsum, log, sqrt
+from math import ceil, floor, fsum, log, pi, sqrt
 
 import numpy as np
 
@@ -569,7 +569,8 @@ def lag_profile(values, source, target, max_lag, cmi, orders=()):
 def shift_factor(y, x, z, starts, span):
     """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation.
 
-    Each as it is if it is over 1 by two standard errors of chance, else less one of them and at least 1.
+    Each as it is if it is over 1 by two standard errors of chance, else less one of them and at least 1. What is chance
+    in the mean over shifts grows with the variance of the periodograms.
     """
 
     def beyond(factor, error):
@@ -582,13 +583,24 @@ def shift_factor(y, x, z, starts, span):
     n, shortest = len(y), min(np.diff(starts))
     given = left(z, y)
     values = []
-    for shift in range(span, shortest - span + 1):
+    margin = max(span, shortest // 32)
+    for shift in range(margin, shortest - margin + 1):
         rolled = np.concatenate([np.roll(x[a:b], -shift, axis=0) for a, b in zip(starts[:-1], starts[1:])])
         both = left(np.column_stack([z, rolled]), y)
         values.append(n * log(given @ given / (both @ both)) / x.shape[1])
-    e, freed = given**2, np.column_stack([left(z, column) for column in x.T]) ** 2
-    white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f in freed.T])
-    return beyond(np.mean(values), sqrt(2 / n)) * beyond(white, sqrt(8 / n))
+
+    def colour(column):
+        power = []
+        for a, b in zip(starts[:-1], starts[1:]):
+            waves = np.exp(-2j * pi * np.outer(np.arange(1, (b - a) // 2 + 1), np.arange(b - a)) / (b - a))
+            power += [*np.abs(waves @ column[a:b]) ** 2]
+        return np.var(power) / np.mean(power) ** 2
+
+    freed = [left(z, column) for column in x.T]
+    squares = [(f**2, left(np.column_stack([z, column]), y) ** 2) for f, column in zip(freed, x.T)]
+    white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f, e in squares])
+    by_chance = 2 / n * colour(given) * np.mean([colour(column) for column in x.T])
+    return beyond(np.mean(values), sqrt(by_chance)) * beyond(white, sqrt(8 / n))
 
 
 def linear_effect(y, x, z):

@@ -740,7 +740,10 @@ def test_degrees_of_freedom():
     [
         (lambda: em.KSG(k=0), "k=0 is not possible; give a whole number of neighbours, 4 is usual"),
         (lambda: em.KSG(algorithm=3), "algorithm=3 is not known; KSG has 1 and 2"),
-        (lambda: em.Gaussian(normalise="zscore"), "normalise='zscore' is not known; use 'none' or 'rank'"),
+        (
+            lambda: em.Gaussian(normalise="max"),
+            "normalise='max' is not known; use 'none', 'rank', 'zscore'",
+        ),
         (lambda: em.KSG(normalise="max"), "normalise='max' is not known; use 'zscore' or 'rank'"),
         (
             lambda: em.KSG(residual="cubic"),

@@ -187,20 +187,32 @@ def test_typing_a_default_changes_nothing():
     assert em.infer(VAR, estimator="gaussian", score="tea").edges.equals(gaussian.edges)
 
 
+def oscillators():
+    rng = np.random.default_rng(4)
+    phase = np.cumsum(rng.normal(0.8, 0.2, size=(600, 3)), axis=0)
+    phase[1:, 1] += 0.4 * np.sin(phase[:-1, 0] - phase[:-1, 1])
+    return em.Series(np.sin(phase), names=["a", "b", "c"])
+
+
 @pytest.mark.filterwarnings("ignore")
-def test_order_scale_and_workers_change_nothing():
-    plain = em.infer(VAR)
-    turned = em.infer(em.Series(VAR.values[:, ::-1], names=VAR.names[::-1]))
-    scaled = em.infer(em.Series(VAR.values * [1e6, 1e-3, 5], names=VAR.names))
-    pairs = em.infer(VAR, n_jobs=2)
-    for other in (turned, scaled, pairs):
-        mine, theirs = (
-            one.edges.sort_values(["source", "target"])[["source", "target", "te", "p_value", "lag"]]
-            for one in (plain, other)
-        )
-        assert mine["source"].tolist() == theirs["source"].tolist()
-        assert mine["te"].tolist() == theirs["te"].tolist()
-        assert mine["p_value"].tolist() == theirs["p_value"].tolist()
+@pytest.mark.parametrize("series", [VAR, MAPS, oscillators()], ids=["lines", "curves", "oscillators"])
+def test_order_scale_and_workers_change_nothing(series):
+    columns, turned = ["source", "target", "te", "p_value", "q_value", "lag"], series.names[::-1]
+    plain = em.infer(series)
+    others = [
+        em.infer(series.select(turned)),
+        em.infer(em.Series(series.values * [1e6, 1e-3, 5], names=series.names)),
+        em.infer(series, n_jobs=2),
+    ]
+    assert others[0].names == turned
+    assert list(others[0].parents) == list(turned)
+    assert len(plain.edges)
+    for other in others:
+        assert other.edges[columns].equals(plain.edges[columns])
+        assert np.allclose(other.edges["effect"], plain.edges["effect"], rtol=1e-12)
+    asked = [em.significance(one, 0, 1) for one in (series, series.select(["a", "b", "c"][::-1]))]
+    assert asked[0].value == em.significance(series.select(turned), "a", "b").value
+    assert asked[1].value == em.significance(series, "c", "b").value
 
 
 def test_p_is_never_zero():
@@ -307,11 +319,8 @@ def test_a_long_record_with_missing_values_is_looked_at_in_part():
 
 
 def test_lines_take_an_oscillation_as_it_is_and_normal_scores_otherwise():
-    rng = np.random.default_rng(4)
-    phase = np.cumsum(rng.normal(0.8, 0.2, size=(600, 3)), axis=0)
-    phase[1:, 1] += 0.4 * np.sin(phase[:-1, 0] - phase[:-1, 1])
-    series = em.Series(np.sin(phase))
-    assert Evidence(series).scale.__name__ == "zscore"
-    assert "Gaussian()" in str(em.infer(series).choices)
-    for other in (np.exp(np.sin(phase) * 3), rng.standard_t(2, size=(600, 3)), rng.normal(size=(600, 3))):
+    rng, series = np.random.default_rng(4), oscillators()
+    assert Evidence(series).scale.__name__ == "standard_scores"
+    assert "Gaussian(normalise='zscore')" in str(em.infer(series).choices)
+    for other in (np.exp(series.values * 3), rng.standard_t(2, size=(600, 3)), rng.normal(size=(600, 3))):
         assert Evidence(em.Series(other)).scale.__name__ == "normal_scores"

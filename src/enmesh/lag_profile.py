@@ -149,7 +149,7 @@ def lag_profile(
     >>> lag_profile(series, "a", "b", max_lag=8, estimator=Gaussian(), n_surrogates=0).best
     4
     """
-    series = Series.of(series)
+    series = Series.of(series).in_order()
     (start, *more), end, rest = link(series, source, target, given)
     if more:
         raise InputError("a profile is of one source; name one")

@@ -6,6 +6,7 @@ In the notation of the paper Y^i_{n+1} is a target's next value, Y^{i,(kappa^i)}
 import copy
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,18 @@ class Transfers:
             raise InputError(f"embedding={embedding!r} is no embedding; give Embedding(dim=2) or Lags(...)")
         estimator = self.estimator
         self.blocks = Blocks(series, embedding, estimator.condition, estimator.reaches_back)
-        self.joint = estimator.joint(self.blocks)
         self._prepared: OrderedDict[tuple[Lagged, tuple[Lagged, ...]], Prepared] = OrderedDict()
         self._draws: dict[tuple[Surrogate, tuple[Lagged, ...], bool], Draw] = {}
+
+    @cached_property
+    def joint(self) -> Any:
+        """What the estimator keeps of all lagged variables, if it can answer from that."""
+        return self.estimator.joint(self.blocks)
 
     @classmethod
     def of(cls, series: Any, estimator: Estimator | str | None, embedding: Pasts | None) -> "Transfers":
         """Return those of data as a user gives them, by default with `KSG` and kappa 1, tau 1."""
-        return cls(Series.of(series), estimator or KSG(), embedding or Embedding())
+        return cls(Series.of(series).in_order(), estimator or KSG(), embedding or Embedding())
 
     def variables(
         self, sources: Iterable[int], target: int, given: Iterable[int] = ()

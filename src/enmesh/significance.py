@@ -357,7 +357,7 @@ def significance(
         how = estimator, surrogate, n_surrogates, seed
         measure = late.room("events")
         return measure.significance(series, source, target, given, *how, embedding=embedding, max_lag=max_lag)
-    series = Series.of(series)
+    series = Series.of(series).in_order()
     sources, end, rest = link(series, source, target, given)
     if n_surrogates is None and surrogate is None:
         plan = late.room("plan")

@@ -77,7 +77,7 @@ def te_matrix(
     if isinstance(series, Events):
         transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
     else:
-        series = Series.of(series)
+        series = Series.of(series).in_order()
         transfers = Transfers.of(series, estimator, embedding)
     names, size = series.names, series.n_nodes
     te, p = np.full((2, size, size), np.nan)
@@ -100,7 +100,8 @@ def te_matrix(
         warn_if_too_few(n_surrogates, size * (size - 1), level)
     q, off = np.full((size, size), np.nan), ~np.eye(size, dtype=bool)
     q[off] = q_values(p[off])
-    return TEMatrix(*(pd.DataFrame(part, names, names) for part in (te, p, q)))
+    given = list(series.given_names)
+    return TEMatrix(*(pd.DataFrame(part, names, names).loc[given, given] for part in (te, p, q)))
 
 
 def instantaneous_of(

@@ -27,7 +27,7 @@ def _planned(words: a.Given, series: em.Series) -> tuple[Any, list[tuple[str, st
     """Say what could mislead in a recording, and return the score that `infer` would have, with its choices."""
     for finding in hazards_of_data(series):
         hazard(finding.message)
-    plan, choices = planned(series, Wanted(seed=words["seed"], **build.asked(words)))
+    plan, choices = planned(series.in_order(), Wanted(seed=words["seed"], **build.asked(words)))
     return plan.score, choices
 
 

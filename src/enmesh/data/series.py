@@ -134,7 +134,8 @@ class Series:
         dt = 1.0 if values.dt is None else values.dt
         if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
-        self._names, self.dt, self.time = values.names, float(dt), values.time
+        self._names = self.given_names = values.names
+        self.dt, self.time = float(dt), values.time
         self.trials, self.kinds, self.labels = values.trials, values.kinds, values.labels
         absent = tuple(np.isnan(trial) for trial in self.trials)
         self.missing = absent if any(mask.any() for mask in absent) else None
@@ -215,9 +216,9 @@ class Series:
         return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
 
     def index(self, node: str | int) -> int:
-        """Return the position of a node given by name (or by position)."""
+        """Return the position of a node given by name (or by its position among the columns that were given)."""
         if isinstance(node, (int, np.integer)) and not isinstance(node, bool) and 0 <= node < self.n_nodes:
-            return int(node)
+            node = self.given_names[node]
         if isinstance(node, str) and node in self.names:
             return self.names.index(node)
         raise InputError(f"there is no node {visible(repr(node))}; the nodes are {listed(self.names)}")
@@ -237,6 +238,18 @@ class Series:
         known = self.truth or {}
         truth = {t: tuple(p for p in known[t] if p in names) for t in known if t in names}
         return self._derive([trial[:, keep] for trial in self.trials], kinds, names, truth)
+
+    def in_order(self) -> "Series":
+        """Return the series with its nodes in the order of their names.
+
+        In this order everything is computed, so that no result depends on the order of the columns, not even in its
+        last bits; ``given_names`` are the names as they stood.
+        """
+        if list(self.names) == (order := sorted(self.names)):
+            return self
+        made = self.select(order)
+        made.given_names = self.given_names
+        return made
 
     def with_trials(self, trials: Sequence[np.ndarray]) -> "Series":
         """Return a series of other samples ``(time, node)`` of the same nodes, such as parts of the trials."""
@@ -414,6 +427,7 @@ class Series:
         values = replace(self._held(), names=names, trials=arrays, kinds=kinds, labels=labels)
         made._fill(values, "drop", "allow")
         made.truth = truth or self.truth
+        made.given_names = self.given_names if names == self.names else names
         lags = self.truth_lags
         made.truth_lags = lags and {link: lags[link] for link in lags if set(link) <= set(names)}
         return made

@@ -94,7 +94,7 @@ class Blocks:
     @property
     def widest(self) -> int:
         """Number of lagged variables in the longest past of a pair."""
-        return max(map(len, self._table.values()))
+        return max(map(len, set(self._table.values())))
 
     def lags(self, source: int, target: int) -> tuple[int, ...]:
         """Return the lags of a source for a target; those of the own past if they are the same node."""
@@ -110,7 +110,8 @@ class Blocks:
 
     def everything(self) -> list[Lagged]:
         """Return all lagged variables of all pasts, each once, in order."""
-        return sorted({Lagged(j, lag) for (j, _), lags in self._table.items() for lag in lags})
+        pasts = {(j, lags) for (j, _), lags in self._table.items()}
+        return sorted({Lagged(j, lag) for j, lags in pasts for lag in lags})
 
     def askable(self) -> list[Lagged]:
         """Return all lagged variables of all pasts, and those among which lags are chosen."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # Candidates up to which the covariance of all of them is kept (300 MB); beyond, its columns are made when needed.
 MOST_KEPT = 6000
+TOGETHER = 32  # targets whose products with all candidates are made at once
 # Unrelated sources that would pass the loose level by chance, and such sources that are named at most.
 LOOSE, FURTHER = 2.0, 6
 # Order of a node's own linear memory at most; for curves less, with so many samples for each feature of the own past.
@@ -78,6 +79,10 @@ class ForwardSelection:
     def find(self, target: int) -> Task[Past]:
         """Select the lagged variables of one target, as a task."""
         return ready(self._find(target))
+
+    def test(self, target: int, x: Sequence[Lagged], z: Sequence[Lagged]) -> float:
+        """Return the p-value of lagged variables x given z, by a line."""
+        return Fit(self.records, target).test(x, z)
 
     def twin(self) -> "ForwardSelection":
         """Return itself: it keeps no state of a target, so that threads can share it."""
@@ -203,6 +208,8 @@ class Records:
         self._first = int(rows[0]) if int(rows[-1] - rows[0]) + 1 == len(rows) else None
         self._rows = self.xp.asarray(rows)
         self._powers = {1: self.values}
+        self._sums: dict[int, Any] = {}
+        self._with_targets: dict[int, Any] = {}
 
     def power(self, exponent: int) -> Any:
         """Return all values to a power."""
@@ -232,7 +239,23 @@ class Records:
 
     def sums(self, exponent: int) -> Any:
         """Return ``sum_n v^exponent`` of every candidate."""
-        return self.xp.concatenate([self.at(lag, exponent).sum(axis=1) for lag in range(1, self.lags + 1)])
+        if exponent not in self._sums:
+            parts = [self.at(lag, exponent).sum(axis=1) for lag in range(1, self.lags + 1)]
+            self._sums[exponent] = self.xp.concatenate(parts)
+        return self._sums[exponent]
+
+    def with_target(self, target: int, exponent: int = 1) -> Any:
+        """Return ``sum_n v^exponent y`` of every candidate v, y a node's next value, centred.
+
+        Those of a few dozen targets are made at once: a matrix product takes little longer than one of its columns.
+        """
+        some = target // TOGETHER
+        kept = self._with_targets.get(exponent, (None,))  # read once: threads share it
+        if kept[0] != some:
+            y = self.at(0, nodes=slice(some * TOGETHER, (some + 1) * TOGETHER))
+            products = self.products((y - y.mean(axis=1, keepdims=True)).T, exponent)
+            kept = self._with_targets[exponent] = some, products
+        return kept[1][:, target % TOGETHER]
 
     def covariance(self) -> Any:
         """Return the covariances of all candidates, times n."""
@@ -296,7 +319,7 @@ class Line(Fit):
         super().__init__(records, target)
         self._covariance = covariance
         self.added = records.lags if together else 1
-        self._with_y = records.products(self.y[:, None])[:, 0]
+        self._with_y = records.with_target(target)
         self._before = records.sums(2) - records.sums(1) ** 2 / records.n
         self._variance = self._before.copy()
         self._basis = self.xp.full((records.n, 1), records.n**-0.5)
@@ -362,16 +385,13 @@ class Curve(Fit):
         self._factors = [xp.ones(n)]  # a constant and the variables: what a candidate is multiplied with
         self._basis = xp.full((n, 1), n**-0.5)
         self._y_along = xp.zeros(1)
-        ones = xp.stack([xp.ones(n), self.y], axis=1)
-        first = records.products(ones)
-        second = records.products(ones, 2)
-        self._with_y = [first[:, 1]]  # sum v a y, for each factor a
-        self._square_y = second[:, 1]
-        self._squares = {(0, 0): second[:, 0]}  # sum v^2 a b
+        self._with_y = [records.with_target(target)]  # sum v a y, for each factor a
+        self._square_y = records.with_target(target, 2)
+        self._squares = {(0, 0): records.sums(2)}  # sum v^2 a b
         self._cubes = [records.sums(3)]  # sum v^3 a
         self._fourth = records.sums(4)
-        self._along = [first[:, :1] * n**-0.5]  # (candidate, basis) for each factor: Q'(v a)
-        self._square_along = second[:, :1] * n**-0.5
+        self._along = [records.sums(1)[:, None] * n**-0.5]  # (candidate, basis) for each factor: Q'(v a)
+        self._square_along = records.sums(2)[:, None] * n**-0.5
         self.added = 2
 
     def shares(self) -> np.ndarray:
@@ -414,10 +434,10 @@ class Curve(Fit):
             last
         ]
         self._with_y.append(products[:, -1])
-        squares = records.products(xp.stack([column * a for a in factors], axis=1), 2)
+        squares = records.products(xp.stack([*(column * a for a in factors), *new.T], axis=1), 2)
         place = len(factors) - 1
         self._squares |= {(a, place): squares[:, a] for a in range(len(factors))}
-        self._square_along = xp.concatenate([self._square_along, records.products(new, 2)], axis=1)
+        self._square_along = xp.concatenate([self._square_along, squares[:, len(factors) :]], axis=1)
         self._cubes.append(records.products(column[:, None], 3)[:, 0])
         self._factors, self._basis = factors, xp.concatenate([self._basis, new], axis=1)
         self._y_along = self._basis.T @ self.y

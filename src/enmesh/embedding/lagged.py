@@ -116,7 +116,15 @@ class Lags:
         return cls(spelled, searched=pasts.searched if searched is None else searched)
 
     def table(self, names: tuple[str, ...]) -> PastTable:
-        """Return the lags of every (source, target)."""
+        """Return the lags of every (source, target); the last table is kept, for large networks it takes long."""
+        if vars(self).get("_table", ((),))[0] != names:
+            object.__setattr__(self, "_table", (names, self._spelled(names)))
+        return vars(self)["_table"][1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"lags": self.lags, "searched": self.searched}
+
+    def _spelled(self, names: tuple[str, ...]) -> PastTable:
         place = {name: i for i, name in enumerate(names)}
         unknown = sorted({end for *ends, _ in self.lags for end in ends if end not in place})
         if unknown:
@@ -131,7 +139,7 @@ Pasts = Embedding | Lags
 
 def reach(pasts: Pasts, names: tuple[str, ...]) -> int:
     """Samples before the first predicted one: the largest lag of any pair, or that was searched."""
-    return max(max(max(lags) for lags in pasts.table(names).values()), pasts.searched)
+    return max(*map(max, set(pasts.table(names).values())), pasts.searched)
 
 
 def _checked_lags(lags: Any) -> Iterable[tuple[str, str, tuple[int, ...]]]:

@@ -16,7 +16,7 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.errors import InputError, hazard
 from enmesh.estimators.base import Estimator, Prepared, as_block, numeric
 from enmesh.estimators.ksg import KSG
-from enmesh.estimators.scaling import normal_scores
+from enmesh.estimators.scaling import normal_scores, standard_scores
 from enmesh.options import known_fields, option
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Gaussian(Estimator):
     normalise
         ``"none"`` takes values as they are; ``"rank"`` replaces those of each variable by normal scores, the normal
         quantiles of their ranks: a Gaussian copula, which outliers and heavy tails do not move. The null is the same.
+        ``"zscore"`` has the values of ``"none"``, and the same last bits in every unit of measurement.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(20000, 2))
@@ -59,14 +60,15 @@ class Gaussian(Estimator):
     normalise: str = "none"
 
     def __post_init__(self) -> None:
-        known_fields(self, normalise=("none", "rank"))
+        known_fields(self, normalise=("none", "rank", "zscore"))
         if self.normalise == "rank":
             object.__setattr__(self, "references", (INCE,))
 
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Rank if asked to, and centre: sums of squares then lose no digits to a large offset."""
         column = numeric(column, name, "Gaussian")
-        column = normal_scores(column) if self.normalise == "rank" else column
+        if self.normalise != "none":
+            column = {"rank": normal_scores, "zscore": standard_scores}[self.normalise](column)
         return column - column.mean()
 
     def sentence(self) -> str:

@@ -29,7 +29,7 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.errors import InputError, hazard
 from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.estimators.gaussian import Gaussian, JointGaussian, require_samples
-from enmesh.estimators.scaling import normal_scores, zscore
+from enmesh.estimators.scaling import normal_scores, standard_scores, zscore
 from enmesh.neighbours import check_device, chosen
 from enmesh.options import known_fields, option
 
@@ -178,7 +178,9 @@ class Regression(Estimator):
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Rank or scale."""
         column = numeric(column, name, "Regression")
-        return normal_scores(column) if self.scale_of(column) == "rank" else zscore(column)
+        if self.scale_of(column) == "rank":
+            return normal_scores(column)
+        return zscore(column) if self.features == "linear" else standard_scores(column)
 
     def scale_of(self, column: np.ndarray) -> str:
         """Return "rank" or "zscore": what was asked for, or what predicts a variable's series better.
@@ -323,36 +325,24 @@ class PreparedRegression(Prepared):
         """Return I(x ; y | z) for circular shifts of ``x (n, d)`` within each trial, ``(shifts,)``.
 
         Features of x move with it, and those of x with z are products of what moves and what stays. So the products of
-        columns that least squares asks for are matrix products of what moves, for all shifts, with what stays, and
-        features of shifted pairs are never made.
+        columns that least squares asks for come from Fourier transforms, and features of shifted pairs are never made.
         """
-        xp, (n, s) = self._xp, (len(x), len(shifts))
+        xp, n = self._xp, len(x)
         moving = xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))
-        own, first, second = self._features.of(moving), *map(self._features.factors, (moving, self._z))
+        own, v, w = self._features.of(moving), *map(self._features.factors, (moving, self._z))
         still = xp.concatenate([xp.full((1, n), n**-0.5), self._basis, self._target])
-        m, d, e, q = len(own), len(first), len(second), len(still)
-        by = xp.asarray(shifts)[:, None]
-        cross = [xp.zeros((m * s, q)), xp.zeros((d * s, e * q))]
-        inner = [xp.zeros((m * d * s, e)), xp.zeros((d * d * s, e * e))]
-        most = max(1, HELD // max(s * d * max(m, d), e * max(e, q)))
-        for begin, end in zip(map(int, starts[:-1]), map(int, starts[1:])):
-            twice = xp.tile(xp.concatenate([own, first])[:, begin:end], 2)
-            for start in range(begin, end, most):
-                some = slice(start, min(start + most, end))
-                w, known, size = second[:, some], still[:, some], some.stop - start
-                u, v = xp.split(twice[:, by + xp.arange(start - begin, some.stop - begin)], [m])
-                cross[0] += u.reshape(-1, size) @ known.T
-                cross[1] += v.reshape(-1, size) @ (w[:, None] * known).reshape(-1, size).T
-                inner[0] += (u[:, None] * v).reshape(-1, size) @ w.T
-                inner[1] += (v[:, None] * v).reshape(-1, size) @ (w[:, None] * w).reshape(-1, size).T
-        along = xp.empty((s, m + d * e, q))
-        along[:, :m] = cross[0].reshape(m, s, q).swapaxes(0, 1)
-        along[:, m:] = cross[1].reshape(d, s, e * q).swapaxes(0, 1).reshape(s, d * e, q)
+        m, d, e, q, s = len(own), len(v), len(w), len(still), len(shifts)
+
+        def sums(moving: Any, still: Any) -> Any:
+            return shifted_products(moving.reshape(-1, n), still.reshape(-1, n), starts, shifts, xp)
+
+        along = xp.concatenate([sums(own, still), sums(v, w[:, None] * still).reshape(s, d * e, q)], axis=1)
         whole = xp.empty((s, m + d * e, m + d * e))
         whole[:, :m, :m] = own @ own.T
-        whole[:, :m, m:] = inner[0].reshape(m, d, s, e).transpose(2, 0, 1, 3).reshape(s, m, d * e)
+        whole[:, :m, m:] = sums(own[:, None] * v, w).reshape(s, m, d * e)
         whole[:, m:, :m] = whole[:, :m, m:].swapaxes(1, 2)
-        whole[:, m:, m:] = inner[1].reshape(d, d, s, e, e).transpose(2, 0, 3, 1, 4).reshape(s, d * e, d * e)
+        pairs = sums(v[:, None] * v, w[:, None] * w).reshape(s, d, d, e, e)
+        whole[:, m:, m:] = pairs.transpose(0, 1, 3, 2, 4).reshape(s, d * e, d * e)
         known, target = along[..., : -len(self._target)], along[..., -len(self._target) :]
         whole -= known @ known.swapaxes(1, 2)
         whole += SHRINK * n * xp.eye(m + d * e)
@@ -403,6 +393,23 @@ class PreparedRegression(Prepared):
         return self._host(found)
 
 
+def shifted_products(moving: Any, still: Any, starts: np.ndarray, shifts: np.ndarray, xp: Any = np) -> Any:
+    """Return the products of each of ``moving (a, n)``, shifted around the end of each trial, with ``still (b, n)``.
+
+    By Fourier transforms, ``(shifts, a, b)``: all shifts at once.
+    """
+    found = xp.zeros((len(shifts), len(moving), len(still)))
+    for start, stop in zip(map(int, starts[:-1]), map(int, starts[1:])):
+        along = xp.fft.rfft(moving[:, start:stop])
+        most = max(1, HELD // max(1, len(moving) * (stop - start)))
+        for first in range(0, len(still), most):
+            some = slice(first, first + most)
+            across = xp.fft.rfft(still[some, start:stop]).conj()
+            products = xp.fft.irfft(along[:, None] * across, stop - start)[..., shifts]
+            found[..., some] += xp.moveaxis(products, 2, 0)
+    return found
+
+
 def better_scale(column: np.ndarray) -> str:
     """Return the scale on which a variable predicts its own next value better, out of sample: "rank" or "zscore".
 
@@ -413,7 +420,7 @@ def better_scale(column: np.ndarray) -> str:
     >>> better_scale(np.random.default_rng(0).standard_t(2, size=500))
     'rank'
     """
-    return "zscore" if _missed(normal_scores(column)) > CLEARLY * _missed(zscore(column)) else "rank"
+    return "zscore" if _missed(normal_scores(column)) > CLEARLY * _missed(standard_scores(column)) else "rank"
 
 
 def _missed(column: np.ndarray) -> float:

@@ -108,6 +108,7 @@ class Events:
 
     # --- what every data set says of itself ----------------------------------------------------------------
 
+    given_names = property(lambda self: self.names)
     index = Series.index
     indices = Series.indices
 

@@ -12,7 +12,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding import Lagged
 from enmesh.estimators.residuals import Residuals
-from enmesh.estimators.scaling import normal_scores, zscore
+from enmesh.estimators.scaling import normal_scores, standard_scores
 from enmesh.inference.rules import THRESHOLDS
 
 Scale = Callable[[np.ndarray], np.ndarray]
@@ -39,6 +39,7 @@ class Evidence:
         self.series = series
         self.samples, self.nodes = sum(series.lengths), series.n_nodes
         self._scored: dict[Scale, list[np.ndarray]] = {}
+        self._predicted: dict[tuple[Scale, bool], np.ndarray] = {}
 
     @cached_property
     def kind(self) -> str:
@@ -90,21 +91,25 @@ class Evidence:
         """
         if self.smooth or self.heavy_tails:
             return normal_scores
-        better = []
-        for i in range(self.nodes):
-            y, own = self.own_past(i, OWN_LAGS, zscore, thinned=True)
-            ranked, past = self.own_past(i, OWN_LAGS, thinned=True)
-            bent = min(prediction_error(past, ranked), prediction_error(curve(past), ranked)) / max(
-                float(np.var(ranked)), 1e-300
-            )
-            better.append(prediction_error(own, y) < THRESHOLDS.clearly * bent * float(np.var(y)))
-        return zscore if np.mean(better) >= 0.5 else normal_scores
+        bent = np.minimum(self._errors(normal_scores, False), self._errors(normal_scores, True))
+        better = self._errors(standard_scores, False) < THRESHOLDS.clearly * bent
+        return standard_scores if np.mean(better) >= 0.5 else normal_scores
 
     @cached_property
     def curvature(self) -> np.ndarray:
         """Error of predicting each node by a curve through its own past, as a share of the error of a line."""
-        pasts = (self.own_past(i, OWN_LAGS, self.scale, thinned=True) for i in range(self.nodes))
-        return np.array([prediction_error(curve(own), y) / prediction_error(own, y) for y, own in pasts])
+        return self._errors(self.scale, True) / self._errors(self.scale, False)
+
+    def _errors(self, scale: Scale, curved: bool) -> np.ndarray:
+        """Return the error of predicting each node by a line or a curve through its own past, over its variance."""
+        if (scale, curved) not in self._predicted:
+            errors = []
+            for i in range(self.nodes):
+                y, own = self.own_past(i, OWN_LAGS, scale, thinned=True)
+                error = prediction_error(curve(own) if curved else own, y)
+                errors.append(error / max(float(np.var(y)), 1e-300))
+            self._predicted[scale, curved] = np.array(errors)
+        return self._predicted[scale, curved]
 
     @cached_property
     def tails(self) -> float:
@@ -125,7 +130,7 @@ class Evidence:
         Both are small where the own past nearly determines a node, but by a function that no parabola follows. On
         z-scores, which leave such a function as it is, unless tails are heavy.
         """
-        scale = normal_scores if self.heavy_tails else zscore
+        scale = normal_scores if self.heavy_tails else standard_scores
         gains, left = [], []
         for i in range(self.nodes):
             y, own = self.own_past(i, OWN_LAGS, scale, thinned=True)

@@ -139,7 +139,7 @@ def infer(
         return infer_events(series, wanted, run)
     with run.progress, collected_hazards() as run.hazards, single_thread():
         with run.progress.phase("reading the evidence"):
-            for finding in hazards_of_data(series, run.evidence):
+            for finding in hazards_of_data(run.series, run.evidence):
                 hazard(finding.message)
         return run.network(run.plan(wanted))
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding
+from enmesh.embedding import Embedding, Lagged
 from enmesh.embedding.base import chosen_embedding
 from enmesh.embedding.choose import embedding_method
 from enmesh.embedding.nonuniform import NonUniform, Past
@@ -145,7 +145,7 @@ class Planner(Scores):
 
     @property
     def _line(self) -> Gaussian:
-        return Gaussian(normalise="rank" if self.evidence.scale is normal_scores else "none")
+        return Gaussian(normalise="rank" if self.evidence.scale is normal_scores else "zscore")
 
     def _order(self, far: int) -> int:
         """Return how many lags of every source a line takes together: the own memory of the node in the middle."""
@@ -178,14 +178,33 @@ class Planner(Scores):
         elif evidence.kind != "numbers" or evidence.smooth or farthest == usual:
             why = "usual; max_lag looks further"
         else:
-            strict = round(1 - (1 - self.alpha) / 10, 9)
-            pasts = self.selected(self.method(self._line, strict, farthest))
-            straight = [past for past, bend in zip(pasts, evidence.curvature) if bend >= THRESHOLDS.clearly]
-            last = max((lag for past in straight for j in past.sources for lag in past.lags[j]), default=1)
+            last = max((variable.lag for variable in self._beyond(usual, farthest)), default=1)
             why = f"usual; a line finds no source at lags up to {farthest} beyond it"
             if last > usual:
                 lag, why = farthest, f"a line finds a source at lag {last}; the record bears so many"
         return self.choices.add("max_lag", lag, why)
+
+    def _beyond(self, usual: int, farthest: int) -> list[Lagged]:
+        """Return sources that a line finds beyond the usual lag, and that say something beyond nearer lags."""
+        strict = self.method(self._line, round(1 - (1 - self.alpha) / 10, 9), farthest)
+        straight = np.flatnonzero(self.evidence.curvature >= THRESHOLDS.clearly).tolist()
+        found = [
+            (i, Lagged(j, lag))
+            for i, past in zip(straight, self.selected(strict, straight))
+            for j in past.sources
+            for lag in past.lags[j]
+            if lag > usual
+        ]
+        targets = sorted({i for i, _ in found})
+        nearer = zip(targets, self.selected(self.method(self._line, self.alpha, usual), targets))
+        known = {i: (past, [i, *past.sources]) for i, past in nearer}
+        test, level = strict.bind(self.series).test, (1 - strict.alpha) / farthest
+        kept = []
+        for i, variable in found:
+            past, nodes = known[i]
+            given = [Lagged(j, lag) for j in {*nodes, variable.node} for lag in past.lags[j]]
+            kept += [variable] if test(i, [variable], given) <= level else []
+        return kept
 
     def method(self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None) -> NonUniform:
         """Return the selection of lagged variables that suits an estimator, sampled as a score is."""

@@ -106,7 +106,7 @@ TARGETS = (
     Rule("a line through its own past explains 5 % or more of it, a curve predicts no better, and no tails are heavy",
          lambda e, i: e.left_by_own_past[i] < THRESHOLDS.blind
          and e.curvature[i] >= THRESHOLDS.straight and e.tails < THRESHOLDS.light_tails,
-         {"line": 0.8, "curve": 0.2}, "its dynamics are linear as far as its own past shows"),
+         {"line": 0.9, "curve": 0.1}, "its dynamics are linear as far as its own past shows"),
     Rule("all others in networks of at most 20 nodes", lambda e, i: e.nodes <= THRESHOLDS.reachable,
          {"line": 0.2, "curve": 0.4, "neighbours": 0.4}, "nothing says which test suits"),
     Rule("all others", lambda e, i: True, {"line": 0.4, "curve": 0.6},

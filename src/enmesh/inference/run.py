@@ -60,7 +60,9 @@ class Run:
     ):
         if series.n_nodes < 2:
             raise InputError(f"a network needs at least 2 nodes; there is {series.n_nodes}")
-        self.series, self.problem = series, constrained(series, **rules)
+        self.given = series
+        series = self.series = series if isinstance(series, Events) else series.in_order()
+        self.problem = constrained(series, **rules)
         self._possible: Parents = self.problem.candidates or ()
         self.progress = Progress.of(progress)
         self._search = None if search is None else resolve(Search, search)
@@ -97,15 +99,15 @@ class Run:
                 blocks = [evaluator.scorer.of_target(i).transfers.blocks for i in range(series.n_nodes)]
                 tests = with_effects(tests, series, blocks, found.parents)
             warn_of_loops(series, found, tests)
-        names = series.names
+        names, given = series.names, self.given
 
         def arrows(edges: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
             return [(names[source], names[target]) for source, target in edges]
 
         return Network(
-            names=names,
+            names=given.names,
             parents=self._by_name(found.parents),
-            local=dict(zip(names, found.local)),
+            local={name: found.local[series.index(name)] for name in given.names},
             optimal=found.optimal,
             bound=found.bound,
             gap=found.gap,
@@ -123,18 +125,21 @@ class Run:
                 "screening": screening,
                 "seed": problem.seed,
             },
-            provenance=_provenance(series),
+            provenance=_provenance(given),
             choices=tuple(self.choices),
             warnings=tuple(self.hazards),
-            preview={} if isinstance(series, Events) else preview(series),
-            series=None if isinstance(series, Events) else series,
+            preview={} if isinstance(given, Events) else preview(given),
+            series=None if isinstance(given, Events) else given,
             criteria=plan.criteria,
             together=together,
         )
 
     def _by_name(self, parents: Parents) -> dict[str, tuple[str, ...]]:
+        """Return sources of every target by name, in the order in which nodes were given."""
+        place = {name: i for i, name in enumerate(self.given.names)}
         names = self.series.names
-        return {names[i]: tuple(names[j] for j in sources) for i, sources in enumerate(parents)}
+        found = {target: [names[j] for j in sources] for target, sources in zip(names, parents)}
+        return {name: tuple(sorted(found[name], key=place.__getitem__)) for name in place}
 
     def _preselected(self, evaluator: Evaluator, plan: Plan) -> tuple[Parents, dict[str, Any]]:
         """Return the sources each target may have: those that were selected with their lags, or after screening."""

@@ -208,10 +208,11 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
     >>> em.score(series, "a>b, b>c", em.TEA(embedding=em.Embedding())).total > 0
     True
     """
-    series = series if isinstance(series, Events) else Series.of(series)
+    series = series if isinstance(series, Events) else Series.of(series).in_order()
     scorer = resolve(Score, score).bind(series)
-    families = enumerate(parent_indices(series, graph))
-    return GraphScore({series.names[i]: float(scorer.family_score(i, parents)) for i, parents in families})
+    parents = parent_indices(series, graph)
+    places = map(series.index, series.given_names)
+    return GraphScore({series.names[i]: float(scorer.family_score(i, parents[i])) for i in places})
 
 
 def possible_alpha(alpha: float) -> None:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from enmesh.estimators.regression import PreparedRegression
+from enmesh.estimators.regression import PreparedRegression, shifted_products
 from enmesh.measures import Transfers
 
 # Products of shifted columns that are held at a time.
@@ -92,9 +92,9 @@ class ShiftNull:
                 x = np.stack(columns, axis=1)  # (n, source, lag)
                 smooth = free.mean_over_shifts(x, blocks.starts, blocks.span)
                 uneven = free.variance_inflation(x)
-                factors = beyond_chance(smooth, np.sqrt(2 / blocks.n)) * beyond_chance(
-                    uneven, np.sqrt(8 / blocks.n)
-                )
+                colour = coloured(free.left, blocks.starts) * coloured(x, blocks.starts).mean(axis=1)
+                factors = beyond_chance(smooth, np.sqrt(2 / blocks.n * colour))
+                factors *= beyond_chance(uneven, np.sqrt(8 / blocks.n))
                 found |= zip(some, map(float, factors))
         return found
 
@@ -106,7 +106,20 @@ def _mean_of_f(dof: int, rest: int) -> float:
     return float(digamma((rest + dof) / 2) - digamma(rest / 2)) / 2
 
 
-def beyond_chance(factor: Any, error: float) -> np.ndarray:
+def coloured(x: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return the variance of the periodogram of each column of ``x (n, ...)``, over its squared mean.
+
+    1 for white noise. The mean square of the correlations of two independent columns over all shifts is that of the
+    products of their periodograms: its variance is 2 / n times that of the one times that of the other.
+    """
+    power = [
+        np.abs(np.fft.rfft(x[a:b] - x[a:b].mean(0), axis=0)[1:]) ** 2 for a, b in zip(starts, starts[1:])
+    ]
+    pooled = np.concatenate(power)
+    return pooled.var(axis=0) / np.maximum(pooled.mean(axis=0), 1e-300) ** 2
+
+
+def beyond_chance(factor: Any, error: Any) -> np.ndarray:
     """Return a factor where it is over 1 by two standard errors of what it is for independent samples.
 
     Less than that is chance, and a standard error is taken off, but for 1.
@@ -118,8 +131,8 @@ def beyond_chance(factor: Any, error: float) -> np.ndarray:
     return np.where(factor > 1 + 2 * error, factor, np.maximum(1.0, factor - error))
 
 
-def spread_shifts(starts: np.ndarray, span: int, most: int) -> np.ndarray:
-    """Return up to ``most`` shifts of trials around their own ends, evenly spread.
+def spread_shifts(starts: np.ndarray, span: int, most: int | None = None) -> np.ndarray:
+    """Return shifts of trials around their own ends: all, or up to ``most``, evenly spread.
 
     They are beyond ``span`` of none, and beyond a 32nd of the shortest trial: nearer ones may show the link itself.
     Of rings of Lorenz (1996), F = 40, 1,000 samples, shifts right beyond the lags made the null of a link 60 times
@@ -128,7 +141,7 @@ def spread_shifts(starts: np.ndarray, span: int, most: int) -> np.ndarray:
     shortest = int(np.diff(starts).min())
     margin = max(span, shortest // 32)
     shifts = np.arange(margin, shortest - margin + 1)
-    return shifts[np.linspace(0, len(shifts) - 1, min(most, len(shifts))).astype(int)]
+    return shifts[np.linspace(0, len(shifts) - 1, min(most or len(shifts), len(shifts))).astype(int)]
 
 
 def _portions(sources: Sequence[int], size: int) -> Iterator[Sequence[int]]:
@@ -154,15 +167,11 @@ class Freed:
         """
         n, k, d = x.shape
         scaled = (x - x.mean(0)) / np.maximum(x.std(0), 1e-300)
-        shortest = int(np.diff(starts).min())
-        shifts = np.arange(span, shortest - span + 1)
+        shifts = spread_shifts(starts, span)
         if len(shifts) < 1:
             return np.ones(k)
-        products = np.zeros((len(shifts), k, d, self.fixed.shape[1]))
-        for start, stop in zip(starts[:-1], starts[1:]):
-            across = np.fft.rfft(self.fixed[start:stop], axis=0).conj()[:, None, None, :]
-            along = np.fft.rfft(scaled[start:stop], axis=0)[..., None]
-            products += np.fft.irfft(across * along, stop - start, axis=0)[shifts]
+        products = shifted_products(scaled.reshape(n, -1).T, self.fixed.T, starts, shifts)
+        products = products.reshape(len(shifts), k, d, -1)
         with_y, with_z = products[..., 0], products[..., 1:]
         inner = np.einsum("nki,nkj->kij", scaled, scaled) - with_z @ np.swapaxes(with_z, 2, 3)
         inner += 1e-9 * n * np.eye(d)
@@ -172,11 +181,12 @@ class Freed:
     def variance_inflation(self, x: np.ndarray) -> np.ndarray:
         """Return by how much changes of variance that x and y share widen the null distribution.
 
-        The mean over the d lags of ``x (n, k, d)`` of < x^2 e^2 > / (< x^2 > < e^2 >), with x and e freed of z; 1 if
-        their variances do not go together.
+        The mean over the d lags of ``x (n, k, d)`` of < x^2 e^2 > / (< x^2 > < e^2 >), with x freed of z, and e of z
+        and x, so that an effect does not count as change of variance; 1 if their variances do not go together.
         """
         n, k, d = x.shape
         columns = x.reshape(n, -1)
-        freed = (columns - self.basis @ (self.basis.T @ columns)) ** 2
-        e = self.left**2
-        return ((e @ freed / n) / (freed.mean(0) * e.mean())).reshape(k, d).mean(axis=1)
+        freed = columns - self.basis @ (self.basis.T @ columns)
+        size = np.maximum((freed**2).sum(axis=0), 1e-300)
+        e = (self.left[:, None] - freed * (self.left @ freed / size)) ** 2
+        return ((e * freed**2).mean(0) / (size / n * e.mean(0))).reshape(k, d).mean(axis=1)

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from enmesh.search.base import Memo, Problem
 from enmesh.search.graphs import Parents
 
+FEW = 3  # candidates up to which all their sets are evaluated: bounds, which workers do not share in, cost as much
+
 
 class Choice(NamedTuple):
     """A parent set of some node, and its score."""
@@ -42,7 +44,7 @@ class Growth:
         self.base = problem.needed(target)
         self.extras = tuple(source for source in problem.allowed(target) if source not in self.base)
         self.room = min(problem.max_parents - len(self.base), len(self.extras))
-        self.bounds = problem.bounds
+        self.bounds = problem.bounds if len(self.extras) > FEW else None
         self.ceiling = inf if self.bounds is None else self.bounds.ceiling(target)
         # The ceiling and the scores are rounded differently; the slack keeps rounding from closing a set.
         self.slack = 0.0 if self.bounds is None else 1e-9 * max(1.0, abs(self.ceiling))

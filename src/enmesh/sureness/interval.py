@@ -108,7 +108,7 @@ def interval(
     >>> print(f"{found.value:.3f} nats, between {found.low:.3f} and {found.high:.3f}")
     0.084 nats, between 0.051 and 0.125
     """
-    series = Series.of(series)
+    series = Series.of(series).in_order()
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         raise InputError(f"level={level!r} is not possible; give a confidence between 0 and 1, such as 0.95")
     whole("n", n, 10)
