@@ -25,25 +25,21 @@ ENTRY_POINTS = "enmesh.methods"
 
 
 class Method:
-    """What every method says of itself."""
+    """What every method says of itself.
+
+    ``cli_name`` is its name on the command line, and in Python where a string is taken; ``cli_variants`` are names of
+    variants there, such as ``"aic"``, which are given as its first argument; ``cli_options`` are the fields that can be
+    set there, with the help texts of the docstring's parameters. ``summary`` says in one line when to use it;
+    ``references`` are works to cite, in full; ``phrase`` is what was done, as a part of a sentence of the methods
+    paragraph, and may name fields in braces.
+    """
 
     cli_name: ClassVar[str] = ""
-    """Name on the command line, and in Python where a string is taken; empty if it cannot be named there."""
-
     cli_variants: ClassVar[tuple[str, ...]] = ()
-    """Names of its variants there, such as ``"aic"`` and ``"bic"``, which are given as its first argument."""
-
     cli_options: ClassVar[tuple[str, ...]] = ()
-    """Fields that the command line can set; their help texts are those of the docstring's parameters."""
-
     summary: ClassVar[str] = ""
-    """When to use it, in one line, for help texts and the tables of the docs."""
-
     references: ClassVar[tuple[str, ...]] = ()
-    """Works to cite, in full."""
-
     phrase: ClassVar[str] = ""
-    """What was done, as a part of a sentence of the methods paragraph; its fields may stand in braces."""
 
     def sentence(self) -> str:
         """Say what was done: by default `phrase`, or the name of the class."""

@@ -32,11 +32,9 @@ IN_WORDS_OF_THE_SHELL = {
     "allow cycles to keep": "--allow-cycles keeps",
     "acyclic=False": "--allow-cycles",
     "lower kappa": "lower --dim",
-    "or the states": "or --bins",
     "series.difference()": "--difference",
     "series.detrend()": "--detrend",
     "Series.discretise()": "--bins",
-    "name the estimator ksg": "use --estimator ksg",
     "Value error, ": "",
 }
 VALUE = r"'[^']*'|\([^)]*\)|-?\d+(?:\.\d+)?|\w+"
