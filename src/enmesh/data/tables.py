@@ -40,10 +40,11 @@ LIBRARIES = r"(pandas|numpy|openpyxl|pyarrow|zipfile|scipy|mne|edfio|h5py)\b"
 
 def read_tables(paths: Sequence[Any], rules: Rules, names: Sequence[str] | None) -> list[Table]:
     """Read files as tables; one that is given twice is refused, since its evidence would count twice."""
-    files = [os.path.realpath(path) for path in paths if isinstance(path, (str, os.PathLike)) and path != "-"]
-    twice = next((file for file in files if files.count(file) > 1), None)
-    if twice:
-        raise InputError(f"{twice} is given more than once; each file is a trial, give it once")
+    files = [path for path in paths if isinstance(path, (str, os.PathLike)) and os.path.exists(path)]
+    places = [os.stat(path)[1:3] for path in files]  # inode and device
+    for path, place in zip(files, places):
+        if places.count(place) > 1:
+            raise InputError(f"{path} is given more than once; each file is a trial, give it once")
     return [read_table(path, rules, names) for path in paths]
 
 
