@@ -53,7 +53,8 @@ class ByNeighbours(Estimator):
             )
         check_device(self.device)
         known_fields(self, precision=("single", "double"))
-        whole_fields(self, threads=1)
+        if "threads" in vars(self):  # Mixed has one thread
+            whole_fields(self, threads=1)
 
     @property
     def at_once(self) -> int:
