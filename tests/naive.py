@@ -592,11 +592,10 @@ def shift_factor(y, x, z, starts, span):
     for f in freed:
         explained = (f @ given) ** 2 / ((f @ f) * (given @ given))
         ratio = (f**2 * given**2).mean() / ((f**2).mean() * (given**2).mean())
-        ratios.append(ratio - explained * ((f**4).mean() / (f**2).mean() ** 2 - 1))
+        ratios.append(ratio - 2 * explained)
     white, error = np.mean(ratios), sqrt(8 / n)
     uneven = white if white > 1 + 2 * error else max(1.0, white - error)
-    smooth = np.mean(values)
-    return (max(1.0, smooth) if uneven > 1 else smooth) * uneven
+    return max(1.0, np.mean(values)) * uneven
 
 
 def linear_effect(y, x, z):
