@@ -2,7 +2,7 @@
 
 from collections import Counter
 from itertools import combinations, permutations, product
-from math import ceil, floor, fsum, log, pi, sqrt
+from math import ceil, floor, fsum, log, sqrt
 
 import numpy as np
 
@@ -569,12 +569,9 @@ def lag_profile(values, source, target, max_lag, cmi, orders=()):
 def shift_factor(y, x, z, starts, span):
     """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation.
 
-    Each as it is if it is over 1 by two standard errors of chance, else less one of them and at least 1. What is chance
-    in the mean over shifts grows with the variance of the periodograms.
+    The latter without what an effect adds to it, and as it is if it is over 1 by two standard errors of chance, else
+    less one of them and at least 1.
     """
-
-    def beyond(factor, error):
-        return factor if factor > 1 + 2 * error else max(1.0, factor - error)
 
     def left(columns, v):
         design = np.column_stack([np.ones(len(v)), columns])
@@ -589,18 +586,17 @@ def shift_factor(y, x, z, starts, span):
         both = left(np.column_stack([z, rolled]), y)
         values.append(n * log(given @ given / (both @ both)) / x.shape[1])
 
-    def colour(column):
-        power = []
-        for a, b in zip(starts[:-1], starts[1:]):
-            waves = np.exp(-2j * pi * np.outer(np.arange(1, (b - a) // 2 + 1), np.arange(b - a)) / (b - a))
-            power += [*np.abs(waves @ column[a:b]) ** 2]
-        return np.var(power) / np.mean(power) ** 2
-
     freed = [left(z, column) for column in x.T]
-    squares = [(f**2, left(np.column_stack([z, column]), y) ** 2) for f, column in zip(freed, x.T)]
-    white = np.mean([(f * e).mean() / (f.mean() * e.mean()) for f, e in squares])
-    by_chance = 2 / n * colour(given) * np.mean([colour(column) for column in x.T])
-    return beyond(np.mean(values), sqrt(by_chance)) * beyond(white, sqrt(8 / n))
+
+    ratios = []
+    for f in freed:
+        explained = (f @ given) ** 2 / ((f @ f) * (given @ given))
+        ratio = (f**2 * given**2).mean() / ((f**2).mean() * (given**2).mean())
+        ratios.append(ratio - explained * ((f**4).mean() / (f**2).mean() ** 2 - 1))
+    white, error = np.mean(ratios), sqrt(8 / n)
+    uneven = white if white > 1 + 2 * error else max(1.0, white - error)
+    smooth = np.mean(values)
+    return (max(1.0, smooth) if uneven > 1 else smooth) * uneven
 
 
 def linear_effect(y, x, z):

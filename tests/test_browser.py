@@ -261,7 +261,7 @@ def test_pages_of_windows_groups_and_comparisons(show, size, scheme):
     }
     for section, result in results.items():
         page = show(result, size, scheme)
-        assert page.locator(f"{section} .map rect").count() >= 25
+        assert page.locator(f"{section} .map td").count() >= 25
         assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
 
 
@@ -545,7 +545,7 @@ def test_colour_tells_effect_strength_or_lag(show, inferred):
     seen = {}
     for mode, told in (("effect", "effect"), ("te", "transfer entropy"), ("lag", "lag (samples)")):
         page.locator("#colour").select_option(mode)
-        assert told in page.locator("#ramp-said").inner_text()
+        assert told in page.locator("#ramp-label").inner_text()
         seen[mode] = colours()
     assert len(set(map(tuple, seen.values()))) == 3
     assert page.locator("#hollow-key").is_visible()  # b drives c with a negative effect

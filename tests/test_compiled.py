@@ -19,7 +19,7 @@ import numpy as np
 from enmesh.neighbours.cpu import Neighbours
 from enmesh.compiled import notice
 y, z = np.random.default_rng(0).normal(size=(2, 30, 1))
-print(*Neighbours(y, z)._grow(z)[0][1].order, len(notice.compiled) > 0, notice.unkept)
+print(*Neighbours(y, z)._z_tree.order, len(notice.compiled) > 0, notice.unkept)
 """
 
 

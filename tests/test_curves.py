@@ -1,15 +1,19 @@
-"""Pictures from plain numbers: what is drawn is what was given, marks follow q-values."""
+"""Pictures of results: what is drawn is what was given, marks follow q-values."""
 
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from enmesh.draw import curves
 from enmesh.draw.style import THEMES
 from enmesh.errors import InputError
 from enmesh.lag_profile import LagProfile
+from enmesh.sureness.compare import Comparison
+from enmesh.sureness.stability import Stability
+from enmesh.sureness.windows import Windows
+from tests import networks
 from tests.test_plot import is_cut
 
 NAMES = ["a", "b", "c"]
@@ -30,6 +34,24 @@ def profile(lags, te, best, source, target):
     return LagProfile(source, target, (), tuple(lags), np.array(te), **limits, **tested)
 
 
+def comparison(names, change, q):
+    change, q = (pd.DataFrame(part, names, names) for part in (change, q))
+    return Comparison(change, change, change, q, q, "labels exchanged")
+
+
+def stability(names, shares):
+    return Stability(pd.DataFrame(shares, names, names), 4, 4, None)
+
+
+def windows(names, starts, width, te, q):
+    """Windows of a network of two nodes, from ``(window, link)``: first to second, second to first."""
+    parts = [np.full((len(starts), 2, 2), np.nan) for _ in range(2)]
+    for part, values in zip(parts, (te, q)):
+        part[:, [0, 1], [1, 0]] = values
+    network = networks.make(tuple(names), [(0, 1)])
+    return Windows(parts[0], parts[1], parts[1], np.array(starts), width, network, 1.0)
+
+
 def ax():
     return Figure().subplots()
 
@@ -42,7 +64,7 @@ def marks(drawn, marker):
 
 def test_lag_profile_draws_values_band_and_best():
     lags, te = [1, 2, 3, 4], [0.0, 0.1, 0.4, 0.2]
-    drawn = curves.lag_profile(profile(lags, te, 3, "a$", "b"), ax=ax())
+    drawn = profile(lags, te, 3, "a$", "b").plot(ax=ax())
     measured = next(line for line in drawn.lines if line.get_label() == "measured")
     assert measured.get_ydata().tolist() == te
     (best,) = (line for line in drawn.lines if line.get_marker() == "D")
@@ -55,7 +77,7 @@ def test_lag_profile_draws_values_band_and_best():
 def test_grey_comparison_hatches_what_fell():
     change = np.array([[np.nan, -0.2], [0.1, np.nan]])
     for theme, hatched in (("grey", [(0, 1)]), ("light", [])):
-        drawn = curves.comparison(["a", "b"], change, np.abs(change), ax=ax(), theme=theme)
+        drawn = comparison(["a", "b"], change, np.abs(change)).plot(ax=ax(), theme=theme)
         cells = [(round(p.get_y() + 0.5), round(p.get_x() + 0.5)) for p in drawn.patches if p.get_hatch()]
         assert cells == hatched
 
@@ -65,20 +87,20 @@ def test_grey_comparison_hatches_what_fell():
 )
 def test_no_words_leave_the_picture(names, tmp_path):
     square = np.full((len(names),) * 2, 0.2)
-    wide = " → ".join(names[:2])
     path = tmp_path / "picture.svg"
     for drawn in (
-        curves.lag_profile(profile([1, 2], [0.1, 0.2], 2, *names[:2]), path=path),
-        curves.stability(names, square, selected=square, path=path),
-        curves.comparison(names, square, square, path=path, theme="grey"),
-        curves.windows([1, 2, 3], [wide], np.full((3, 1), 0.1), np.full((3, 1), 0.1), "samples", path=path),
+        profile([1, 2], [0.1, 0.2], 2, *names[:2]).plot(path),
+        stability(names, square).plot(path, network=networks.make(tuple(names), [(0, 1)])),
+        comparison(names, square, square).plot(path, theme="grey"),
+        windows(names[:2], [0, 1, 2], 2, np.full((3, 2), 0.1), np.full((3, 2), 0.1)).plot(path),
     ):
         assert not is_cut(drawn.figure)
 
 
 def test_stability_writes_percent_and_frames_the_network():
     shares = np.array([[np.nan, 0.9, 0.1], [0.0, np.nan, 1.0], [0.25, 0.5, np.nan]])
-    drawn = curves.stability(NAMES, shares, selected=shares > 0.6, ax=ax())
+    network = networks.make(tuple(NAMES), [(0, 1), (1, 2)])
+    drawn = stability(NAMES, shares).plot(ax=ax(), network=network)
     written = {(int(t.get_position()[1]), int(t.get_position()[0])): t.get_text() for t in drawn.texts}
     assert written == {(0, 1): "90", (0, 2): "10", (1, 0): "0", (1, 2): "100", (2, 0): "25", (2, 1): "50"}
     framed = {(round(p.get_y() + 0.5), round(p.get_x() + 0.5)) for p in drawn.patches}
@@ -86,7 +108,7 @@ def test_stability_writes_percent_and_frames_the_network():
 
 
 def test_comparison_tells_growth_from_fall_by_shape():
-    drawn = curves.comparison(NAMES, CHANGE, Q, ax=ax())
+    drawn = comparison(NAMES, CHANGE, Q).plot(ax=ax())
     assert marks(drawn, "^") == {(0, 1)}
     assert marks(drawn, "v") == {(1, 0)}
     assert drawn.images[0].get_clim() == (-0.3, 0.3)
@@ -96,9 +118,9 @@ def test_windows_have_a_row_per_link():
     te = np.arange(8.0).reshape(4, 2) / 10
     q = np.full((4, 2), 0.5)
     q[3, 1] = 0.001
-    drawn = curves.windows([50, 150, 250, 350], ["a → b", "b → c"], te, q, "samples", ax=ax())
+    drawn = windows("ab", [0, 100, 200, 300], 100, te, q).plot(ax=ax())
     assert np.array_equal(drawn.images[0].get_array(), te.T)
-    assert [tick.get_text() for tick in drawn.get_yticklabels()] == ["a → b", "b → c"]
+    assert [tick.get_text() for tick in drawn.get_yticklabels()] == ["a → b", "b → a"]
     assert [tick.get_text() for tick in drawn.get_xticklabels()] == ["50", "150", "250", "350"]
     assert marks(drawn, "o") == {(1, 3)}
 
@@ -107,7 +129,7 @@ def test_windows_have_a_row_per_link():
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_saved_in_every_format_and_theme(suffix, theme, tmp_path):
     for name in "12":
-        curves.comparison(NAMES, CHANGE, Q, path=tmp_path / (name + suffix), theme=theme)
+        comparison(NAMES, CHANGE, Q).plot(tmp_path / (name + suffix), theme=theme)
     first, second = ((tmp_path / (name + suffix)).read_bytes() for name in "12")
     assert first == second
     assert len(first) > 1000
@@ -116,8 +138,8 @@ def test_saved_in_every_format_and_theme(suffix, theme, tmp_path):
 @pytest.mark.parametrize(
     ("drawing", "said"),
     [
-        (lambda: curves.comparison(NAMES, CHANGE, Q, path="x.jpeg"), "end the name in"),
-        (lambda: curves.comparison(NAMES, CHANGE, Q, theme="pink", ax=ax()), "choose one of auto"),
+        (lambda: comparison(NAMES, CHANGE, Q).plot("x.jpeg"), "end the name in"),
+        (lambda: comparison(NAMES, CHANGE, Q).plot(theme="pink", ax=ax()), "choose one of auto"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(drawing, said):

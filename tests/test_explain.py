@@ -2,6 +2,7 @@
 
 import math
 import re
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -211,9 +212,10 @@ def test_every_result_has_a_face(network):
         "Knowing a": network.explain("a", "b"),
     }
     for said, result in results.items():
+        assert result.plot(BytesIO()) is not None
         shown = result._repr_html_()
         assert re.search(said, shown), said
-        assert "<svg" in shown
+        assert "<svg" in shown or 'class="map"' in shown
         assert not re.search(r"\bnan\b", shown)
         assert "<i>rest" not in shown
     assert math.isfinite(results["Knowing a"].te)

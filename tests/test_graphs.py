@@ -54,10 +54,6 @@ def test_topological_order_puts_parents_first(parents, seed):
             assert all(order.index(s) < order.index(t) for s, t in graphs.edges(parents))
 
 
-def test_masks():
-    assert graphs.members(graphs.mask((1, 4, 70))) == (1, 4, 70)
-
-
 # --- RPDAG ---------------------------------------------------------------------------------------------
 
 

@@ -179,7 +179,7 @@ def test_hazards_are_kept_and_shown():
             dict(required=[("a", "b")], candidates={"b": ["c"]}),
             "required edge a -> b is not among the candidates; add its source to them",
         ),
-        (dict(search=3), "search=3 is no search; give one such as BasinFlooding(), or its name"),
+        (dict(search=3), "search=3 is no search; give one such as HillClimb(), or its name"),
     ],
 )
 def test_impossible_demands_are_refused_before_anything_is_computed(chain, given, said, monkeypatch):

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import enmesh as em
-from enmesh.neighbours import cpu, engine, model, plain
+from enmesh.neighbours import cpu, engine, plain
 from tests import naive
 
 
@@ -41,9 +41,9 @@ def test_box_counts_equal_naive(device, b, dims, theiler):
 
 @pytest.fixture(params=["trees", "lists", "both"])
 def strategy(request, monkeypatch):
-    """Each way of counting on the CPU, whatever the model says."""
+    """Each way of counting on the CPU, whatever the rule says."""
     share = {"trees": 0, "lists": 1, "both": 0.5}[request.param]
-    monkeypatch.setattr(model, "for_lists", lambda problem, b: int(share * b))
+    monkeypatch.setattr(cpu, "for_lists", lambda n, dz, k, b: int(share * b))
 
 
 def drawn(kind, shape, rng):
@@ -157,27 +157,12 @@ def test_large_trees_against_an_independent_search():
         np.testing.assert_array_equal(counts[0], want)
 
 
-def test_the_model_chooses_lists_for_many_questions_and_trees_for_few():
-    for dx in (1, 3, 6):
-        for n in (1_000, 10_000):
-            problem = model.Workload(n, dx, 1, 3, k=4)
-            assert model.for_lists(problem, 1) == 0
-            assert model.for_lists(problem, 192) == 192
-    assert model.for_lists(model.Workload(1_000_000, 1, 1, 1, k=4), 400) == 0
-
-
-@given(
-    n=st.integers(2, 10**6),
-    dims=st.tuples(st.integers(1, 8), st.integers(1, 3), st.integers(1, 12)),
-    b=st.integers(model.FEW, 2000),
-    k=st.integers(1, 30),
-)
-def test_the_model_never_expects_more_than_the_better_strategy_alone(n, dims, b, k):
-    problem = model.Workload(n, *dims, k=k)
-    spent, listed = model.cost(problem), model.for_lists(problem, b)
-    assert listed in (0, b, b - b % model.GROUP)
-    assert model._mixed(spent, listed, b) <= min(b * spent.question, model._mixed(spent, b, b))
-    assert listed == model.for_lists(problem, b)
+def test_lists_are_chosen_for_many_questions_and_trees_for_few():
+    for n in (1_000, 10_000):
+        assert cpu.for_lists(n, 3, 4, 1) == 0
+        assert cpu.for_lists(n, 3, 4, 192) == cpu.for_lists(n, 3, 0, 192) == 192
+        assert cpu.for_lists(n, 3, 4, 193) == 192  # one that fills no group is asked of trees
+    assert cpu.for_lists(1_000_000, 1, 4, 400) == 0
 
 
 def test_the_choice_can_be_seen(caplog):
@@ -193,7 +178,7 @@ def test_a_batch_that_no_list_has_room_for_is_asked_of_trees(monkeypatch):
     x, y, z = sample(11, 80, 2, 1, 1, b=33)
     whole = cpu.Neighbours(y, z).ksg(x, 4)
     monkeypatch.setattr(cpu, "MEMORY", 1)
-    monkeypatch.setattr(model, "for_lists", lambda problem, b: pytest.fail("there is no room for lists"))
+    monkeypatch.setattr(cpu, "for_lists", lambda *problem: pytest.fail("there is no room for lists"))
     np.testing.assert_array_equal(whole, cpu.Neighbours(y, z).ksg(x, 4))
 
 

@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import enmesh as em
@@ -14,6 +15,9 @@ from enmesh import InputError, Series
 from enmesh.draw.report.more import comparison_page, group_section, windows_section
 from enmesh.draw.report.page import contents, embed, histogram, page
 from enmesh.draw.report.words import headline, notes, paragraph, past, recording, references, standing
+from enmesh.sureness.compare import Comparison
+from enmesh.sureness.group import Group
+from enmesh.sureness.windows import Windows
 from tests import networks
 
 MAKERS = ["three", "five", "thirty", "ring", "odd", "empty"]
@@ -142,37 +146,25 @@ def test_further_sections_escape_names_and_numbers_that_are_not_known():
     names = [*networks.ODD_NAMES, "<img src=x onerror=alert(1)>"]
     values = np.linspace(-1, 1, 36).reshape(6, 6)
     np.fill_diagonal(values, np.nan)
-    times, links = [10.0, 20.0], [f"{name} → {names[0]}" for name in names]
-    tests = {"p_value": abs(values), "q_value": abs(values)}
-    own = np.nan_to_num(values) > 0
-    over_time = {
-        "times": times,
-        "links": links,
-        "te": values[:2],
-        "q_value": abs(values[:2]),
-        "unit": "samples",
-    }
-    texts = [
-        comparison_page(
-            names,
-            exchanged="x",
-            first=values,
-            second=-values,
-            labels=("<b>bold", "&"),
-            own=[own, own],
-            **tests,
-        ),
-        group_section(names, share=abs(values), te=values, subjects=4, own={"<img src=x>": own}, **tests),
-        windows_section(**over_time),
-        windows_section(**over_time, names=names, pairs=[(i, (i + 1) % 6) for i in range(6)]),
+    frame, sure = (pd.DataFrame(part, names, names) for part in (values, abs(values)))
+    network = networks.make(tuple(names), [(i, (i + 1) % 6) for i in range(6)])
+    own, over_time = {"<img src=x>": network.adjacency}, np.stack([values] * 2)
+    results = [
+        Comparison(frame, frame, -frame, sure, sure, "x", ("<b>bold", "&"), (network, network)),
+        Group(network, sure, frame, sure, sure, 4, own),
+        Windows(over_time, abs(over_time), abs(over_time), np.arange(2), 10, network, 1.0),
     ]
+    texts = [
+        comparison_page(results[0]), group_section(results[1]), windows_section(results[2]),
+        *(result._repr_html_() for result in results),
+    ]  # fmt: skip
     for text in texts:
         assert "<img" not in text
         assert "<b>bold" not in text
         assert "nan" not in Reader(text).words
         assert not Reader(text).open
-    nothing = np.full((1, 1), np.nan)
-    assert windows_section(times=[1.0], links=["a → b"], te=nothing, q_value=nothing, unit="samples")
+    nothing = np.full((1, 6, 6), np.nan)
+    assert windows_section(Windows(nothing, nothing, nothing, np.arange(1), 10, network, 1.0))
 
 
 def test_many_surrogates_stay_small():

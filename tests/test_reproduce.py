@@ -10,8 +10,8 @@ import pytest
 import enmesh as em
 from enmesh import reproduce
 from enmesh.inference.store import runs
-from enmesh.reproduce import corollary1, networks
-from enmesh.reproduce.fig1 import correlated
+from enmesh.reproduce import divergence, networks
+from enmesh.reproduce.figures import correlated
 
 RECOVER = networks.recover
 TINY = {
@@ -143,10 +143,10 @@ def test_the_naive_score_never_falls_with_an_edge(corollary):
 
 
 def test_the_best_of_all_sizes_is_what_infer_finds():
-    series = em.simulate.var(corollary1.TRUTH, n=400, seed=3)
-    for score in corollary1.scores(em.Gaussian(), 99, 0).values():
+    series = em.simulate.var(divergence.DIAMOND, n=400, seed=3)
+    for score in divergence.scores(em.Gaussian(), 99, 0).values():
         net = em.infer(series, score=score, search=em.Exact(), max_parents=3, screen=False)
-        chosen = next(row for row in corollary1.best_by_size(series, score) if row["chosen"])
+        chosen = next(row for row in divergence.best_by_size(series, score) if row["chosen"])
         assert chosen["value"] == pytest.approx(net.score)
         assert set(chosen["graph"].split(", ")) == {f"{s}>{t}" for t, ps in net.parents.items() for s in ps}
 
@@ -267,7 +267,7 @@ def test_three_coupled_maps_are_recovered():
     from pathlib import Path
 
     grid = networks.grid(system="logistic", networks=networks.THREE, coupling=(0.3,), n=(2000,))
-    sizes = networks.QUICK | {"grids": (grid,), "seeds": 3, "usual_n": 2000}
+    sizes = {"grids": (grid,), "seeds": 3, "usual_n": 2000}
     with tempfile.TemporaryDirectory() as folder:
         reproduce.run("networks", out=folder, **sizes)
         found = pd.read_csv(Path(folder) / "networks.csv")

@@ -310,8 +310,12 @@ def test_a_group_finds_what_its_members_do_not(tmp_path):
     found.plot(tmp_path / "share.png")
     read = whole_page(found.report(tmp_path / "group.html"))
     assert {"network", "subjects"} <= read.ids
+    links = found.links
+    assert len(links) == 20
+    assert links.p_value.is_monotonic_increasing
+    assert links.te[0] == found.te.loc[links.source[0], links.target[0]]
     assert "that of 20 subjects taken together" in read.words
-    assert read.words.count("of subjects, q") == 20
+    assert (tmp_path / "group.html").read_text().count("of subjects, q") == 20
 
 
 def test_nodes_are_matched_by_name_and_levels_do_not_matter():
@@ -366,7 +370,12 @@ def test_a_halved_coupling_is_found_with_its_sign(tmp_path):
     assert "▼" in read.words
     assert "▲" not in read.words
     assert "script" not in read.tags
-    assert "Grew: c → d." in whole_page(back.report(tmp_path / "back.html")).words
+    noted = whole_page(back.report(tmp_path / "back.html", notes="as <i>measured"))
+    assert "Grew: c → d." in noted.words
+    assert "as <i>measured" in noted.words
+    assert em.report(back, tmp_path / "same.html", notes="as <i>measured").read_text() == (
+        tmp_path / "back.html"
+    ).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,16 @@ on which the network was inferred; none of it decides about a link. Nodes whose 
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.data.table import visible
+from enmesh.draw.shown import Shown
 from enmesh.draw.subject import Network
 from enmesh.embedding import Blocks, Lagged
 from enmesh.errors import InputError
@@ -30,11 +30,12 @@ QUANTILES = 60  # that stand for a null distribution which is known by a formula
 LONGEST = 30  # lags of a curve, unless more were searched
 LEVEL = 0.95
 Tested = TypeVar("Tested", bound=Any)
+Ends = tuple[int, int, Sequence[int]]  # source, target, given
 nothing, no_points = partial(np.empty, 0), partial(np.empty, (0, 2))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explanation:
+class Explanation(Shown):
     """What stands behind one link.
 
     Attributes
@@ -82,17 +83,6 @@ class Explanation:
     local: np.ndarray = field(default_factory=nothing)
     sentence: str = ""
 
-    def plot(self, path: str | Path | None = None, *, theme: str = "auto") -> Any:
-        """Draw scatter, lags, chance and time side by side; save to ``path`` if one is given; return the figure."""
-        from enmesh.draw.curves import explanation
-
-        return explanation(self, path=path, theme=theme).figure
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.notebook import explanation_html
-
-        return explanation_html(self)
-
     def __repr__(self) -> str:
         return f"Explanation({self.source} > {self.target}: {self.sentence})"
 
@@ -104,16 +94,11 @@ class Explanation:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], null: Sequence[float] = ()) -> "Explanation":
         """Return what `to_dict` wrote; ``null`` are the surrogate values, which the network's test keeps."""
-        kinds = {f.name: f.type for f in fields(cls)}
-        made: dict[str, Any] = {}
-        for name, value in {"null": null, **data}.items():
-            if kinds[name] is np.ndarray:
-                made[name] = np.array(value, float).reshape((-1, 2) if name in ("scatter", "curve") else -1)
-            elif kinds[name] is float:
-                made[name] = math.nan if value is None else float(value)
-            else:
-                made[name] = tuple(value) if isinstance(value, list) else value
-        return cls(**made)
+        made: dict[str, Any] = {"null": list(null)}
+        made |= {name: math.nan if one is None else one for name, one in data.items()}
+        names = {"given": tuple(made.pop("given", ())), "lags": tuple(made.pop("lags", ()))}
+        arrays = {name: np.array(one, float) for name, one in made.items() if isinstance(one, list)}
+        return cls(**made | names | arrays)
 
 
 def _rounded(value: Any) -> Any:
@@ -127,6 +112,10 @@ class Explainer:
 
     def __init__(self, network: Network):
         self.network, self.series = network, network.series
+        if not hasattr(self.series, "trials"):
+            raise InputError(
+                "the data are not in memory: ask the network that infer returned, or, of one from a file, for its links"
+            )
         self.scorer = restore(network.options["score"]).bind(self.series)
         self.tests = {(c.source, c.target): c for c in network.candidates}
 
@@ -134,50 +123,48 @@ class Explainer:
         """Return what stands behind a pair of nodes."""
         from scipy.special import ndtri
 
-        start, end = self.series.index(source), self.series.index(target)
+        series = self.series
+        start, end = series.index(source), series.index(target)
         if start == end:
             raise InputError(f"{source} is both source and target; name two nodes")
-        given = [self.series.index(p) for p in self.network.parents[target] if p != source]
+        given = [series.index(p) for p in self.network.parents[target] if p != source]
         transfers: Transfers = self.scorer.of_target(end).transfers
         test, blocks = self.tests.get((source, target)), transfers.blocks
         local = np.asarray(transfers.value([start], end, given, pointwise=True), float)
         pieces = np.array_split(np.arange(len(local)), min(PIECES, len(local)))
-        about: dict[str, Any] = {
-            "te": float(test.te if test else local.mean()),
-            "lag": int(test.lag) if test else blocks.lags(start, end)[0],
-            "times": np.array([float(blocks.rows[piece].mean()) for piece in pieces]),
-            "local": np.array([local[piece].mean() for piece in pieces]),
-        }
-        about |= {name: float(getattr(test, name)) for name in ("p_value", "q_value") if test}
+        te = float(test.te if test else local.mean())
+        lag = int(test.lag) if test else blocks.lags(start, end)[0]
         wide = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(long_run_variance(local, blocks.starts) / len(local))
-        about |= {"low": max(0.0, about["te"] - wide), "high": max(0.0, about["te"] + wide)}
-        about |= _null(test, transfers, start, end, given)
-        if not {"text"} & {self.series.kinds[node] for node in (start, end, *given)}:
-            about |= _shape(self.series, blocks, start, end, given, about["lag"])
-        about["given"] = tuple(self.series.names[p] for p in given)
-        about["stability"] = self.network.stability.get(f"{source}>{target}", math.nan)
-        made = Explanation(source=source, target=target, **about)
-        return replace(made, sentence=in_words(made, self.series.dt))
+        ends = start, end, given
+        about = _null(test, transfers, ends)
+        about |= {name: float(getattr(test, name)) for name in ("p_value", "q_value") if test}
+        if "text" not in {series.kinds[node] for node in (start, end, *given)}:
+            about |= _shape(series, blocks, ends, lag)
+        made = Explanation(
+            source=source, target=target, given=tuple(series.names[p] for p in given), te=te, lag=lag,
+            stability=self.network.stability.get(f"{source}>{target}", math.nan),
+            low=max(0.0, te - wide), high=max(0.0, te + wide),
+            times=np.array([float(blocks.rows[piece].mean()) for piece in pieces]),
+            local=np.array([local[piece].mean() for piece in pieces]), **about,
+        )  # fmt: skip
+        return replace(made, sentence=in_words(made, series.dt))
 
 
-def _shape(
-    series: Series, blocks: Blocks, source: int, target: int, given: Sequence[int], lag: int
-) -> dict[str, Any]:
+def _shape(series: Series, blocks: Blocks, ends: Ends, lag: int) -> dict[str, Any]:
     """Return the scatter, the line through it, the linear effect and the lags."""
+    source, target, given = ends
     both = _taken(series.values, blocks.rows, [Lagged(source, lag), Lagged(target, 0)])
     basis = Residuals("quadratic", _taken(series.values, blocks.rows, _known(blocks, target, given))).basis
     left = both - basis @ (basis.T @ both) + both.mean(axis=0)
     shown = left[np.unique(np.linspace(0, len(left) - 1, POINTS).astype(int))]
     lags = _lags(series, [blocks])
-    lag_te, chance = lag_curve(series, blocks, source, target, given, lags)
+    lag_te, chance = lag_curve(series, blocks, ends, lags)
     (effect,) = effects(series, blocks, target, given, [(source, lag)])
     about = {"scatter": shown, "curve": smooth(*left.T), "effect": effect}
     return about | {"lags": lags, "lag_te": lag_te, "chance": chance}
 
 
-def _null(
-    test: Any, transfers: "Transfers", source: int, target: int, given: Sequence[int]
-) -> dict[str, Any]:
+def _null(test: Any, transfers: "Transfers", ends: Ends) -> dict[str, Any]:
     """Return surrogate values, or quantiles of a chi-square that is scaled to give the p-value of the test."""
     from scipy.stats import chi2
 
@@ -185,7 +172,7 @@ def _null(
         return {"null": np.array(test.null)}
     if not transfers.estimator.analytic:
         return {}
-    dof = transfers.dof(*transfers.variables([source], target, given))
+    dof = transfers.dof(*transfers.variables([ends[0]], *ends[1:]))
     scale = 1 / (2 * transfers.blocks.n)
     if test is not None and 0 < test.p_value < 0.5 and test.te > 0:
         scale = min(max(test.te / float(chi2.isf(test.p_value, dof)), scale), 20 * scale)
@@ -198,11 +185,6 @@ def explain(network: Network, source: str, target: str) -> Explanation:
     if stored is not None:
         nulls = {(c.source, c.target): c.null for c in network.candidates}
         return Explanation.from_dict(stored, nulls.get((source, target), ()))
-    if not hasattr(network.series, "trials"):
-        raise InputError(
-            f"nothing is kept of {visible(source)} > {visible(target)}: the data are not in memory; ask the "
-            "network that infer returned, or for one of the links"
-        )
     return Explainer(network)(source, target)
 
 
@@ -211,17 +193,14 @@ def lag_grid(network: Network) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]
 
     Each pair is given the target's own past and its other parents (`lag_curve`).
     """
-    series, size = network.series, len(network.names)
-    if not hasattr(series, "trials"):
-        raise InputError("the data are not in memory; draw the lags of the network that infer returned")
-    scorer = restore(network.options["score"]).bind(series)
-    blocks = [scorer.of_target(j).transfers.blocks for j in range(size)]
+    explainer, series, size = Explainer(network), network.series, len(network.names)
+    blocks = [explainer.scorer.of_target(j).transfers.blocks for j in range(size)]
     lags = _lags(series, blocks)
     te, chance = np.full((size, size, len(lags)), np.nan), np.full((size, size), np.nan)
     for i, j in np.argwhere(~np.eye(size, dtype=bool)):
         given = [p for p in map(series.index, network.parents[network.names[j]]) if p != i]
         if "text" not in {series.kinds[node] for node in (i, j, *given)}:
-            te[i, j], chance[i, j] = lag_curve(series, blocks[j], i, j, given, lags)
+            te[i, j], chance[i, j] = lag_curve(series, blocks[j], (i, j, given), lags)
     return lags, te, chance
 
 
@@ -229,15 +208,13 @@ def with_effects(
     tests: Sequence[Tested], series: Series, blocks: Sequence[Blocks], parents: Sequence[Any]
 ) -> tuple[Tested, ...]:
     """Return the tests with their ``effect``; ``blocks[target]`` are the samples a target was asked on."""
-    place = {name: i for i, name in enumerate(series.names)}
-    groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+    groups, made = defaultdict(list), list(tests)
     for row, test in enumerate(tests):
-        target = place[test.target]
-        given = tuple(p for p in parents[target] if p != place[test.source])
-        groups.setdefault((target, given), []).append(row)
-    made = list(tests)
-    for (target, given), rows in groups.items():
-        links = [(place[tests[row].source], tests[row].lag) for row in rows]
+        source, target = series.index(test.source), series.index(test.target)
+        given = tuple(p for p in parents[target] if p != source)
+        groups[target, given].append((row, (source, test.lag)))
+    for (target, given), asked in groups.items():
+        rows, links = zip(*asked)
         for row, effect in zip(rows, effects(series, blocks[target], target, given, links)):
             made[row] = replace(tests[row], effect=effect)
     return tuple(made)
@@ -261,9 +238,7 @@ def effects(
     return np.where(clear, slope * spread[1:] / (spread[0] or 1), np.nan).tolist()
 
 
-def lag_curve(
-    series: Series, blocks: Blocks, source: int, target: int, given: Sequence[int], lags: Sequence[int]
-) -> tuple[np.ndarray, float]:
+def lag_curve(series: Series, blocks: Blocks, ends: Ends, lags: Sequence[int]) -> tuple[np.ndarray, float]:
     """Return transfer entropy at each lag by regression on the source and its square, and what chance exceeds in 5 %.
 
     Everything is taken as normal scores; squares and products of what is given are held fixed too. One regression for
@@ -271,6 +246,7 @@ def lag_curve(
     """
     from scipy.stats import chi2
 
+    source, target, given = ends
     first = np.repeat(np.concatenate([[0], np.cumsum(series.lengths)[:-1]]), series.lengths)
     rows = blocks.rows[blocks.rows - first[blocks.rows] >= max(lags)]
     scores = np.full(series.values.shape, np.nan)
@@ -357,12 +333,10 @@ def in_words(about: Explanation, dt: float = 1.0) -> str:
         text += (
             f" One standard deviation more of {source} moves {target} {way} by {size} of its own, on average"
         )
-        text += "; the line bends." if _bends(about.curve) else "."
+        bends = False
+        if (
+            len(about.curve) >= 3 and np.ptp(about.curve[:, 1]) > 0
+        ):  # two thirds of it are not on a straight line
+            bends = np.corrcoef(about.curve.T)[0, 1] ** 2 < 2 / 3
+        text += "; the line bends." if bends else "."
     return text
-
-
-def _bends(curve: np.ndarray) -> bool:
-    """Whether less than two thirds of how a curve varies lie on a straight line."""
-    if len(curve) < 3 or not np.ptp(curve[:, 1]) > 0:
-        return False
-    return bool(np.corrcoef(curve.T)[0, 1] ** 2 < 2 / 3)

@@ -8,39 +8,29 @@ Wibral, M., Pampu, N., Priesemann, V. et al. (2013). Measuring Information-Trans
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enmesh import late
+from enmesh import late, significance
 from enmesh.data.series import Series
+from enmesh.draw.shown import Shown
 from enmesh.embedding import Embedding, Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.measures import Node, Transfers, link
 from enmesh.options import whole
-from enmesh.significance import (
-    USUAL,
-    Sampling,
-    Significance,
-    analytic_quantile,
-    best_of,
-    every_lag,
-    least_surrogates,
-    order_statistic,
-)
+from enmesh.significance import Sampling, Significance
 from enmesh.surrogates import CircularShift, Surrogate
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 LEVEL = 0.05  # of the band and the threshold
 
 
 @dataclass(frozen=True)
-class LagProfile:
+class LagProfile(Shown):
     """Transfer entropy over the source's lag.
 
     Attributes
@@ -84,21 +74,6 @@ class LagProfile:
 
         columns = {"te": self.te, "low": self.low, "high": self.high, "significant": self.te > self.threshold}
         return pd.DataFrame(columns, index=pd.Index(self.lags, name="lag"))
-
-    def plot(self, path: str | Path | None = None, **options: Any) -> "Axes":
-        """Draw the profile with its band; save it to ``path`` if one is given (``.png``, ``.svg``, ``.pdf``)."""
-        from enmesh.draw.curves import lag_profile
-
-        return lag_profile(self, path=path, **options)
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.notebook import face, figure
-
-        given = f" given {', '.join(self.given)}" if self.given else ""
-        caption = (
-            f"{self.source} → {self.target}{given}: strongest at lag {self.best}, p = {self.p_value:.3g}"
-        )
-        return face(caption, figure(self.plot))
 
     def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"
@@ -154,28 +129,22 @@ def lag_profile(
     if more:
         raise InputError("a profile is of one source; name one")
     if n_surrogates is None and surrogate is None and embedding is None:
-        return _as_inferred(series, estimator, max_lag, seed, start, end, rest)
-    count = USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
-    if 0 < count < (least := least_surrogates(1 - LEVEL)):
+        return _as_inferred(series, estimator, max_lag, seed, (start, end, rest))
+    count = significance.USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
+    if 0 < count < (least := significance.least_surrogates(1 - LEVEL)):
         raise InputError(f"{count} surrogates are too few for a band; give at least {least}, or 0")
     if max_lag is None:
         raise InputError("say with max_lag up to which lag the profile goes")
     pasts = Lags.of(embedding or Embedding(), series.names, searched=whole("max_lag", max_lag, 1))
     transfers = Transfers(series, estimator or KSG(), pasts)
-    return _profile(transfers, start, end, rest, Sampling(surrogate or CircularShift(), count, seed))
+    return _profile(transfers, (start, end, rest), Sampling(surrogate or CircularShift(), count, seed))
 
 
 def _as_inferred(
-    series: Series,
-    estimator: Any,
-    max_lag: int | None,
-    seed: int,
-    source: int,
-    target: int,
-    given: Sequence[int],
+    series: Series, estimator: Any, max_lag: int | None, seed: int, ends: tuple[int, int, Any]
 ) -> LagProfile:
     """Return the profile of a link by the score that `infer` has for its target, with the test of the link there."""
-    plan = late.room("plan")
+    plan, (source, target, given) = late.room("plan"), ends
     wanted = plan.Wanted(estimator=estimator, max_lag=max_lag, seed=seed)
     scorer = plan.planned(series, wanted)[0].score.bind(series).of_target(target)
     score, transfers = scorer.score, scorer.transfers
@@ -185,52 +154,42 @@ def _as_inferred(
     if not transfers.blocks.searched:
         transfers = Transfers(series, score.estimator, Lags.of(score.embedding, series.names, searched=far))
     sampling = Sampling(getattr(score, "surrogate", CircularShift()), score.n_surrogates, seed)
-    return _profile(
-        transfers, source, target, given, sampling, plan.asked(series, wanted, [source], target, given)
-    )
+    test = plan.asked(series, wanted, [source], target, given)
+    return _profile(transfers, ends, sampling, test)
 
 
 def _profile(
-    transfers: Transfers,
-    source: int,
-    target: int,
-    given: Sequence[int],
-    sampling: Sampling,
-    test: Significance | None = None,
+    transfers: Transfers, ends: tuple[int, int, Any], sampling: Sampling, test: Significance | None = None
 ) -> LagProfile:
     """Return the profile of a link; ``test`` is that of the lags of its pasts, by default the best lag is tested."""
+    source, target, given = ends
     _, y, z = transfers.variables([], target, given)
     if transfers.prepared(y, z).all_at_once:
         raise InputError("a profile shows the values of one estimator; give one member of Combined")
-    found = every_lag(transfers, source, target, given, sampling)
+    found = significance.every_lag(transfers, source, target, given, sampling)
     best, n = found.variables[found.best].lag, transfers.blocks.n
     tested = (best,) if test is None else transfers.blocks.lags(source, target)
     size = len(found.variables)
     if len(found.null):
-        low, high = (np.array([order_statistic(one, q) for one in found.null.T]) for q in (LEVEL, 1 - LEVEL))
-        threshold = order_statistic(found.null.max(axis=1), 1 - LEVEL)
+        low, high = (
+            np.array([significance.order_statistic(one, q) for one in found.null.T])
+            for q in (LEVEL, 1 - LEVEL)
+        )
+        threshold = significance.order_statistic(found.null.max(axis=1), 1 - LEVEL)
     else:  # chi-square / (2 N), the same at every lag
         dof = transfers.dof(found.variables[:1], y, z)
-        low, high = (np.full(size, analytic_quantile(dof, n, above)) for above in (1 - LEVEL, LEVEL))
-        threshold = analytic_quantile(dof, n, LEVEL / size)
+        low, high = (
+            np.full(size, significance.analytic_quantile(dof, n, above)) for above in (1 - LEVEL, LEVEL)
+        )
+        threshold = significance.analytic_quantile(dof, n, LEVEL / size)
         if test is not None:  # as much wider as the null distribution of the test is
             dof = transfers.dof(*transfers.variables([source], target, given))
             wider = test.null_mean * 2 * n / dof
             low, high, threshold = wider * low, wider * high, wider * threshold
-    test = test or best_of(transfers, found, y, z)
+    test = test or significance.best_of(transfers, found, y, z)
     names = transfers.series.names
     return LagProfile(
-        source=names[source],
-        target=names[target],
-        given=tuple(names[k] for k in given),
-        lags=tuple(variable.lag for variable in found.variables),
-        te=found.values,
-        best=best,
-        tested=tested,
-        value=test.value,
-        p_value=test.p_value,
-        low=low,
-        high=high,
-        threshold=threshold,
-        null=found.null,
-    )
+        source=names[source], target=names[target], given=tuple(names[k] for k in given),
+        lags=tuple(variable.lag for variable in found.variables), te=found.values, best=best, tested=tested,
+        value=test.value, p_value=test.p_value, low=low, high=high, threshold=threshold, null=found.null,
+    )  # fmt: skip

@@ -195,7 +195,7 @@ def every_lag(
     if not sampling.count:
         return EveryLag(choices, values, np.empty((0, len(choices))))
     surrogates, count = _of_lags(transfers, choices, y, z, sampling)
-    return EveryLag(choices, values, surrogates.ask_each(0, count)())
+    return EveryLag(choices, values, surrogates.each(count))
 
 
 def _of_lags(

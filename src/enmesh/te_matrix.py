@@ -3,12 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh import late
 from enmesh.data.series import Series
+from enmesh.draw.shown import Shown
 from enmesh.embedding import Lagged, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator, Gaussian
@@ -27,18 +29,12 @@ MOST_PAIRS = 400
 
 
 @dataclass(frozen=True)
-class TEMatrix:
+class TEMatrix(Shown):
     """Transfer entropies between all pairs: DataFrames ``te``, ``p_value``, ``q_value``; the row drives the column."""
 
     te: "pd.DataFrame"
     p_value: "pd.DataFrame"
     q_value: "pd.DataFrame"
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.notebook import te_matrix_html
-
-        parts = (part.to_numpy(float) for part in (self.te, self.p_value, self.q_value))
-        return te_matrix_html(list(self.te.columns), *parts)
 
 
 def te_matrix(
@@ -59,8 +55,7 @@ def te_matrix(
     conditional
         Condition each pair on all other nodes.
     n_surrogates, level
-        0 takes the analytic p-value where the estimator has one, and none (NaN) elsewhere; surrogates too few to reach
-        this false discovery rate are warned of.
+        0 takes the analytic p-value where there is one, none (NaN) elsewhere; too few to reach this rate are warned of.
 
     Examples
     --------
@@ -82,7 +77,7 @@ def te_matrix(
     names, size = series.names, series.n_nodes
     te, p = np.full((2, size, size), np.nan)
     sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
-    pairs = [(source, target) for target in range(size) for source in range(size) if source != target]
+    pairs = [(source, target) for target, source in permutations(range(size), 2)]
 
     def test_of(source: int, target: int) -> Task[Significance]:
         given = [k for k in range(size) if conditional and k not in (source, target)]
@@ -130,12 +125,13 @@ def instantaneous_of(
     )
 
 
-def warn_if_too_few(n_surrogates: int, n_tests: int, level: float) -> None:
-    """Warn when one true link among ``n_tests`` could not reach a q-value of ``level``."""
+def warn_if_too_few(
+    count: int, n_tests: int, level: float, what: str = "surrogates", one: str = "link among {}"
+) -> None:
+    """Warn when a single true link among ``n_tests`` could not reach a q-value of ``level``."""
     needed = math.ceil(round(n_tests / level, 9)) - 1
-    if n_surrogates < needed:
+    if count < needed:
         hazard(
-            f"{n_surrogates} surrogates: the smallest q-value that is possible is "
-            f"{min(1.0, n_tests / (1 + n_surrogates)):.2g}, for a single link among {n_tests}; "
-            f"{needed} are needed for {level:g}"
+            f"{count} {what}: the smallest q-value that is possible is {min(1.0, n_tests / (1 + count)):.2g}, for a "
+            f"single {one.format(n_tests)}; {needed} are needed for {level:g}"
         )

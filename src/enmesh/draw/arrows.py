@@ -101,15 +101,19 @@ class Scale:
         self.links, self.theme, self.name, self.thick, self.points = links, theme, wanted, thick, points
         self.strongest = max((link.te for link in links.values() if link.te > 0), default=1.0)  # the thickest
 
-    def width(self, link: Candidate) -> float:
-        """Return how wide an arrow is, in units of the drawing."""
+    def draw(self, ax: Axes, path: np.ndarray, link: Candidate, *, gid: str, alpha: float = 1.0) -> None:
+        """Draw one arrow: a shaft, dashed when in doubt, and a head, never dashed, hollow for a negative effect."""
         share = min(max(link.te, 0) / self.strongest, 1) if math.isfinite(link.te) else 0.0
-        return THIN + (self.thick - THIN) * share
-
-    def colour(self, link: Candidate) -> Any:
-        """Return the colour of an arrow; a faint one where its value is not known."""
-        value = getattr(link, self.name)
-        return self.colours.to_rgba(value) if math.isfinite(value) else self.theme.faint
+        width, value = THIN + (self.thick - THIN) * share, getattr(link, self.name)
+        colour = self.colours.to_rgba(value) if math.isfinite(value) else self.theme.faint
+        shaft, head = headed(sampled(path), width)
+        style = "-" if link.q_value <= LEVEL else (0, (3, 1.4))
+        inside = self.theme.paper if link.effect < 0 else colour
+        # As artists, not patches: all lie within the limits of the axes, and measuring them again only costs time.
+        common: dict[str, Any] = {"ec": colour, "zorder": 2, "in_layout": False, "alpha": alpha}
+        line = {"lw": width * self.points, "ls": style, "capstyle": "butt", "joinstyle": "round", "gid": gid}
+        ax.add_artist(PathPatch(Path(shaft), fc="none", **line, **common))
+        ax.add_artist(Polygon(head, fc=inside, lw=0.9, **common))
 
     def draw_key(self, ax: Axes, more: str) -> None:
         """Say above and below the picture how to read it; ``more`` is said too."""
@@ -163,19 +167,7 @@ def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colo
     scale = Scale(links, theme, colour, thick=thick, points=max(points, 1.0))
     for (i, j), link in sorted(links.items()):
         alpha = PALEST + (1 - PALEST) * shares.get((i, j), 1.0)
-        arrow(ax, drawing.paths[i, j], link, scale, gid=f"link-{i}-{j}", alpha=alpha)
-    _boxes(ax, drawing, theme)
-    lines = fitted(key(network.names, drawing.labels), ax.bbox.width / ax.figure.dpi / USUAL_SHARE, KEY_SIZE)
-    if lines:
-        ax.text(
-            0, -0.02, "\n".join(lines), transform=ax.transAxes, va="top", fontsize=KEY_SIZE, color=theme.faint,
-            parse_math=False,
-        )  # fmt: skip
-    return scale
-
-
-def _boxes(ax: Axes, drawing: Layout, theme: Theme) -> None:
-    """Draw the nodes and the words at the arrows."""
+        scale.draw(ax, drawing.paths[i, j], link, gid=f"link-{i}-{j}", alpha=alpha)
     written: dict[str, Any] = {"color": theme.text, "transform": ax.transData}
     style: dict[str, Any] = {"fc": theme.box, "ec": theme.border, "lw": 0.8, "zorder": 3}
     for at, ((x, y), size, turn) in enumerate(zip(drawing.centres, drawing.sizes, drawing.turns)):
@@ -183,35 +175,23 @@ def _boxes(ax: Axes, drawing: Layout, theme: Theme) -> None:
         lines = drawing.lines[at]
         upright = bool(turn) and len(lines) == 1 and len(lines[0]) <= 2  # turned, b would read as q
         room, angle = (size.min() - 0.2, 0.0) if upright else (size[0] - 0.5, math.degrees(turn))
+        how = written | {"unit": TEXT, "room": room, "rotation": angle, "zorder": 4}
         for k, words in enumerate(lines):
             up = PITCH * ((len(lines) - 1) / 2 - k)
-            place = x - up * math.sin(turn), y + up * math.cos(turn)
-            ax.add_artist(
-                FittedText(*place, words, unit=TEXT, room=room, rotation=angle, zorder=4, **written)
-            )
+            ax.add_artist(FittedText(x - up * math.sin(turn), y + up * math.cos(turn), words, **how))
     style = {"fc": theme.paper, "ec": "none", "alpha": 0.9, "zorder": 5}
     for edge, (x, y) in drawing.tags.items():
         size = np.array(tag_size(drawing.words[edge]))
         _box(ax, x, y, size, 0.0, radius=size[1] / 3, gid="lag", **style)
         ax.add_artist(FittedText(x, y, drawing.words[edge], unit=SIZE, room=size[0], zorder=6, **written))
+    keys = fitted(key(network.names, drawing.labels), ax.bbox.width / ax.figure.dpi / USUAL_SHARE, KEY_SIZE)
+    if keys:
+        under: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "parse_math": False}
+        ax.text(0, -0.02, "\n".join(keys), fontsize=KEY_SIZE, color=theme.faint, **under)
+    return scale
 
 
 def _box(ax: Axes, x: float, y: float, size: np.ndarray, turn: float, *, radius: float, **style: Any) -> None:
     place, shape = Affine2D().rotate_around(x, y, turn) + ax.transData, f"round,pad=0,rounding_size={radius}"
     (left, bottom), (width, height) = (x, y) - size / 2, size
     ax.add_artist(FancyBboxPatch((left, bottom), width, height, boxstyle=shape, transform=place, **style))
-
-
-def arrow(
-    ax: Axes, path: np.ndarray, link: Candidate, scale: Scale, *, gid: str = "", alpha: float = 1.0
-) -> None:
-    """Draw one arrow: a shaft, dashed when in doubt, and a head, never dashed, hollow for a negative effect."""
-    width, colour = scale.width(link), scale.colour(link)
-    shaft, head = headed(sampled(path), width)
-    style = "-" if link.q_value <= LEVEL else (0, (3, 1.4))
-    inside = scale.theme.paper if link.effect < 0 else colour
-    # As artists, not patches: all lie within the limits of the axes, and measuring them again only costs time.
-    common = {"ec": colour, "zorder": 2, "in_layout": False, "alpha": alpha}
-    line = {"lw": width * scale.points, "ls": style, "capstyle": "butt", "joinstyle": "round", "gid": gid}
-    ax.add_artist(PathPatch(Path(shaft), fc="none", **line, **common))
-    ax.add_artist(Polygon(head, fc=inside, lw=0.9, **common))

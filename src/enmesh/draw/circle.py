@@ -10,7 +10,7 @@ from typing import TypeAlias
 import networkx as nx
 import numpy as np
 
-from enmesh.draw.shapes import APART, CORNER, Edge, Placed, arc, inset
+from enmesh.draw.shapes import APART, CORNER, Edge, Placed, inset
 
 Graph: TypeAlias = "nx.DiGraph[int]"
 
@@ -90,7 +90,8 @@ def _from_box_to_box(centres: np.ndarray, sizes: np.ndarray, over: np.ndarray) -
     (start,), (end,) = t[outside[[0, -1]]]
     middle = (start * (1 - end) + end * (1 - start)) * over
     middle += (1 - start) * (1 - end) * centres[0] + start * end * centres[1]
-    return arc(points[outside[0]], middle, points[outside[-1]])
+    first, last = points[outside[[0, -1]]]
+    return np.array([first, (first + 2 * middle) / 3, (last + 2 * middle) / 3, last])  # as a cubic one
 
 
 def _near_each_other(groups: list[list[int]], graph: "nx.Graph[int]") -> list[list[int]]:
@@ -119,32 +120,25 @@ def _length(groups: list[list[int]], graph: "nx.Graph[int]") -> int:
 def _chords(
     graph: Graph, angle: dict[int, float], radius: float, breadth: dict[int, float]
 ) -> dict[Edge, np.ndarray]:
-    """Return the arrows: curves inside the circle, the deeper the farther they go."""
-    ports = _ports(graph, angle)
-    paths = {}
-    for i, j in sorted(graph.edges):
-        ends = []
-        for node in (i, j):
-            port, outward = ports[i, j, node], np.array([np.cos(angle[node]), np.sin(angle[node])])
-            aside = np.array([-outward[1], outward[0]])
-            ends.append((radius + inset(port, breadth[node]) - APART) * outward + port * aside)
-        turned = np.arctan2(*np.array(ends).T[::-1])
-        apart = abs(np.angle(np.exp(1j * (turned[0] - turned[1])))) / np.pi
-        depth = min(0.06 + 1.3 * apart, 0.6 + 0.28 * apart)  # steep for near ones: a pair lies apart
-        paths[i, j] = np.array([ends[0], ends[0] * (1 - depth), ends[1] * (1 - depth), ends[1]])
-    return paths
-
-
-def _ports(graph: Graph, angle: dict[int, float]) -> dict[tuple[int, int, int], float]:
-    """Return ``{(i, j, end): offset}``: where on its node an arrow ends, in the order of the other ends."""
-    ports = {}
+    """Return the arrows: curves inside the circle, the deeper the farther they go, side by side at a node."""
+    ends: dict[tuple[Edge, int], np.ndarray] = {}
     for node in graph:
-        ends = sorted([*graph.in_edges(node), *graph.out_edges(node)])
-        other = {(i, j): (angle[j if node == i else i] - angle[node]) % (2 * np.pi) for i, j in ends}
+        near = sorted([*graph.in_edges(node), *graph.out_edges(node)])
+        other = {(i, j): (angle[j if node == i else i] - angle[node]) % (2 * np.pi) for i, j in near}
         # Seen from the middle, the nearest to the left ends leftmost; of a pair the arrow out is first at one
         # end and last at the other, so that the two do not cross.
-        ends.sort(key=lambda edge: (-other[edge], edge[0] != node))
-        step = min(PORT, 0.72 / max(len(ends) - 1, 1))
-        for k, edge in enumerate(ends):
-            ports[(*edge, node)] = step * ((len(ends) - 1) / 2 - k)
-    return ports
+        near.sort(key=lambda edge: (-other[edge], edge[0] != node))
+        step = min(PORT, 0.72 / max(len(near) - 1, 1))
+        outward = np.array([np.cos(angle[node]), np.sin(angle[node])])
+        aside = np.array([-outward[1], outward[0]])
+        for k, edge in enumerate(near):
+            port = step * ((len(near) - 1) / 2 - k)
+            ends[edge, node] = (radius + inset(port, breadth[node]) - APART) * outward + port * aside
+    paths = {}
+    for i, j in sorted(graph.edges):
+        start, end = ends[(i, j), i], ends[(i, j), j]
+        turned = complex(*start) / complex(*end)
+        apart = abs(np.angle(turned)) / np.pi
+        depth = min(0.06 + 1.3 * apart, 0.6 + 0.28 * apart)  # steep for near ones: a pair lies apart
+        paths[i, j] = np.array([start, start * (1 - depth), end * (1 - depth), end])
+    return paths

@@ -1,10 +1,9 @@
-"""Pictures of what lies around a network: lag profile, stability, comparison, windows, one link, limits, events.
+"""Pictures of results around a network: lag profile, stability, group, comparison, windows, one link, limits, events.
 
-Each takes plain numbers, so that any result can be drawn, and where the picture goes (`style.picture`); it returns the
-axes.
+Each takes a result and where the picture goes (`style.picture`), and returns the axes; `Shown.plot` picks one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,19 +13,19 @@ from numpy.typing import ArrayLike
 
 from enmesh.draw.labels import flat, short
 from enmesh.draw.plot import draw_intervals, draw_lags, draw_null
-from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, picture
-from enmesh.draw.subject import LEVEL
+from enmesh.draw.shapes import Edge
+from enmesh.draw.style import caption, coloured, draw_matrix, matrix_size, picture
+from enmesh.draw.subject import LEVEL, Network, Result
 
 WRITTEN = 12  # nodes up to which a matrix has its numbers in the cells
 MOST_TICKS = 12  # along time
-HALVES, SIDES = "cuts whose two halves have it", ("first", "second")
+MOST_LINKS = 12  # all are drawn over time; of more, those in the network or significant in a window
 
 
-def lag_profile(profile: Any, **where: Any) -> Axes:
-    """Draw a `LagProfile`: transfer entropy over the source's lag, and a band of what chance gives."""
+def lag_profile(profile: Result, **where: Any) -> Axes:
+    """Draw transfer entropy over the source's lag, and a band of what chance gives."""
     lags, best = profile.lags, profile.best
-
-    def paint(ax: Axes, theme: Theme) -> None:
+    with picture((6.4, 3.8), **where) as (ax, theme):
         band: dict[str, Any] = {"color": theme.null, "lw": 0, "alpha": 0.7, "label": "chance", "zorder": 1}
         ax.fill_between(lags, profile.low, profile.high, **band)
         ax.axhline(0, color=theme.faint, lw=0.8, zorder=1)
@@ -44,36 +43,47 @@ def lag_profile(profile: Any, **where: Any) -> Axes:
             how = f"the best of {len(lags)} lags, chosen so in surrogates"
         link = flat(f"{profile.source} → {profile.target}{given}")
         caption(ax, f"{link}\np = {profile.p_value:.2g} ({how})", theme)
-
-    return picture(paint, (6.4, 3.8), **where)
-
-
-def stability(
-    names: Sequence[str], frequency: ArrayLike, *, selected: Any = None, of: str = HALVES, **where: Any
-) -> Axes:
-    """Draw in what share, 0 to 1, of cuts or subjects each link was found; ``selected`` links are framed."""
-    shares, few = np.asarray(frequency, float), len(names) <= WRITTEN
-
-    def paint(ax: Axes, theme: Theme) -> None:
-        draw_matrix(
-            ax, shares, "heat", (0.0, 1.0), theme, rows=names, label=f"share of {of}",
-            framed=() if selected is None else np.asarray(selected),
-            written=(lambda share: f"{100 * share:.0f}") if few else None,
-        )  # fmt: skip
-        framing = "; framed: in the network" if np.any(selected) else ""
-        caption(ax, f"how often row drives column is found{', in percent' * few}{framing}", theme)
-
-    return picture(paint, matrix_size(names), **where)
+    return ax
 
 
-def comparison(
-    names: Sequence[str], difference: ArrayLike, q_value: ArrayLike, *, labels: Any = SIDES, **where: Any
-) -> Axes:
+def stability(found: Result, *, network: Network | None = None, **where: Any) -> Axes:
+    """Draw in what share of cuts each link was found; those of ``network`` are framed."""
+    return _shares(found.frequency, "cuts whose two halves have it", network, where)
+
+
+def group(found: Result, **where: Any) -> Axes:
+    """Draw in what share of subjects each link was found; those of the group's network are framed."""
+    return _shares(found.share, "subjects with it", found.network, where)
+
+
+def _shares(shares: Any, of: str, network: Network | None, where: dict[str, Any]) -> Axes:
+    few, framed = len(shares) <= WRITTEN, () if network is None else network.adjacency
+    framing = "; framed: in the network" if np.any(framed) else ""
+    text = f"how often row drives column is found{', in percent' * few}{framing}"
+    written = (lambda share: f"{100 * share:.0f}") if few else None
+    return _square(shares, 1.0, f"share of {of}", text, where, framed=framed, written=written)
+
+
+def te_matrix(found: Result, **where: Any) -> Axes:
+    """Draw the transfer entropy of every pair; those with q up to 0.05 are framed."""
+    top, framed = float(np.nanmax(found.te, initial=0.0)) or 1.0, found.q_value.to_numpy(float) <= LEVEL
+    text = f"row drives column; framed: q up to {LEVEL:g}"
+    return _square(found.te, top, "transfer entropy (nats)", text, where, framed=framed)
+
+
+def _square(frame: Any, top: float, label: str, text: str, where: dict[str, Any], **how: Any) -> Axes:
+    names = list(frame.columns)
+    with picture(matrix_size(names), **where) as (ax, theme):
+        draw_matrix(ax, frame.to_numpy(float), "heat", (0.0, top), theme, rows=names, label=label, **how)
+        caption(ax, text, theme)
+    return ax
+
+
+def comparison(found: Result, **where: Any) -> Axes:
     """Draw what grew (triangle up, q up to 0.05) and what fell (down): second less first, row drives column."""
-    change = np.asarray(difference, float)
-    sure, most = np.asarray(q_value) <= LEVEL, float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
-
-    def paint(ax: Axes, theme: Theme) -> None:
+    names, change = list(found.difference.columns), found.difference.to_numpy(float)
+    sure, most = found.q_value.to_numpy(float) <= LEVEL, float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
+    with picture(matrix_size(names), **where) as (ax, theme):
         label = "change of transfer entropy (nats)"
         draw_matrix(ax, change, "change", (-most, most), theme, rows=names, label=label)
         lines: dict[str, Any] = {"fill": False, "hatch": theme.hatch, "ec": theme.faint, "lw": 0}
@@ -85,23 +95,31 @@ def comparison(
             ax.plot(columns, rows, marker, ms=side, mfc=theme.text, mec=theme.paper, mew=0.8, ls="none")
         hatched = "; hatched: less than before" if theme.hatch else ""
         triangles = f"triangle up: grew, down: fell (q up to {LEVEL:g})"
-        caption(ax, f"{labels[1]} less {labels[0]}; row drives column; {triangles}{hatched}", theme)
+        first, second = found.labels
+        caption(ax, f"{second} less {first}; row drives column; {triangles}{hatched}", theme)
+    return ax
 
-    return picture(paint, matrix_size(names), **where)
+
+def over_time(found: Result) -> tuple[list[float], str, list[Edge], np.ndarray, np.ndarray]:
+    """Return what is drawn of windows: their middles and the unit, the links, (window, link) values and q-values."""
+    pairs = [(i, j) for i, j in np.ndindex(found.network.adjacency.shape) if i != j]
+    if len(pairs) > MOST_LINKS:
+        shown = found.network.adjacency | found.on.any(0)
+        pairs = [pair for pair in pairs if shown[pair]] or pairs[:MOST_LINKS]
+    rows, columns = map(list, zip(*pairs))
+    times = ((found.starts + found.width / 2) * found.dt).tolist()
+    unit = "samples" if found.dt == 1 else "time"
+    return times, unit, pairs, found.te[:, rows, columns], found.q_value[:, rows, columns]
 
 
-def windows(
-    times: Sequence[float], links: Sequence[str], te: np.ndarray, q_value: np.ndarray, unit: str, **where: Any
-) -> Axes:
-    """Draw transfer entropy over windows of time: a row per link, a column per window.
-
-    ``times`` are the middles of the windows, in ``unit``; ``te`` and ``q_value`` are ``(window, link)``, and cells with
-    q up to 0.05 carry a dot.
-    """
-    top = float(np.nanmax(te, initial=0.0)) or 1.0
-
-    def paint(ax: Axes, theme: Theme) -> None:
-        label = "transfer entropy (nats)"
+def windows(found: Result, **where: Any) -> Axes:
+    """Draw transfer entropy over time: a row per link, a column per window, a dot where q is up to 0.05."""
+    times, unit, pairs, te, q_value = over_time(found)
+    links = [f"{found.network.names[i]} → {found.network.names[j]}" for i, j in pairs]
+    longest = max(map(len, short(links, 40)))
+    size = 3.4 + 0.085 * longest + min(8.0, 0.16 * len(times)), 1.5 + 0.24 * len(links)
+    with picture(size, **where) as (ax, theme):
+        top, label = float(np.nanmax(te, initial=0.0)) or 1.0, "transfer entropy (nats)"
         draw_matrix(ax, te.T, "heat", (0.0, top), theme, rows=links, columns=[], label=label)
         ax.set_aspect("auto")
         ax.plot(*np.nonzero(q_value <= LEVEL), "o", ms=3.5, mfc=theme.mark, mec=theme.paper, mew=0.6)
@@ -109,16 +127,12 @@ def windows(
         ax.set_xticks(range(0, len(times), every), [f"{time:g}" for time in times[::every]], fontsize=8)
         ax.set_xlabel(f"middle of the window ({unit})")
         caption(ax, f"each link over time; dot: q up to {LEVEL:g}", theme)
-
-    longest = max(map(len, short(links, 40)))
-    size = 3.4 + 0.085 * longest + min(8.0, 0.16 * len(times)), 1.5 + 0.24 * len(links)
-    return picture(paint, size, **where)
+    return ax
 
 
-def explanation(about: Any, **where: Any) -> Axes:
-    """Draw an `Explanation`: scatter, lags, chance and local values in four panels."""
-
-    def paint(ax: Axes, theme: Theme) -> None:
+def explanation(about: Result, **where: Any) -> Any:
+    """Draw scatter, lags, chance and local values of a link in four panels; return the figure."""
+    with picture((9.0, 6.4), **where) as (ax, theme):
         ax.set_axis_off()
         caption(ax, about.sentence, theme)
         places = [(x, y, 0.4, 0.36) for y in (0.56, 0.05) for x in (0.07, 0.58)]
@@ -147,28 +161,29 @@ def explanation(about: Any, **where: Any) -> Axes:
             panel.tick_params(labelsize=8)
             for part in (panel.xaxis.label, panel.yaxis.label):
                 part.set(fontsize=8, parse_math=False)
+    return ax.figure
 
-    return picture(paint, (9.0, 6.4), **where)
 
-
-def interval(low: float, value: float, high: float, **where: Any) -> Axes:
+def interval(found: Result, **where: Any) -> Axes:
     """Draw a transfer entropy between its limits."""
-
-    def paint(ax: Axes, theme: Theme) -> None:
-        draw_intervals(ax, [(low, value, high, False)], theme)
+    with picture((4.6, 0.9), **where) as (ax, theme):
+        draw_intervals(ax, [(found.low, found.value, found.high, False)], theme)
         ax.set_yticks([])
-
-    return picture(paint, (4.6, 0.9), **where)
+    return ax
 
 
 def raster(names: Sequence[str], times: Sequence[ArrayLike], start: float, stop: float, **where: Any) -> Axes:
     """Draw a mark for every event, a row per node."""
-
-    def paint(ax: Axes, theme: Theme) -> None:
+    with picture((7.2, 1.2 + 0.28 * len(names)), **where) as (ax, theme):
         ax.eventplot([np.asarray(t) for t in times], colors=theme.ramp[1], linelengths=0.7, linewidths=0.9)
         ax.set_yticks(range(len(names)), short(names, 24), fontsize=8)
         ax.set(xlim=(start, stop), ylim=(len(names) - 0.4, -0.6), xlabel="time")
         ax.spines[["top", "right"]].set_visible(False)
         caption(ax, f"events from {start:.4g} to {stop:.4g}", theme)
+    return ax
 
-    return picture(paint, (7.2, 1.2 + 0.28 * len(names)), **where)
+
+PICTURES: dict[str, Callable[..., Any]] = {
+    "LagProfile": lag_profile, "Stability": stability, "Group": group, "TEMatrix": te_matrix, "Comparison": comparison,
+    "Windows": windows, "Explanation": explanation, "Interval": interval,
+}  # fmt: skip

@@ -1,9 +1,8 @@
 """Where the nodes of a drawn network go and how its arrows run: the one geometry of the picture and the page.
 
-A node is a box around its label, an arrow a chain of cubic Bézier curves from box to box that no other box lies
-on. Components are arranged one by one and packed in rows: in layers from left to right (`layered`), a small loop
-as a ring, and a network of many nodes or links on a circle, ordered by blocks, with the arrows inside it
-(`circle`). Nothing is random: the same network is always drawn the same way.
+A node is a box around its label, an arrow a chain of cubic Bézier curves from box to box that no other box lies on.
+Components are arranged one by one and packed in rows: in layers (`layered`), a small loop as a ring, a network of many
+nodes or links on a circle (`circle`). Nothing is random: the same network is always drawn the same way.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,15 +1,11 @@
-"""Pictures of a network: graph, circle, time-series graph, matrix, lags, limits, embedding criterion, surrogate values.
+"""Pictures of a network: each a function of it, the wished colour of arrows, and where it goes (`style.picture`).
 
-Each is a function of an `enmesh.Network`, the wished colour of arrows, and where the picture goes (`style.picture`); it
-returns the axes. `draw` picks one by name. An arrow's width is its transfer entropy, its colour the signed effect, the
-strength or the lag; an arrow with a q-value above 0.05 is dashed, one with a negative effect has a hollow head, so that
-colour is never the only sign. Where a bootstrap was made, arrows of graph and circle that were seldom found again are
-pale.
+An arrow's width is its transfer entropy, its colour the signed effect, the strength or the lag. Colour is never the
+only sign: an arrow with a q-value above 0.05 is dashed, one with a negative effect has a hollow head.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +16,7 @@ from enmesh.draw import arrows
 from enmesh.draw.circle import blocks
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange, graph_of
-from enmesh.draw.shapes import arc, chain, edges_of, passes
+from enmesh.draw.shapes import chain, edges_of, passes
 from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, panels, picture
 from enmesh.draw.subject import LEVEL, Candidate, Network
 from enmesh.errors import InputError
@@ -31,7 +27,6 @@ DOT = 0.36  # radius of a node at a time
 MANY = 14  # rows above which they stand closer
 CLOSE = 1.3  # room between two nodes then
 INCH, SMALL = 0.24, 0.17  # per unit, and with many rows
-BENDS = (0.0, 0.05, -0.05, 0.09, -0.09, 0.14, -0.14, 0.2, -0.2, 0.28, -0.28)
 MOST_PANELS = 48
 MOST_PAIRS_DRAWN = 24  # nodes up to which every pair has a panel
 GAINS = {"Ragwitz": -1, "ActiveStorage": 1, "Cao": 1}  # whether a high value of the criterion is good
@@ -41,12 +36,7 @@ WRITTEN = 8  # nodes up to which a matrix has its numbers in the cells
 
 
 def draw(
-    network: Network,
-    path: str | Path | None = None,
-    *,
-    kind: str = "graph",
-    colour: str = "auto",
-    **where: Any,
+    network: Network, path: Any = None, *, kind: str = "graph", colour: str = "auto", **where: Any
 ) -> Axes:
     """Draw a network, save the picture if a path is given, and return the axes; arguments as of `Network.plot`.
 
@@ -60,35 +50,31 @@ def draw(
 
 def graph(network: Network, colour: str, *, circle: bool = False, **where: Any) -> Axes:
     """Draw who drives whom; on a ``circle`` all nodes stand around it, by blocks, with the arrows inside."""
-    drawing = _layout(network, circle)
-
-    def paint(ax: Axes, theme: Theme) -> None:
-        links = arrows.links_of(network)
+    drawing, links = _layout(network, circle), arrows.links_of(network)
+    same = max(map(arrows.lags_of, links.values()), default=())
+    lags = f"lags of every link: {arrows.lag_text(same)} samples" if len(same) > 1 else ""
+    lags = f"at the arrows: lag in {arrows.lag_unit(network)}" if drawing.words else lags
+    pale = "pale: seldom found again in halves of the data" if arrows.shares_of(network) else ""
+    with picture(arrows.size_of(drawing, network.names), **where) as (ax, theme):
         scale = arrows.draw_network(ax, drawing, network, theme, colour)
-        same = max(map(arrows.lags_of, links.values()), default=())
-        lags = f"lags of every link: {arrows.lag_text(same)} samples" if len(same) > 1 else ""
-        lags = f"at the arrows: lag in {arrows.lag_unit(network)}" if drawing.words else lags
-        pale = "pale: seldom found again in halves of the data" if arrows.shares_of(network) else ""
         scale.draw_key(ax, "; ".join(filter(None, (pale, lags))))
-
-    return picture(paint, arrows.size_of(drawing, network.names), **where)
+    return ax
 
 
 def _layout(network: Network, circle: bool = False) -> Layout:
     """Return the drawing; one that is too long for a sheet goes from top to bottom if it is larger there."""
+
+    def shrunk(drawing: Layout) -> float:
+        width, height = arrows.size_of(drawing)
+        return min(1.0, SHEET[0] / width, SHEET[1] / height)
+
     links = arrows.links_of(network)
     words = arrows.lag_tags(links)
     wide = arrange(network.names, links, circle=circle, words=words)
-    if circle or _shrunk(wide) == 1:
+    if circle or shrunk(wide) == 1:
         return wide
     tall = arrange(network.names, links, tall=True, words=words)
-    return tall if _shrunk(tall) > 1.25 * _shrunk(wide) else wide
-
-
-def _shrunk(drawing: Layout) -> float:
-    """Return by how much a picture must be shrunk to fit on a sheet; 1 where it fits."""
-    width, height = arrows.size_of(drawing)
-    return min(1.0, SHEET[0] / width, SHEET[1] / height)
+    return tall if shrunk(tall) > 1.25 * shrunk(wide) else wide
 
 
 def timegraph(network: Network, colour: str, **where: Any) -> Axes:
@@ -96,14 +82,13 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
     links, names = arrows.links_of(network), network.names
     linked = sorted({node for edge in links for node in edge}) or list(range(len(names)))
     lags = sorted({lag for link in links.values() for lag in arrows.lags_of(link)}) or [1]
-    step = max(
-        STEP, min(PER_ROW * len(linked), WIDEST / len(lags))
-    )  # many rows make steep arrows, which need room
+    # Many rows make steep arrows, which need room.
+    step = max(STEP, min(PER_ROW * len(linked), WIDEST / len(lags)))
     times = {lag: -step * at for at, lag in enumerate([0, *lags])}
     first, room = min(times.values()), 0.092 * max(map(cell_len, short(names, 40)))
     pitch, inch = (ROW, INCH) if len(linked) <= MANY else (CLOSE, SMALL)
-
-    def paint(ax: Axes, theme: Theme) -> None:
+    size = max(4.6 + 0.8 * room, 1.6 + room - inch * first), 1.9 + inch * pitch * len(linked)
+    with picture(size, **where) as (ax, theme):
         scale = arrows.Scale(links, theme, colour, points=72 * inch)
         heights = {node: -pitch * at for at, node in enumerate(linked)}
         low, high = min(heights.values()) - 0.6, 0.6
@@ -112,12 +97,12 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
         for (i, j), link in sorted(links.items()):
             for lag in arrows.lags_of(link):
                 path = _path(np.array([times[lag], heights[i]]), np.array([0.0, heights[j]]), dots)
-                arrows.arrow(ax, path, link, scale, gid=f"link-{i}-{j}-lag-{lag}")
+                scale.draw(ax, path, link, gid=f"link-{i}-{j}-lag-{lag}")
                 low, high = min(low, path[:, 1].min()), max(high, path[:, 1].max())
         ax.plot(*dots.T, "o", ms=2 * DOT * scale.points, mfc=theme.box, mec=theme.border, mew=0.9, zorder=3)
         ax.set_xticks(list(times.values()), [f"t − {lag}" if lag else "t" for lag in times], fontsize=8)
-        labels, size = [short(names, 40)[node] for node in linked], 9 if len(linked) <= MANY else 7
-        ax.set_yticks(list(heights.values()), labels, fontsize=size, parse_math=False)
+        labels, letters = [short(names, 40)[node] for node in linked], 9 if len(linked) <= MANY else 7
+        ax.set_yticks(list(heights.values()), labels, fontsize=letters, parse_math=False)
         ax.set(xlim=(first - 1.2, 1.6), ylim=(low - 0.6, high + 0.6))
         ax.set_aspect("equal", anchor="NW")
         ax.xaxis.tick_top()
@@ -125,44 +110,28 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
         ax.spines[:].set_visible(False)
         alone = len(names) - len(linked)
         scale.draw_key(ax, f"not drawn: {alone} without a link" if alone else "")
-
-    across = 1.6 + room - inch * first
-    return picture(paint, (max(4.6 + 0.8 * room, across), 1.9 + inch * pitch * len(linked)), **where)
+    return ax
 
 
 def _path(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
-    """Return the gentlest way between two dots that passes no other dot: straight, in an arc, or between the rows.
+    """Return a way between two dots that passes no other dot: straight, or half way between two rows at each time.
 
-    An arrow never leaves the time between its ends, so that none seems to begin before its source.
+    An arrow never leaves the time between its ends, so that none seems to begin before its source. Arrows that pass
+    between the same rows are set apart a little, by the rows that they join.
     """
-    along = end - start
-    reach = 2.0 + 0.5 * max(BENDS) * float(np.hypot(*along))
-    near = (dots >= np.minimum(start, end) - reach) & (dots <= np.maximum(start, end) + reach)
-    others = dots[near.all(1) & (dots != start).any(1) & (dots != end).any(1)]
-    size = np.array([2 * DOT + 0.2] * 2)
-    middle, aside = (start + end) / 2, np.array([along[1], -along[0]])
-    for bend in BENDS:
-        over = middle + bend * aside
-        first, last = (at + (DOT + 0.06) * (over - at) / np.hypot(*(over - at)) for at in (start, end))
-        path = arc(first, over, last)
-        if start[0] <= path[:, 0].min() and not any(passes(path, dot, size, 0.0) for dot in others):
-            return path
-    return _between_rows(start, end, dots)
-
-
-def _between_rows(start: np.ndarray, end: np.ndarray, dots: np.ndarray) -> np.ndarray:
-    """Return the way that crosses each time half way between two rows, where no dot is, and bends between times.
-
-    Arrows that cross at one place are set apart a little, by the rows that they join.
-    """
+    rim = (DOT + 0.06) * (end - start) / np.hypot(*(end - start))
+    straight = np.linspace(start + rim, end - rim, 4)
+    others = dots[(dots != start).any(1) & (dots != end).any(1)]
+    if not any(passes(straight, dot, np.full(2, 2 * DOT + 0.2), 0.0) for dot in others):
+        return straight
     times, pitch = np.unique(dots[:, 0]), float(np.diff(np.unique(dots[:, 1])).min(initial=ROW))
-    rim = np.array([DOT + 0.06, 0.0])
     rows = np.round(np.array([start[1], end[1]]) / pitch).astype(int)
     apart = 0.07 * pitch * (int(3 * rows[0] + rows[1]) % 5 - 2)
+    rim = np.array([DOT + 0.06, 0.0])
     knots = [start + rim, start + 1.5 * rim]
     for time in times[(times > start[0] + 1e-9) & (times < end[0] - 1e-9)]:
-        straight = start[1] + (end[1] - start[1]) * (time - start[0]) / (end[0] - start[0])
-        gap = pitch * (np.floor(straight / pitch) + 0.5) + apart
+        height = np.interp(time, *np.array([start, end]).T)
+        gap = pitch * (np.floor(height / pitch) + 0.5) + apart
         knots += [np.array([time - 2 * DOT, gap]), np.array([time + 2 * DOT, gap])]
     return chain([*knots, end - 1.5 * rim, end - rim])
 
@@ -176,8 +145,7 @@ def matrix(network: Network, colour: str, **where: Any) -> Axes:
     for tested in network.candidates:
         te[place[tested.source], place[tested.target]] = tested.te
     top = max(float(np.nanmax(te, initial=0.0)), 0.0) or 1.0
-
-    def paint(ax: Axes, theme: Theme) -> None:
+    with picture(matrix_size(names), **where) as (ax, theme):
         draw_matrix(
             ax, te, "heat", (0.0, top), theme, rows=names, label="transfer entropy (nats)",
             framed=network.adjacency[np.ix_(order, order)],
@@ -188,8 +156,7 @@ def matrix(network: Network, colour: str, **where: Any) -> Axes:
             ax.axvline(border - 0.5, color=theme.faint, lw=0.8, zorder=2)
         by_blocks = "; lines between blocks" if borders else ""
         caption(ax, f"row drives column; framed: in the network{by_blocks}", theme)
-
-    return picture(paint, matrix_size(names), **where)
+    return ax
 
 
 def embedding(network: Network, colour: str, **where: Any) -> Axes:
@@ -234,11 +201,11 @@ def is_error(table: Mapping[str, Any]) -> bool:
 
 def nulls(network: Network, colour: str, **where: Any) -> Axes:
     """Draw, per link (without any, per pair nearest to one), surrogate values as bars and the measured as a line."""
-    able = [c for c in network.candidates if c.null]
+    able = sorted((c for c in network.candidates if c.null), key=lambda c: (-c.te, c.source, c.target))
     if not able:
         raise InputError("no surrogate values to draw: the links were tested by a formula, or not at all")
-    links = sorted((c for c in able if c.selected), key=lambda c: (-c.te, c.source, c.target))[:MOST_PANELS]
-    shown = links or sorted(able, key=lambda c: (c.p_value, -c.te, c.source, c.target))[:12]
+    links = [c for c in able if c.selected][:MOST_PANELS]
+    shown = links or sorted(able, key=lambda c: c.p_value)[:12]
 
     def paint(ax: Axes, tested: Candidate, theme: Theme) -> None:
         draw_null(ax, tested, theme)
@@ -278,11 +245,15 @@ def lags(network: Network, colour: str, **where: Any) -> Axes:
         raise InputError(f"{much}; draw the network of up to {MOST_PAIRS_DRAWN} nodes")
     found, te, chance = network.lag_grid()
     top = float(np.nanmax(te, initial=0.0)) * 1.05 or 1.0
-
-    def paint(ax: Axes, theme: Theme) -> None:
+    across = min(1.5 * count, 3 + 0.75 * count)
+    names, side = short(network.names, 16), 1 / count
+    written: dict[str, Any] = {"fontsize": max(4.0, 9 - count / 4), "parse_math": False}
+    text = (
+        f"row drives column, at lags 1 to {found[-1]}, all up to {top:.2g} nats, by regression with squares given "
+        "the target's past and parents; grey: what chance reaches in 95 % at one lag; framed: in the network"
+    )
+    with picture((across + 1.2, 0.8 * across + 0.9), **where) as (ax, theme):
         ax.set_axis_off()
-        names, side = short(network.names, 16), 1 / count
-        written: dict[str, Any] = {"fontsize": max(4.0, 9 - count / 4), "parse_math": False}
         for (i, j), link in np.ndenumerate(network.adjacency):
             box = (j * side + 0.06 * side, 1 - (i + 0.9) * side, 0.88 * side, 0.8 * side)
             panel = coloured(ax.inset_axes(box), theme)
@@ -297,14 +268,8 @@ def lags(network: Network, colour: str, **where: Any) -> Axes:
             else:
                 draw_lags(panel, found, te[i, j], chance[i, j], theme)
                 panel.spines[:].set(color=theme.mark if link else theme.empty, lw=1.6 if link else 0.8)
-        text = (
-            f"row drives column, at lags 1 to {found[-1]}, all up to {top:.2g} nats, by regression with squares given "
-            "the target's past and parents; grey: what chance reaches in 95 % at one lag; framed: in the network"
-        )
         caption(ax, text, theme)
-
-    across = min(1.5 * count, 3 + 0.75 * count)
-    return picture(paint, (across + 1.2, 0.8 * across + 0.9), **where)
+    return ax
 
 
 def draw_lags(ax: Axes, lags: Any, te: np.ndarray, chance: Any, theme: Theme) -> None:
@@ -322,18 +287,18 @@ def intervals(network: Network, colour: str, **where: Any) -> Axes:
         raise InputError("no limits to draw: there is no link, or its data are not in memory nor in the file")
     found = sorted(known, key=lambda row: -(row["te"] or 0.0))
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)
-    clear = [row["q_value"] is not None and row["q_value"] <= LEVEL for row in found]
-
-    def paint(ax: Axes, theme: Theme) -> None:
-        rows = [(row["low"], row["te"], row["high"], not sure) for row, sure in zip(found, clear)]
+    rows = [
+        (row["low"], row["te"], row["high"], row["q_value"] is None or row["q_value"] > LEVEL)
+        for row in found
+    ]
+    with picture((4.6 + 0.07 * max(map(len, names)), 1.3 + 0.24 * len(names)), **where) as (ax, theme):
         draw_intervals(ax, rows, theme)
         ax.set_yticks(range(len(names)), list(names), fontsize=8, parse_math=False)
         ax.invert_yaxis()
         ax.grid(axis="x", color=theme.empty, lw=0.8)
         ax.set_axisbelow(True)
         caption(ax, "each link with its 95 % limits, strongest first; hollow: q above 0.05", theme)
-
-    return picture(paint, (4.6 + 0.07 * max(map(len, names)), 1.3 + 0.24 * len(names)), **where)
+    return ax
 
 
 def draw_intervals(ax: Axes, rows: Sequence[tuple[float, float, float, bool]], theme: Theme) -> None:

@@ -75,11 +75,6 @@ def headed(way: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
     return shaft, np.array([tip, base + half * aside, inner, base - half * aside])
 
 
-def arc(first: np.ndarray, over: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Return the quadratic curve between two points towards a third as a cubic one."""
-    return np.array([first, (first + 2 * over) / 3, (last + 2 * over) / 3, last])
-
-
 def chain(knots: Sequence[np.ndarray]) -> np.ndarray:
     """Return straight pieces between knots 0 and 1, 2 and 3, ..., and a double bend from each to the next."""
     points = [knots[0][None]]

@@ -6,11 +6,12 @@ without colour and with any kind of colour vision; doubt is shown by dashes, a n
 
 import importlib
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from textwrap import wrap
+from types import SimpleNamespace
 from typing import Any
 
 import matplotlib as mpl
@@ -47,38 +48,20 @@ FURTHER = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Theme:
+class Theme(SimpleNamespace):
     """Colours of a picture.
 
     ``ramp`` goes from small to large, ``strength`` (lines) and ``heat`` (areas) from little to much; ``negative``,
     ``neutral`` and ``positive`` are for what has a sign; without colours negative cells are hatched too.
     """
 
-    paper: str
-    text: str
-    faint: str
-    box: str
-    border: str
-    mark: str
-    null: str
-    empty: str
-    ramp: tuple[str, ...]
-    strength: tuple[str, ...]
-    heat: tuple[str, ...]
-    negative: str
-    neutral: str
-    positive: str
-    hatch: str = ""
-
     def colours(self, name: str) -> Colormap:
         """Return the scale ``"heat"``, ``"strength"``, ``"ramp"``, ``"effect"`` (arrows) or ``"change"`` (cells)."""
         # Without colours, heads tell the sign of an effect.
         ends = (self.text, self.text) if self.hatch else (self.negative, self.positive)
         change = (self.negative, self.heat[0], self.positive)
-        signed = {"effect": (ends[0], self.neutral, ends[1]), "change": change}
-        stops = signed[name] if name in signed else getattr(self, name)
-        return LinearSegmentedColormap.from_list(name, list(stops))
+        stops = vars(self) | {"effect": (ends[0], self.neutral, ends[1]), "change": change}
+        return LinearSegmentedColormap.from_list(name, list(stops[name]))
 
 
 THEMES = {
@@ -87,14 +70,14 @@ THEMES = {
         null="#b9c4d6", empty="#e9e7e2",
         strength=("#9db5d4", "#4f82bf", "#12315f"), neutral="#9aa0a8",
         ramp=("#16306b", "#3f6fb5", "#b0699b", "#e07b39", "#f0b27a"),
-        heat=("#f7fbff", "#9ecae1", "#4292c6", "#08306b"), negative="#b35806", positive="#2166ac",
+        heat=("#f7fbff", "#9ecae1", "#4292c6", "#08306b"), negative="#b35806", positive="#2166ac", hatch="",
     ),
     "dark": Theme(
         paper="#15171b", text="#e8e6e1", faint="#a2a7b1", box="#262a32", border="#555c69", mark="#ff9a5c",
         null="#4c586e", empty="#2e323a",
         strength=("#4a6185", "#6f9fd8", "#cfe4ff"), neutral="#7c828c",
         ramp=("#b5d6ff", "#86aff2", "#b27fb8", "#bd7048", "#8f6238"),
-        heat=("#1b1f27", "#2c4a75", "#5d93d6", "#c6e0ff"), negative="#f0a35e", positive="#7db2ff",
+        heat=("#1b1f27", "#2c4a75", "#5d93d6", "#c6e0ff"), negative="#f0a35e", positive="#7db2ff", hatch="",
     ),
     "grey": Theme(
         paper="#ffffff", text="#111111", faint="#666666", box="#f2f2f2", border="#aaaaaa", mark="#000000",
@@ -106,32 +89,23 @@ THEMES = {
 }  # fmt: skip
 
 
-def theme_of(name: str, ax: Axes | None) -> Theme:
-    """Return the colours of a theme; ``"auto"`` is dark where the figure, or Matplotlib's style, is dark."""
-    if name == "auto":
+@contextmanager
+def picture(
+    size: tuple[float, float], *, path: Any = None, ax: Axes | None = None, theme: str = "auto"
+) -> Iterator[tuple[Axes, Theme]]:
+    """Give ``ax``, or the axes of a new figure of a size (inches), to be painted with a theme; then save the figure.
+
+    Theme ``"auto"`` is dark where the figure, or Matplotlib's style, is dark. A figure that is only saved needs no
+    display and touches no global state. Functions of one picture hand ``path`` (``.png``, ``.svg``, ``.pdf``), ``ax``
+    and ``theme`` on to here, as ``where``.
+    """
+    if theme == "auto":
         ground = ax.figure.get_facecolor() if ax is not None else mpl.rcParams["figure.facecolor"]
         red, green, blue, alpha = mpl.colors.to_rgba(ground)
-        dark = alpha > 0 and 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.3
-        return THEMES["dark" if dark else "light"]
-    if name not in THEMES:
-        raise InputError(f"theme={name!r} is not a set of colours; choose one of auto, {', '.join(THEMES)}")
-    return THEMES[name]
-
-
-def picture(
-    paint: Callable[[Axes, Theme], None],
-    size: tuple[float, float],
-    *,
-    path: str | Path | None = None,
-    ax: Axes | None = None,
-    theme: str = "auto",
-) -> Axes:
-    """Make a picture: paint it into ``ax`` or a new figure of a size (inches), save it if a path is given.
-
-    Returns the axes. A figure that is only saved needs no display and touches no global state. Functions of one picture
-    hand ``path`` (``.png``, ``.svg``, ``.pdf``), ``ax`` and ``theme`` on to here, as ``where``.
-    """
-    colours = theme_of(theme, ax)
+        theme = "dark" if alpha > 0 and 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.3 else "light"
+    if theme not in THEMES:
+        raise InputError(f"theme={theme!r} is not a set of colours; choose one of auto, {', '.join(THEMES)}")
+    colours = THEMES[theme]
     if path is not None and not hasattr(path, "write"):  # an open file is taken as it is (png)
         path = Path(path)
         if path.suffix.lower() not in SUFFIXES:
@@ -144,10 +118,9 @@ def picture(
         made: Any = Figure if path is not None else importlib.import_module("matplotlib.pyplot").figure
         ax = made(figsize=size, layout="constrained", facecolor=colours.paper).subplots()
     with mpl.rc_context({"font.family": families()}):  # names in any script
-        paint(coloured(ax, colours), colours)
+        yield coloured(ax, colours), colours
     if path is not None:
         save(ax.figure.figure, path)  # of a subfigure, the figure that it is part of
-    return ax
 
 
 def coloured(ax: Axes, theme: Theme) -> Axes:
@@ -242,16 +215,14 @@ def panels(paint: Callable[[Axes, Any, Theme], None], items: Sequence[Any], text
     """Make a picture of small panels in a grid, one for each item."""
     columns = min(len(items), max(3, math.ceil(math.sqrt(1.6 * len(items)))))
     rows = math.ceil(len(items) / columns)
-
-    def paint_all(ax: Axes, theme: Theme) -> None:
+    with picture((max(5.0, 1.9 * columns), 0.8 + 1.6 * rows), **where) as (ax, theme):
         ax.set_axis_off()
         for at, item in enumerate(items):
             row, column = divmod(at, columns)
             box = ((column + 0.08) / columns, 1 - (row + 0.82) / rows, 0.84 / columns, 0.66 / rows)
             paint(coloured(ax.inset_axes(box), theme), item, theme)
         caption(ax, text, theme)
-
-    return picture(paint_all, (max(5.0, 1.9 * columns), 0.8 + 1.6 * rows), **where)
+    return ax
 
 
 def save(figure: Figure, path: Any) -> None:

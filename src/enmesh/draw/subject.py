@@ -1,6 +1,6 @@
-"""What pictures and pages show: `enmesh.Network` with its tests, and `enmesh.Series`.
+"""What pictures and pages show: `enmesh.Network` with its tests, `enmesh.Series`, and other results.
 
-Both draw themselves, so that drawing can import neither: it takes them as they are, by these names.
+They draw themselves, so that drawing can import none of them: it takes them as they are, by these names.
 """
 
 import math
@@ -13,6 +13,7 @@ LEVEL = 0.05
 Network: TypeAlias = Any
 Series: TypeAlias = Any
 Candidate: TypeAlias = Any
+Result: TypeAlias = Any
 
 UNTESTED = SimpleNamespace(
     te=math.nan, p_value=math.nan, q_value=math.nan, lag=math.nan, lags=(1,), null=(), effect=math.nan

@@ -37,7 +37,7 @@ def tag_places(
     near the share ``wished`` of its length before far ones.
     """
     drawn = {edge: headed(sampled(path), THICK) for edge, path in paths.items()} if texts else {}
-    shafts = _Shafts({edge: _spaced(shaft) for edge, (shaft, _) in drawn.items()})
+    shafts = _Shafts({edge: shaft for edge, (shaft, _) in drawn.items()})
     ends = [head for _, head in drawn.values()] + [shaft[: int(TAIL / STEP)] for shaft in shafts.of.values()]
     # Lower left and upper right corners of what no words may hide: nodes, heads and tails; then those of the words.
     taken = [*boxes, *(np.vstack([end - TOUCH, end + TOUCH]) for end in ends)]
@@ -54,13 +54,6 @@ def tag_places(
         spots[edge] = float(places[at, 0]), float(places[at, 1])
         low, high = np.vstack([low, places[at] - half]), np.vstack([high, places[at] + half])
     return spots, lost + shafts.hidden(low[first:], high[first:])
-
-
-def _spaced(points: np.ndarray) -> np.ndarray:
-    """Return points along a broken line, about a `STEP` apart."""
-    far = walked(points)
-    at = np.linspace(0, far[-1], max(2, round(far[-1] / STEP) + 1))
-    return along_line(points, at)
 
 
 def _places(shaft: np.ndarray, half: np.ndarray, wished: float) -> np.ndarray:
@@ -96,8 +89,12 @@ def _hidden(shaft: np.ndarray, places: np.ndarray, half: np.ndarray) -> np.ndarr
 class _Shafts:
     """Points of all shafts, a `STEP` apart, from left to right, and the number of the arrow that each is of."""
 
-    def __init__(self, of: Mapping[Edge, np.ndarray]):
-        self.of, self.number = of, {edge: at for at, edge in enumerate(of)}
+    def __init__(self, drawn: Mapping[Edge, np.ndarray]):
+        self.of: dict[Edge, np.ndarray] = {}
+        for edge, shaft in drawn.items():
+            far = walked(shaft)[-1]
+            self.of[edge] = along_line(shaft, np.linspace(0, far, max(2, round(far / STEP) + 1)))
+        of, self.number = self.of, {edge: at for at, edge in enumerate(drawn)}
         points = np.concatenate([np.empty((0, 2)), *of.values()])
         order = np.argsort(points[:, 0], kind="stable")
         self.points = points[order]

@@ -80,9 +80,11 @@ class ForwardSelection:
         """Select the lagged variables of one target, as a task."""
         return ready(self._find(target))
 
-    def test(self, target: int, x: Sequence[Lagged], z: Sequence[Lagged]) -> float:
-        """Return the p-value of lagged variables x given z, by a line."""
-        return Fit(self.records, target).test(x, z)
+    def beyond(self, target: int, variable: Lagged, nearer: Past) -> float:
+        """Return the p-value, by a line, of a lagged variable given what nearer lags say, those of its node too."""
+        known = sorted({target, *nearer.sources, variable.node})
+        given = [Lagged(j, lag) for j in known for lag in (nearer.own if j == target else nearer.lags[j])]
+        return Fit(self.records, target).test([variable], given)
 
     def twin(self) -> "ForwardSelection":
         """Return itself: it keeps no state of a target, so that threads can share it."""

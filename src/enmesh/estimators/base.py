@@ -86,15 +86,13 @@ class Surrogates:
         The function that is returned waits for the answers; a GPU is at work meanwhile.
         """
         best = partial(self._prepared.best, choose=self._choose) if self._choose else self._prepared.cmi
-        return lambda: self._answers(best, first, count, itself)
+        drawn = partial(batches, self._draw, self._x, self._stream, count, first)
+        return lambda: np.concatenate([best(x) for x in chain([self._x[None]] * itself, drawn())])
 
-    def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
-        """Ask about each column of the same surrogates alone; answers ``(count, d)``, that of x first if ``itself``."""
-        return lambda: self._answers(self._prepared.each, first, count, itself)
-
-    def _answers(self, measured: Any, first: int, count: int, itself: bool) -> np.ndarray:
-        drawn = batches(self._draw, self._x, self._stream, count, first)
-        return np.concatenate([measured(x) for x in chain([self._x[None]] * itself, drawn)])
+    def each(self, count: int) -> np.ndarray:
+        """Return the values of each column alone of the first surrogates, ``(count, d)``."""
+        drawn = batches(self._draw, self._x, self._stream, count)
+        return np.concatenate([self._prepared.each(x) for x in drawn])
 
 
 class Estimator(Method, ABC):

@@ -18,8 +18,11 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared, Surrogates, forward_selected
 from enmesh.estimators.residuals import Residuals
-from enmesh.neighbours import at_once, check_device, chosen, engine
+from enmesh.neighbours import check_device, chosen, engine
+from enmesh.options import known_fields, whole_fields
 from enmesh.surrogates import Draw
+
+QUESTIONS_ON_GPU = 32  # of which some are prepared or looked at while others run
 
 
 class Question(NamedTuple):
@@ -48,12 +51,14 @@ class ByNeighbours(Estimator):
             raise InputError(
                 f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
             )
-        check_device(self.device, self.precision, self.threads)
+        check_device(self.device)
+        known_fields(self, precision=("single", "double"))
+        whole_fields(self, threads=1)
 
     @property
     def at_once(self) -> int:
         """Several on a GPU, one on a CPU."""
-        return at_once(self.device)
+        return 1 if chosen(self.device) == "cpu" else QUESTIONS_ON_GPU
 
     @property
     def engine(self) -> Callable[..., Any]:
@@ -110,59 +115,42 @@ class PreparedByNeighbours(Prepared):
 
     def surrogates(self, x: np.ndarray, draw: Draw, stream: int, choose: int = 0) -> Surrogates:
         """Return surrogates that never leave a device, unless they are more than rows of x (smoothed)."""
-        if not self._on_device or getattr(draw, "spread", None) is not None:
-            return super().surrogates(x, draw, stream, choose)
-        return SurrogatesOnDevice(self, x, draw, stream, choose)
+        on_device = self._on_device and getattr(draw, "spread", None) is None
+        return (SurrogatesOnDevice if on_device else Surrogates)(self, x, draw, stream, choose)
 
-    def _means(self, x: Any) -> Any:
-        """Put questions to a device; what is returned says, when called, the answers less the constant."""
-        method, arguments, tables, _ = self._question
-        return getattr(self._neighbours, f"{method}_mean")(x, *arguments, *_on_device(*tables))
+    def asked(self, x: Any, choose: int = 0) -> Callable[[], np.ndarray]:
+        """Put questions to a device, as `best` does with ``choose``; the function returned waits for the answers."""
+        method, arguments, tables, constant = self._question
+        count = functools.partial(getattr(self._neighbours, method), tables=_on_device(*tables))
 
-    def asked(self, x: Any) -> Callable[[], np.ndarray]:
-        """Put questions to a device; the function that is returned waits for their answers."""
-        means = self._means(x)
-        return lambda: self._question.constant + means()
+        def sums(x: Any) -> Any:
+            return count(x, *arguments)
 
-    def asked_best(self, x: Any, choose: int, xp: Any) -> Callable[[], np.ndarray]:
-        """Ask as `best` does; columns are chosen on the device, and nothing waits but the function that is returned."""
-        asked = []
-
-        def measured(trial: Any) -> Any:
-            asked.append(self._means(trial))
-            return asked[-1].sums()
-
-        sums = forward_selected(x, choose, measured, xp)
-        return lambda: self._question.constant + sums.get() * asked[-1].scale
+        found = forward_selected(x, choose, sums, self._neighbours.xp) if choose else sums(x)
+        return lambda: constant + found.get() * self._neighbours.unit
 
 
 class SurrogatesOnDevice(Surrogates):
-    """x goes to the device once, and in one launch with its surrogates."""
+    """x goes to the device once, and in one launch with its surrogates; there is one for each column to choose."""
 
     _prepared: PreparedByNeighbours
-
-    def __init__(
-        self, prepared: PreparedByNeighbours, x: np.ndarray, draw: Draw, stream: int, choose: int = 0
-    ):
-        super().__init__(prepared, x, draw, stream, choose)
-        self._resampled = prepared._neighbours.resample(x, draw, stream)
-
     questions = 1  # a launch has room for all columns
 
-    def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
-        """Launch; waiting fetches the answers. With ``choose`` there is a launch for each column to choose."""
-        if not self._choose:
-            return self._prepared.asked(self._resampled.some(first, count, itself))
-        if self._choose > 1:
-            drawn, xp = self._resampled.drawn(first, count, itself)
-            return self._prepared.asked_best(drawn, self._choose, xp)
-        answers = self.ask_each(first, count, itself)
-        return lambda: answers().max(axis=1)
+    @functools.cached_property
+    def _resampled(self) -> Any:
+        from enmesh.neighbours.cuda import Resampled
 
-    def ask_each(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
-        """Launch all columns of all surrogates at once; waiting fetches the answers."""
-        answers = self._prepared.asked(self._resampled.each_column(first, count, itself))
-        return lambda: answers().reshape(count + itself, -1)
+        return Resampled(self._x, self._draw, self._stream)
+
+    def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
+        """Launch; waiting fetches the answers."""
+        some = self._resampled.some(first, count, itself)
+        return self._prepared.asked(some.gathered() if self._choose else some, self._choose)
+
+    def each(self, count: int) -> np.ndarray:
+        """Launch all columns of all surrogates at once."""
+        columns = self._resampled.some(0, count).gathered().swapaxes(1, 2)
+        return self._prepared.asked(columns.reshape(-1, columns.shape[2], 1))().reshape(count, -1)
 
 
 @functools.lru_cache(maxsize=8)

@@ -29,23 +29,11 @@ from enmesh.surrogates import Draw
 
 
 def combine(values: np.ndarray, nulls: np.ndarray, level: float = 0.99) -> tuple[float, np.ndarray]:
-    """Make one test of several that saw the same surrogates.
+    """Make one test of several: return a value and a null distribution ``(s,)``, on the scale of the first member.
 
-    Parameters
-    ----------
-    values : (m,) array
-        What each member measures.
-    nulls : (m, s) array
-        What it measures of each surrogate, surrogates in the same order for all members.
-    level : float
-        Confidence level at which members are put on one scale: best the one that is tested at. Any gives a test of
-        the right size.
-
-    Returns
-    -------
-    value : float
-    null : (s,) array
-        To be compared as those of a single test, on the scale of the first member.
+    ``values (m,)`` are what the members measure, ``nulls (m, s)`` what they measure of the surrogates, which are the
+    same for all. Members are put on one scale at ``level``: best the one that is tested at, but any gives a test of
+    the right size.
 
     >>> import numpy as np
     >>> value, null = combine(np.array([0.1, 9.0]), np.array([[0.0, 0.1, 0.2], [1.0, 2.0, 3.0]]))
@@ -80,8 +68,6 @@ class Combined(Estimator):
     level
         Confidence level at which members are put on one scale; best the score's alpha.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.infer(series, estimator=em.Combined(), max_lag=1).parents["b"]
@@ -165,19 +151,17 @@ class _PreparedCombined(Prepared):
 class _CombinedSurrogates(Surrogates):
     """Answers are those of the combined test, which needs all surrogates at once; members choose their own columns."""
 
-    def __init__(self, prepared: _PreparedCombined, x: np.ndarray, draw: Draw, stream: int, choose: int):
-        super().__init__(prepared, x, draw, stream)
-        self._level = prepared.level
-        self._members = [member.surrogates(x, draw, stream, choose) for member in prepared.members]
+    _prepared: _PreparedCombined
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         if first or not itself:
             raise InputError("a combined test needs the source and all its surrogates in one question")
-        asked = [member.ask(first, count, itself) for member in self._members]
+        how = self._x, self._draw, self._stream, self._choose
+        asked = [member.surrogates(*how).ask(first, count, itself) for member in self._prepared.members]
 
         def answers() -> np.ndarray:
             values = np.stack([answer() for answer in asked])
-            value, null = combine(values[:, 0], values[:, 1:], self._level)
+            value, null = combine(values[:, 0], values[:, 1:], self._prepared.level)
             return np.concatenate([[value], null])
 
         return answers

@@ -34,8 +34,6 @@ class Kernel(ByNeighbours):
     precision, threads
         As in `KSG`.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.coupled_map("a>b", n=500, coupling=0.3, seed=0)
     >>> te = em.te_matrix(series, estimator=em.Kernel(width=1.0)).te

@@ -57,8 +57,6 @@ class KSG(ByNeighbours):
         Threads that share one question on the CPU; no result depends on them. `infer` has workers of its own
         (``n_jobs``).
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.coupled_map("a>b", n=500, coupling=0.3, seed=0)
     >>> te = em.te_matrix(series, estimator=em.KSG(k=4)).te

@@ -55,6 +55,10 @@ class Mixed(ByNeighbours):
     cli_name = "mixed"
     cli_options = ("k", "device")
     summary = "numbers beside integer or text states; numbers with many ties, such as counts with many zeros"
+    phrase = (
+        "nearest neighbours among numbers and states (k = {k}, maximum norm, z-scored numbers, ties counted; "
+        "Gao et al. 2017, Mesner and Shalizi 2021)"
+    )
     references = (
         "Gao, W., Kannan, S., Oh, S. and Viswanath, P. (2017). Estimating Mutual Information for Discrete-Continuous "
         "Mixtures. Advances in Neural Information Processing Systems 30, 5986.",
@@ -80,13 +84,6 @@ class Mixed(ByNeighbours):
                 f"{name} has {len(states)} states",
             )
         return codes * APART
-
-    def sentence(self) -> str:
-        """Say k, the norm, and the works."""
-        return (
-            f"nearest neighbours among numbers and states (k = {self.k}, maximum norm, z-scored numbers, ties counted; "
-            "Gao et al. 2017, Mesner and Shalizi 2021)"
-        )
 
     def question(self, n: int, dz: int) -> Question:
         """Count up to the k-th neighbour, ties included."""

@@ -48,6 +48,10 @@ class Ordinal(Estimator):
     summary = (
         "numbers of which only the order can be trusted: drifts, unknown scales, artefacts; many samples"
     )
+    phrase = (
+        "frequencies of order patterns (order {order}, delay {delay}; Bandt and Pompe 2002, "
+        "Staniek and Lehnertz 2008)"
+    )
     references = (
         "Bandt, C. and Pompe, B. (2002). Permutation Entropy: A Natural Complexity Measure for Time Series. "
         "Physical Review Letters 88, 174102.",
@@ -82,13 +86,6 @@ class Ordinal(Estimator):
         for first, last in pairwise(borders):
             codes[first + self.reaches_back : last] = patterns(column[first:last], self.order, self.delay)
         return codes
-
-    def sentence(self) -> str:
-        """Say order and delay, with their references."""
-        return (
-            f"frequencies of order patterns (order {self.order}, delay {self.delay}; Bandt and Pompe 2002, "
-            "Staniek and Lehnertz 2008)"
-        )
 
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         known = np.asarray((np.hstack([y, z]) >= 0).all(axis=1))

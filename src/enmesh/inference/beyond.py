@@ -113,12 +113,17 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
     score = planner.sampled(estimator, alpha, _lags_of(more, series.names, far))
     for i, past in more.items():
         plan.take(i, score, past, past.sources)
-        if i in asked:
-            plan.nulls |= {
-                Link(source, i, given): null
-                for source, given, null in past.nulls
-                if len(null) == score.n_surrogates
-            }
+    plan.nulls |= nulls_of(score, {i: past for i, past in more.items() if i in asked})
+
+
+def nulls_of(score: Score, pasts: Mapping[int, Past]) -> dict[Link, np.ndarray]:
+    """Return the null distributions that a selection has made and the score needs, if it samples in the same way."""
+    return {
+        Link(source, target, given): null
+        for target, past in pasts.items()
+        for source, given, null in past.nulls
+        if len(null) == score.n_surrogates
+    }
 
 
 def confirm(planner: Planner, plan: Targets) -> None:

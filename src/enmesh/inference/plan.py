@@ -22,7 +22,7 @@ from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, first_few, hazard
 from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
 from enmesh.estimators.scaling import normal_scores
-from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond
+from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond, nulls_of
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence, curve, prediction_error
 from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
@@ -91,7 +91,9 @@ class Planner(Scores):
         pasts = self.selected(method)
         self._note_lags([(i, past, past.sources) for i, past in enumerate(pasts)])
         selected = score.embedded(method.lags(pasts, self.series.names))
-        return Plan(selected, tuple(past.sources for past in pasts), nulls=_nulls(selected, pasts))
+        return Plan(
+            selected, tuple(past.sources for past in pasts), nulls=nulls_of(selected, dict(enumerate(pasts)))
+        )
 
     def _self_predicted(self, score: Score) -> Plan:
         """Return the paper's procedure: kappa and tau of each node from its own series, sources at lag 1."""
@@ -178,33 +180,24 @@ class Planner(Scores):
         elif evidence.kind != "numbers" or evidence.smooth or farthest == usual:
             why = "usual; max_lag looks further"
         else:
-            last = max((variable.lag for variable in self._beyond(usual, farthest)), default=1)
+            last = self._last(usual, farthest)
             why = f"usual; a line finds no source at lags up to {farthest} beyond it"
             if last > usual:
                 lag, why = farthest, f"a line finds a source at lag {last}; the record bears so many"
         return self.choices.add("max_lag", lag, why)
 
-    def _beyond(self, usual: int, farthest: int) -> list[Lagged]:
-        """Return sources that a line finds beyond the usual lag, and that say something beyond nearer lags."""
+    def _last(self, usual: int, farthest: int) -> int:
+        """Return the largest lag at which a line finds a source and nearer lags do not say as much."""
         strict = self.method(self._line, round(1 - (1 - self.alpha) / 10, 9), farthest)
         straight = np.flatnonzero(self.evidence.curvature >= THRESHOLDS.clearly).tolist()
-        found = [
-            (i, Lagged(j, lag))
-            for i, past in zip(straight, self.selected(strict, straight))
-            for j in past.sources
-            for lag in past.lags[j]
-            if lag > usual
-        ]
-        targets = sorted({i for i, _ in found})
-        nearer = zip(targets, self.selected(self.method(self._line, self.alpha, usual), targets))
-        known = {i: (past, [i, *past.sources]) for i, past in nearer}
-        test, level = strict.bind(self.series).test, (1 - strict.alpha) / farthest
-        kept = []
-        for i, variable in found:
-            past, nodes = known[i]
-            given = [Lagged(j, lag) for j in {*nodes, variable.node} for lag in past.lags[j]]
-            kept += [variable] if test(i, [variable], given) <= level else []
-        return kept
+        pasts = zip(straight, self.selected(strict, straight))
+        lags = [(i, Lagged(j, lag)) for i, past in pasts for j in past.sources for lag in past.lags[j]]
+        if not (far := [(i, variable) for i, variable in lags if variable.lag > usual]):
+            return 1
+        targets = sorted({i for i, _ in far})
+        nearer = dict(zip(targets, self.selected(self.method(self._line, self.alpha, usual), targets)))
+        p_value, level = strict.bind(self.series).beyond, (1 - strict.alpha) / farthest
+        return max((one.lag for i, one in far if p_value(i, one, nearer[i]) <= level), default=1)
 
     def method(self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None) -> NonUniform:
         """Return the selection of lagged variables that suits an estimator, sampled as a score is."""
@@ -312,16 +305,6 @@ class Planner(Scores):
             lags = sorted({lag for _, past, sources in found for j in sources for lag in past.lags[j]})
             words = f"sources at lags {lags[0]} to {lags[-1]}" if lags else "no source was selected"
         self.choices.add("lags", words, "forward selection, tested as selected")
-
-
-def _nulls(score: Score, pasts: Sequence[Past]) -> dict[Link, np.ndarray]:
-    """Return the null distributions that the selection has made and the score needs, if it samples in the same way."""
-    return {
-        Link(source, target, given): null
-        for target, past in enumerate(pasts)
-        for source, given, null in past.nulls
-        if len(null) == score.n_surrogates
-    }
 
 
 @lru_cache(maxsize=4)

@@ -9,23 +9,18 @@ import functools
 import logging
 import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from enmesh.errors import InputError
 
 DEVICES = ("cpu", "cuda", "auto")
-PRECISIONS = ("single", "double")
-QUESTIONS_ON_GPU = 32  # of which some are prepared or looked at while others run
 
 
-def check_device(device: str, precision: str = "single", threads: int = 1) -> None:
-    """Refuse a device that no engine is made for, a precision that none has, and no threads."""
+def check_device(device: str) -> None:
+    """Refuse a device that no engine is made for."""
     if device not in DEVICES:
         raise InputError(f"device={device!r} is not known; use {', '.join(map(repr, DEVICES))}")
-    if precision not in PRECISIONS:
-        raise InputError(f"precision={precision!r} is not known; use {' or '.join(map(repr, PRECISIONS))}")
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InputError(f"threads={threads!r} is not possible; give a whole number of at least 1")
 
 
 def engine(device: str, precision: str = "double", threads: int = 1) -> Callable[..., Any]:
@@ -34,28 +29,17 @@ def engine(device: str, precision: str = "double", threads: int = 1) -> Callable
     ``precision`` is that of distances on a GPU, the CPU's are always double; ``threads`` are the CPU's. On a CPU the
     environment variable ENMESH_NEIGHBOURS chooses between ``fast``, the default, and ``plain``.
     """
-    if chosen(device) == "cuda":
-        from enmesh.neighbours import cuda
-
-        return functools.partial(cuda.Neighbours, precision=precision)
-    from enmesh.neighbours import cpu, plain
-
-    word = os.environ.get("ENMESH_NEIGHBOURS", "fast")
-    if word not in ("fast", "plain"):
+    word, on_cpu = os.environ.get("ENMESH_NEIGHBOURS", "fast"), chosen(device) == "cpu"
+    if on_cpu and word not in ("fast", "plain"):
         raise InputError(f"ENMESH_NEIGHBOURS={word!r} is not known; use 'fast' or 'plain'")
-    return functools.partial((plain if word == "plain" else cpu).Neighbours, threads=threads)
+    name = ("plain" if word == "plain" else "cpu") if on_cpu else "cuda"
+    how: dict[str, Any] = {"threads": threads} if on_cpu else {"precision": precision}
+    return functools.partial(import_module(f"enmesh.neighbours.{name}").Neighbours, **how)
 
 
 def crossing(device: str) -> Any:
     """Return the module of a device that searches one set of points for the neighbours of another."""
-    from importlib import import_module
-
     return import_module(f"enmesh.neighbours.{'cross' if chosen(device) == 'cpu' else 'cuda'}")
-
-
-def at_once(device: str) -> int:
-    """Return how many questions should be under way on a device at the same time."""
-    return 1 if chosen(device) == "cpu" else QUESTIONS_ON_GPU
 
 
 @functools.cache

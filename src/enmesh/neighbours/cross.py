@@ -3,26 +3,20 @@
 import numpy as np
 
 from enmesh.compiled import inlined, kernel, part
-from enmesh.neighbours.lanes import FLOATS, after, bits, first, flat, load, smallest, splat, store
-from enmesh.neighbours.tree import grow, search, search_room, to_boxes, to_points
+from enmesh.neighbours.lanes import FLOATS, after, bits, first, flat, splat, store
+from enmesh.neighbours.plain import Array
+from enmesh.neighbours.tree import begin, grow, next_leaf, search, search_room, to_points
 
 
-def nearest(others: np.ndarray, points: np.ndarray, k: int) -> np.ndarray:
+def nearest(others: Array, points: Array, k: int) -> Array:
     """Return rows ``(n, k)`` of the k of ``others`` nearest to each of ``points``, near ones first."""
-    tree, who = grow(np.ascontiguousarray(others)), np.empty((len(points), k), np.int32)
+    tree, who = grow(others), np.empty((len(points), k), np.int32)
     never = np.zeros((max(len(points), tree.n), 2))
     _nearest(tree, np.ascontiguousarray(points), never, k, who, search_room(tree, k))
     return who
 
 
-def brackets(
-    points: np.ndarray,
-    others: np.ndarray,
-    spans: np.ndarray,
-    other_spans: np.ndarray,
-    k: int,
-    psi: np.ndarray,
-) -> np.ndarray:
+def brackets(points: Array, others: Array, spans: Array, other_spans: Array, k: int, psi: Array) -> Array:
     """Return -d ln eps_X + d ln eps_U + psi(n_X) - psi(n_U) of every point; NaN where neighbours lack.
 
     r is the larger of the distances to the k-th other point and to the k-th of ``others``; n_X and n_U count the points
@@ -30,11 +24,11 @@ def brackets(
     ``spans (n, 4)`` are (start, end) of what is conditioned on and of the source: points that share time in either are
     not compared, a point with itself among them.
     """
-    n, both = len(points), np.concatenate([points, others])
-    tree, out = grow(both), np.empty(n)
+    n = len(points)
+    tree, out = grow(np.concatenate([points, others])), np.empty(n)
     spans = np.concatenate([spans, other_spans])[tree.order]
     *_, reach, nodes = search_room(tree, k)
-    _brackets(tree, both, spans, n, k, psi, out, (np.empty(2 * k), np.empty(2 * tree.n), reach, nodes))
+    _brackets(tree, spans, n, k, psi, out, (np.empty(2 * k), np.empty(2 * tree.n), reach, nodes))
     return out
 
 
@@ -68,25 +62,11 @@ def _look(tree, query, spans, p, n, k, best, away, reach, nodes):
     leaf, far, some, others = after(reach, (tree.top + 1) * FLOATS), np.inf, 0, 0
     for m in range(2 * k):
         best[m] = np.inf
-    level, fresh = tree.top, True
-    nodes[level] = 0
-    while level <= tree.top:
-        if fresh:
-            store(reach, level * FLOATS, to_boxes(tree, level, nodes[level], query))
-        near = load(reach, level * FLOATS)
-        closest = smallest(near)
-        fresh = False
-        if closest > far or closest == np.inf:
-            level += 1
-            continue
-        slot = first(bits(near <= splat(closest)))
-        reach[level * FLOATS + slot] = np.inf
-        child = nodes[level] * FLOATS + slot
-        if level > 0:
-            level -= 1
-            nodes[level] = child
-            fresh = True
-            continue
+    begin(tree, query, reach, nodes)
+    while True:
+        child = next_leaf(tree, query, far, True, reach, nodes)
+        if child < 0:
+            break
         distances = to_points(tree, child, query)
         hits = bits(distances <= splat(far))
         if hits:
@@ -126,13 +106,13 @@ def _within(away, begin, total, r):
 
 
 @kernel
-def _brackets(tree, points, spans, n, k, psi, out, room):
-    tree, points, spans, psi, out, room = flat((tree, points, spans, psi, out, room))
+def _brackets(tree, spans, n, k, psi, out, room):
+    tree, spans, psi, out, room = flat((tree, spans, psi, out, room))
     best, away, reach, nodes = room
     for p in range(tree.n):
         i = tree.order[p]
         if i < n:
-            query = after(points, i * tree.dims)
+            query = after(tree.rows, i * tree.dims)
             r, some, others = _look(tree, query, spans, p, n, k, best, away, reach, nodes)
             n_x, eps_x = _within(away, 0, some, r)
             n_u, eps_u = _within(away, tree.n, others, r)

@@ -5,8 +5,7 @@ in two passes over the tiles that can matter: the k nearest in (x, y, z), then t
 ``one.cu`` (a lane is a point), many to ``many.cu`` (a lane is a question, so that everything about y and z is done
 once for 32 of them). Means are summed on the device as whole numbers, which makes them the same for any batch.
 
-Launches do not wait: the means of a question are fetched when they are asked for, so that a caller can put further
-questions meanwhile.
+Launches do not wait: sums stay on the device until they are fetched, and further questions can be put meanwhile.
 """
 
 import functools
@@ -25,22 +24,27 @@ TILE = 32
 CELL = 4096
 LONG = 2**16  # samples from which it pays to let wide tiles come first, lest they be waited for at the end
 MANY = 8  # questions from which a lane is better spent on a question than on a point
-MODES: dict[str | int, int] = {"box": 0, 1: 1, 2: 2, "tied": 3}
+BOX, TIED = 0, 3  # modes of the kernels, beside KSG's algorithms 1 and 2
 UNIT = 2.0**-36  # resolution of summed values: 1.5e-11 nats each, and room for a million samples
-REGISTERS = (
-    56  # words a lane may hold for its points in ``many.cu``; more would leave too few warps to hide loads
-)
+REGISTERS = 56  # words a lane may hold for its points in ``many.cu``; more leave too few warps to hide loads
 CROWDED = 40  # words up to which 32 warps fit an SM with next to none of them spilled
 SMALL = 2**30  # bytes that are taken without asking how many are free, which takes long
 FREE_SHARE = 0.5  # of the device memory that a batch may take
+DRAWN = 96  # bytes of a row number of a surrogate while it is drawn
 
 
 class Neighbours:
-    """Prepared (y, z): answers, for any x, the counts that KSG, the box kernel and ties need; as on the CPU.
+    """Prepared (y, z): the counts of `enmesh.neighbours.plain.Neighbours`, or sums of what tables say of them.
 
     ``precision`` is that of coordinates and distances: ``"single"``, or ``"double"``, which counts as the CPU does.
     ``residuals`` is a function of arrays (b, n, dx) on the device through which every x goes, surrogates included.
+
+    A question x is (b, n, dx) or `Resampled`. Without ``tables`` its counts are returned; with (plus, minus), from
+    `whole`, sums (b,) on the device of ``plus[n_z] - minus[n_xz] - minus[n_yz]``, and ``+ minus[n_xyz]`` where
+    n_xyz is counted, 0 where that is 0; ``unit`` times a sum is a mean.
     """
+
+    xp = cupy
 
     def __init__(
         self,
@@ -56,7 +60,7 @@ class Neighbours:
         self.real: Real = np.float32 if precision == "single" else np.float64
         self.theiler = int(theiler)
         self.n, self.dims = len(y), (np.shape(y)[1], np.shape(z)[1])
-        self.tiles = -(-self.n // TILE)
+        self.tiles, self.unit = -(-self.n // TILE), UNIT / self.n
         points = cupy.concatenate([_on_device(z), _on_device(y)], axis=1)
         # With no window and no time shared by two samples, a point keeps but itself from its neighbours.
         self.timed = self.theiler > 0 or (times is not None and not (np.diff(times) > 0).all())
@@ -66,95 +70,73 @@ class Neighbours:
             at = cupy.zeros(self.n, np.int32)
         self._points = self._settle(points, at, _kd_order(points))
 
-    def ksg(self, x: Array, k: int, algorithm: int = 1) -> tuple[np.ndarray, ...]:
-        """Return (n_xz, n_yz, n_z), each (b, n) int32, for x (b, n, dx)."""
-        return self._counts(x, 3, k=k, mode=MODES[algorithm])
+    def ksg(self, x: Any, k: int, algorithm: int = 1, tables: Any = None) -> Any:
+        """Count (n_xz, n_yz, n_z) within the distance to the k-th neighbour."""
+        return self._ask(x, tables, 3, k=k, mode=algorithm)
 
-    def within(self, x: Array, radius: float) -> tuple[np.ndarray, ...]:
-        """Return (n_xyz, n_xz, n_yz, n_z), each (b, n) int32: points no farther than ``radius``."""
-        return self._counts(x, 4, mode=MODES["box"], radius=radius)
+    def within(self, x: Any, radius: float, tables: Any = None) -> Any:
+        """Count (n_xyz, n_xz, n_yz, n_z) no farther than ``radius``."""
+        return self._ask(x, tables, 4, mode=BOX, radius=radius)
 
-    def tied(self, x: Array, k: int, far: float) -> tuple[np.ndarray, ...]:
-        """Return (n_xyz, n_xz, n_yz, n_z), each (b, n) int32: points no farther than the k-th neighbour.
+    def tied(self, x: Any, k: int, far: float, tables: Any = None) -> Any:
+        """Count (n_xyz, n_xz, n_yz, n_z) no farther than the k-th neighbour; 0 where that is beyond ``far``."""
+        return self._ask(x, tables, 4, k=k, mode=TIED, radius=far)
 
-        All are 0 where that is farther than ``far``.
-        """
-        return self._counts(x, 4, k=k, mode=MODES["tied"], radius=far)
-
-    def ksg_mean(self, x: Any, k: int, algorithm: int, plus: Array, minus: Array) -> "Means":
-        """Return means (b,) of ``plus[n_z] - minus[n_xz] - minus[n_yz]``, still being computed.
-
-        x is (b, n, dx) or `Resampled`, tables are from `whole`.
-        """
-        return self._means(x, plus, minus, k=k, mode=MODES[algorithm])
-
-    def within_mean(self, x: Any, radius: float, plus: Array, minus: Array) -> "Means":
-        """Likewise of ``plus[n_z] + minus[n_xyz] - minus[n_xz] - minus[n_yz]``, 0 where n_xyz is 0."""
-        return self._means(x, plus, minus, mode=MODES["box"], radius=radius)
-
-    def tied_mean(self, x: Any, k: int, far: float, plus: Array, minus: Array) -> "Means":
-        """Likewise, n_xyz being those no farther than the k-th neighbour."""
-        return self._means(x, plus, minus, k=k, mode=MODES["tied"], radius=far)
-
-    def resample(self, x: np.ndarray, draw: Draw, stream: Any) -> "Resampled":
-        """Return the surrogates of x (n, dx), some of which are questions for the means."""
-        return Resampled(_on_device(x), draw, stream)
-
-    def _counts(self, x: Any, kinds: int, **how: Any) -> tuple[np.ndarray, ...]:
+    def _ask(self, x: Any, tables: Any, kinds: int, **how: Any) -> Any:
         parts = []
         for questions in self._batches(x):
-            counts = cupy.empty((kinds, questions.count, self.n), np.int32)
-            self._launch(questions, counts=counts, **how)
-            parts.append(counts.get())
-        return tuple(np.concatenate(parts, axis=1))
+            if tables is None:
+                counts = cupy.empty((kinds, len(questions), self.n), np.int32)
+                self._launch(questions, counts, (None, None), None, **how)
+                parts.append(counts.get())
+            else:
+                parts.append(cupy.zeros(len(questions), np.int64))
+                self._launch(questions, None, tables, parts[-1], **how)
+        return tuple(np.concatenate(parts, axis=1)) if tables is None else cupy.concatenate(parts)
 
-    def _means(self, x: Any, plus: Array, minus: Array, **how: Any) -> "Means":
-        parts = []
-        for questions in self._batches(x):
-            sums = cupy.zeros(questions.count, np.int64)
-            self._launch(questions, tables=(plus, minus), sums=sums, **how)
-            parts.append(sums)
-        return Means(parts, UNIT / self.n)
-
-    def _batches(self, x: Any) -> "Iterator[_Given | Resampled]":
-        """Yield the questions in parts that fit the free memory."""
-        x = x if isinstance(x, Resampled) else _Given(x)
-        working = 0 if self.residuals is None else 5 * 8 * x.dims  # x, its residuals, and what is between
-        each = self.n * (x.bytes + working + x.dims * np.dtype(self.real).itemsize + 16)
-        size = x.count
+    def _batches(self, x: Any) -> Iterator[Any]:
+        """Yield the questions in parts that fit the free memory, on the device."""
+        count, _, dims = x.shape
+        working = 0 if self.residuals is None else 5 * 8 * dims  # x, its residuals, and what is between
+        drawn = DRAWN if isinstance(x, Resampled) else 8 * dims
+        each = self.n * (drawn + working + dims * np.dtype(self.real).itemsize + 16)
+        size = count
         if size * each > SMALL:
             free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
             size = max(TILE, int(free * FREE_SHARE) // each // TILE * TILE)
-        for first in range(0, x.count, size):
-            part = x.part(first, min(size, x.count - first))
-            yield part if self.residuals is None else _Given(_on_device(self.residuals(part.gathered())))
+        for first in range(0, count, size):
+            part = x[first : first + size]
+            if self.residuals is not None:
+                part = self.residuals(part.gathered() if isinstance(part, Resampled) else _on_device(part))
+            yield part if isinstance(part, Resampled) else _on_device(part)
 
     def _launch(
         self,
-        questions: "_Given | Resampled",
+        questions: Any,
+        counts: Array,
+        tables: Any,
+        sums: Array,
         *,
         mode: int,
         k: int = 1,
         radius: float = 0.0,
-        counts: Array = None,
-        tables: tuple[Array, Array] = (None, None),
-        sums: Array = None,
     ) -> None:
-        lanes = TILE if questions.count >= MANY else 1
-        dims = (questions.dims, *self.dims)
+        count, _, width = questions.shape
+        lanes = TILE if count >= MANY else 1
+        dims = (width, *self.dims)
         if lanes > 1:
-            queries, resident, warps = *_queries(questions.dims, k, mode, self.real), 1
+            queries, resident, warps = *_queries(width, k, mode, self.real), 1
             blocks = self.tiles * (TILE // queries)
         else:
             queries, resident, warps, blocks = TILE, 1, _warps(sum(dims), k, self.real), self.tiles
-        timed = self.timed and not (mode == MODES["box"] and self.theiler == 0)
-        shape = {"QUERIES": queries, "WARPS": warps, "RESIDENT": resident}
-        shape |= {"K": k, "MODE": mode, "TIMED": int(timed)}
-        kernel = _kernel("many" if lanes > 1 else "one", self.real, dims, **shape)
+        timed = self.timed and not (mode == BOX and self.theiler == 0)
+        shape = dict(zip(("DX", "DY", "DZ"), dims), DOUBLE=int(self.real == np.float64), K=k, MODE=mode)
+        shape |= {"QUERIES": queries, "WARPS": warps, "RESIDENT": resident, "TIMED": int(timed)}
+        kernel = _kernel("many" if lanes > 1 else "one", "tiles", self.real, **shape)
         x = self._lay(questions, lanes)
-        answers = (questions.count, *(_pointer(a) for a in (counts, *tables, sums)))
-        grid = blocks, -(-questions.count // lanes)
-        kernel(grid, (warps * TILE,), (*self._points, x, self.real(radius), *_integers(answers)))
+        answers = (count, *(_pointer(a) for a in (counts, *tables, sums)))
+        arguments = (*self._points, x, self.real(radius), *_integers(answers))
+        kernel((blocks, -(-count // lanes)), (warps * TILE,), arguments)
 
     def _settle(self, points: Array, times: Array, order: Array) -> tuple[Any, ...]:
         """Copy the prepared side to kd order; the first arguments of every counting kernel."""
@@ -164,122 +146,68 @@ class Neighbours:
         sorted_times, rows = cupy.empty((2, padded), np.int32)
         sizes = _integers((self.n, dims, self.tiles))
         out = (at, low, high, sorted_times, rows)
-        _layout(self.real, "settle")((-(-self.tiles // 8),), (256,), (points, times, order, *sizes, *out))
+        settle = _kernel("settle", "layout", self.real)
+        settle((-(-self.tiles // 8),), (256,), (points, times, order, *sizes, *out))
         span = max(TILE, 1 << (self.tiles - 1).bit_length())
         turn = cupy.argsort((low - high).min(axis=0)) if self.n > LONG else cupy.arange(self.tiles)
         turn = turn.astype(np.int32)
         return (*out, turn, *_integers((self.n, self.tiles, span, self.theiler)))
 
-    def _lay(self, questions: "_Given | Resampled", lanes: int) -> Array:
+    def _lay(self, questions: Any, lanes: int) -> Array:
         """Copy x to kd order as (group, position, column, lane)."""
-        padded, order = self.tiles * TILE, self._points[4]
-        groups = -(-questions.count // lanes)
-        out = cupy.empty((groups, padded, questions.dims, lanes), self.real)
-        if questions.dims:
-            itself = int(questions.itself)
-            sizes = _integers((self.n, questions.dims, padded, questions.count, lanes, itself))
-            arguments = questions.x, _pointer(questions.rows), order, *sizes, out
-            _layout(self.real, "lay")((-(-groups * padded * lanes // 256),), (256,), arguments)
+        x, rows, itself = questions, None, False
+        if isinstance(questions, Resampled):
+            x, rows, itself = questions.x, questions.rows(), questions.itself
+        count, _, dims = questions.shape
+        padded, order, groups = self.tiles * TILE, self._points[4], -(-count // lanes)
+        out = cupy.empty((groups, padded, dims, lanes), self.real)
+        if dims:
+            sizes = _integers((self.n, dims, padded, count, lanes, int(itself)))
+            lay = _kernel("lay", "layout", self.real)
+            lay((-(-groups * padded * lanes // 256),), (256,), (x, _pointer(rows), order, *sizes, out))
         return out
-
-
-class Means:
-    """Means (b,) that the device is at work on: ``scale`` times whole numbers. Calling it waits for them."""
-
-    def __init__(self, parts: list[Array], scale: float):
-        self._parts, self.scale = parts, scale
-
-    def sums(self) -> Array:
-        """Return the whole numbers as they are on the device, without waiting."""
-        return self._parts[0] if len(self._parts) == 1 else cupy.concatenate(self._parts)
-
-    def __call__(self) -> np.ndarray:
-        """Return the means."""
-        return self.sums().get() * self.scale
-
-
-class _Given:
-    """Questions as they are: x (b, n, dx)."""
-
-    rows, itself = None, False
-
-    def __init__(self, x: Array):
-        self.count, _, self.dims = x.shape
-        self.bytes = 8 * self.dims
-        self.x = x
-
-    def part(self, first: int, count: int) -> "_Given":
-        return _Given(_on_device(self.x[first : first + count]))
-
-    def gathered(self) -> Array:
-        return self.x
 
 
 class Resampled:
     """Questions about one x (n, dx): x if ``itself``, then ``count`` surrogates ``x[rows]``, drawn on the device."""
 
-    bytes = 96  # of one row number while it is drawn
-    rows: Array
+    def __init__(self, x: Any, draw: Draw, stream: int, first: int = 0, count: int = 0, itself: bool = False):
+        self.x, self.draw, self.stream, self.first, self.itself = _on_device(x), draw, stream, first, itself
+        self.shape = count + itself, *x.shape
 
-    def __init__(
-        self, x: Array, draw: Draw, stream: Any, first: int = 0, count: int = 0, itself: bool = False
-    ):
-        self.x, self.dims = x, x.shape[1]
-        self.draw, self.stream, self.first = draw, stream, first
-        self.itself, self.count = itself, count + itself
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part: slice) -> "Resampled":
+        first, stop, _ = part.indices(len(self))
+        itself = self.itself and first == 0
+        return self.some(self.first + first - (self.itself and not itself), stop - first - itself, itself)
 
     def some(self, first: int, count: int, itself: bool = False) -> "Resampled":
         """Return surrogates ``first`` to ``first + count - 1``, after x if ``itself``."""
         return Resampled(self.x, self.draw, self.stream, first, count, itself)
 
-    def each_column(self, first: int, count: int, itself: bool = False) -> Array:
-        """Return every column of x and of the surrogates as a question of its own, ``(questions, n, 1)``."""
-        drawn, _ = self.drawn(first, count, itself)
-        return cupy.ascontiguousarray(drawn.transpose(0, 2, 1)).reshape(-1, len(self.x), 1)
-
-    def drawn(self, first: int, count: int, itself: bool = False) -> tuple[Array, Any]:
-        """Return surrogates as they are, ``(count, n, dx)``, after x if ``itself``; and the library they belong to."""
-        rows = self.draw(self.stream, first, count, cupy)
-        return cupy.concatenate([self.x[None]] * itself + [self.x[rows]]), cupy
-
-    def part(self, first: int, count: int) -> "Resampled":
-        """Return ``count`` of the questions, with their rows."""
-        itself = self.itself and first == 0
-        part = self.some(self.first + first - (self.itself and not itself), count - itself, itself)
-        part.rows = None
-        if count > itself:
-            rows = self.draw(self.stream, part.first, count - itself, cupy)
-            part.rows = cupy.ascontiguousarray(rows, dtype=np.int64)
-        return part
+    def rows(self) -> Array | None:
+        """Return the rows (count, n) of the surrogates; None if there are none."""
+        count = len(self) - self.itself
+        drawn = self.draw(self.stream, self.first, count, cupy) if count else None
+        return None if drawn is None else cupy.ascontiguousarray(drawn, dtype=np.int64)
 
     def gathered(self) -> Array:
-        """Return the questions of a part as they are: (count, n, dx)."""
-        drawn = [] if self.rows is None else [self.x[self.rows]]
-        return cupy.concatenate([self.x[None]] * self.itself + drawn)
+        """Return the questions as they are, ``(count, n, dx)``."""
+        rows = self.rows()
+        return cupy.concatenate([self.x[None]] * self.itself + ([] if rows is None else [self.x[rows]]))
 
 
-def brackets(
-    points: np.ndarray,
-    others: np.ndarray,
-    spans: np.ndarray,
-    other_spans: np.ndarray,
-    k: int,
-    psi: np.ndarray,
-) -> np.ndarray:
+def brackets(points: Array, others: Array, spans: Array, other_spans: Array, k: int, psi: Array) -> Array:
     """Return the bracket of every point among points and others, as `enmesh.neighbours.cross` does."""
     n, dims = points.shape
     sets = [
         (_on_device(a), _on_device(b), np.int32(len(a))) for a, b in ((points, spans), (others, other_spans))
     ]
-    out = cupy.empty(n)
-    _crossing(dims, k)((-(-n * TILE // 256),), (256,), (*sets[0], *sets[1], _on_device(psi), out))
+    out, kernel = cupy.empty(n), _kernel("brackets", "cross", DIMS=dims, K=k)
+    kernel((-(-n * TILE // 256),), (256,), (*sets[0], *sets[1], _on_device(psi), out))
     return out.get()
-
-
-@functools.cache
-def _crossing(dims: int, k: int) -> Any:
-    options = ("-std=c++17", f"-DDIMS={dims}", f"-DK={k}")
-    return cupy.RawModule(code=_source("cross"), options=options).get_function("brackets")
 
 
 def _on_device(values: Any) -> Array:
@@ -294,9 +222,11 @@ def _kd_order(points: Array) -> Array:
     size = 2 * TILE << max(0, (-(-n // TILE) - 1).bit_length() - 1)
     while size > CELL:
         sizes = _integers((n, dims, size))
-        _layout(np.float32, "halve")((-(-n // size),), (1024,), (points, order, *sizes, keys, other))
+        halve = _kernel("halve", "layout", np.float32)
+        halve((-(-n // size),), (1024,), (points, order, *sizes, keys, other))
         order, other, size = other, order, size // 2
-    _layout(np.float32, "arrange")((-(-n // size),), (1024,), (points, order, *_integers((n, dims, size))))
+    arrange = _kernel("arrange", "layout", np.float32)
+    arrange((-(-n // size),), (1024,), (points, order, *_integers((n, dims, size))))
     return order
 
 
@@ -341,23 +271,11 @@ def _integers(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(np.int32(v) if isinstance(v, int) else v for v in values)
 
 
-def _source(*names: str) -> str:
-    return "".join((Path(__file__).parent / f"{name}.cu").read_text() for name in names)
-
-
 @functools.cache
-def _kernel(name: str, real: Real, dims: tuple[int, ...], **shape: int) -> Any:
-    """Compile a counting kernel for the given columns and shape; CuPy keeps it on disk."""
-    values = dict(zip(("DX", "DY", "DZ"), dims), REAL=_c_name(real), DOUBLE=int(real == np.float64), **shape)
-    options = ("-std=c++17", *(f"-D{key}={value}" for key, value in values.items()))
-    return cupy.RawModule(code=_source("tiles", name), options=options).get_function(name)
-
-
-@functools.cache
-def _layout(real: Real, name: str) -> Any:
-    options = ("-std=c++17", f"-DREAL={_c_name(real)}")
-    return cupy.RawModule(code=_source("layout"), options=options).get_function(name)
-
-
-def _c_name(real: Real) -> str:
-    return "float" if real == np.float32 else "double"
+def _kernel(name: str, file: str, real: Real = np.float64, **values: int) -> Any:
+    """Compile a kernel for columns and shapes; CuPy keeps it on disk. A file of its own goes after ``tiles.cu``."""
+    files = (file, name) if file == "tiles" else (file,)
+    source = "".join((Path(__file__).parent / f"{part}.cu").read_text() for part in files)
+    defined = {"REAL": "float" if real == np.float32 else "double"} | values
+    options = ("-std=c++17", *(f"-D{key}={value}" for key, value in defined.items()))
+    return cupy.RawModule(code=source, options=options).get_function(name)

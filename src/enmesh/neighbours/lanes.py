@@ -2,7 +2,7 @@
 
 LLVM's loop vectoriser gives up on the short inner loops of a neighbour search (possible aliasing, tiny trip counts).
 Here the vectors are explicit: a variable holds `FLOATS` float64 or `SHORTS` int16 numbers in a register, and every
-operation is one or two instructions on all of them. ``a - b``, ``a <= b`` (a mask) and ``&``, ``|``, ``^`` of masks are
+operation is one or two instructions on all of them. ``a - b``, ``a <= b`` (a mask) and ``&``, ``^`` of masks are
 written as they are; the functions below do the rest. Nothing rounds but differences.
 """
 
@@ -235,7 +235,6 @@ def _mask_bits(builder, kind, a):
 _operator(operator.sub, _difference)
 _operator(operator.le, lambda builder, kind, a, b: _compare(builder, "<=", kind, a, b), mask=True)
 _operator(operator.and_, lambda builder, kind, a, b: builder.and_(a, b))
-_operator(operator.or_, lambda builder, kind, a, b: builder.or_(a, b))
 _operator(operator.xor, lambda builder, kind, a, b: builder.xor(a, b))
 
 # Lane by lane |a - b|, the larger and the smaller number; a count, one more where a mask holds.

@@ -15,7 +15,6 @@ import numpy as np
 
 from enmesh.compiled import inlined, kernel, part
 from enmesh.neighbours.lanes import (
-    FLOATS,
     SHORTS,
     after,
     aligned,
@@ -152,7 +151,8 @@ def _interleave(x, order, centre, scale, exact, codes):
 
 def ksg(points: Points, x: Codes, k: int, algorithm: int, out: np.ndarray, lo: int, hi: int) -> None:
     """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n)."""
-    _ksg(points, x, k, algorithm, out, lo, hi, _lanes(k), _block(x))
+    everything = float(np.ptp(points.z, axis=0).max())
+    _ksg(points, x, k, algorithm, out, lo, hi, _lanes(k), _block(x), everything)
 
 
 def box(points: Points, x: Codes, radius: float, out: np.ndarray, lo: int, hi: int) -> None:
@@ -179,13 +179,6 @@ def _block(x: Codes) -> Block:
     away, heads, reach, needed = np.empty(n), np.empty(n + 2, np.int32), np.empty(_BLOCK), np.empty(_BLOCK)
     around = found, away, y, z, heads, seen, stack, ends
     return Block(empty_list(), empty_list(), *around, who, pending, reach, needed, capacity, groups)
-
-
-@part
-def _collect(points, p, radius, block):
-    """Positions and z distances of all admissible points within ``radius`` of position p; return their number."""
-    query, i, spans = after(points.z, p * points.dz), points.tree.order[p], points.spans
-    return collect(points.tree, query, radius, spans, i, block.found, block.away, block.stack)
 
 
 @part
@@ -229,19 +222,11 @@ def _separation(codes, a, b, dims):
 
 
 @inlined
-def _distance(a, width, i, j):
+def _distance(a, here, there, width):
+    """Max-norm distance between two points, whose coordinates start at ``here`` and ``there``."""
     d = 0.0
     for c in range(width):
-        d = max(d, abs(a[i * width + c] - a[j * width + c]))
-    return d
-
-
-@inlined
-def _distance_x(exact, here, there, lane, dims):
-    """Exact distance in x between two points, of the question in one lane."""
-    d = 0.0
-    for c in range(lane * dims, lane * dims + dims):
-        d = max(d, abs(exact[here + c] - exact[there + c]))
+        d = max(d, abs(a[here + c] - a[there + c]))
     return d
 
 
@@ -250,14 +235,15 @@ def _enlist(points, scale, q, block):
     """Write the lists of the q-th point of a block."""
     near, far, found, away, ys, zs = block.near, block.far, block.found, block.away, block.y, block.z
     p, radius, ends, y, dy = block.who[q], block.reach[q], block.ends, points.y, points.dy
-    total = _collect(points, p, radius, block)
+    query, order, spans = after(points.z, p * points.dz), points.tree.order, points.spans
+    total = collect(points.tree, query, radius, spans, order[p], found, away, block.stack)
     most = np.int64(min(radius * scale, TOP))
     for e in range(total):
         ys[e], zs[e] = 0, np.int16(min(away[e] * scale, TOP))
     ends[1] = _append(far, q, ends[1], block, total, most)
     close = np.int64(0)  # typed: a literal would compile `_append` twice
     for e in range(total):
-        d = _distance(y, dy, found[e], p)
+        d = _distance(y, found[e] * dy, p * dy, dy)
         if d <= radius:
             found[close], ys[close], zs[close] = found[e], np.int16(min(d * scale, TOP)), zs[e]
             close += 1
@@ -314,11 +300,17 @@ def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
         there, rank = base + j * dims * SHORTS, order[j]  # of equally far points the smaller row wins
         d = larger(splat(max(near.y[f], near.z[f])), _separation(codes, here, there, dims))
         some, sure = bits(d <= reach), bits(d <= nearer)
-        apart = max(_distance(y, dy, j, p), _distance(z, dz, j, p)) if some & ~sure else 0.0
+        apart = (
+            max(_distance(y, j * dy, p * dy, dy), _distance(z, j * dz, p * dz, dz)) if some & ~sure else 0.0
+        )
         while some:
             m = first(some)
             some &= some - 1
-            away = 0.0 if sure >> m & 1 else max(apart, _distance_x(exact, here, there, m, dims))
+            away = (
+                0.0
+                if sure >> m & 1
+                else max(apart, _distance(exact, here + m * dims, there + m * dims, dims))
+            )
             h = m * k + k - 1
             if away > best[h] or (away == best[h] and who[h] >= 0 and rank > order[row[who[h]]]):
                 continue
@@ -359,9 +351,9 @@ def _radii(points, x, here, base, p, near, k, algorithm, lanes):
             for h in range(k):
                 if who[m * k + h] >= 0:
                     j = near.row[who[m * k + h]]
-                    rx = max(rx, _distance_x(x.exact, here, base + j * dims * SHORTS, m, dims))
-                    ry = max(ry, _distance(points.y, points.dy, j, p))
-                    rz = max(rz, _distance(points.z, points.dz, j, p))
+                    rx = max(rx, _distance(x.exact, here + m * dims, base + (j * SHORTS + m) * dims, dims))
+                    ry = max(ry, _distance(points.y, j * points.dy, p * points.dy, points.dy))
+                    rz = max(rz, _distance(points.z, j * points.dz, p * points.dz, points.dz))
         radius[m], radius[SHORTS + m], radius[2 * SHORTS + m] = rx, ry, rz
     return most
 
@@ -414,15 +406,15 @@ def _count_with_z(points, x, here, base, p, entries, q, lanes, block):
             unsure, unsure_z = bits(inside ^ (perhaps & (d <= may))), 0 if block else bits(in_z ^ perhaps)
             some = unsure | unsure_z
             if some:
-                dz = _distance(points.z, points.dz, j, p)
-                dy = _distance(points.y, points.dy, j, p) if block else 0.0
+                dz = _distance(points.z, j * points.dz, p * points.dz, points.dz)
+                dy = _distance(points.y, j * points.dy, p * points.dy, points.dy) if block else 0.0
                 while some:
                     m = first(some)
                     some &= some - 1
                     hit = dz <= radius[2 * SHORTS + m]
                     counts[2 * SHORTS + m] += hit and unsure_z >> m & 1
                     if hit and unsure >> m & 1:
-                        away = dy if block else _distance_x(x.exact, here, there, m, dims)
+                        away = dy if block else _distance(x.exact, here + m * dims, there + m * dims, dims)
                         counts[block * SHORTS + m] += away <= radius[block * SHORTS + m]
         if (e - at) % 16384 == 16384 - _CHUNK:
             _flush(both, lanes, block)
@@ -504,16 +496,15 @@ def _keep(block, waiting, built, everything, guess):
 
 
 @kernel
-def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block):
+def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block, everything):
     """Points wait in a queue until all their groups are settled, with longer lists if need be.
 
     How far the lists of the last points had to reach is the first guess for the next: neighbours in the tree are
-    neighbours in z.
+    neighbours in z. ``everything`` is the widest side of the box around all z.
     """
     points, x, out, lanes, block = flat((points, x, out, lanes, block))
     ends, pending = block.ends, block.pending
-    everything = _extent(points.tree, points.tree.top, np.int64(0))
-    waiting, p, guess = 0, lo, _extent(points.tree, np.int64(0), lo // FLOATS**2)
+    waiting, p, guess = 0, lo, everything / 16
     while waiting > 0 or p < hi:
         while waiting < _BLOCK and p < hi:
             block.who[waiting], block.reach[waiting] = p, guess * _MARGIN
@@ -531,20 +522,6 @@ def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block):
         waiting, guess = _keep(block, waiting, built, everything, guess)
 
 
-@part
-def _extent(tree, level, node):
-    """Widest side of the box around a node of the tree."""
-    boxes, start, dims = tree.boxes, tree.start, tree.dims
-    widest = 0.0
-    for c in range(dims):
-        low, high = np.inf, -np.inf
-        for m in range(FLOATS):
-            at = ((start[level] + node) * dims + c) * 2 * FLOATS + m
-            low, high = min(low, boxes[at]), max(high, boxes[at + FLOATS])
-        widest = max(widest, high - low)
-    return widest
-
-
 @kernel
 def _box(points, x, radius, out, lo, hi, lanes, block):
     """Walk the points within ``radius`` in z: those that are so in y too first, whose count goes to both."""
@@ -553,10 +530,11 @@ def _box(points, x, radius, out, lo, hi, lanes, block):
     for m in range(3 * SHORTS):
         lanes.radius[m] = radius
     for p in range(lo, hi):
-        total = _collect(points, p, radius, block)
+        query = after(points.z, p * points.dz)
+        total = collect(points.tree, query, radius, points.spans, order[p], found, block.away, block.stack)
         n_near = n_far = np.int64(0)
         for e in range(total):
-            if _distance(points.y, points.dy, found[e], p) <= radius:
+            if _distance(points.y, found[e] * points.dy, p * points.dy, points.dy) <= radius:
                 near[n_near] = found[e]
                 n_near += 1
             else:
@@ -591,7 +569,9 @@ def _count_x(x, here, base, rows, total, radius, lanes, block):
         while doubt:
             m = first(doubt)
             doubt &= doubt - 1
-            lanes.counts[block * SHORTS + m] += _distance_x(exact, here, there, m, dims) <= radius
+            lanes.counts[block * SHORTS + m] += (
+                _distance(exact, here + m * dims, there + m * dims, dims) <= radius
+            )
         if e % 16384 == 16383:
             _flush(count, lanes, block)
             count = splat(np.int16(0))

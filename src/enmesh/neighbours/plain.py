@@ -10,44 +10,58 @@ import numpy as np
 
 from enmesh.compiled import allocating_kernel
 
+Array = np.ndarray
 BOX, TIED = 0, 3  # beside algorithms 1 and 2
 
 
 class Neighbours:
-    """Prepared (y, z): the counts of `enmesh.neighbours.cpu.Neighbours`, with the same arguments."""
+    """Prepared (y, z): answers, for any x, the counts that KSG, the box kernel and ties need.
 
-    def __init__(
-        self,
-        y: np.ndarray,
-        z: np.ndarray,
-        *,
-        times: np.ndarray | None = None,
-        theiler: int = 0,
-        threads: int = 1,
-    ):
-        self.y, self.z, self.theiler = np.asarray(y, float), np.asarray(z, float), int(theiler)
-        self.times = np.arange(len(self.y)) if times is None else np.asarray(times, np.int64)
+    Parameters
+    ----------
+    y, z : (n, dy) and (n, dz) arrays, dz >= 0
+        Compared in the max norm, as they are.
+    times : (n,) int array, optional
+        When each point was sampled; by default its row.
+    theiler : int
+        Pairs no farther apart in time than this are not compared; 0 leaves out a point itself alone.
+    threads : int
+        Points are shared out among so many threads, where the work can be; the counts do not depend on it.
+    """
 
-    def ksg(self, x: np.ndarray, k: int, algorithm: int = 1) -> tuple[np.ndarray, ...]:
-        """Return n_xz, n_yz, n_z within the distance to the k-th joint neighbour."""
+    def __init__(self, y: Array, z: Array, *, times: Array | None = None, theiler: int = 0, threads: int = 1):
+        self.y, self.z = (np.ascontiguousarray(block, dtype=np.float64) for block in (y, z))
+        self.times = np.arange(len(self.y)) if times is None else np.ascontiguousarray(times, dtype=np.int64)
+        self.theiler, self.threads = int(theiler), int(threads)
+
+    def ksg(self, x: Array, k: int, algorithm: int = 1) -> tuple[Array, ...]:
+        """Return n_xz, n_yz, n_z, (b, n) int32 arrays: neighbours within the distance to the k-th joint neighbour.
+
+        x is a batch of b questions, (b, n, dx). Algorithm 1 counts those strictly nearer than the k-th; 2 those within
+        the k nearest's largest distance in each block, inclusive. The point itself is not counted.
+        """
         return tuple(self._counts(x, algorithm, k, np.inf, self.theiler)[1:])
 
-    def within(self, x: np.ndarray, radius: float) -> tuple[np.ndarray, ...]:
+    def within(self, x: Array, radius: float) -> tuple[Array, ...]:
         """Return n_xyz, n_xz, n_yz, n_z: points no farther than ``radius``, itself included unless theiler > 0."""
         return tuple(self._counts(x, BOX, 0, radius, self.theiler or -1))
 
-    def tied(self, x: np.ndarray, k: int, far: float = np.inf) -> tuple[np.ndarray, ...]:
-        """Return n_xyz, n_xz, n_yz, n_z no farther than the k-th neighbour; all 0 where that is beyond ``far``."""
+    def tied(self, x: Array, k: int, far: float = np.inf) -> tuple[Array, ...]:
+        """Return n_xyz, n_xz, n_yz, n_z: the points no farther than the k-th joint neighbour, k fewer than n.
+
+        With states beside numbers many distances are equal: all those at the k-th's are counted, so that n_xyz is k
+        where there are no ties. Where the k-th is farther than ``far`` all four are 0.
+        """
         return tuple(self._counts(x, TIED, k, far, self.theiler))
 
-    def _counts(self, x: Any, *how: Any) -> np.ndarray:
+    def _counts(self, x: Any, *how: Any) -> Array:
         out = np.zeros((4, *x.shape[:2]), np.int32)
         _count(np.asarray(x, float), self.y, self.z, self.times, *how, out)
         return out
 
 
 @allocating_kernel
-def _apart(points: np.ndarray, i: int, j: int) -> float:
+def _apart(points: Array, i: int, j: int) -> float:
     """Distance of two points in the max norm; in a space without axes everyone is nearer than anything."""
     most = -np.inf
     for c in range(points.shape[1]):

@@ -42,15 +42,7 @@ class Tree(NamedTuple):
     n: int
     dims: int
     top: int  # level of the root
-
-
-class Search(NamedTuple):
-    """What `nearest` looks for."""
-
-    k: int
-    algorithm: int
-    y_start: int  # x is the axes before it
-    z_start: int  # y is the axes from y_start to it, z the rest
+    rows: np.ndarray  # (n, d) the points in their own order
 
 
 def grow(points: np.ndarray) -> Tree:
@@ -63,17 +55,18 @@ def grow(points: np.ndarray) -> Tree:
     leaves = aligned(-(-n // FLOATS) * dims * FLOATS, np.float64)
     boxes = aligned(int(start[-1]) * dims * 2 * FLOATS, np.float64)
     leaves.fill(np.inf)
-    grown = Tree(np.arange(n, dtype=np.int32), leaves, boxes, start, n, dims, len(sizes) - 1)
-    _grow(points, grown, np.empty(n), np.empty(STACK, np.int64))
+    points = np.ascontiguousarray(points)
+    grown = Tree(np.arange(n, dtype=np.int32), leaves, boxes, start, n, dims, len(sizes) - 1, points)
+    _grow(grown, np.empty(n), np.empty(STACK, np.int64))
     return grown
 
 
 @kernel
-def _grow(points, tree, keys, stack):
+def _grow(tree, keys, stack):
     """Put the points in kd order, copy them into leaves and bound these, level by level."""
-    points, tree, keys, stack = flat((points, tree, keys, stack))
-    _arrange(points, tree.order, tree.n, tree.dims, keys, stack)
-    _fill(points, tree)
+    tree, keys, stack = flat((tree, keys, stack))
+    _arrange(tree.rows, tree.order, tree.n, tree.dims, keys, stack)
+    _fill(tree)
 
 
 @part
@@ -142,9 +135,9 @@ def _arrange(points, order, n, dims, keys, stack):
 
 
 @part
-def _fill(points, tree):
+def _fill(tree):
     """Copy the points into leaves and bound them, level by level."""
-    order, leaves, boxes, start, n, dims, top = tree
+    order, leaves, boxes, start, n, dims, top, points = tree
     for p in range(n):
         for c in range(dims):
             leaves[(p // FLOATS * dims + c) * FLOATS + p % FLOATS] = points[order[p] * dims + c]
@@ -177,7 +170,7 @@ def count(tree: Tree, cut: int, near: np.ndarray, far: np.ndarray, out: np.ndarr
 @kernel
 def _count(tree, cut, near, far, out, lo, hi, query, stack):
     tree, near, far, out, query, stack = flat((tree, near, far, out, query, stack))
-    order, points, boxes, start, n, dims, top = tree
+    order, points, boxes, start, n, dims, top, _ = tree
     width = after(query, dims)
     zero = splat(0.0)
     for p in range(lo, hi):
@@ -295,36 +288,53 @@ def collect(tree, query, radius, spans, i, found, away, stack):
     return total
 
 
-@part
-def search(tree, query, k, ties, spans, i, best, who, reach, nodes):
-    """Find the distances and positions of the k points nearest to the i-th query that share no time with it.
+@inlined
+def begin(tree, query, reach, nodes):
+    """Let `next_leaf` start from the root."""
+    nodes[tree.top], nodes[tree.top + 1] = 0, tree.top
+    store(reach, tree.top * FLOATS, to_boxes(tree, tree.top, np.int64(0), query))
 
-    Returns how many are no farther than the k-th, if ``ties`` are looked for; of equally far ones the smallest rows are
-    taken. ``reach`` has room for a leaf and for every level.
+
+@inlined
+def next_leaf(tree, query, far, ties, reach, nodes):
+    """Return the next leaf that is nearer than ``far``, or with ``ties`` as near; -1 if there is none.
+
+    Nodes are entered from near to far. ``reach`` keeps, level by level, how far the children not yet entered are,
+    ``nodes`` the node of each level and, last, the level.
     """
-    order, n, top = tree.order, tree.n, tree.top
-    leaf = after(reach, (top + 1) * FLOATS)
-    for m in range(k):
-        best[m], who[m] = np.inf, -1
-    level, fresh, tied = top, True, 0
-    nodes[level] = 0
-    while level <= top:
-        if fresh:
-            store(reach, level * FLOATS, to_boxes(tree, level, nodes[level], query))
+    level = nodes[tree.top + 1]
+    while level <= tree.top:
         near = load(reach, level * FLOATS)
         closest = smallest(near)
-        fresh = False
-        if closest > best[k - 1] or closest == np.inf or (closest == best[k - 1] and not ties):
+        if closest > far or closest == np.inf or (closest == far and not ties):
             level += 1
             continue
         slot = first(bits(near <= splat(closest)))
         reach[level * FLOATS + slot] = np.inf
         child = nodes[level] * FLOATS + slot
-        if level > 0:
-            level -= 1
-            nodes[level] = child
-            fresh = True
-            continue
+        if level == 0:
+            nodes[tree.top + 1] = 0
+            return child
+        level -= 1
+        nodes[level] = child
+        store(reach, level * FLOATS, to_boxes(tree, level, child, query))
+    return np.int64(-1)
+
+
+@part
+def search(tree, query, k, ties, spans, i, best, who, reach, nodes):
+    """Find the distances and positions of the k points nearest to the i-th query that share no time with it.
+
+    Of equally far ones the smallest rows are taken, if ``ties`` are looked for.
+    """
+    order, leaf = tree.order, after(reach, (tree.top + 1) * FLOATS)
+    for m in range(k):
+        best[m], who[m] = np.inf, -1
+    begin(tree, query, reach, nodes)
+    while True:
+        child = next_leaf(tree, query, best[k - 1], ties, reach, nodes)
+        if child < 0:
+            break
         away = to_points(tree, child, query)
         hits = bits(away <= splat(best[k - 1]))
         if hits:
@@ -332,50 +342,50 @@ def search(tree, query, k, ties, spans, i, best, who, reach, nodes):
         while hits:
             s, d = child * FLOATS + first(hits), leaf[first(hits)]
             hits &= hits - 1
-            last, m = best[k - 1], k - 1
-            if s >= n or d > last or _share_time(spans, i, order[s]):
+            m = k - 1
+            if s >= tree.n or d > best[m] or _share_time(spans, i, order[s]):
                 continue
-            if d < last or who[m] < 0 or order[s] < order[who[m]]:
+            if d < best[m] or who[m] < 0 or order[s] < order[who[m]]:
                 while m > 0 and (best[m - 1] > d or (best[m - 1] == d and order[who[m - 1]] > order[s])):
                     best[m], who[m] = best[m - 1], who[m - 1]
                     m -= 1
                 best[m], who[m] = d, s
-            tied = tied + 1 if best[k - 1] == last and last < np.inf else 0
-    return k + tied
 
 
 def search_room(tree: Tree, k: int) -> tuple[np.ndarray, ...]:
-    """Return memory for a query and its search: ``query``, ``best``, ``who``, ``reach``, ``nodes``."""
-    places = np.empty(k, np.int64), np.empty((tree.top + 2) * FLOATS), np.empty(tree.top + 1, np.int64)
+    """Return memory for a query and its search: ``query``, ``best``, ``who``, ``reach`` and a leaf, ``nodes``."""
+    places = np.empty(k, np.int64), np.empty((tree.top + 2) * FLOATS), np.empty(tree.top + 2, np.int64)
     return np.empty(tree.dims), np.empty(k), *places
 
 
-def nearest(tree: Tree, spans: np.ndarray, how: Search, radii: np.ndarray, lo: int, hi: int) -> None:
+def nearest(tree: Tree, spans: np.ndarray, how: tuple[int, ...], radii: np.ndarray, lo: int, hi: int) -> None:
     """Find the inclusive radii (3, n) in x, y, z that the k nearest neighbours of tree positions lo..hi imply.
 
     Algorithm 1: just below the distance of the k-th, the same in every block. Algorithm 2: the largest distance
-    among the k in each block. Points whose ``spans`` (n, 2), start and end, overlap are not compared.
+    among the k in each block. Points whose ``spans`` (n, 2), start and end, overlap are not compared. ``how`` is k,
+    the algorithm, and the axes at which y and z start.
     """
-    _nearest(tree, spans, how, radii, lo, hi, search_room(tree, how.k))
+    _nearest(tree, spans, how, radii, lo, hi, search_room(tree, how[0]))
 
 
 @kernel
 def _nearest(tree, spans, how, radii, lo, hi, room):
     tree, spans, radii = flat((tree, spans, radii))
     query, best, who, reach, nodes = flat(room)
-    points, n, dims, k = tree.points, tree.n, tree.dims, how.k
+    points, n, dims = tree.points, tree.n, tree.dims
+    k, algorithm, y_start, z_start = how
     for p in range(lo, hi):
         row = tree.order[p]
         for c in range(dims):
             query[c] = points[(p // FLOATS * dims + c) * FLOATS + p % FLOATS]
-        search(tree, query, k, how.algorithm == 2, spans, row, best, who, reach, nodes)
+        search(tree, query, k, algorithm == 2, spans, row, best, who, reach, nodes)
         for block in range(3):
-            radii[block * n + row] = np.nextafter(best[k - 1], -np.inf) if how.algorithm == 1 else 0.0
-        if how.algorithm == 2:
+            radii[block * n + row] = np.nextafter(best[k - 1], -np.inf) if algorithm == 1 else 0.0
+        if algorithm == 2:
             for m in range(k):
                 s = who[m]
                 for c in range(dims):
                     if s >= 0:
-                        at = ((c >= how.y_start) + (c >= how.z_start)) * n + row
+                        at = ((c >= y_start) + (c >= z_start)) * n + row
                         d = abs(points[(s // FLOATS * dims + c) * FLOATS + s % FLOATS] - query[c])
                         radii[at] = max(radii[at], d)

@@ -1,7 +1,7 @@
-"""The paper's figures and experiments, one module each: ``run(name, out=folder)`` writes data and pictures.
+"""The paper's figures and experiments: ``run(name, out=folder)`` writes data and pictures.
 
-A module offers ``experiment(job, **sizes) -> Outcome`` and its sizes ``QUICK`` and ``FULL``. Nothing in the library
-needs this folder but the command ``enmesh reproduce``.
+An experiment is a function ``(job, **sizes) -> Outcome`` of its own name; its defaults are the quick sizes. Nothing in
+the library needs this folder but the command ``enmesh reproduce``.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,15 @@ from typing import Any
 
 from enmesh.errors import InputError
 
-NAMES = ("fig1", "fig2", "theorem1", "corollary1", "networks")
+# Where each experiment is, and the sizes of its full version.
+EXPERIMENTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "fig1": ("figures", {}),
+    "fig2": ("figures", {}),
+    "theorem1": ("divergence", {"n": 10_000, "n_surrogates": 999}),
+    "corollary1": ("divergence", {"n": 2000, "seeds": 20, "n_surrogates": 199}),
+    "networks": ("networks", {"seeds": 5, "n_surrogates": 199, "usual_n": 2000, "full": True}),
+}
+NAMES = tuple(EXPERIMENTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,19 +46,13 @@ def run(
 
     Parameters
     ----------
-    name
-        One of `NAMES`.
+    name, quick
+        One of `NAMES`, in its small version or all of it.
     out
         Folder for tables (CSV), pictures (PNG, SVG) and the summary (TXT); made if it is not there. A run of
         ``networks`` that was stopped goes on from what the folder holds.
-    quick
-        The small version, or all of it.
-    seed
-        Seed of the simulations and surrogates.
-    n_jobs
-        Processes for ``networks``; -1 for one per core. Results do not depend on it.
-    progress
-        True shows progress; or a callback, as in `infer`.
+    seed, n_jobs, progress
+        Seed of simulations and surrogates; processes for ``networks``, on which results do not depend; as in `infer`.
     sizes
         Further arguments of the experiment, in place of those of the quick or full version, such as ``n=500``.
     """
@@ -62,8 +64,9 @@ def run(
         Path(out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {out}: {error.strerror}") from None
-    module = import_module(f"enmesh.reproduce.{name}")
+    module, full = EXPERIMENTS[name]
+    experiment = getattr(import_module(f"enmesh.reproduce.{module}"), name)
     job = Job(out=Path(out), seed=seed, n_jobs=n_jobs, progress=progress)
-    outcome = module.experiment(job, **(module.QUICK if quick else module.FULL) | sizes)
+    outcome = experiment(job, **({} if quick else full) | sizes)
     print(outcome.summary)
     return write(outcome, name, job.out)

@@ -13,19 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
+from enmesh.draw.style import THEMES, draw_matrix
 from enmesh.embedding.choose import choose_embedding, embedding_method
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Gaussian
 from enmesh.inference.workers import in_order
 from enmesh.measures import parent_indices
 from enmesh.reproduce import Job
-from enmesh.reproduce.outcome import INK, Outcome, figure
+from enmesh.reproduce.outcome import Outcome, figure
 from enmesh.scores import TE, TEA, TEE, Scorer
 from enmesh.search import Exact
 from enmesh.search.base import Family, Problem
@@ -49,10 +48,14 @@ NETWORKS = {
 MAP_NOISE = 0.001  # dynamic noise of the maps
 FLOW_STEP = 0.2  # sampling step of the flows, in their unit of time
 Rows = list[dict[str, Any]]
-Panel = tuple[str, tuple[str, str], pd.DataFrame, Callable[[pd.DataFrame], pd.DataFrame]]
+Panel = tuple[str, str, str, pd.DataFrame, Callable[[pd.DataFrame], pd.DataFrame]]
 
 FORMAT = 1  # raised whenever the same cell gives another result than before
 USUAL = {"logistic": 0.3, "lorenz-rossler": 1.5}  # coupling at which the other factors are compared
+IN_WORDS = {
+    "logistic": f"Coupled logistic maps, r = 4, dynamic noise {MAP_NOISE:g}",
+    "lorenz-rossler": f"Coupled Lorenz and Rossler flows by turns, sampled every {FLOW_STEP:g} time units",
+}
 THREE, FOUR = (tuple(name for name in NETWORKS if name.startswith(size)) for size in "34")
 
 
@@ -67,49 +70,32 @@ class Cell(NamedTuple):
     seed: int
 
 
-def grid(
-    system: str,
-    networks: Sequence[str],
-    coupling: Sequence[float],
-    n: Sequence[int],
-    obs_noise: Sequence[float] = (0.0,),
-) -> list[tuple[Any, ...]]:
+def grid(system: str, networks: Any, coupling: Any, n: Any, obs_noise: Any = (0.0,)) -> list[tuple[Any, ...]]:
     """Return all combinations of these, as cells without a seed."""
     return list(product([system], networks, coupling, obs_noise, n))
 
 
-QUICK = {
-    "grids": (
-        grid("logistic", THREE, (0.1, 0.3, 0.5), (500,), (0.0, 0.02, 0.1)),
-        grid("logistic", THREE, (0.3,), (250, 500, 1000, 2000)),
-        grid("logistic", FOUR, (0.3,), (500,)),
-        grid("lorenz-rossler", THREE, (0.5, 1.0, 1.5), (500,), (0.0, 0.5, 2.0)),
-        grid("lorenz-rossler", THREE, (1.5,), (250, 500, 1000)),
-        grid("lorenz-rossler", FOUR, (1.5,), (500,)),
-    ),
-    "seeds": 2,
-    "alphas": (0.9, 0.95, 0.99),
-    "n_surrogates": 99,
-    "usual_n": 500,
-}
 ALL, LENGTHS = THREE + FOUR, (250, 500, 1000, 2000)
-FULL = {
-    "grids": (
-        grid("logistic", ALL, (0.05, 0.1, 0.2, 0.3, 0.4, 0.5), LENGTHS, (0.0, 0.01, 0.02, 0.05, 0.1)),
-        grid("lorenz-rossler", ALL, (0.25, 0.5, 0.75, 1.0, 1.5), LENGTHS, (0.0, 0.2, 0.5, 1.0, 2.0)),
-    ),
-    "seeds": 5,
-    "alphas": (0.9, 0.95, 0.99),
-    "n_surrogates": 199,
-    "usual_n": 2000,
-}
+QUICK = (
+    grid("logistic", THREE, (0.1, 0.3, 0.5), (500,), (0.0, 0.02, 0.1)),
+    grid("logistic", THREE, (0.3,), LENGTHS),
+    grid("logistic", FOUR, (0.3,), (500,)),
+    grid("lorenz-rossler", THREE, (0.5, 1.0, 1.5), (500,), (0.0, 0.5, 2.0)),
+    grid("lorenz-rossler", THREE, (1.5,), (250, 500, 1000)),
+    grid("lorenz-rossler", FOUR, (1.5,), (500,)),
+)
+FULL = (
+    grid("logistic", ALL, (0.05, 0.1, 0.2, 0.3, 0.4, 0.5), LENGTHS, (0.0, 0.01, 0.02, 0.05, 0.1)),
+    grid("lorenz-rossler", ALL, (0.25, 0.5, 0.75, 1.0, 1.5), LENGTHS, (0.0, 0.2, 0.5, 1.0, 2.0)),
+)
 
 
-def experiment(
-    job: Job, *, grids: Sequence[Any], seeds: int, alphas: Sequence[float], n_surrogates: int, usual_n: int
-) -> Outcome:
+def networks(
+    job: Job, *, grids: Any = None, full: bool = False, seeds: int = 2, n_surrogates: int = 99, usual_n: int = 500,
+    alphas: Sequence[float] = (0.9, 0.95, 0.99),
+) -> Outcome:  # fmt: skip
     """Compute the cells that are missing, and tabulate and draw all of them."""
-    wanted = range(job.seed, job.seed + seeds)
+    grids, wanted = grids or (FULL if full else QUICK), range(job.seed, job.seed + seeds)
     # Seed by seed: what is there early is balanced.
     cells = list(
         dict.fromkeys(Cell._make([*one, seed]) for cells in grids for seed in wanted for one in cells)
@@ -124,8 +110,17 @@ def experiment(
     factors = ["system", "nodes", "coupling", "obs_noise", "n", "score", "alpha"]
     by_network = measured(runs, [*factors[:2], "network", *factors[2:]])
     tables = {"networks_runs": runs, "networks": measured(runs, factors), "networks_each": by_network}
-    figures = dict(_figures(runs, max(alphas), usual_n))
-    return Outcome(tables, figures, _summary(runs, max(alphas), len(cells), diverged))
+    lines = [f"Recovery of known networks: {len(cells)} simulations, {seeds} seeds, alpha {max(alphas):g}"]
+    shown = ["nodes", "n", "score", "runs", "precision", "recall", "fpr", "f1", "f1_mean"]
+    for system in dict.fromkeys(runs.system):
+        usual = at(runs[runs.system == system], max(alphas), coupling=USUAL[system], obs_noise=0.0)
+        if len(usual):
+            lines += ["", f"{IN_WORDS[system]}, coupling {USUAL[system]:g}, no observation noise"]
+            lines.append(
+                measured(usual, shown[:3])[shown].to_string(index=False, float_format="{:.2f}".format)
+            )
+    lines += ["", *(f"left out, {why}" for why in diverged)] if diverged else []
+    return Outcome(tables, _figures(runs, max(alphas), usual_n), "\n".join(lines))
 
 
 def computed(
@@ -138,9 +133,6 @@ def computed(
     given = [(cell, alphas, n_surrogates) for cell in cells]
     how = {"n_jobs": job.n_jobs, "progress": job.progress, "store": job.out / "networks.db"}
     return dict(zip(cells, in_order(recover, given, names=cells, description=description, **how)))
-
-
-# --- one simulation ----------------------------------------------------------------------------------------
 
 
 def simulated(cell: Cell) -> Series:
@@ -205,9 +197,6 @@ def best_graph(scorer: Scorer[Any], test: Any = None) -> Parents:
     return Exact().run(evaluate, Problem(n_nodes=nodes, max_parents=nodes - 1)).parents
 
 
-# --- tables -----------------------------------------------------------------------------------------------------
-
-
 def measured(runs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Return precision, recall, false positive rate and F1 of the counts added up, by factors.
 
@@ -235,38 +224,29 @@ def at(runs: pd.DataFrame, alpha: float, **values: Any) -> pd.DataFrame:
     return runs[keep]
 
 
-def _summary(runs: pd.DataFrame, alpha: float, n_cells: int, diverged: list[str]) -> str:
-    lines = [
-        f"Recovery of known networks: {n_cells} simulations, {runs.seed.nunique()} seeds, alpha {alpha:g}"
-    ]
-    shown = ["nodes", "n", "score", "runs", "precision", "recall", "fpr", "f1", "f1_mean"]
-    for system in dict.fromkeys(runs.system):
-        usual = at(runs[runs.system == system], alpha, coupling=USUAL[system], obs_noise=0.0)
-        if len(usual):
-            lines += ["", f"{_in_words(system)}, coupling {USUAL[system]:g}, no observation noise"]
-            table = measured(usual, shown[:3])[shown]
-            lines.append(table.to_string(index=False, float_format="{:.2f}".format))
-    lines += ["", *(f"left out, {why}" for why in diverged)] if diverged else []
-    return "\n".join(lines)
-
-
-def _in_words(system: str) -> str:
-    if system == "logistic":
-        return f"Coupled logistic maps, r = 4, dynamic noise {MAP_NOISE:g}"
-    return f"Coupled Lorenz and Rossler flows by turns, sampled every {FLOW_STEP:g} time units"
-
-
-# --- pictures ---------------------------------------------------------------------------------------------------
-
-
-def _figures(runs: pd.DataFrame, alpha: float, usual_n: int) -> Iterator[tuple[str, Figure]]:
-    """Yield ``(stem, figure)`` for every system and number of nodes."""
+def _figures(runs: pd.DataFrame, alpha: float, usual_n: int) -> dict[str, Figure]:
+    """Return a figure for every system and number of nodes: a row of heat maps per score."""
+    made = {}
     for system, nodes in dict.fromkeys(zip(runs.system, runs.nodes)):
         part = runs[(runs.system == system) & (runs.nodes == nodes)]
-        panels = list(_panels(part, system, alpha, usual_n))
-        if panels:
-            title = f"{_in_words(system)}; {nodes} nodes, {part.seed.nunique()} seeds, alpha {alpha:g} where not varied"
-            yield f"networks_{system}_{nodes}", _draw(title, list(dict.fromkeys(part.score)), panels)
+        scores, panels = list(dict.fromkeys(part.score)), list(_panels(part, system, alpha, usual_n))
+        if not panels:
+            continue
+        # A column each where there is one map per score.
+        shape = (len(scores), len(panels)) if len(panels) > 1 else (1, len(scores))
+        drawn, axes = figure(1.6 + 3.6 * shape[1], 2.8 * shape[0] + 0.6, *shape)
+        seeds = f"{nodes} nodes, {part.seed.nunique()} seeds, alpha {alpha:g} where not varied"
+        drawn.suptitle(f"{IN_WORDS[system]}; {seeds}", fontsize=10.5, x=0.01, ha="left")
+        for ax, (name, (title, across, down, chosen, table)) in zip(axes.flat, product(scores, panels)):
+            shown = table(chosen[chosen.score == name])
+            draw_matrix(
+                ax, shown.to_numpy(float), "heat", (0.0, 1.0), THEMES["light"], rows=list(shown.index),
+                columns=list(shown.columns), label="fraction", written="{:.2f}".format,
+            )  # fmt: skip
+            ax.set(xlabel=across, ylabel=down, aspect="auto")
+            ax.set_title(f"{name}: {title}", fontsize=8.5, loc="left")
+        made[f"networks_{system}_{nodes}"] = drawn
+    return made
 
 
 def _panels(runs: pd.DataFrame, system: str, alpha: float, usual_n: int) -> Iterator[Panel]:
@@ -274,16 +254,28 @@ def _panels(runs: pd.DataFrame, system: str, alpha: float, usual_n: int) -> Iter
     usual = USUAL[system]
     strengths = at(runs, alpha, n=usual_n)
     if strengths.groupby(["coupling", "obs_noise"]).ngroups > 1:
-        unit = "dimensionless" if system == "logistic" else "per time unit"
-        labels = f"coupling ({unit})", "observation noise, s.d.\n(units of the state)"
-        yield f"mean F1, N = {usual_n}", labels, strengths, lambda part: _f1(part, "obs_noise", "coupling")
+        across = f"coupling ({'dimensionless' if system == 'logistic' else 'per time unit'})"
+        down = "observation noise, s.d.\n(units of the state)"
+        yield (
+            f"mean F1, N = {usual_n}",
+            across,
+            down,
+            strengths,
+            lambda part: _f1(part, "obs_noise", "coupling"),
+        )
     lengths = runs[(runs.coupling == usual) & (runs.obs_noise == 0)]
     if lengths.n.nunique() > 1:
-        labels = "alpha (confidence; 0: no penalty)", "N (samples)"
-        yield f"mean F1, coupling {usual:g}", labels, lengths, lambda part: _f1(part, "n", "alpha")
+        across = "alpha (confidence; 0: no penalty)"
+        yield (
+            f"mean F1, coupling {usual:g}",
+            across,
+            "N (samples)",
+            lengths,
+            lambda part: _f1(part, "n", "alpha"),
+        )
     each = at(runs, alpha, n=usual_n, coupling=usual, obs_noise=0.0)
     if len(each):
-        yield f"N = {usual_n}, coupling {usual:g}", ("fraction", "network"), each, _rates
+        yield f"N = {usual_n}, coupling {usual:g}", "fraction", "network", each, _rates
 
 
 def _f1(runs: pd.DataFrame, down: str, across: str) -> pd.DataFrame:
@@ -294,34 +286,7 @@ def _f1(runs: pd.DataFrame, down: str, across: str) -> pd.DataFrame:
 def _rates(runs: pd.DataFrame) -> pd.DataFrame:
     """Return precision, recall, false positive rate and F1 of every network."""
     table = measured(runs, ["network"])
-    table = table.set_index(table.network.astype(str).str[2:])
-    return table[["precision", "recall", "fpr", "f1_mean"]].rename(
+    table = table.set_index(table.network.astype(str).str[2:]).rename(
         columns={"fpr": "FPR", "f1_mean": "mean F1"}
     )
-
-
-def _draw(title: str, scores: Sequence[str], panels: Sequence[Panel]) -> Figure:
-    """Draw a row of heat maps per score; a column each where there is one map per score."""
-    shape = (len(scores), len(panels)) if len(panels) > 1 else (1, len(scores))
-    drawn, axes = figure(1.6 + 3.4 * shape[1], 2.8 * shape[0] + 0.6, *shape)
-    drawn.suptitle(title, fontsize=10.5, x=0.01, ha="left")
-    for ax, (name, (said, (across, down), runs, table)) in zip(axes.flat, product(scores, panels)):
-        image = _heat_map(ax, table(runs[runs.score == name]))
-        ax.set(xlabel=across, ylabel=down)
-        ax.set_title(f"{name}: {said}", fontsize=8.5, loc="left")
-    shrink = 0.5 if shape[0] > 1 else 1
-    drawn.colorbar(image, ax=axes, shrink=shrink, label="fraction (F1, precision, recall, FPR)")
-    return drawn
-
-
-def _heat_map(ax: Axes, table: pd.DataFrame) -> AxesImage:
-    """Draw fractions as colours with their numbers; a fraction of nothing is a dash."""
-    image = ax.imshow(table.to_numpy(float), cmap="YlGnBu", vmin=0, vmax=1, aspect="auto")
-    for (i, j), value in np.ndenumerate(table.to_numpy(float)):
-        said = f"{value:.2f}" if np.isfinite(value) else "–"
-        ax.text(j, i, said, ha="center", va="center", fontsize=8, color="w" if value > 0.45 else INK)
-    ax.set_xticks(range(table.shape[1]), table.columns, fontsize=8)
-    ax.set_yticks(range(table.shape[0]), table.index, fontsize=8)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    return image
+    return table[["precision", "recall", "FPR", "mean F1"]]

@@ -32,9 +32,8 @@ def figure(width: float, height: float, rows: int, columns: int, **options: Any)
 
 def legend_below(drawn: Figure, ax: Axes) -> None:
     """Put the legend of one panel below all of them."""
-    drawn.legend(
-        *ax.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False
-    )
+    shown = ax.get_legend_handles_labels()
+    drawn.legend(*shown, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
 
 
 def write(outcome: Outcome, name: str, out: Path) -> list[Path]:

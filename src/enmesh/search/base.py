@@ -33,11 +33,7 @@ KOLLER = (
 
 
 class Bounds(Protocol):
-    """What a score with a monotone fit can say before it is computed: ``score = fit - penalty``.
-
-    Both parts grow with the parent set, so no set that contains ``parents`` scores above
-    ``ceiling(target) - penalty(target, parents)``.
-    """
+    """What a score says before it is computed: ``score = fit - penalty``, both of which grow with the parent set."""
 
     def ceiling(self, target: int) -> float:
         """Return the fit of all candidates together, the largest fit of any parent set."""
@@ -85,32 +81,32 @@ class Problem:
         whole_fields(self, n_nodes=1, max_parents=0)
         object.__setattr__(self, "required", frozenset(self.required))
         object.__setattr__(self, "forbidden", frozenset(self.forbidden))
-        for what, given, each in (
-            ("names", self.names, "name"),
-            ("lists of candidates", self.candidates, "list"),
-        ):
+        for what, given in (("names", self.names), ("lists of candidates", self.candidates)):
             if given is not None and len(given) != self.n_nodes:
+                each = "name" if given is self.names else "list"
                 raise InputError(f"{len(given)} {what} for {self.n_nodes} nodes; give one {each} per node")
         mentioned = {node for edge in self.required | self.forbidden for node in edge}
         mentioned |= {source for sources in self.candidates or () for source in sources}
-        unknown = sorted(node for node in mentioned if not 0 <= node < self.n_nodes)
-        if unknown:
+        if unknown := sorted(node for node in mentioned if not 0 <= node < self.n_nodes):
             raise InputError(f"node {unknown[0]} does not exist; the nodes are 0 to {self.n_nodes - 1}")
         self._refuse_contradictions()
 
     def _refuse_contradictions(self) -> None:
-        loop = (
-            "required edge {} is a self loop; a node's own past is always conditioned on, leave the edge out"
-        )
-        both = "edge {} is required and forbidden at once; drop it from one of them"
-        outside = "required edge {} is not among the candidates; add its source to them"
-        for message, refused in (
-            (loop, {(s, t) for s, t in self.required if s == t}),
-            (both, self.required & self.forbidden),
-            (outside, {(s, t) for s, t in self.required if s not in self._listed(t)}),
+        loops = {(s, t) for s, t in self.required if s == t}
+        outside = {(s, t) for s, t in self.required if s not in self._listed(t)}
+        for refused, why in (
+            (
+                loops,
+                "required edge {} is a self loop; a node's own past is always conditioned on, leave the edge out",
+            ),
+            (
+                self.required & self.forbidden,
+                "edge {} is required and forbidden at once; drop it from one of them",
+            ),
+            (outside, "required edge {} is not among the candidates; add its source to them"),
         ):
             if refused:
-                raise InputError(message.format(self.arrows(sorted(refused))))
+                raise InputError(why.format(self.arrows(sorted(refused))))
         needed = from_edges(self.n_nodes, self.required)
         for target, sources in enumerate(needed):
             if len(sources) > self.max_parents:
@@ -161,8 +157,7 @@ class Memo:
 
     def ask(self, families: Iterable[Family]) -> None:
         """Have the scores of all families, computing in one call those that are new."""
-        new = sorted(set(families).difference(self.scores))
-        if not new:
+        if not (new := sorted(set(families).difference(self.scores))):
             return
         for family, score in zip(new, map(float, self._evaluate(new)), strict=True):
             if not isfinite(score):

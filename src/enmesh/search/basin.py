@@ -10,7 +10,7 @@ import heapq
 from enmesh.options import option, whole_fields
 from enmesh.search.base import HEURISTIC, KOLLER, Evaluate, Found, Memo, Problem, Search, conclude
 from enmesh.search.graphs import from_edges
-from enmesh.search.moves import Position, climb
+from enmesh.search.hill_climb import Position, climb
 
 
 @option
@@ -22,8 +22,6 @@ class BasinFlooding(Search):
     patience
         Graphs visited without a new best one after which the flood stops.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.infer(series, score="tea", estimator="gaussian", search=em.BasinFlooding(), max_lag=1).optimal

@@ -10,17 +10,16 @@ subsets where it is small, and by integer programming with cluster cuts where it
 from collections.abc import Mapping, Sequence
 from math import fsum, inf
 from time import monotonic
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.options import known_fields, option
-from enmesh.search import dynamic
 from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
-from enmesh.search.families import Choice, favourites, generate
+from enmesh.search.families import Choice, generate
 from enmesh.search.graphs import Parents, ancestors, is_acyclic, topological_order
-from enmesh.search.parts import Part, settle, shaken, split
+from enmesh.search.parts import LARGEST, Part, best_order, settle, shaken, split
 
 BARTLETT = (
     "Bartlett, M. and Cussens, J. (2017). Integer Linear Programming for the Bayesian Network Structure Learning "
@@ -75,7 +74,7 @@ class Exact(Search):
         """Return the best graph."""
         memo = Memo(evaluate, problem)
         table = generate(memo, problem)
-        free = favourites(table)
+        free = tuple(choices[0].parents for choices in table)  # the optimum with cycles allowed
         if not problem.acyclic or is_acyclic(free):
             return conclude(memo, free, proven=True, free=free)
         if problem.bounds is not None:
@@ -88,11 +87,8 @@ class Exact(Search):
         return conclude(memo, parents, proven=near, bound=bound, free=free)
 
 
-class Answer(NamedTuple):
-    """Choices of some nodes that make no cycle, and a proven bound on their total score."""
-
-    chosen: dict[int, Choice]
-    bound: float
+# Choices of some nodes that make no cycle, and a proven bound on their total score.
+Answer = tuple[dict[int, Choice], float]
 
 
 class Solver:
@@ -133,10 +129,10 @@ class Solver:
         for part in split(table):
             place = {node: i for i, node in enumerate(part.nodes)}
             known = None if order is None else [place[node] for node in order if node in place]
-            answer = self.solve_part(part, known)
-            chosen |= answer.chosen
-            bounds.append(answer.bound)
-        return Answer(chosen, fsum(bounds))
+            picked, bound = self.solve_part(part, known)
+            chosen |= picked
+            bounds.append(bound)
+        return chosen, fsum(bounds)
 
     def solve_part(self, part: Part, order: list[int] | None) -> Answer:
         """Return the best choices for a part: at once, by taking it apart, or by one of the methods."""
@@ -154,12 +150,12 @@ class Solver:
             return self.follow(part, order, part.ceiling)
         if self.method == "ip" or (self.method == "auto" and len(part) > SMALL):
             return self.by_cuts(part, order, loss, slack)
-        if len(part) > dynamic.LARGEST:
+        if len(part) > LARGEST:
             raise InputError(
-                f"{len(part)} nodes depend on each other, dynamic programming holds {dynamic.LARGEST}; "
+                f"{len(part)} nodes depend on each other, dynamic programming holds {LARGEST}; "
                 "use method='ip' or 'auto'"
             )
-        return self.follow(part, dynamic.best_order(part))
+        return self.follow(part, best_order(part))
 
     def by_cuts(self, part: Part, order: list[int], loss: float, slack: float) -> Answer:
         """Return the best choices by integer programming."""
@@ -168,22 +164,22 @@ class Solver:
         program = integer.Program(part, loss)
         order, relaxed = integer.tighten(program, order, slack, self.deadline, self.rng)
         loss = part.ceiling - part.value(order)
-        if relaxed.loss >= loss - slack:
+        if relaxed >= loss - slack:
             return self.follow(part, order)
         if monotonic() > self.deadline:
-            return self.follow(part, order, part.ceiling - relaxed.loss)
+            return self.follow(part, order, part.ceiling - relaxed)
         table = part.only(np.split(program.alive > 0, program.first[1:]))
         if len(split(table)) > 1:
             return self.solve(table, [part.nodes[i] for i in order])
         order, least = integer.finish(program, order, self.deadline, self.rng)
-        return self.follow(part, order, part.ceiling - max(least, relaxed.loss))
+        return self.follow(part, order, part.ceiling - max(least, relaxed))
 
     def follow(self, part: Part, order: Sequence[int], bound: float = -inf) -> Answer:
         """Return the choices that an order gives; without a bound they are the best."""
         picked = part.follow(order)
         assert picked is not None, f"no choices of nodes {part.nodes} fit the order {order}"
         chosen = {node: choices[j] for node, choices, j in zip(part.nodes, part.choices, picked)}
-        return Answer(chosen, max(bound, part.score(picked)))
+        return chosen, max(bound, part.score(picked))
 
 
 def settle_ties(table: Sequence[Sequence[Choice]], parents: Parents) -> Parents:

@@ -15,8 +15,6 @@ class Exhaustive(Search):
 
     Ties go to the graph with fewer edges, then to the lexicographically first.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.infer(series, score="tea", estimator="gaussian", search=em.Exhaustive(), max_lag=1).optimal

@@ -14,21 +14,8 @@ Parents = tuple[tuple[int, ...], ...]
 
 
 def mask(nodes: Iterable[int]) -> int:
-    """Return the bit mask of a set of nodes.
-
-    >>> mask((0, 2))
-    5
-    """
+    """Return the bit mask of a set of nodes."""
     return sum(1 << node for node in nodes)
-
-
-def members(bits: int) -> tuple[int, ...]:
-    """Return the nodes of a bit mask, ascending.
-
-    >>> members(5)
-    (0, 2)
-    """
-    return tuple(node for node in range(bits.bit_length()) if bits >> node & 1)
 
 
 def edges(parents: Parents) -> frozenset[tuple[int, int]]:
@@ -68,11 +55,7 @@ def is_acyclic(parents: Sequence[Iterable[int]]) -> bool:
 
 
 def find_cycle(parents: Parents) -> tuple[int, ...]:
-    """Return the nodes of one cycle in the direction of its edges, or an empty tuple.
-
-    >>> find_cycle(((2,), (0,), (1,)))
-    (0, 1, 2)
-    """
+    """Return the nodes of one cycle in the direction of its edges, or an empty tuple."""
     if is_acyclic(parents):
         return ()
     import networkx as nx
@@ -85,7 +68,9 @@ def find_cycle(parents: Parents) -> tuple[int, ...]:
 def strong_components(parents: Sequence[Iterable[int]]) -> list[tuple[int, ...]]:
     """Return the strongly connected components, by their first node; every cycle lies inside one of them."""
     above = ancestors(parents)
-    mutual = ({i, *(j for j in members(bits) if above[j] >> i & 1)} for i, bits in enumerate(above))
+    mutual = (
+        {i, *(j for j, back in enumerate(above) if bits >> j & back >> i & 1)} for i, bits in enumerate(above)
+    )
     return list(dict.fromkeys(tuple(sorted(nodes)) for nodes in mutual))
 
 
@@ -127,11 +112,7 @@ def dags(choices: Sequence[Sequence[tuple[int, ...]]]) -> Iterator[Parents]:
 
 
 def all_dags(n: int) -> Iterator[Parents]:
-    """Yield every acyclic graph on ``n`` nodes: 25, 543, 29281 of them for n = 3, 4, 5.
-
-    >>> sum(1 for _ in all_dags(3))
-    25
-    """
+    """Yield every acyclic graph on ``n`` nodes: 25, 543, 29281 of them for n = 3, 4, 5."""
     others = [[j for j in range(n) if j != i] for i in range(n)]
     return dags([[parents for k in range(n) for parents in combinations(rest, k)] for rest in others])
 
@@ -151,12 +132,9 @@ class RestrictedPDAG:
 
     @classmethod
     def of(cls, parents: Parents) -> "RestrictedPDAG":
-        """Return the class of an acyclic graph."""
-        return cls._made([set(sources) for sources in parents], [set() for _ in parents])
-
-    @classmethod
-    def _made(cls, arcs: list[set[int]], links: list[set[int]]) -> "RestrictedPDAG":
-        """Turn every arc x -> y into a link where y has no other parent and x has none, until none is left."""
+        """Return the class of an acyclic graph: an arc x -> y is a link where y has no other parent and x has none."""
+        arcs: list[set[int]] = [set(sources) for sources in parents]
+        links: list[set[int]] = [set() for _ in parents]
         changed = True
         while changed:
             changed = False
@@ -170,8 +148,7 @@ class RestrictedPDAG:
 
     def trees(self) -> list[tuple[int, ...]]:
         """Return the nodes of each tree of links; a node without parents and siblings is a tree of one."""
-        components = strong_components(self.siblings)
-        return [tree for tree in components if not self.parents[tree[0]]]
+        return [tree for tree in strong_components(self.siblings) if not self.parents[tree[0]]]
 
     def rooted(self, root: int) -> dict[int, tuple[int, ...]]:
         """Return the parents of all nodes of a tree when its links point away from ``root``."""
@@ -185,52 +162,36 @@ class RestrictedPDAG:
         return families
 
     def neighbours(self) -> Iterator["RestrictedPDAG"]:
-        """Yield every class one operator away: A_link, A_arc, A_hh, D_link, D_arc, where allowed."""
-        for x, y in combinations(range(len(self.parents)), 2):
-            if y in self.siblings[x] | self.parents[x] or x in self.parents[y]:
-                arcs, links = self._sets()
-                for sets in (arcs, links):
-                    sets[x].discard(y)
-                    sets[y].discard(x)
-                yield self._made(arcs, links)
-            else:
-                grown = (self._connected(*addition) for addition in self._additions(x, y))
-                yield from (one for one in grown if is_acyclic(one.parents))
+        """Yield every class one operator away: A_link, A_arc, A_hh, D_link, D_arc, where allowed.
 
-    def _sets(self) -> tuple[list[set[int]], list[set[int]]]:
-        return [set(p) for p in self.parents], [set(s) for s in self.siblings]
-
-    def _additions(self, x: int, y: int) -> Iterator[tuple[int, int, int | None, bool]]:
-        """Yield ``(source, target, third, link)`` for each way to connect two nodes that are not adjacent.
-
-        A link needs two nodes without parents in different trees. An arc s -> t needs a parent of s or of t
-        (otherwise it would be a link). A_hh adds s -> t and turns one link t - z into z -> t.
+        Each adds an edge to a graph of the class, or takes one away. A link joins the roots of two trees. An arc needs
+        a parent of its source or of its target, which is then the root of its tree (otherwise it would be a link).
+        A_hh adds an arc and turns a link of its target, whose other end is the root, to a head-to-head pattern.
         """
-        if not self.parents[x] and not self.parents[y] and y not in self.rooted(x):
-            yield x, y, None, True
-        for source, target in ((x, y), (y, x)):
-            if self.parents[source] or self.parents[target]:
-                yield source, target, None, False
-            for third in sorted(self.siblings[target]):
-                yield source, target, third, False
+        trees = self.trees()
+        rooted = {root: self.rooted(root) for tree in trees for root in tree}
+        families = {node: tuple(sources) for node, sources in enumerate(self.parents)}
+        for tree in trees:
+            families |= rooted[tree[0]]
 
-    def _connected(self, source: int, target: int, third: int | None, link: bool) -> "RestrictedPDAG":
-        arcs, links = self._sets()
-        if link:
-            links[source].add(target)
-            links[target].add(source)
-            return self._made(arcs, links)
-        arcs[target].add(source)
-        if third is not None:
-            arcs[target].add(third)
-            links[target].discard(third)
-            links[third].discard(target)
-        front = [target]
-        while front:  # point the links of a node that now has parents away from it, and so on down its tree
-            node = front.pop()
-            for child in links[node]:
-                links[child].discard(node)
-                arcs[child].add(node)
-                front.append(child)
-            links[node] = set()
-        return self._made(arcs, links)
+        def changed(source: int, target: int, *roots: int) -> Parents:
+            graph = dict(families)
+            for root in roots:
+                graph |= rooted[root]
+            graph[target] = tuple({*graph[target]} ^ {source})
+            return tuple(graph.values())
+
+        for x, y in combinations(range(len(self.parents)), 2):
+            if y in self.siblings[x]:
+                yield self.of(changed(x, y, x))
+                continue
+            if x in self.parents[y] or y in self.parents[x]:
+                yield self.of(changed(*(x, y) if x in self.parents[y] else (y, x)))
+                continue
+            linked = x in rooted and y in rooted
+            grown = [changed(x, y, x, y)] if linked and y not in rooted[x] else []
+            for source, target in ((x, y), (y, x)):
+                if not linked:
+                    grown.append(changed(source, target, *[target] * (target in rooted)))
+                grown += [changed(source, target, third) for third in sorted(self.siblings[target])]
+            yield from (self.of(graph) for graph in grown if is_acyclic(graph))

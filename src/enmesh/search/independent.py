@@ -2,7 +2,7 @@
 
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
-from enmesh.search.families import favourites, generate
+from enmesh.search.families import generate
 
 
 @option
@@ -12,8 +12,6 @@ class Independent(Search):
     The graph may have cycles: ``Problem.acyclic`` is not looked at, and ``optimal`` means best with cycles
     allowed. Where acyclicity matters, `Exact` begins with this graph and is done if it has no cycle.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.infer(series, score="tea", estimator="gaussian", search=em.Independent(), max_lag=1).parents["c"]
@@ -27,5 +25,5 @@ class Independent(Search):
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph with cycles allowed."""
         memo = Memo(evaluate, problem)
-        free = favourites(generate(memo, problem))
+        free = tuple(choices[0].parents for choices in generate(memo, problem))
         return conclude(memo, free, proven=True, free=free)

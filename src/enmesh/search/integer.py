@@ -13,7 +13,7 @@ is below the node's best.
 from collections.abc import Iterable, Sequence
 from math import fsum, inf
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -29,13 +29,6 @@ RANGE = 1e4  # the largest useful loss as HiGHS sees it: its absolute gap of 1e-
 BROKEN = 1e-4  # by how much a solution must violate a cut for the cut to be added
 PATIENCE, STALL = 8, 0.05  # rounds of cuts that must close at least this part of the gap to the best graph
 NOTHING = 1e-6  # a weight that counts as zero
-
-
-class Relaxed(NamedTuple):
-    """A proven bound on the loss of a part, and for each choice on the loss of all graphs that make it."""
-
-    loss: float
-    choosing: np.ndarray
 
 
 class Program:
@@ -55,7 +48,8 @@ class Program:
 
     def _members(self, masks: Sequence[int]) -> np.ndarray:
         """Return ``[mask, node]``: 1 where the mask holds the node."""
-        return np.array([[m >> j & 1 for j in range(len(self.part))] for m in masks], np.float32)
+        rows = [[m >> j & 1 for j in range(len(self.part))] for m in masks]
+        return np.array(rows, np.float32).reshape(len(masks), len(self.part))
 
     def relieved(self, clusters: Sequence[int], rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return ``[cluster, variable]``: whether it gives a node of the cluster no parent inside."""
@@ -65,8 +59,6 @@ class Program:
     def broken(self, clusters: Iterable[int], x: np.ndarray) -> list[int]:
         """Return the clusters whose cut a solution violates, each once."""
         clusters, used = list(dict.fromkeys(clusters)), np.flatnonzero(x > NOTHING)
-        if not clusters:
-            return []
         left = self.relieved(clusters, used) @ x[used]
         return [cluster for cluster, value in zip(clusters, left) if value < 1 - BROKEN]
 
@@ -92,8 +84,10 @@ class Program:
         prices = -answer.ineqlin.marginals if self.clusters else np.zeros(0)
         return answer.x, np.maximum(prices, 0.0)
 
-    def bound(self, prices: np.ndarray) -> Relaxed:
-        """Return the Lagrangian bound: the cuts moved into the objective at non-negative prices y.
+    def bound(self, prices: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return a bound on the loss, and for each choice on that of all graphs that make it, from prices y >= 0.
+
+        It is the Lagrangian bound: the cuts are moved into the objective.
 
         loss >= sum_C y_C + sum_i min_P [ loss(i, P) - sum_C y_C 1(i in C, P disjoint from C) ]
 
@@ -104,7 +98,7 @@ class Program:
         least = np.minimum.reduceat(value, self.first)
         total = fsum(prices) + fsum(least)
         choosing = (total + value - least[self.owner]) / self.scale
-        return Relaxed(total / self.scale, choosing)
+        return total / self.scale, choosing
 
     def solve(self, seconds: float) -> "OptimizeResult":
         """Return HiGHS's answer to the integer program with the cuts so far."""
@@ -180,26 +174,27 @@ def grown_clusters(program: Program, x: np.ndarray) -> list[int]:
 
 def tighten(
     program: Program, order: list[int], slack: float, deadline: float, rng: np.random.Generator
-) -> tuple[list[int], Relaxed]:
+) -> tuple[list[int], float]:
     """Add broken cuts to the linear relaxation until none is left or they no longer help; return best order and bound.
 
     Choices that the bound rules out are dropped on the way; ``slack`` is the loss that counts as rounding.
     """
     part, history = program.part, []
-    best = Relaxed(-inf, np.zeros(0))
+    best = -inf, np.zeros(0)
     while True:
         x, prices = program.relax()
-        best = max(best, program.bound(prices), key=lambda relaxed: relaxed.loss)
+        best = max(best, program.bound(prices), key=lambda relaxed: relaxed[0])
         order = _better(part, order, program.order(x), rng)
         loss = part.ceiling - part.value(order)
-        program.alive *= best.choosing <= loss + slack
-        history.append(best.loss)
-        stalled = len(history) > PATIENCE and best.loss - history[-PATIENCE] < STALL * (loss - best.loss)
-        if best.loss >= loss - slack or stalled or monotonic() > deadline:
-            return order, best
+        least, choosing = best
+        program.alive *= choosing <= loss + slack
+        history.append(least)
+        stalled = len(history) > PATIENCE and least - history[-PATIENCE] < STALL * (loss - least)
+        if least >= loss - slack or stalled or monotonic() > deadline:
+            return order, least
         cuts = program.broken([*short_cycles(program.arcs(x)), *grown_clusters(program, x)], x)
         if not cuts:
-            return order, best
+            return order, least
         program.add(cuts)
 
 

@@ -12,7 +12,7 @@ from math import fsum, inf
 from enmesh.options import option
 from enmesh.search.base import Family, Memo, Rank
 from enmesh.search.graphs import Parents, RestrictedPDAG
-from enmesh.search.moves import Position, Restarted, climb
+from enmesh.search.hill_climb import Position, Restarted, climb
 
 ACID = (
     "Acid, S. and de Campos, L. M. (2003). Searching for Bayesian Network Structures in the Space of Restricted "
@@ -32,8 +32,6 @@ class RPDAG(Restarted):
     restarts, shake
         Number of climbs after the first, and of random steps before most of them, as in `HillClimb`.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.infer(series, score="tea", estimator="gaussian", search=em.RPDAG(), max_lag=1).parents["c"]

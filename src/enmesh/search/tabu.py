@@ -11,7 +11,7 @@ import numpy as np
 from enmesh.options import option, whole_fields
 from enmesh.search.base import Edge, Memo, Rank
 from enmesh.search.graphs import Parents
-from enmesh.search.moves import Position, Restarted
+from enmesh.search.hill_climb import Position, Restarted
 
 
 @option
@@ -27,8 +27,6 @@ class Tabu(Restarted):
     restarts, shake
         Number of walks after the first, and of random steps before most of them, as in `HillClimb`.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.infer(series, score="tea", estimator="gaussian", search=em.Tabu(), max_lag=1).parents["c"]

@@ -14,30 +14,39 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.sources import is_source
+from enmesh.draw.shown import Reported
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.workers import in_order
 from enmesh.options import whole
 from enmesh.scores.base import Parents, Score
+from enmesh.sureness import units
 from enmesh.sureness.group import signed
-from enmesh.sureness.links import frame, parents_in, q_of, score_of, values, without_choices
-from enmesh.sureness.units import MANY_TRIALS, Units, block_length, pooled, standardised, units_of
+from enmesh.sureness.units import Units
+from enmesh.te_matrix import warn_if_too_few
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Exchanges of labels in one task for a worker.
-TOGETHER = 20
-# Values at which the distribution of what chance gives is computed.
-GRID = 2000
+TOGETHER = 20  # exchanges of labels in one task for a worker
+OF_SCORE = (
+    "score",
+    "estimator",
+    "embedding",
+    "alpha",
+    "surrogate",
+    "n_surrogates",
+    "max_lag",
+)  # options of one
+GRID = 2000  # values at which the distribution of what chance gives is computed
 
 Freedom = tuple[np.ndarray, np.ndarray]
 Asked = tuple[Score, tuple[Parents, ...]]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Reported):
     """What grew and what fell; all DataFrames have row drives column.
 
     Attributes
@@ -68,47 +77,13 @@ class Comparison:
     @property
     def links(self) -> "pd.DataFrame":
         """DataFrame with a row per pair, smallest p-value first."""
-        import pandas as pd
-
-        names = np.array(self.difference.columns)
-        source, target = np.nonzero(~np.eye(len(names), dtype=bool))
         shown = ("first", "second", "difference", "p_value", "q_value")
-        parts = {name: getattr(self, name).to_numpy(float)[source, target] for name in shown}
-        made = pd.DataFrame({"source": names[source], "target": names[target], **parts})
-        return made.sort_values(["p_value", "source", "target"], ignore_index=True)
-
-    def plot(self, path: str | Path | None = None, **how: Any) -> Any:
-        """Draw what grew and what fell; differences with q up to 0.05 are marked."""
-        from enmesh.draw.curves import comparison
-
-        names = list(self.difference.columns)
-        return comparison(names, self.difference, self.q_value, labels=self.labels, path=path, **how)
-
-    def report(self, path: str | Path, *, title: str = "") -> Path:
-        """Write a self-contained HTML page of what grew and what fell, and return its path."""
-        from enmesh.draw.report.more import comparison_page
-        from enmesh.draw.report.page import save
-
-        return save(comparison_page(exchanged=self.exchanged, title=title, **self._parts()), path)
-
-    def _parts(self) -> dict[str, Any]:
-        """Return what page and notebook show."""
-        shown = ("first", "second", "p_value", "q_value")
-        tables = {name: getattr(self, name).to_numpy(float) for name in shown}
-        nodes = {"names": list(self.difference.columns), "labels": self.labels}
-        return {**nodes, **tables, "own": [one.adjacency for one in self.networks]}
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.more import comparison_body
-        from enmesh.draw.report.notebook import face
-
-        body = comparison_body(**self._parts())
-        return face(f"{body['headline']} {body['said']}", body["sides"], body["picture"], body["table"])
+        return units.pair_table({name: getattr(self, name) for name in shown})
 
     def __repr__(self) -> str:
         changed = self.links[self.links.q_value <= LEVEL]
-        said = [f"{r.source}->{r.target} {r.difference:+.4g}" for r in changed.itertuples()]
-        return f"Comparison({', '.join(said) or 'no difference'}; {self.exchanged})"
+        shown = [f"{r.source}->{r.target} {r.difference:+.4g}" for r in changed.itertuples()]
+        return f"Comparison({', '.join(shown) or 'no difference'}; {self.exchanged})"
 
 
 def compare(
@@ -136,10 +111,8 @@ def compare(
         Two recordings (anything `Series` takes), or two lists of them: subjects. Nodes are matched by name.
     n_permutations, seed
         Number of exchanges and their seed; the smallest p-value is ``1 / (1 + n_permutations)``.
-    paired
-        Whether the lists hold the same subjects in the same order.
-    labels
-        What the two sides are called, such as ``("rest", "task")``; by default their files.
+    paired, labels
+        Whether the lists hold the same subjects in the same order; what the sides are called, by default their files.
     n_jobs, progress, options
         Of `infer`, such as ``score=``.
 
@@ -154,61 +127,52 @@ def compare(
     """
     whole("n_permutations", n_permutations, 19)
     sides, subjects = _sides(first, second, paired)
-    both = pooled(together := [pooled(side) for side in sides])
-    score = score_of(infer(both, seed=seed, n_jobs=n_jobs, **options))
-    alike = without_choices(options) | {"score": score, "seed": seed, "n_jobs": n_jobs}
-    networks = [infer(one, **alike) for one in together]
-    asked, how = (score, parents_in(networks)), {"n_jobs": n_jobs, "progress": progress}
+    both = units.pooled(together := [units.pooled(side) for side in sides])
+    score = units.score_of(infer(both, seed=seed, n_jobs=n_jobs, **options))
+    alike = {name: value for name, value in options.items() if name not in OF_SCORE}
+    networks = [infer(one, score=score, seed=seed, n_jobs=n_jobs, **alike) for one in together]
+    asked, how = (score, units.parents_in(networks)), {"n_jobs": n_jobs, "progress": progress}
     if subjects:
         matched = [[one.select(both.names) for one in side] for side in sides]
         means, p_value, exchanged = _between_subjects(matched, asked, paired, n_permutations, seed, how)
     else:
         means, p_value, exchanged = _between_recordings(together, asked, n_permutations, seed, how)
     _warn_if_too_few(p_value, n_permutations, [*map(len, sides)] if subjects else [], paired)
-    parts = (means[1] - means[0], *means, p_value, q_of(p_value))
-    change, one, other, p, q = (frame(both.names, matrix) for matrix in parts)
-    called = labels or _files(sides) or ("first", "second")
+    parts = (means[1] - means[0], *means, p_value, units.q_of(p_value))
+    files = [Path(side[0].file).stem for side in sides if len(side) == 1 and side[0].file]
+    called = labels or ((files[0], files[1]) if len(set(files)) == 2 else ("first", "second"))
     ordered = tuple(replace(found, names=both.names, series=None) for found in networks)
+    change, one, other, p, q = (units.frame(both.names, matrix) for matrix in parts)
     return Comparison(change, one, other, p, q, exchanged, called, ordered)
 
 
-def _files(sides: tuple[list[Series], list[Series]]) -> tuple[str, str] | None:
-    """Return the names of the files of two recordings, where they are known and differ."""
-    known = list(dict.fromkeys(Path(side[0].file).stem for side in sides if len(side) == 1 and side[0].file))
-    return (known[0], known[1]) if len(known) == 2 else None
-
-
-def _sides(first: Any, second: Any, paired: bool) -> tuple[tuple[list[Series], list[Series]], bool]:
+def _sides(first: Any, second: Any, paired: bool) -> tuple[list[list[Series]], bool]:
     """Return the standardised recordings of both sides, and whether they are subjects."""
     lists = [
-        isinstance(side, (list, tuple)) and bool(side) and all(map(_known, side)) for side in (first, second)
-    ]
+        isinstance(side, (list, tuple)) and bool(side)
+        and all(isinstance(one, Series) or is_source(one) or getattr(one, "ndim", 0) >= 2 for one in side)
+        for side in (first, second)
+    ]  # fmt: skip
     if lists[0] != lists[1]:
         raise InputError("one side is a recording and the other a list of them; give two of the same")
     if paired and not lists[0]:
         raise InputError("paired=True is for two lists of subjects; two recordings have no pairs")
     given = (first, second) if lists[0] else ([first], [second])
-    one, other = ([standardised(recording) for recording in side] for side in given)
-    if lists[0] and min(len(one), len(other)) < 2:
-        raise InputError(f"{len(one)} and {len(other)} subjects; each side needs at least 2")
-    if paired and len(one) != len(other):
-        raise InputError(
-            f"{len(one)} and {len(other)} recordings make no pairs; give one of each subject on both sides"
-        )
-    return (one, other), lists[0]
-
-
-def _known(one: Any) -> bool:
-    """Whether it is a recording."""
-    return isinstance(one, Series) or is_source(one) or getattr(one, "ndim", 0) >= 2
+    sides = [[units.standardised(recording) for recording in side] for side in given]
+    sizes = " and ".join(str(len(side)) for side in sides)
+    if lists[0] and min(map(len, sides)) < 2:
+        raise InputError(f"{sizes} subjects; each side needs at least 2")
+    if paired and len(sides[0]) != len(sides[1]):
+        raise InputError(f"{sizes} recordings make no pairs; give one of each subject on both sides")
+    return sides, lists[0]
 
 
 def _between_subjects(
     sides: list[list[Series]], asked: Asked, paired: bool, count: int, seed: int, how: Mapping[str, Any]
 ) -> tuple[list[np.ndarray], np.ndarray, str]:
-    """Return means, p-values of their difference by signs of pairs or by labels of subjects, and what was exchanged."""
+    """Return means, p-values of their difference by signs of pairs or labels of subjects, and what was exchanged."""
     given = [[(one, *asked) for one in side] for side in sides]
-    each = [np.stack(in_order(values, side, what="subjects", **how))[:, 0] for side in given]
+    each = [np.stack(in_order(units.values, side, what="subjects", **how))[:, 0] for side in given]
     means = [one.mean(0) for one in each]
     if paired:
         return means, signed(each[1] - each[0], seed, sides=2), f"signs of {len(each[0])} pairs exchanged"
@@ -216,8 +180,8 @@ def _between_subjects(
     rng = np.random.default_rng([seed, 1])
     orders = [np.arange(len(everyone)), *(rng.permutation(len(everyone)) for _ in range(count))]
     differences = np.stack([everyone[o[size:]].mean(0) - everyone[o[:size]].mean(0) for o in orders])
-    said = f"labels of {size} and {len(everyone) - size} subjects exchanged"
-    return means, _two_sided(differences), said
+    exchanged = f"labels of {size} and {len(everyone) - size} subjects exchanged"
+    return means, _two_sided(differences), exchanged
 
 
 def _between_recordings(
@@ -227,31 +191,31 @@ def _between_recordings(
 
     Blocks are never joined, so that all labellings have the same number of windows.
     """
-    few = any(len(one.trials) < MANY_TRIALS for one in recordings)
-    block = max(block_length(one, {"score": asked[0]}) for one in recordings) if few else None
-    units = [units_of(one, block, {}) for one in recordings]
-    sizes = [len(one) for one in units]
-    offset = len(units[0].series.trials)
-    pieces = [*units[0].pieces, *((trial + offset, start, stop) for trial, start, stop in units[1].pieces)]
-    joined = Units(pooled([one.series for one in units]), tuple(pieces), units[0].block)
+    few = any(len(one.trials) < units.MANY_TRIALS for one in recordings)
+    block = max(units.block_length(one, {"score": asked[0]}) for one in recordings) if few else None
+    cut = [units.units_of(one, block, {}) for one in recordings]
+    sizes = [len(one) for one in cut]
+    offset = len(cut[0].series.trials)
+    pieces = [*cut[0].pieces, *((trial + offset, start, stop) for trial, start, stop in cut[1].pieces)]
+    joined = Units(units.pooled([one.series for one in cut]), tuple(pieces), cut[0].block)
     starts = range(0, count + 1, TOGETHER)
     tasks = [(joined, sizes[0], asked, seed, start, min(start + TOGETHER, count + 1)) for start in starts]
     found = np.concatenate(in_order(_exchanged, tasks, what="exchanges", **how))
     differences = found[:, 1, 0] - found[:, 0, 0]
     true = [(side[1], side[2]) for side in found[0]]
     p_value = np.fmax(_two_sided(differences), least_p(differences[0], *true))
-    kind = "trials" if units[0].block is None else "blocks"
-    said = f"labels of {sizes[0]} and {sizes[1]} {kind} exchanged"
-    return [found[0, 0, 0], found[0, 1, 0]], p_value, said
+    kind = "trials" if cut[0].block is None else "blocks"
+    exchanged = f"labels of {sizes[0]} and {sizes[1]} {kind} exchanged"
+    return [found[0, 0, 0], found[0, 1, 0]], p_value, exchanged
 
 
-def _exchanged(units: Units, size: int, asked: Asked, seed: int, start: int, stop: int) -> np.ndarray:
-    """Return `links.values` of both sides, ``(exchange, 2, 3, M, M)``; exchange 0 is the true one."""
+def _exchanged(whole: Units, size: int, asked: Asked, seed: int, start: int, stop: int) -> np.ndarray:
+    """Return `units.values` of both sides, ``(exchange, 2, 3, M, M)``; exchange 0 is the true one."""
     found = []
     for i in range(start, stop):
-        order = np.arange(len(units)) if i == 0 else np.random.default_rng([seed, i]).permutation(len(units))
+        order = np.arange(len(whole)) if i == 0 else np.random.default_rng([seed, i]).permutation(len(whole))
         parts = order[:size].tolist(), order[size:].tolist()
-        found.append([values(units.take(part, joined=False), *asked) for part in parts])
+        found.append([units.values(whole.take(part, joined=False), *asked) for part in parts])
     return np.array(found)
 
 
@@ -289,7 +253,6 @@ def least_p(difference: np.ndarray, first: Freedom, second: Freedom) -> np.ndarr
 def _warn_if_too_few(p_value: np.ndarray, count: int, subjects: list[int], paired: bool) -> None:
     """Say where no difference can have a q-value up to `LEVEL`, for want of permutations or of subjects."""
     pairs = int(np.isfinite(p_value).sum())
-    needed = int(np.ceil(round(pairs / LEVEL, 9))) - 1
     if subjects:
         ways = 2 ** subjects[0] if paired else comb(sum(subjects), subjects[0])
         # Where sides can be swapped, the other way round is as far from 0.
@@ -300,8 +263,5 @@ def _warn_if_too_few(p_value: np.ndarray, count: int, subjects: list[int], paire
                 f"{pairs} pairs can have a q-value below {min(1.0, least):.2g}, however large it is: "
                 "measure more subjects"
             )
-    if count < needed and not paired:
-        hazard(
-            f"{count} permutations: the smallest q-value that is possible is {min(1.0, pairs / (1 + count)):.2g}, for "
-            f"a single difference among {pairs} pairs; {needed} are needed for {LEVEL:g}"
-        )
+    if not paired:
+        warn_if_too_few(count, pairs, LEVEL, "permutations", "difference among {} pairs")

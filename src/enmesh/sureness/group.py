@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw.shown import Reported
 from enmesh.errors import InputError
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
 from enmesh.inference.workers import in_order
-from enmesh.sureness.links import frame, parents_in, q_of, score_of, tests_of
-from enmesh.sureness.units import pooled, standardised
+from enmesh.sureness import units
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Signs that are drawn where there are too many to try all, and subjects up to which all are tried.
-DRAWN_SIGNS, ALL_SIGNS = 9999, 13
+DRAWN_SIGNS, ALL_SIGNS = 9999, 13  # signs that are drawn; subjects up to which all are tried
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Reported):
     """The network of a group and what its members say to it.
 
     Attributes
@@ -51,30 +50,11 @@ class Group:
     subjects: int
     own: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
-    def plot(self, path: str | Path | None = None, **how: Any) -> Any:
-        """Draw the shares as a matrix, links of the group's network framed."""
-        from enmesh.draw.curves import stability
-
-        names, links = self.network.names, self.network.adjacency
-        return stability(names, self.share, selected=links, of="subjects with it", path=path, **how)
-
-    def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
-        """Write the page of the group's network with a section on its subjects, and return its path."""
-        from enmesh.draw.report.more import group_section
-        from enmesh.draw.report.page import page, save
-
-        section = group_section(self.network.names, **self._parts())
-        return save(page(self.network, section, title=title, notes=notes), path)
-
-    def _parts(self) -> dict[str, Any]:
-        parts = {name: getattr(self, name).to_numpy(float) for name in ("share", "te", "p_value", "q_value")}
-        return parts | {"subjects": self.subjects, "own": self.own}
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.more import group_section
-        from enmesh.draw.report.notebook import face
-
-        return face(f"Group of {self.subjects} subjects", group_section(self.network.names, **self._parts()))
+    @property
+    def links(self) -> "pd.DataFrame":
+        """DataFrame with a row per pair, smallest p-value first."""
+        shown = ("share", "te", "p_value", "q_value")
+        return units.pair_table({name: getattr(self, name) for name in shown})
 
     def __repr__(self) -> str:
         return f"Group({self.network!r}, {self.subjects} subjects)"
@@ -102,22 +82,16 @@ def group(
         A `Series`, or anything `Series` takes, for each subject; nodes are matched by name.
     labels
         What the subjects are called; by default the files they were read from, or their numbers.
-    n_jobs, progress
-        Subjects inferred at the same time, -1 for all cores; as in `infer`.
-    seed
-        Seed of `infer` and of the signs.
-    options
-        Of `infer`, such as ``score=``. Each subject's own network has the same options.
+    n_jobs, progress, seed, options
+        Of `infer`, such as ``score=``; each subject's own network has the same.
 
     Examples
     --------
     >>> import enmesh as em
     >>> subjects = [em.simulate.var("a>b", n=200, seed=seed) for seed in range(6)]
     >>> found = em.group(subjects, score=em.TEA(embedding=em.Embedding()))
-    >>> found.network.parents
-    {'a': (), 'b': ('a',)}
-    >>> float(found.share.loc["a", "b"])
-    1.0
+    >>> found.network.parents, float(found.share.loc["a", "b"])
+    ({'a': (), 'b': ('a',)}, 1.0)
 
     References
     ----------
@@ -126,17 +100,17 @@ def group(
     """
     if isinstance(subjects, Series) or len(subjects) < 2:
         raise InputError("a group needs at least 2 subjects; give a list with a series for each")
-    prepared = [standardised(one) for one in subjects]
-    everyone = pooled(prepared)
+    prepared = [units.standardised(one) for one in subjects]
+    everyone = units.pooled(prepared)
     network = infer(everyone, seed=seed, n_jobs=n_jobs, **options)
-    score, parents = score_of(network), parents_in([network])
+    score, parents = units.score_of(network), units.parents_in([network])
     given = [(one.select(everyone.names), score, parents, seed, options) for one in prepared]
     found = in_order(_of_one, given, n_jobs=n_jobs, progress=progress, what="subjects")
     corrected, links = (np.stack(part) for part in zip(*found))
     share, p_value = links.mean(0), signed(corrected, seed)
     np.fill_diagonal(share, np.nan)
-    framed = {"share": share, "te": corrected.mean(0), "p_value": p_value, "q_value": q_of(p_value)}
-    tables = {name: frame(everyone.names, matrix) for name, matrix in framed.items()}
+    framed = {"share": share, "te": corrected.mean(0), "p_value": p_value, "q_value": units.q_of(p_value)}
+    tables = {name: units.frame(everyone.names, matrix) for name, matrix in framed.items()}
     return Group(network, **tables, subjects=len(prepared), own=dict(zip(_called(labels, prepared), links)))
 
 
@@ -155,7 +129,7 @@ def _of_one(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a subject's transfer entropies less chance, and the links of its own network."""
     alone = infer(series, seed=seed, n_jobs=1, progress=False, **options)
-    return tests_of(series, score, parents, None)[2], alone.adjacency.astype(float)
+    return units.tests_of(series, score, parents, None)[2], alone.adjacency.astype(float)
 
 
 def signed(values: np.ndarray, seed: int, *, sides: int = 1) -> np.ndarray:

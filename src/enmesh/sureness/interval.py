@@ -14,12 +14,12 @@ shrinks as N^(-2/d), d the joint dimension, that of counted states as 1/N. So th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw.shown import Shown
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator, Gaussian, Regression
@@ -30,14 +30,15 @@ from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.sureness.units import Units, units_of
 
-# Cuts in one task for a worker.
-TOGETHER = 5
-# Power of N with which a bias is taken to shrink at least: that of nearest neighbours is 2 over the dimension.
-SLOWEST = 0.5
+SLOWEST = (
+    0.5  # least power of N with which a bias is taken to shrink: that of neighbours is 2 over the dimension
+)
+
+Ends = tuple[Sequence[int], int, Sequence[int]]  # sources, target, given
 
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Shown):
     """A transfer entropy between limits, in nats.
 
     Attributes
@@ -57,13 +58,6 @@ class Interval:
     high: float
     level: float
     how: str
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.curves import interval
-        from enmesh.draw.report.notebook import face, figure
-
-        said = f"{self.value:.4g} nats, between {self.low:.4g} and {self.high:.4g} ({self.level:.0%}; {self.how})"
-        return face(said, figure(partial(interval, self.low, self.value, self.high)))
 
     def __repr__(self) -> str:
         return f"Interval({self.value:.6g}, {self.level:.0%}: {self.low:.6g} to {self.high:.6g} nats; {self.how})"
@@ -89,16 +83,12 @@ def interval(
 
     Parameters
     ----------
-    source, target, given
+    source, target, given, estimator, embedding
         As in `transfer_entropy`.
     level
         Confidence: the share of recordings whose limits hold the true value.
-    estimator, embedding
-        As in `transfer_entropy`.
-    n
-        Number of cuts into halves and quarters, for estimators without analytic limits.
-    n_jobs, seed
-        Workers for these, and their seed.
+    n, seed, n_jobs
+        Number of cuts into halves and quarters, for estimators without analytic limits, their seed and workers.
 
     Examples
     --------
@@ -112,41 +102,32 @@ def interval(
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         raise InputError(f"level={level!r} is not possible; give a confidence between 0 and 1, such as 0.95")
     whole("n", n, 10)
-    sources, end, rest = link(series, source, target, given)
+    ends = link(series, source, target, given)
     measure: Estimator = KSG() if estimator is None else resolve(Estimator, estimator)
     pasts = embedding or Embedding()
     transfers = Transfers(series, measure, pasts)
     if isinstance(measure, Gaussian | Regression):
-        return _analytic(transfers, sources, end, rest, level)
-    value = float(transfers.value(sources, end, rest))
+        return _analytic(transfers, ends, level)
+    value = float(transfers.value(*ends))
     units = units_of(series, None, {"embedding": pasts})
-    tasks = [
-        (units, measure, pasts, (sources, end, rest), seed, i, min(i + TOGETHER, n))
-        for i in range(0, n, TOGETHER)
-    ]
-    found = np.concatenate(in_order(_halves, tasks, n_jobs=n_jobs, what="halves"))
-    x, _, z = transfers.variables(sources, end, rest)
+    tasks = [(units, measure, pasts, ends, [seed, i]) for i in range(n)]
+    found = np.array(in_order(_halves, tasks, n_jobs=n_jobs, what="halves"))
+    x, _, z = transfers.variables(*ends)
     power = 1.0 if measure.discrete else max(2 / (len(x) + len(z) + 1), SLOWEST)
     return _subsampled(value, found, power, level)
 
 
-# --- analytic ---------------------------------------------------------------------------------------------------------
-
-
-def _analytic(
-    transfers: Transfers, sources: Sequence[int], target: int, given: Sequence[int], level: float
-) -> Interval:
+def _analytic(transfers: Transfers, ends: Ends, level: float) -> Interval:
     from scipy.special import chndtr, chndtrinc
 
-    x, y, z = transfers.variables(sources, target, given)
+    x, y, z = transfers.variables(*ends)
     local = transfers.cmi(x, y, z, pointwise=True)
     value = float(local.mean())
     dof = transfers.dof(x, y, z)
     free = len(local) - dof - transfers.dof(z, y, ()) - 1
     if free < 1:
-        raise InputError(
-            f"too few samples: {len(local)} for {len(local) - free} coefficients; use fewer lags"
-        )
+        few = f"too few samples: {len(local)} for {len(local) - free} coefficients"
+        raise InputError(f"{few}; use fewer lags")
     # By how much the variance of the estimate exceeds that of independent normal samples: the long-run variance of
     # the local values over R^2.
     explained = max(1 - np.exp(-2 * max(value, 0.0)), 1e-12)
@@ -161,24 +142,16 @@ def _analytic(
     return Interval(value, limits[0], limits[1], level, "noncentral chi-square on Fisher's scale")
 
 
-# --- by halves --------------------------------------------------------------------------------------------------------
-
-
-def _halves(
-    units: Units, estimator: Estimator, pasts: Pasts, ends: Any, seed: int, start: int, stop: int
-) -> np.ndarray:
-    """Return for each cut into two halves their values, and the mean value of two quarters of each, ``(cut, 4)``."""
+def _halves(units: Units, estimator: Estimator, pasts: Pasts, ends: Ends, seed: list[int]) -> list[float]:
+    """Return the values of two halves of a cut, and the mean value of two quarters of each."""
 
     def measure(chosen: list[int]) -> float:
         return float(Transfers(units.take(chosen), estimator, pasts).value(*ends))
 
-    found, middle = [], len(units) // 2
-    for i in range(start, stop):
-        order = np.random.default_rng([seed, i]).permutation(len(units)).tolist()
-        halves = order[:middle], order[middle:]
-        quarters = [(half[: len(half) // 2], half[len(half) // 2 :]) for half in halves]
-        found.append([*map(measure, halves), *(sum(map(measure, two)) / 2 for two in quarters)])
-    return np.array(found)
+    order, middle = np.random.default_rng(seed).permutation(len(units)).tolist(), len(units) // 2
+    halves = order[:middle], order[middle:]
+    quarters = [(half[: len(half) // 2], half[len(half) // 2 :]) for half in halves]
+    return [*map(measure, halves), *(sum(map(measure, two)) / 2 for two in quarters)]
 
 
 def _subsampled(value: float, found: np.ndarray, power: float, level: float) -> Interval:

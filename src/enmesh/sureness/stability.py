@@ -1,8 +1,7 @@
 """Would each link be found again? Data are cut into two halves, and the links that both show are counted.
 
-Halves of one recording share its accidents: a link that chance made with p = .001 in all data stands in every third
-half. It seldom stands in both halves of a cut, for what chance put into one half is missing in the other
-(docs/sureness.md has the probabilities).
+A link that chance made with p = .001 in all data stands in every third half, but seldom in both halves of a cut, for
+what chance put into one half is missing in the other (docs/sureness.md has the probabilities).
 """
 
 import os
@@ -11,40 +10,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import comb
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw.shown import Shown
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
 from enmesh.inference.workers import in_order
 from enmesh.options import describe, whole
-from enmesh.sureness.links import frame
-from enmesh.sureness.units import Units, units_of
+from enmesh.sureness.units import Units, frame, units_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Raised whenever the same seed draws other halves, so that stored networks are not reused.
-FORMAT = 2
-# Ways to halve the data under which shares are said to be coarse.
-FEW_CUTS = 20
+FORMAT = 2  # raised whenever the same seed draws other halves, so that stored networks are not reused
+FEW_CUTS = 20  # ways to halve the data under which shares are said to be coarse
 
 Edges = list[list[str]]
 
 
 @dataclass(frozen=True)
-class Stability:
+class Stability(Shown):
     """How often each link was found again.
 
     Attributes
     ----------
     frequency
-        DataFrame, row drives column: share of the cuts into two halves in which both networks have the link; the
-        diagonal is missing.
+        DataFrame, row drives column: share of the cuts in whose two halves the link was found; no diagonal.
     n, networks
         Networks that were asked for, and that were inferred: two for each cut.
     block
@@ -61,22 +56,6 @@ class Stability:
         found, nodes = self.frequency.to_numpy(), enumerate(self.frequency.columns)
         shares = {f"{s}>{t}": float(found[i, j]) for (i, s), (j, t) in permutations(nodes, 2)}
         return replace(network, stability=shares, options={**network.options, "bootstrap": self.networks})
-
-    def plot(self, path: str | Path | None = None, *, network: Network | None = None, **how: Any) -> Any:
-        """Draw the shares as a matrix, links of ``network`` framed; ``ax`` and ``theme`` as in `Network.plot`."""
-        from enmesh.draw.curves import stability
-
-        selected = None if network is None else network.adjacency
-        return stability(list(self.frequency.columns), self.frequency, selected=selected, path=path, **how)
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.more import shares_map
-        from enmesh.draw.report.notebook import face
-
-        names, share = list(self.frequency.columns), self.frequency.to_numpy(float)
-        title = "Stability: share of cuts into halves in which both show the link, row drives column"
-        picture = shares_map(names, share, np.full(share.shape, np.nan), "cuts")
-        return face(f"{title} ({self.networks} networks)", picture)
 
     def __repr__(self) -> str:
         units = "trials" if self.block is None else f"blocks of {self.block} samples"
@@ -97,23 +76,18 @@ def stability(
     """Cut the data into two random halves, infer a network from each, and count how often both have a link.
 
     The recording is cut into contiguous blocks, or into its trials where there are at least ten; one network is
-    inferred from one half of them, and the next one from the other half (complementary pairs, Shah and Samworth
-    2013). A link that chance made in the recording is seldom in both. Each half has half the samples to show a link: a
-    share is rather too low than too high.
+    inferred from one half of them, the next one from the other half (complementary pairs). Each half has half the
+    samples to show a link: a share is rather too low than too high.
 
     Parameters
     ----------
-    n
-        Number of networks, two for each cut; an odd number is rounded up.
-    seed
-        Seed of the halves, and of `infer`.
-    n_jobs, progress
-        Networks that are inferred at the same time, -1 for all cores; as in `infer`.
+    n, seed
+        Number of networks, two for each cut (an odd number is rounded up); seed of the halves, and of `infer`.
     store
         Path of a file that keeps the links of each finished network, so that a stopped run resumes.
     block
         Length of a block in samples, in place of the one chosen from the data.
-    options
+    n_jobs, progress, options
         Of `infer`, such as ``score=`` or ``acyclic=``. What is left open is chosen anew in each half.
 
     Examples

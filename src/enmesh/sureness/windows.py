@@ -1,27 +1,24 @@
 """windows: how links change over time, each window asked the same question."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw.shown import Reported
 from enmesh.errors import InputError
 from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.run import DOUBTFUL
 from enmesh.inference.workers import in_order
 from enmesh.options import whole
-from enmesh.sureness.links import parents_in, q_of, score_of, tests_of
+from enmesh.sureness.units import parents_in, q_of, score_of, tests_of
 from enmesh.te_matrix import warn_if_too_few
-
-# Links up to which all are drawn; of more, only those that are in the network or significant in some window.
-MOST_DRAWN = 12
 
 
 @dataclass(frozen=True)
-class Windows:
+class Windows(Reported):
     """Links over time.
 
     Attributes
@@ -50,46 +47,6 @@ class Windows:
         """``(window, source, target)``: whether a link is significant there, q at most 0.05."""
         return self.q_value <= LEVEL
 
-    def plot(self, path: str | Path | None = None, **how: Any) -> Any:
-        """Draw each link over time; of many links those that are in the network or significant somewhere."""
-        from enmesh.draw.curves import windows
-
-        parts = self._parts()
-        shown = {name: parts[name] for name in ("times", "links", "te", "q_value", "unit")}
-        return windows(**shown, path=path, **how)
-
-    def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
-        """Write the page of the network with a section of links over time, and return its path."""
-        from enmesh.draw.report.more import windows_section
-        from enmesh.draw.report.page import asset, page, save
-
-        section = windows_section(**self._parts())
-        return save(page(self.network, section, title=title, notes=notes, script=asset("windows.js")), path)
-
-    def _repr_html_(self) -> str:
-        from enmesh.draw.report.more import windows_section
-        from enmesh.draw.report.notebook import face
-
-        return face(f"Links in {len(self.starts)} windows", windows_section(**self._parts()))
-
-    def _parts(self) -> dict[str, Any]:
-        """Return what is drawn: middles of windows, links, (window, link) values and q-values, the unit of time."""
-        names = self.network.names
-        pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if i != j]
-        if len(pairs) > MOST_DRAWN:
-            shown = self.network.adjacency | self.on.any(0)
-            pairs = [pair for pair in pairs if shown[pair]] or pairs[:MOST_DRAWN]
-        rows, columns = map(list, zip(*pairs))
-        return {
-            "times": ((self.starts + self.width / 2) * self.dt).tolist(),
-            "links": [f"{names[i]} → {names[j]}" for i, j in pairs],
-            "te": self.te[:, rows, columns],
-            "q_value": self.q_value[:, rows, columns],
-            "unit": "samples" if self.dt == 1 else "time",
-            "names": names,
-            "pairs": pairs,
-        }
-
     def __repr__(self) -> str:
         links = self.te.shape[1] * (self.te.shape[1] - 1)
         return f"Windows({len(self.starts)} of {self.width} samples, {links} links, {int(self.on.sum())} times on)"
@@ -114,9 +71,7 @@ def windows(
     ----------
     width, step
         Length of a window and the distance of their starts, in samples. Windows end within the shortest trial.
-    n_jobs, progress
-        Windows measured at the same time, -1 for all cores; as in `infer`.
-    options
+    n_jobs, progress, options
         Of `infer`, such as ``score=``.
 
     Examples

@@ -46,10 +46,8 @@ def batches(draw: Draw, x: np.ndarray, stream: int, count: int, first: int = 0) 
     for start in range(first, first + count, size):
         batch = min(size, first + count - start)
         rows = draw(stream, start, batch)
-        yield x[rows] if spread is None else x[rows] + spread[rows] * _moves(stream, start, batch, x.shape)
-
-
-def _moves(stream: int, first: int, count: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return uniform numbers in [-1, 1), ``(count, *shape)``, of a stream beside the one rows are drawn from."""
-    words = random_words(stream + 2, first, count, shape[0] * shape[1])
-    return (words / 2.0**63 - 1).reshape(count, *shape)
+        if spread is None:
+            yield x[rows]
+        else:  # moved by uniform numbers in [-1, 1), of a stream beside the one rows are drawn from
+            moves = random_words(stream + 2, start, batch, x.size) / 2.0**63 - 1
+            yield x[rows] + spread[rows] * moves.reshape(batch, *x.shape)

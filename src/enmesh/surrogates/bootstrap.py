@@ -16,8 +16,6 @@ class Bootstrap(Surrogate):
     Continuous vectors are smoothed: each is drawn from the cube that reaches to its nearest neighbour. Bare repeats
     would be structure to an estimator that looks at neighbours, and its null would not be that of the data.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.significance(series, "a", "b", estimator=em.Gaussian(), surrogate=em.Bootstrap(), n_surrogates=99).p_value
@@ -26,10 +24,7 @@ class Bootstrap(Surrogate):
 
     cli_name = "bootstrap"
     summary = "The paper's bootstrap; for series without memory."
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "bootstrap samples of the source"
+    phrase = "bootstrap samples of the source"
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Scale random words to row numbers; see how far each vector's nearest neighbour is."""

@@ -26,8 +26,6 @@ class LocalPermute(Surrogate):
     neighbours
         Number of nearest samples in z to choose from.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> test = em.significance(series, "a", "c", given="b", estimator=em.Gaussian(), surrogate=em.LocalPermute())
@@ -37,6 +35,7 @@ class LocalPermute(Surrogate):
 
     cli_name = "local"
     summary = "Keeps the source's dependence on the conditions; for strong conditions."
+    phrase = "local permutations of the source among near conditions"
     references = (RUNGE,)
     looks_at_z = True
 
@@ -44,10 +43,6 @@ class LocalPermute(Surrogate):
 
     def __post_init__(self) -> None:
         whole_fields(self, neighbours=1)
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "local permutations of the source among near conditions"
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Find who may swap with whom."""

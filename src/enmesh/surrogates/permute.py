@@ -11,8 +11,6 @@ from enmesh.surrogates.random_words import random_orders, random_words
 class Permute(Surrogate):
     """Shuffle the source's vectors over all samples (the paper's permutation). Autocorrelation inflates its errors.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> em.significance(series, "a", "b", estimator=em.Gaussian(), surrogate=em.Permute(), n_surrogates=99).p_value
@@ -21,10 +19,7 @@ class Permute(Surrogate):
 
     cli_name = "permute"
     summary = "The paper's permutation; for series without memory."
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "permutations of the source's embedded samples"
+    phrase = "permutations of the source's embedded samples"
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Order the rows by random words."""

@@ -26,8 +26,6 @@ class CircularShift(Surrogate):
     min_shift
         Smallest shift in samples; by default the embedding's span plus the source's decorrelation time.
 
-    Examples
-    --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
     >>> shifts = em.CircularShift(min_shift=20)
@@ -37,16 +35,13 @@ class CircularShift(Surrogate):
 
     cli_name = "shift"
     summary = "Keeps the source's dynamics; the default, for any series with memory."
+    phrase = "circular shifts of the source"
 
     min_shift: int | None = None
 
     def __post_init__(self) -> None:
         if self.min_shift is not None:
             whole_fields(self, min_shift=1)
-
-    def sentence(self) -> str:
-        """Say what was done, for the methods paragraph."""
-        return "circular shifts of the source"
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Find the allowed shifts of every trial; a draw takes the next of each in a random order."""
@@ -68,14 +63,12 @@ class _Shifts:
         self._starts, self._lengths, self._least = starts[:-1], lengths, least
         self._choices: list[int] = choices.tolist()
         self.distinct = self._choices[0] if len(choices) == 1 else None
-        self._laid: dict[Any, tuple[Any, ...]] = {}
+        self._cached_layout = lru_cache(maxsize=2)(self._layout)
         self._cached_order = lru_cache(maxsize=4 * len(choices))(self._order)
 
     def __call__(self, stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
         used = [self._used(stream, trial, first, count) for trial in range(len(self._choices))]
-        if xp not in self._laid:
-            self._laid[xp] = self._layout(xp)
-        start, length, place, trial = self._laid[xp]
+        start, length, place, trial = self._cached_layout(xp)
         moved = (place - xp.asarray(self._least + np.stack(used, axis=1))[:, trial]) % length
         return moved if self.distinct else moved + start
 

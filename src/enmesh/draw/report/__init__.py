@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from enmesh.draw.subject import Network
+from enmesh.data.sources import write_whole
 from enmesh.errors import InputError
 
 
-def write(
-    network: "Network | Mapping[str, Network]", path: str | Path, *, title: str = "", notes: str = ""
-) -> Path:
-    """Write the page of a network, or of several by their names (``{"rest": net, "task": net}``); return its path.
+def write(network: Any, path: str | Path, *, title: str = "", notes: str = "") -> Path:
+    """Write the page of a network, of several by their names, or of another result; return its path.
 
     Parameters
     ----------
     network
-        A network, or several of them.
+        A network, several of them (``{"rest": net, "task": net}``), or what `compare`, `group` or `windows` returned.
     path
         Where the page goes, one file that loads nothing.
     title, notes
@@ -28,9 +27,9 @@ def write(
     >>> em.report(nets, pathlib.Path(tempfile.mkdtemp()) / "both.html", title="Two recordings").name
     'both.html'
     """
-    from enmesh.draw.report.page import page, save, several
+    from enmesh.draw.report.page import html_of
 
     if isinstance(network, Mapping) and not network:
         raise InputError("there is no network to show; give {name: network, ...}")
-    made = several if isinstance(network, Mapping) else page
-    return save(made(network, title=title, notes=notes), path)
+    html = html_of(network, title=title, notes=notes)
+    return write_whole(path, lambda file: file.write_text(html, encoding="utf-8", errors="backslashreplace"))

@@ -41,9 +41,9 @@ function isSure(link) { return link.q !== null && link.q <= data.level; }
 
 const largest = (values, least = 1e-12) => values.reduce((most, value) => Math.max(most, value), least);
 const MODES = {
-  effect: { said: 'effect on the target, in standard deviations', value: (link) => link.effect, stops: ['--fell', '--plain', '--grew'], ends: (top) => [-top, top] },
-  te: { said: `transfer entropy (${NATS})`, value: (link) => link.te, stops: ['--s0', '--s1', '--s2'], ends: (top) => [0, top] },
-  lag: { said: 'lag (samples)', value: (link) => link.lag, stops: ['--q0', '--q1', '--q2', '--q3', '--q4'], ends: (top) => [1, Math.max(top, 2)] },
+  effect: { label: 'effect on the target, in standard deviations', value: (link) => link.effect, stops: ['--fell', '--plain', '--grew'], ends: (top) => [-top, top] },
+  te: { label: `transfer entropy (${NATS})`, value: (link) => link.te, stops: ['--s0', '--s1', '--s2'], ends: (top) => [0, top] },
+  lag: { label: 'lag (samples)', value: (link) => link.lag, stops: ['--q0', '--q1', '--q2', '--q3', '--q4'], ends: (top) => [1, Math.max(top, 2)] },
 };
 for (const mode of Object.values(MODES)) mode.range = mode.ends(largest(found.map((link) => Math.abs(mode.value(link) ?? 0))));
 
@@ -131,7 +131,7 @@ function drawKeys() {
   byId('ramp').style.background = `linear-gradient(90deg, ${mode.stops.map((stop) => `var(${stop})`)})`;
   byId('ramp-low').textContent = number(low, 2);
   byId('ramp-high').textContent = number(high, 2);
-  byId('ramp-said').textContent = `colour: ${mode.said}`;
+  byId('ramp-label').textContent = `colour: ${mode.label}`;
   byId('hollow-key').hidden = !found.some((link) => link.effect < 0);
   if (byId('widths').childElementCount) return;
   byId('widths').append(...[0.25, 0.5, 1].flatMap((share) => {

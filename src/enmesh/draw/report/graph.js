@@ -208,7 +208,7 @@ function pill(node) {
 }
 
 // The box and its lines as the layout has them, then text that is wider in this browser's font is made to fit.
-function dress(node, i) {
+function fillBox(node, i) {
   const [width, height, lines] = [layout.width[i], layout.height[i], layout.lines[i]];
   const texts = lines.map((line, k) => make('text', { y: 0.19 + 0.62 * (k - (lines.length - 1) / 2) }, line));
   node.group.replaceChildren(make('rect', { x: -width / 2, y: -height / 2, width, height, rx: 0.5 }), ...texts);
@@ -308,7 +308,7 @@ function choose(across) {
   const fits = nodes.map((node, i) => {
     [node.x, node.y, node.moved] = [layout.x[i], layout.y[i], false];
     settle(node, i);
-    return dress(node, i);
+    return fillBox(node, i);
   });
   new Set(nodes.flatMap((node) => node.edges)).forEach(place);
   requestAnimationFrame(() => fits.map((measure) => measure()).forEach((shrink) => shrink()));

@@ -1,7 +1,4 @@
-"""What pages say beyond one network: links over time, subjects of a group, differences between two recordings.
-
-Each takes plain numbers, as `draw.curves` does, and returns HTML. Pictures stand in it as SVG.
-"""
+"""What pages say beyond one network: links over time, subjects of a group, differences between two recordings."""
 
 import json
 import math
@@ -16,19 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from enmesh.draw.curves import MOST_TICKS, over_time
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.shapes import THICK, THIN, Edge, edges_of, headed, sampled
 from enmesh.draw.style import THEMES
-from enmesh.draw.subject import LEVEL
+from enmesh.draw.subject import LEVEL, Result
 
 Look = tuple[float, str]  # width of an arrow from 0 to 1, and colour
 PLAIN = "var(--s1)"
 UNIT = 20  # pixels
 MOST_SIDES = 24  # networks beside each other
-LETTER = 7.44  # pixels of a letter along a matrix, wide
 MOST_COLUMNS = 240  # of a picture over time; of more windows every second, third ... is drawn
-MOST_TICKS = 12
 
 
 def asset(name: str) -> str:
@@ -82,55 +78,39 @@ def side_by_side(names: Sequence[str], networks: Mapping[str, Mapping[Edge, Look
 
 
 def heat_map(
-    rows: Sequence[str],
-    values: np.ndarray,
-    q_value: np.ndarray,
-    told: Callable[[int, int], str],
-    label: str,
-    *,
-    top: float,
-    signed: bool = False,
-    columns: Sequence[str] = (),
+    values: Any, q_value: Any, label: Callable[[float], str], *, top: float, signed: bool = False
 ) -> str:
-    """Return a matrix of coloured cells as SVG; pointing at one tells its numbers (``told``).
+    """Return a frame as a table of coloured cells: nodes that drive nodes, or links over the middles of windows.
 
-    Values go from 0 to ``top`` or, where they are ``signed``, as far both ways. Cells with q at most 0.05 carry a dot
-    or, signed, a triangle up or down. Without other ``columns`` a row drives a column, and cells are squares.
+    Pointing at a cell shows the ``label`` of its value. Values go from 0 to ``top`` or, where they are ``signed``,
+    as far both ways. Cells with q at most 0.05 carry a dot or, signed, a triangle up or down.
     """
-    down, across = short(rows, 24), columns or short(rows, 24)
-    wide = max(3.0, min(40.0, 760 / len(across)))
-    tall, longest = 22.0 if columns else wide, LETTER * max(map(len, across))
-    upright = not columns and longest < wide
-    left, above = 8 + LETTER * max(map(len, down)), 20 if upright else 8 + longest
-    parts = [
-        f'<text x="{left - 5:.1f}" y="{above + (i + 0.5) * tall + 4:.1f}" text-anchor="end">{text(name)}</text>'
-        for i, name in enumerate(down)
-    ]
-    for j, name in enumerate(across):
-        x, turn, anchor = (0, 0, "middle") if upright else (4, -90, "start")
-        place = f"translate({left + (j + 0.5) * wide + x:.1f} {above - 5:.1f}) rotate({turn})"
-        parts += [f'<text transform="{place}" text-anchor="{anchor}">{text(name)}</text>'] * bool(name)
-    for (i, j), value in np.ndenumerate(values):
-        x, y = left + j * wide, above + i * tall
-        box = f'x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{tall:.1f}"'
+    rows, columns, numbers = list(values.index), list(values.columns), values.to_numpy(float)
+    q, square = np.asarray(q_value, float), rows == columns
+
+    def cell(i: int, j: int) -> str:
+        value, name, mark = numbers[i, j], "heat", "•"
         if not math.isfinite(value):
-            parts.append(f'<rect class="self" {box}/>')
-            continue
-        name, mark = ("grew", "▲") if value > 0 else ("fell", "▼")
-        share = abs(value) / top
-        if not signed:
-            name, mark, share = "heat", "•", 0.05 + 0.95 * max(value, 0) / top
-        fill = (
-            f"color-mix(in oklab, var(--{name}) {100 * share:.0f}%, var(--paper))"  # follows light and dark
-        )
-        parts.append(f'<rect {box} style="fill:{fill}"><title>{text(told(i, j))}</title></rect>')
-        if q_value[i, j] <= LEVEL:
-            middle = f'x="{x + wide / 2:.1f}" y="{y + tall / 2 + 4:.1f}" text-anchor="middle"'
-            parts.append(f'<text class="sign" {middle}>{mark}</text>')
-    width, height = left + len(across) * wide + 4, above + len(down) * tall + 4
-    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    drawn = f'<svg class="map" {size} role="img" aria-label="{text(label)}">{"".join(parts)}</svg>'
-    return f'<div class="scroll">{drawn}</div>'
+            return "<td></td>"
+        share = 0.05 + 0.95 * max(value, 0) / top
+        if signed:
+            name, mark = ("grew", "▲") if value > 0 else ("fell", "▼")
+            share = abs(value) / top
+        where = f"{rows[i]} → {rows[j]}" if square else f"{rows[i]}, window around {columns[j]:g}"
+        title = f"{where}: {label(value)}" + (f", q {q[i, j]:.3g}" if math.isfinite(q[i, j]) else "")
+        sign = f'<b class="sign">{mark}</b>' if q[i, j] <= LEVEL else ""
+        return f'<td title="{text(title)}" style="--c:var(--{name});--s:{100 * share:.0f}%">{sign}</td>'
+
+    down, ticks = short(rows, 24), math.ceil(len(columns) / MOST_TICKS)
+    across = down if square else ["" if j % ticks else f"{time:g}" for j, time in enumerate(columns)]
+    wide = max(3.0, min(40.0, 760 / len(across)))
+    turned = " class=turned" * (not square or max(map(len, across)) > 4)
+    lines = ["<td></td>" + "".join(f"<th{turned}><span>{text(name)}</span></th>" for name in across)]
+    for i, name in enumerate(down):
+        lines.append(f"<th>{text(name)}</th>" + "".join(cell(i, j) for j in range(len(across))))
+    size = f"--wide:{wide:.1f}px;--tall:{wide if square else 22:.1f}px"
+    inside = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f'<div class="scroll"><table class="map" style="{size}">{inside}</table></div>'
 
 
 def figure(plot: Callable[..., Any]) -> str:
@@ -144,29 +124,16 @@ def figure(plot: Callable[..., Any]) -> str:
     return re.sub(f"{light.text}|{light.faint}", "currentColor", drawn.replace(light.paper, "none"))
 
 
-def windows_section(
-    *,
-    times: Sequence[float],
-    links: Sequence[str],
-    te: np.ndarray,
-    q_value: np.ndarray,
-    unit: str,
-    names: Sequence[str] = (),
-    pairs: Sequence[Edge] = (),
-) -> str:
-    """Return the section of links over time: a heat map, a table, and the network of each window behind a slider.
+def windows_section(found: Result) -> str:
+    """Return the section of links over time: a heat map, a table, and the network of each window behind a slider."""
+    import pandas as pd
 
-    ``te`` and ``q_value`` are (window, link); ``pairs`` are the links as positions in ``names``.
-    """
+    names = found.network.names
+    times, unit, pairs, te, q_value = over_time(found)
+    links = [f"{names[i]} → {names[j]}" for i, j in pairs]
     every, top = math.ceil(len(times) / MOST_COLUMNS), float(np.nanmax(te, initial=0.0)) or 1.0
-    shown, shown_te, shown_q = times[::every], te[::every].T, q_value[::every].T
-    ticks = math.ceil(len(shown) / MOST_TICKS)
-    picture = heat_map(
-        links, shown_te, shown_q,
-        lambda i, j: f"{links[i]}, window around {shown[j]:g}: {shown_te[i, j]:.4g} nats, q {shown_q[i, j]:.3g}",
-        "Transfer entropy of each link over time", top=top,
-        columns=["" if at % ticks else f"{time:g}" for at, time in enumerate(shown)],
-    )  # fmt: skip
+    shown = pd.DataFrame(te[::every].T, links, times[::every])
+    picture = heat_map(shown, q_value[::every].T, "{:.4g} nats".format, top=top)
     best = np.argmax(np.nan_to_num(te, nan=-np.inf), axis=0)
     rows = [
         [link, f"{(q_value[:, k] <= LEVEL).sum()} of {len(times)}", te[best[k], k], f"{times[best[k]]:g}"]
@@ -179,133 +146,97 @@ def windows_section(
         f"colour: {top:.3g} nats.{skipped}"
     )
     head = ("link", "windows with it", "largest TE (nats)", f"at ({unit})")
-    ever = np.flatnonzero((q_value <= LEVEL).any(0)).tolist() if pairs else []
-    slider = (
-        _slider(names, [pairs[k] for k in ever], times, te[:, ever] / top, q_value[:, ever], unit)
-        if ever
-        else ""
-    )
+    ever = np.flatnonzero((q_value <= LEVEL).any(0)).tolist()
+    data = {
+        "times": times, "pairs": [f"{pairs[k][0]} {pairs[k][1]}" for k in ever],
+        "te": np.maximum(np.nan_to_num(te[:, ever] / top), 0).round(3).tolist(),
+        "on": (q_value[:, ever] <= LEVEL).astype(int).tolist(),
+    }  # fmt: skip
+    slider = _slider(names, [pairs[k] for k in ever], data, unit) if ever else ""
     return _section("windows", "Over time", how, slider + picture + table(head, rows))
 
 
-def _slider(
-    names: Sequence[str],
-    pairs: Sequence[Edge],
-    times: Sequence[float],
-    te: np.ndarray,
-    q: np.ndarray,
-    unit: str,
-) -> str:
+def _slider(names: Sequence[str], pairs: list[Edge], data: dict[str, Any], unit: str) -> str:
     """Return the network of one window, and a slider over the windows; windows.js moves it."""
     drawing = arrange(short(names, 24), pairs)
     picture = network_svg(dict.fromkeys(pairs, (1.0, PLAIN)), drawing, "Network of one window")
-    data = {"times": list(times), "pairs": [f"{i} {j}" for i, j in pairs]}
-    data["te"] = np.maximum(np.nan_to_num(te), 0).round(3).tolist()
-    data["on"] = (q <= LEVEL).astype(int).tolist()
-    label = f'middle of the window: <output id="window-time"></output> {text(unit)}'
-    moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0">'
-    bar = f'<label class="slider">{label} {moved}</label>'
+    moved = f'<input id="window" type="range" min="0" max="{len(data["times"]) - 1}" value="0">'
+    bar = f'<label class="slider">middle of the window: <output id="window-time"></output> {unit} {moved}</label>'
     return f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{bar}{picture}</div>"
 
 
-def shares_map(names: Sequence[str], share: np.ndarray, q_value: np.ndarray, of: str) -> str:
-    """Return shares from 0 to 1 as a heat map, row drives column; a dot where q is at most 0.05."""
-
-    def told(i: int, j: int) -> str:
-        q = f", q {q_value[i, j]:.3g}" if np.isfinite(q_value[i, j]) else ""
-        return f"{names[i]} → {names[j]}: {share[i, j]:.0%} of {of}{q}"
-
-    return heat_map(names, share, q_value, told, f"Share of {of} with each link, row drives column", top=1.0)
-
-
-def group_section(
-    names: Sequence[str],
-    *,
-    share: np.ndarray,
-    te: np.ndarray,
-    p_value: np.ndarray,
-    q_value: np.ndarray,
-    subjects: int,
-    own: "Mapping[str, np.ndarray] | None" = None,
-) -> str:
-    """Return the section of a group; ``own`` are the links ``(M, M)`` of each subject's own network, by name."""
+def group_section(found: Result) -> str:
+    """Return the section on the subjects of a group."""
     rows = [
-        [f"{names[i]} → {names[j]}", f"{share[i, j]:.0%}", te[i, j], p_value[i, j], q_value[i, j]]
-        for i, j in _ranked(p_value)
+        [f"{row.source} → {row.target}", f"{row.share:.0%}", row.te, row.p_value, row.q_value]
+        for row in found.links.itertuples()
     ]
     how = (
-        f"The network is that of {subjects} subjects taken together. Colour: share of subjects in whose own "
+        f"The network is that of {found.subjects} subjects taken together. Colour: share of subjects in whose own "
         f"network the link stands, row drives column. Dot: q ≤ {LEVEL:g} in the test across subjects, whether the link "
         "would be found in other subjects like these; its TE is the mean over subjects less what chance gives."
     )
     head = ("link", "subjects", "mean TE (nats)", "p", "q")
-    alone = {name: dict.fromkeys(edges_of(links), (0.5, PLAIN)) for name, links in (own or {}).items()}
-    sides = f"<h3>Each subject's own network</h3>{side_by_side(names, alone)}" if alone else ""
-    body = shares_map(names, share, q_value, "subjects") + table(head, rows) + sides
-    return _section("subjects", "Subjects", how, body)
+    alone = {name: dict.fromkeys(edges_of(links), (0.5, PLAIN)) for name, links in found.own.items()}
+    sides = f"<h3>Each subject's own network</h3>{side_by_side(found.network.names, alone)}" if alone else ""
+    picture = heat_map(found.share, found.q_value, "{:.0%} of subjects".format, top=1.0)
+    return _section("subjects", "Subjects", how, picture + table(head, rows) + sides)
 
 
-def comparison_page(names: Sequence[str], *, exchanged: str, title: str = "", **parts: Any) -> str:
+def comparison_page(found: Result, *, title: str = "", notes: str = "") -> str:
     """Return the page of a comparison: what grew, what fell, every pair, and how it was tested."""
-    body = comparison_body(names, **parts)
-    plain = {name: text(value) for name, value in body.items() if name not in ("picture", "table", "sides")}
     return Template(asset("comparison.html")).substitute(
-        body | plain,
+        comparison_parts(found),
         title=text(f"{title}: " if title else ""),
+        notes=own_notes(notes),
         level=f"{LEVEL:g}",
-        exchanged=text(exchanged),
+        exchanged=text(found.exchanged),
         style=asset("page.css"),
     )
 
 
-def comparison_body(
-    names: Sequence[str],
-    *,
-    first: np.ndarray,
-    second: np.ndarray,
-    p_value: np.ndarray,
-    q_value: np.ndarray,
-    labels: tuple[str, str] = ("first", "second"),
-    own: Sequence[np.ndarray] = (),
-) -> dict[str, str]:
-    """Return the parts of a comparison of transfer entropies; ``own`` are the links ``(M, M)`` of both networks."""
-    change, sure = second - first, q_value <= LEVEL
-    arrows = {pair: f"{names[pair[0]]} → {names[pair[1]]}" for pair in _ranked(p_value)}
-    values = (first, second, change, p_value, q_value)
-    rows = [[arrow, *(float(part[pair]) for part in values)] for pair, arrow in arrows.items()]
+def comparison_parts(found: Result) -> dict[str, str]:
+    """Return what page and notebook say and show of a comparison."""
+    names, links, labels = list(found.difference.columns), found.links, found.labels
+    first, second, change, q_value = (
+        part.to_numpy(float) for part in (found.first, found.second, found.difference, found.q_value)
+    )
     most = float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
-    picture = heat_map(
-        names, change, q_value,
-        lambda i, j: f"{names[i]} → {names[j]}: {change[i, j]:+.4g} nats, q {q_value[i, j]:.3g}",
-        "Change of transfer entropy, row drives column", top=most, signed=True,
-    )  # fmt: skip
-    changed = {
-        "Grew": [arrow for pair, arrow in arrows.items() if sure[pair] and change[pair] > 0],
-        "Fell": [arrow for pair, arrow in arrows.items() if sure[pair] and change[pair] < 0],
-    }
+    picture = heat_map(found.difference, found.q_value, "{:+.4g} nats".format, top=most, signed=True)
+    arrows = links.source + " → " + links.target
+    sure = links.q_value <= LEVEL
+    changed = {"Grew": arrows[sure & (links.difference > 0)], "Fell": arrows[sure & (links.difference < 0)]}
     sentences = [
         f"{what}: {', '.join(found[:12])}{' …' * (len(found) > 12)}."
         for what, found in changed.items()
-        if found
+        if len(found)
     ]
     count = sum(map(len, changed.values()))
-    differ = f"{count or 'None'} of {len(arrows)} pairs {'differ' if count > 1 else 'differs'}."
     top = float(np.nanmax([first, second], initial=0.0)) or 1.0
-    colours = np.where(~sure, "var(--soft)", np.where(change > 0, "var(--grew)", "var(--fell)"))
+    colours = np.where(change > 0, "var(--grew)", "var(--fell)")
+    colours[~(q_value <= LEVEL)] = "var(--soft)"
     looks = {
-        name: {(i, j): (te[i, j] / top, colours[i, j]) for i, j in edges_of(links)}
-        for name, te, links in zip(labels, (first, second), own)
+        name: {(i, j): (te[i, j] / top, colours[i, j]) for i, j in edges_of(network.adjacency)}
+        for name, te, network in zip(labels, (first, second), found.networks)
     }
+    numbers = links[["first", "second", "difference", "p_value", "q_value"]].to_numpy().tolist()
+    rows = [[arrow, *values] for arrow, values in zip(arrows, numbers)]
     return {
-        "headline": differ,
-        "said": " ".join(sentences) or f"No difference has q ≤ {LEVEL:g}.",
+        "headline": f"{count or 'None'} of {len(links)} pairs {'differ' if count > 1 else 'differs'}.",
+        "sentences": text(" ".join(sentences) or f"No difference has q ≤ {LEVEL:g}."),
         "sides": side_by_side(names, looks) if looks else "",
-        "first": labels[0],
-        "second": labels[1],
+        "first": text(labels[0]),
+        "second": text(labels[1]),
         "most": f"{most:.3g}",
         "picture": picture,
         "table": table(("link", f"TE {labels[0]}", f"TE {labels[1]}", "difference", "p", "q"), rows),
     }
+
+
+def own_notes(notes: str) -> str:
+    """Return the author's notes as a section, a paragraph for each part between blank lines; nothing without any."""
+    paragraphs = "".join(f"<p>{text(part.strip())}</p>" for part in notes.split("\n\n") if part.strip())
+    return f'<section id="notes"><h2>Notes</h2>{paragraphs}</section>' if paragraphs else ""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -325,9 +256,3 @@ def _cell(value: Any) -> str:
 
 def _section(name: str, title: str, how: str, body: str) -> str:
     return f'<section id="{name}"><h2>{title}</h2><p class="quiet">{text(how)}</p>{body}</section>'
-
-
-def _ranked(p_value: np.ndarray) -> list[tuple[int, int]]:
-    """Return all pairs, smallest p-value first."""
-    pairs = [(i, j) for i, j in np.ndindex(p_value.shape) if i != j]
-    return sorted(pairs, key=lambda pair: (float(np.nan_to_num(p_value[pair], nan=2.0)), pair))

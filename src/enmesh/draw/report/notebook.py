@@ -1,15 +1,16 @@
 """What a notebook shows of results: an interactive network, small pictures and tables, in its own colours."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from enmesh.draw.report.more import Markup, asset, figure, heat_map, table, text
+from enmesh.draw.report import more
+from enmesh.draw.report.more import Markup, asset, figure, table, text
 from enmesh.draw.report.page import inline
 from enmesh.draw.report.words import headline, links, standing
 from enmesh.draw.shapes import edges_of, extremes
-from enmesh.draw.subject import LEVEL, Network, Series
+from enmesh.draw.subject import LEVEL, Network, Result, Series
 
 MOST_ROWS = 12
 POINTS = 320
@@ -47,24 +48,19 @@ def series_html(series: Series) -> str:
     return face(f"Series: {size}", _table(head, rows, series.n_nodes, "nodes"))
 
 
-def te_matrix_html(names: Sequence[str], te: np.ndarray, p_value: np.ndarray, q_value: np.ndarray) -> str:
+def te_matrix(found: Result) -> str:
     """Return the heat map of a matrix of transfer entropies and its strongest pairs."""
-    top = float(np.nanmax(te, initial=0.0)) or 1.0
+    names = list(found.te.columns)
+    te, p, q = (part.to_numpy(float) for part in (found.te, found.p_value, found.q_value))
     pairs = sorted(edges_of(np.isfinite(te)), key=lambda pair: (-te[pair], pair))
-    arrows = {(i, j): f"{names[i]} → {names[j]}" for i, j in pairs}
-    picture = heat_map(
-        names, te, q_value, lambda i, j: f"{arrows[i, j]}: {te[i, j]:.4g} nats, q {q_value[i, j]:.3g}",
-        "Transfer entropy, row drives column", top=top,
-    )  # fmt: skip
-    parts = (te, p_value, q_value)
-    rows = [[arrows[pair], *(float(part[pair]) for part in parts)] for pair in pairs[:MOST_ROWS]]
-    title = (
-        f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats; dot: q ≤ {LEVEL}"
-    )
-    return face(title, picture, table(("link", "TE (nats)", "p", "q"), rows))
+    rows = [[f"{names[i]} → {names[j]}", te[i, j], p[i, j], q[i, j]] for i, j in pairs[:MOST_ROWS]]
+    top = float(np.nanmax(te, initial=0.0)) or 1.0
+    picture = more.heat_map(found.te, q, "{:.4g} nats".format, top=top)
+    title = f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats"
+    return face(f"{title}; dot: q ≤ {LEVEL}", picture, table(("link", "TE (nats)", "p", "q"), rows))
 
 
-def explanation_html(about: Any) -> str:
+def explanation(about: Result) -> str:
     """Return a link with its numbers, shape, lags, chance and local values."""
     numbers = [
         ("transfer entropy (nats)", f"{about.te:.4g} ({about.low:.3g} to {about.high:.3g})"),
@@ -73,6 +69,34 @@ def explanation_html(about: Any) -> str:
         ("effect (standard deviations)", f"{about.effect:+.3g}"),
     ]
     return face(f"{about.source} → {about.target}", table(("", ""), numbers), figure(about.plot))
+
+
+def lag_profile(found: Result) -> str:
+    """Return the profile with its strongest lag."""
+    link = " given ".join(filter(None, [f"{found.source} → {found.target}", ", ".join(found.given)]))
+    return face(f"{link}: strongest at lag {found.best}, p = {found.p_value:.3g}", figure(found.plot))
+
+
+def interval(found: Result) -> str:
+    """Return the limits as a sentence and a picture."""
+    limits = f"between {found.low:.4g} and {found.high:.4g} ({found.level:.0%}; {found.how})"
+    return face(f"{found.value:.4g} nats, {limits}", figure(found.plot))
+
+
+def stability(found: Result) -> str:
+    """Return the shares as a heat map."""
+    title = "Stability: share of cuts into halves in which both show the link, row drives column"
+    untested = np.full(found.frequency.shape, np.nan)
+    picture = more.heat_map(found.frequency, untested, "{:.0%} of cuts".format, top=1.0)
+    return face(f"{title} ({found.networks} networks)", picture)
+
+
+def comparison(found: Result) -> str:
+    """Return what grew and what fell, both networks, and every pair."""
+    parts = more.comparison_parts(found)
+    return face(
+        Markup(f"{parts['headline']} {parts['sentences']}"), parts["sides"], parts["picture"], parts["table"]
+    )
 
 
 def _table(head: Sequence[str], rows: list[list[Any]], total: int, what: str) -> str:
@@ -91,3 +115,11 @@ def _spark(values: np.ndarray) -> str:
         pen = "L" if np.isfinite(value) else "M"
     line = f'<path d="{"".join(path)}" fill="none" stroke="currentColor" stroke-width="1"/>'
     return f'<svg width="160" height="24" viewBox="0 0 160 24" role="img" aria-label="preview">{line}</svg>'
+
+
+FACES: dict[str, Callable[[Any], str]] = {
+    "TEMatrix": te_matrix, "Explanation": explanation, "LagProfile": lag_profile, "Interval": interval,
+    "Stability": stability, "Comparison": comparison,
+    "Group": lambda found: face(f"Group of {found.subjects} subjects", more.group_section(found)),
+    "Windows": lambda found: face(f"Links in {len(found.starts)} windows", more.windows_section(found)),
+}  # fmt: skip

@@ -1,8 +1,7 @@
 """The page to share: one HTML file with everything in it, which opens offline and loads nothing.
 
-Sentences and tables are written here and stand in the file as text. Pictures are drawn in the browser from
-the data block, by a few hundred lines of plain JavaScript without a library, so that the page stays small:
-about 60 kB for five nodes. A content security policy forbids it to fetch anything.
+Sentences and tables stand in the file as text; pictures are drawn in the browser from the data block, by plain
+JavaScript without a library, so that the page stays small: about 60 kB for five nodes.
 """
 
 import json
@@ -11,20 +10,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path
 from string import Template
 from typing import Any
 
 import numpy as np
 
-from enmesh.data.sources import write_whole
 from enmesh.draw.arrows import PALEST, lag_tags, lag_unit, lags_of, links_of, shares_of, thickest
 from enmesh.draw.curves import raster
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.plot import block_order, is_error
-from enmesh.draw.report import words
-from enmesh.draw.report.more import PLAIN, asset, figure, side_by_side, table, text
+from enmesh.draw.report import more, words
+from enmesh.draw.report.more import asset, figure, table, text
 from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import tag_size
@@ -38,6 +35,7 @@ KNOWN = {
     "shown": "raster from, to", "dt": "sampling step (dt)", "enmesh": "enmesh version", "python": "Python version",
     "numpy": "NumPy version",
 }  # fmt: skip
+ALL_GIVEN = "<p>Every option was given; nothing was chosen automatically.</p>"
 MOST_ROWS = 60  # of a raster
 MOST_BINS = 24
 OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
@@ -49,33 +47,46 @@ NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for s
 SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
 
 
-def save(html: str, path: str | Path) -> Path:
-    """Write a page and return its path."""
-    return write_whole(path, lambda file: file.write_text(html, encoding="utf-8", errors="backslashreplace"))
+def html_of(result: Any, *, title: str, notes: str) -> str:
+    """Return the page of a network, of several by their names, or of another result."""
+    own = {"title": title, "notes": notes}
+    match type(result).__name__:
+        case "Comparison":
+            return more.comparison_page(result, **own)
+        case "Group":
+            return page(result.network, more.group_section(result), **own)
+        case "Windows":
+            return page(result.network, more.windows_section(result), script=asset("windows.js"), **own)
+    return several(result, **own) if isinstance(result, Mapping) else page(result, **own)
 
 
-def page(network: Network, more: str = "", *, title: str = "", notes: str = "", script: str = "") -> str:
+def page(network: Network, sections: str = "", *, title: str = "", notes: str = "", script: str = "") -> str:
     """Return the page as HTML; the same network gives the same text.
 
-    ``more`` are further sections (`report.more`), ``script`` what they need; ``title`` stands over the finding, and
+    ``sections`` are further ones (`report.more`), ``script`` what they need; ``title`` stands over the finding, and
     ``notes`` (paragraphs between blank lines) before all else.
     """
     known, dt = network.provenance, network.provenance.get("dt")
     every = known.get("every") or (f"{dt:g}" if dt not in (None, 1) else "")
+    warnings = _items(message.replace("->", "→") for message in network.warnings)
+    first = "Read this first" if len(network.warnings) > 1 else "One caution"
+    noted = f'<section id="warnings" class="note"><h2>{first}</h2><ul>{warnings}</ul></section>'
+    chosen = [(what, *map(words.fewer_digits, reason)) for what, *reason in network.choices]
+    origin = {key: known[key] for key in KNOWN if key in known} | known
     body = Template(asset("body.html")).substitute(
-        notes=_own_notes(notes),
-        warnings=_warnings(network),
+        notes=more.own_notes(notes),
+        warnings=noted if warnings else "",
         network=_network_section(network),
-        more=_events(network) + more,
+        more=_events(network) + sections,
         means=_items(words.meanings(network)),
         means_not=_items(words.notes(network)),
         whole=" of the first trial" if (known.get("trials") or 1) > 1 else " recording",
         step=text(f"(a sample every {every})" if every else "in samples"),
         past=text(words.past(network)),
-        choices=_choices(network),
+        choices=table(("Choice", "Value", "Reason"), chosen) if chosen else ALL_GIVEN,
         paragraph=text(words.paragraph(network)),
         works=_items(words.references(network)),
-        provenance=_provenance(network),
+        provenance=_terms((KNOWN.get(key, key), value) for key, value in origin.items()),
         options=text(json.dumps(network.options, indent=2, ensure_ascii=False, default=str)),
     )
     name = title or words.recording(network)
@@ -102,15 +113,16 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
         name: {(place[row.source], place[row.target]): float(row.te) for row in network.edges.itertuples()}
         for name, network in shown.items()
     }
+    often = Counter(edge for own in te.values() for edge in own)
     top = max((value for own in te.values() for value in own.values() if value > 0), default=1.0)
     looks = {
-        name: {edge: (0.0 if math.isnan(value) else value / top, PLAIN) for edge, value in own.items()}
+        name: {edge: (float(np.nan_to_num(value)) / top, more.PLAIN) for edge, value in own.items()}
         for name, own in te.items()
     }
-    often = Counter(edge for own in te.values() for edge in own)
-    edges = sorted(often, key=lambda edge: (-often[edge], edge))
-    values = {edge: [own.get(edge, math.nan) for own in te.values()] for edge in edges}
-    rows = [[f"{names[i]} → {names[j]}", *values[i, j]] for i, j in edges]
+    rows = [
+        [f"{names[i]} → {names[j]}", *(own.get((i, j), math.nan) for own in te.values())]
+        for i, j in sorted(often, key=lambda edge: (-often[edge], edge))
+    ]
     frames = "".join(
         f'<details class="whole"><summary>{text(name)}: {text(words.headline(network))}</summary>'
         f'<iframe title="{text(name)}" loading="lazy" sandbox="allow-scripts allow-downloads allow-modals" '
@@ -120,8 +132,8 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
     return Template(asset("several.html")).substitute(
         title=text(title or "Networks"),
         headline=text(title or f"{len(networks)} networks of {len(names)} nodes"),
-        notes=_own_notes(notes),
-        sides=side_by_side(names, looks),
+        notes=more.own_notes(notes),
+        sides=more.side_by_side(names, looks),
         table=table(("link", *networks), rows),
         frames=frames,
         style=asset("page.css"),
@@ -135,7 +147,7 @@ def inline(network: Network) -> str:
         network=_network_section(network),
         style=asset("page.css"),
         script="\n".join(asset(name) for name in PICTURE),
-        data=embed(picture_contents(network)),
+        data=embed(contents(network, whole=False)),
     )
 
 
@@ -144,7 +156,7 @@ def _network_section(network: Network) -> str:
     return html.replace("(nats)", f"({words.te_unit(network)})")
 
 
-def _recorded(network: Network, title: str = "") -> str:
+def _recorded(network: Network, title: str) -> str:
     """Return the line over the headline: a title of one's own, the recording and the date; the first is bold."""
     known = network.provenance
     parts = [text(part) for part in (title, words.recording(network)) if part]
@@ -186,71 +198,34 @@ def _facts(network: Network) -> str:
     return _terms(rows)
 
 
-def _own_notes(notes: str) -> str:
-    """Return the author's notes as a section, a paragraph for each part between blank lines; nothing without any."""
-    paragraphs = "".join(f"<p>{text(part.strip())}</p>" for part in notes.split("\n\n") if part.strip())
-    return f'<section id="notes"><h2>Notes</h2>{paragraphs}</section>' if paragraphs else ""
-
-
-def _warnings(network: Network) -> str:
-    """Return the hazards as a list; nothing when there were none."""
-    if not network.warnings:
-        return ""
-    title = "Read this first" if len(network.warnings) > 1 else "One caution"
-    items = _items(message.replace("->", "→") for message in network.warnings)
-    return f'<section id="warnings" class="note"><h2>{title}</h2><ul>{items}</ul></section>'
-
-
-def _choices(network: Network) -> str:
-    """Return what was chosen for the user, and why."""
-    if not network.choices:
-        return "<p>Every option was given; nothing was chosen automatically.</p>"
-    rows = [(what, *map(words.fewer_digits, reason)) for what, *reason in network.choices]
-    return table(("Choice", "Value", "Reason"), rows)
-
-
-def _provenance(network: Network) -> str:
-    """Return where the result comes from."""
-    first = {key: network.provenance[key] for key in KNOWN if key in network.provenance}
-    known = {**first, **network.provenance}.items()
-    flat = {key: ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v for key, v in known}
-    return _terms((KNOWN.get(key, key), value) for key, value in flat.items())
-
-
 def _terms(rows: Iterable[tuple[str, Any]]) -> str:
-    return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in rows)
+    shown = ((name, ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v) for name, v in rows)
+    return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in shown)
 
 
 def _items(items: Iterable[str]) -> str:
     return "".join(f"<li>{text(item)}</li>" for item in items)
 
 
-def contents(network: Network) -> dict[str, Any]:
-    """Return the page's data as plain lists and numbers.
+def contents(network: Network, *, whole: bool = True) -> dict[str, Any]:
+    """Return the page's data as plain lists and numbers, or what the network alone is drawn from.
 
     ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram of surrogate
-    values ``[low, high, counts]``, effect, strongest lag, and where a bootstrap was made, stability.
+    values ``[low, high, counts]``, effect, strongest lag, and where a bootstrap was made, stability. The network alone
+    has rows of edges, without histograms.
     """
-    place = {name: i for i, name in enumerate(network.names)}
-    tests = {(place[c.source], place[c.target]): c for c in network.candidates}
-    edges, shares, recorded = links_of(network), shares_of(network), "shown" not in network.provenance
-    pairs, preview = sorted(edges.keys() | tests.keys()), network.preview if recorded else {}
-    return picture_contents(network) | {
-        "order": block_order(network)[0],
-        "links": [_link(pair, tests.get(pair, UNTESTED), pair in edges, shares) for pair in pairs],
-        "preview": [_rounded(extremes(preview.get(name, ()), POINTS)) for name in network.names],
-        "span": _span(network) if recorded else None,
-        "criteria": [_criterion(network.criteria.get(name)) for name in network.names],
-    }
-
-
-def picture_contents(network: Network) -> dict[str, Any]:
-    """Return what the network alone is drawn from: names, layouts, links of the network without histograms."""
-    edges, shares = links_of(network), shares_of(network)
+    edges, shares, known = links_of(network), shares_of(network), network.provenance
     network = network.with_evidence()
+    place = {name: i for i, name in enumerate(network.names)}
+    tests = {(place[c.source], place[c.target]): c for c in network.candidates if whole}
+    evidence = {}  # what stands behind each link; numbers that ``links`` has are left out
+    for about in network.evidence.values():
+        bars = histogram(about["null"]) if about.get("by_formula") else None
+        ends = f"{place[about['source']]} {place[about['target']]}"
+        evidence[ends] = {key: about.get(key) for key in EVIDENCE} | {"null": bars}
     tags = lag_tags(edges)
     drawn = [arrange(network.names, edges, tall=tall, words=tags) for tall in (False, True)]
-    return {
+    data = {
         "names": list(network.names),
         "labels": list(short(network.names, 24)),
         "level": LEVEL,
@@ -259,11 +234,20 @@ def picture_contents(network: Network) -> dict[str, Any]:
         "widths": [THIN, _round(thickest(len(edges), bool(drawn[0].turns.any())))],
         "tags": [[*edge, tag, *_rounded(tag_size(tag))] for edge, tag in sorted(tags.items())],
         "palest": PALEST,
-        "dt": network.provenance.get("dt") or 1,
-        **({"units": [words.te_unit(network), lag_unit(network)]} if "events" in network.provenance else {}),
-        "evidence": _evidence(network),
-        "links": [_link(edge, test, True, shares, thin=True) for edge, test in sorted(edges.items())],
+        "dt": known.get("dt") or 1,
+        **({"units": [words.te_unit(network), lag_unit(network)]} if "events" in known else {}),
+        "evidence": evidence,
+        "links": [
+            _link(pair, test, pair in edges, shares, whole) for pair, test in sorted((edges | tests).items())
+        ],
     }
+    if whole:
+        preview = {} if "shown" in known else network.preview
+        data["order"] = block_order(network)[0]
+        data["preview"] = [_rounded(extremes(preview.get(name, ()), POINTS)) for name in network.names]
+        data["span"] = _span(network) if preview else None
+        data["criteria"] = [_criterion(network.criteria.get(name)) for name in network.names]
+    return data
 
 
 def embed(data: Any) -> str:
@@ -301,26 +285,13 @@ def _layout(drawing: Layout) -> dict[str, Any]:
     }
 
 
-def _link(
-    pair: Edge, test: Candidate, selected: bool, shares: Mapping[Edge, float], thin: bool = False
-) -> list[Any]:
-    """Return one row of ``links``; ``thin`` leaves out the histogram."""
+def _link(pair: Edge, test: Candidate, selected: bool, shares: Mapping[Edge, float], bars: bool) -> list[Any]:
+    """Return one row of ``links``."""
     numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
     lags = [] if test is UNTESTED else list(lags_of(test))
-    bars = None if thin else histogram(test.null)
     stable = [_round(shares.get(pair, math.nan))] if shares else []
-    return [*pair, *numbers, lags, int(selected), bars, _round(test.effect), _round(test.lag), *stable]
-
-
-def _evidence(network: Network) -> dict[str, Any]:
-    """Return what stands behind each link, by the positions of its ends; numbers that ``links`` has are left out."""
-    place = {name: i for i, name in enumerate(network.names)}
-    found = {}
-    for about in network.evidence.values():
-        bars = histogram(about["null"]) if about.get("by_formula") else None
-        row = {key: about.get(key) for key in EVIDENCE} | {"null": bars}
-        found[f"{place[about['source']]} {place[about['target']]}"] = row
-    return found
+    shown = histogram(test.null) if bars else None
+    return [*pair, *numbers, lags, int(selected), shown, _round(test.effect), _round(test.lag), *stable]
 
 
 def _span(network: Network) -> list[Any] | None:

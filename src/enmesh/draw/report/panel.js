@@ -69,17 +69,17 @@ function pictures(link) {
   if (behind?.lags?.length) drawn_.push(['Lags', 'Transfer entropy at each lag by itself, by regression with squares. Grey: what chance reaches in 95 %.', lagChart(behind, link.lags)]);
   if (link.hist) drawn_.push(['Chance', behind?.null ? 'Line: measured. Bars: what chance gives without the link, a chi-square distribution scaled to the p-value.' : 'Line: measured. Bars: surrogates, in which the link is broken.', histogram(link, 340, 110)]);
   if (behind?.local?.length) drawn_.push(['Over time', 'Local transfer entropy, averaged over pieces of the recording. Dashed: its mean.', localChart(behind)]);
-  return drawn_.map(([title, told, picture]) => make('figure', { class: 'chart' }, make('b', {}, title), picture, make('small', {}, told)));
+  return drawn_.map(([title, caption, picture]) => make('figure', { class: 'chart' }, make('b', {}, title), picture, make('small', {}, caption)));
 }
 
 // --- small charts ---------------------------------------------------------------------------------------------------
 
 // An empty chart with round ticks; returns it with the functions that place values.
-function chart(said, [left, right], [low, high], width = 340, height = 150) {
+function chart(label, [left, right], [low, high], width = 340, height = 150) {
   const edge = { left: 44, right: 8, top: 6, bottom: 20 };
   const x = (value) => edge.left + (value - left) / (right - left || 1) * (width - edge.left - edge.right);
   const y = (value) => height - edge.bottom - (value - low) / (high - low || 1) * (height - edge.top - edge.bottom);
-  const box = make('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': said });
+  const box = make('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label });
   for (const value of ticks(low, high, 6)) box.append(make('line', { class: 'rule', x1: edge.left, x2: width - edge.right, y1: y(value), y2: y(value) }), make('text', { class: 'tick', x: edge.left - 5, y: y(value) + 3.5, 'text-anchor': 'end' }, number(value)));
   for (const value of ticks(left, right, 6)) box.append(make('text', { class: 'tick', x: x(value), y: height - 5, 'text-anchor': 'middle' }, number(value)));
   box.append(make('line', { class: 'axis', x1: edge.left, x2: width - edge.right, y1: height - edge.bottom, y2: height - edge.bottom }));
@@ -126,8 +126,8 @@ function histogram(link, width, height) {
   const x = (value) => (value - from + pad) / (to - from + 2 * pad) * width;
   const most = Math.max(...counts), step = (x(high) - x(low)) / counts.length || 1, floor = height - 14;
   const bins = counts.map((count, i) => make('rect', { class: 'bin', x: x(low) + i * step, width: Math.max(step - 0.6, 0.8), y: floor * (1 - count / most), height: floor * count / most }));
-  const said = `Without the link from ${number(low)} to ${number(high)}, measured ${number(link.te)}`;
-  const drawing = make('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': said }, ...bins,
+  const label = `Without the link from ${number(low)} to ${number(high)}, measured ${number(link.te)}`;
+  const drawing = make('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label }, ...bins,
     make('line', { class: 'axis', x1: 0, x2: width, y1: floor, y2: floor }));
   for (const value of from < 0.02 * to && to > 0 ? [0, to] : [from, to]) {
     drawing.append(make('text', { class: 'tick', x: Math.min(Math.max(x(value), 14), width - 14), y: height - 2, 'text-anchor': 'middle' }, number(value, 2)));

@@ -179,40 +179,65 @@ def sure_links(network: Network) -> int:
 
 def paragraph(network: Network) -> str:
     """Return the methods of this run as one paragraph."""
-    sentences = (_data, _embedding, _search, _tests, _stability, _result)
-    return " ".join(filter(None, (sentence(network) for sentence in sentences)))
+    known, options, nodes = network.provenance, network.options, len(network.names)
+    score, what = options.get("score") or {}, "events" if "events" in known else "samples"
+    trials = f" in {known['trials']} trials" if known.get("trials", 1) not in (None, 1) else ""
+    size = f" ({known[what]} {what}{trials})" if known.get(what) else ""
+    version = f" {known['enmesh']}" if "enmesh" in known else ""
+    sentences = [
+        f"Directed coupling among {nodes} nodes{size} was inferred by transfer entropy (Schreiber 2000) following "
+        f"Cliff, Prokopenko and Fitch (2016), with enmesh{version}."
+    ]
+    if prepared := ", ".join(map(str, known.get("prepared") or ())):
+        sentences.append(f"The recording was prepared before: {prepared}.")
+    if how := _sentence(score.get("estimator")):
+        sentences.append(f"Transfer entropy was estimated with {how}, in nats.")
+    sentences.append(_embedding(network, score))
+    if how := _sentence(score):
+        sentences.append(f"Each node was scored by {how}.")
+    if how := _sentence(options.get("search")):
+        cycles = "acyclic network" if options.get("acyclic", True) else "network, cycles allowed,"
+        most = (
+            f" with at most {options['max_parents']} parents per node" if options.get("max_parents") else ""
+        )
+        proof = "is proven optimal" if network.optimal else "is not proven optimal"
+        sentences.append(f"The best directed {cycles}{most} was found by {how} and {proof}.")
+        if options.get("seed") is not None:
+            sentences.append(f"Random numbers were seeded with {options['seed']}.")
+    if tested := len(network.candidates):
+        surrogates, possible = max(len(c.null) for c in network.candidates), nodes * (nodes - 1)
+        how = f"against {surrogates} surrogates" if surrogates else "against its analytic null distribution"
+        which = f"{tested} candidate" if tested < possible else f"the {possible} possible"
+        rest = f", counting all {possible} possible links" if tested < possible else ""
+        sentences.append(
+            f"Each of {which} links was then tested {how}, given the other parents of its target, and the p-values "
+            f"were turned into q-values (Benjamini and Hochberg 1995){rest}."
+        )
+    if _halved(network):
+        sentences.append(
+            f"The inference was repeated on {options['bootstrap']} halves of the data, in complementary pairs (Shah "
+            "and Samworth 2013); the stability of a link is the share of pairs in which both halves have it."
+        )
+    sure = f"; {sure_links(network)} with q up to {LEVEL}" if tested else ""
+    sentences.append(f"The network has {len(network)} {'link' if len(network) == 1 else 'links'}{sure}.")
+    return " ".join(filter(None, sentences))
 
 
 def references(network: Network) -> tuple[str, ...]:
     """Return the works that the paragraph cites, the method's own first."""
     used = [*filter(None, map(_method, _described(network.options))), *_criteria(network)]
     cited = [work for method in used for work in method.references]
-    last = [BENJAMINI] * bool(network.candidates) + [SHAH] * bool(_stability(network))
+    last = [BENJAMINI] * bool(network.candidates) + [SHAH] * _halved(network)
     return tuple(dict.fromkeys([CLIFF, SCHREIBER, *cited, *last]))
 
 
-def _data(network: Network) -> str:
-    known = network.provenance
-    what = "events" if "events" in known else "samples"
-    trials = f" in {known['trials']} trials" if known.get("trials", 1) not in (None, 1) else ""
-    size = f" ({known[what]} {what}{trials})" if known.get(what) else ""
-    version = f" {known['enmesh']}" if "enmesh" in known else ""
-    prepared = ", ".join(map(str, known.get("prepared") or ()))
-    first = f" The recording was prepared before: {prepared}." if prepared else ""
-    how = _sentence(_score(network).get("estimator"))
-    estimated = f" Transfer entropy was estimated with {how}, in nats." if how else ""
-    return (
-        f"Directed coupling among {len(network.names)} nodes{size} was inferred by transfer entropy "
-        f"(Schreiber 2000) following Cliff, Prokopenko and Fitch (2016), with enmesh{version}.{first}{estimated}"
-    )
+def _halved(network: Network) -> bool:
+    return bool(network.stability and network.options.get("bootstrap"))
 
 
-def _embedding(network: Network) -> str:
-    given = _score(network).get("embedding") or {}
-    groups = [
-        (score.get("embedding") or {}).get("searched") or 0
-        for _, score in _score(network).get("groups") or ()
-    ]
+def _embedding(network: Network, score: Mapping[str, Any]) -> str:
+    given = score.get("embedding") or {}
+    groups = [(one.get("embedding") or {}).get("searched") or 0 for _, one in score.get("groups") or ()]
     if any(groups):
         return (
             f"Lagged variables of own pasts and sources up to lag {max(groups)} were selected from the data for each "
@@ -230,52 +255,6 @@ def _embedding(network: Network) -> str:
     how = f", chosen per node by {' and '.join(chosen)}" if chosen else ""
     lag = f" and source lag {lags}" if lags != "1" else ""
     return f"Each node's past was embedded with dimension {dims}, delay {delays}{lag}{how}." if given else ""
-
-
-def _search(network: Network) -> str:
-    options, score = network.options, _sentence(_score(network))
-    scored = f"Each node was scored by {score}. " if score else ""
-    how = _sentence(options.get("search"))
-    if not how:
-        return scored.rstrip()
-    cycles = "acyclic network" if options.get("acyclic", True) else "network, cycles allowed,"
-    most = f" with at most {options['max_parents']} parents per node" if options.get("max_parents") else ""
-    proof = "and is proven optimal" if network.optimal else "and is not proven optimal"
-    seed = f" Random numbers were seeded with {options['seed']}." if options.get("seed") is not None else ""
-    return f"{scored}The best directed {cycles}{most} was found by {how} {proof}.{seed}"
-
-
-def _tests(network: Network) -> str:
-    if not network.candidates:
-        return ""
-    surrogates = max(len(c.null) for c in network.candidates)
-    how = f"against {surrogates} surrogates" if surrogates else "against its analytic null distribution"
-    possible, tested = len(network.names) * (len(network.names) - 1), len(network.candidates)
-    which = f"{tested} candidate" if tested < possible else f"the {possible} possible"
-    rest = f", counting all {possible} possible links" if tested < possible else ""
-    return (
-        f"Each of {which} links was then tested {how}, given the other parents of its target, and the p-values were "
-        f"turned into q-values (Benjamini and Hochberg 1995){rest}."
-    )
-
-
-def _stability(network: Network) -> str:
-    count = network.options.get("bootstrap")
-    if not network.stability or not count:
-        return ""
-    return (
-        f"The inference was repeated on {count} halves of the data, in complementary pairs (Shah and Samworth 2013); "
-        "the stability of a link is the share of pairs in which both halves have it."
-    )
-
-
-def _result(network: Network) -> str:
-    sure = f"; {sure_links(network)} with q up to {LEVEL}" if network.candidates else ""
-    return f"The network has {len(network)} {'link' if len(network) == 1 else 'links'}{sure}."
-
-
-def _score(network: Network) -> Mapping[str, Any]:
-    return network.options.get("score") or {}
 
 
 def _described(options: Any) -> Iterator[Mapping[str, Any]]:
