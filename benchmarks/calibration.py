@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.signal import lfilter
 
 import enmesh as em
 from enmesh.scores import Link
@@ -32,10 +33,15 @@ def driven(n, seed, noise="normal", memory=0.5):
     rng = np.random.default_rng([1, seed])
     values = rng.normal(size=(n + 100, 3)) if noise == "normal" else rng.standard_t(2, size=(n + 100, 3))
     values[0] = 0
-    for t in range(1, n + 100):
-        values[t] += memory * values[t - 1]
-        values[t, 2] += 0.5 * values[t - 1, 0]
+    values[:, :2] = autoregressive(values[:, :2], memory)
+    values[1:, 2] += 0.5 * values[:-1, 0]
+    values[:, 2] = autoregressive(values[:, 2], memory)
     return em.Series(values[100:], names=["a", "b", "y"])
+
+
+def autoregressive(noise, memory):
+    """Return x_t = memory x_{t-1} + noise_t, column by column."""
+    return lfilter([1.0], [1.0, -memory], noise, axis=0)
 
 
 def white(n, seed):
@@ -81,11 +87,8 @@ def with_searched_lags(series, max_lag, estimator):
 
 
 def uncoupled(n, coefficient, seed):
-    rng = np.random.default_rng([2, seed])
-    values = np.zeros((n + 500, 2))
-    for t in range(1, n + 500):
-        values[t] = coefficient * values[t - 1] + rng.normal(size=2)
-    return em.Series(values[500:], names=["a", "b"])
+    noise = np.random.default_rng([2, seed]).normal(size=(n + 499, 2))
+    return em.Series(autoregressive(noise, coefficient)[499:], names=["a", "b"])
 
 
 def tee(estimator, penalty, n_surrogates=199):
@@ -244,10 +247,7 @@ def unrelated(n, seed, discrete):
     if discrete:
         stays = rng.random((n, 3)) < 0.7
         return em.Series(np.cumsum(~stays, axis=0) % 2, names="abc")
-    values = np.zeros((n + 50, 3))
-    for t in range(1, n + 50):
-        values[t] = 0.5 * values[t - 1] + rng.normal(size=3)
-    return em.Series(values[50:], names="abc")
+    return em.Series(autoregressive(rng.normal(size=(n + 49, 3)), 0.5)[49:], names="abc")
 
 
 def best_lag_p_value(estimator, count, max_lag, given, n, seed):

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import enmesh as em
-from enmesh.data.readers import read
+from enmesh.data.files import read
 from enmesh.simulate import boolean, coupled_map, var
 
 ENMESH = Path(sys.executable).with_name("enmesh")

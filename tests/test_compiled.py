@@ -81,7 +81,7 @@ def test_warm_says_where_kernels_cannot_be_kept(monkeypatch):
     monkeypatch.setattr(warm, "_warmed", lambda name: (1.0, 1, False))
     monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", _Here)
     with pytest.raises(enmesh.InputError, match="set NUMBA_CACHE_DIR"):
-        warm.warm()
+        warm.warm({})
 
 
 class _Here:

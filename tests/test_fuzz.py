@@ -1,6 +1,6 @@
 """Damaged files of every format: each gives a series (or a network) or one InputError, and none takes long.
 
-``ENMESH_FUZZ_EXAMPLES`` sets the number of files of each format.
+``ENMESH_FUZZ_EXAMPLES`` sets the number of files of each format, ``ENMESH_FUZZ_SEED`` which they are.
 """
 
 import gzip
@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import enmesh as em
-from enmesh.data.readers import read
+from enmesh.data.files import read
 from tests import corpus
 
 EXAMPLES = int(os.environ.get("ENMESH_FUZZ_EXAMPLES", "2000"))
@@ -103,12 +103,18 @@ def archive(**members):
     return held.getvalue()
 
 
-def matlab_bytes(**arrays):
+def matlab_bytes(packed=False, **arrays):
     from scipy.io import savemat
 
     held = io.BytesIO()
-    savemat(held, arrays)
+    savemat(held, arrays, do_compression=packed)
     return held.getvalue()
+
+
+def sparse_matrix():
+    from scipy.sparse import csc_matrix
+
+    return csc_matrix(np.eye(3))
 
 
 def parquet_bytes(frame):
@@ -163,6 +169,8 @@ SEEDS = {
     "mat": lambda: [
         *(matlab_bytes(x=array) for array in ARRAYS[:3]),
         matlab_bytes(x=VALUES, s={"y": 1, "z": {"w": VALUES}}, t="words", c=np.array(["a", "b"], object)),
+        matlab_bytes(x=VALUES, z=VALUES * 1j, sparse=sparse_matrix()),
+        matlab_bytes(packed=True, x=VALUES, t="words"),
         new_matlab_bytes(),
     ],
     "parquet": lambda: [parquet_bytes(FRAME), parquet_bytes(FRAME.set_axis(DAYS).assign(s=["u", "v"] * 6))],
@@ -282,7 +290,7 @@ def fuzz(folder, kind, count):
         else st.one_of(st.just({}), OPTIONS)
     )
 
-    @seed(20260101)
+    @seed(int(os.environ.get("ENMESH_FUZZ_SEED", "20260101")))
     @settings(
         max_examples=count,
         deadline=None,

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import enmesh as em
-from enmesh.data.export import write_series
-from enmesh.data.readers import read
+from enmesh.data.files import read, write_series
 
 VALUES = np.random.default_rng(1).standard_normal((20, 3)).round(4)
 ROWS = [",".join(map(str, row)) for row in VALUES]
@@ -473,3 +472,34 @@ def test_files_that_do_not_fit_together(text):
         read([fast, slow])
     with pytest.raises(em.InputError, match="no file is named"):
         read([])
+
+
+def test_a_path_is_read_wherever_a_series_is_made(tmp_path):
+    path = tmp_path / "rec.csv"
+    path.write_text("time,a,b\n0,1.5,2.5\n2,2.5,1.5\n4,0.5,3.5\n6,1.0,2.0\n")
+    assert em.Series(path) == em.Series.of(path) == read(path)
+    assert em.Series(path).file == str(path)
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [
+        (-288 - 8, 15),  # a compressed element where numbers must be
+        (-288 - 8, 14),  # another array there
+        (-288 - 8, 99),  # a type that does not exist
+        (-288 - 4, 250),  # numbers that go on beyond the end of the array
+        (128 + 28, 3),  # a shape of less than one number
+        (128 + 16, 1),  # numbers called cells
+    ],
+)
+def test_parts_of_a_matlab_file_that_do_not_fit_are_refused(tmp_path, at, value):
+    """Some such bytes end the process in scipy.io.loadmat, or make it ask for gigabytes."""
+    from scipy.io import savemat
+
+    path = tmp_path / "x.mat"
+    savemat(path, {"x": np.arange(36.0).reshape(12, 3)})
+    data = bytearray(path.read_bytes())
+    data[at] = value
+    path.write_bytes(data)
+    with pytest.raises(em.InputError, match=r"x\.mat cannot be read as mat: "):
+        read(path)

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import enmesh as em
-from enmesh.data.export import write_series
-from enmesh.data.readers import read
+from enmesh.data.files import read, write_series
 
 N = 40
 RNG = np.random.default_rng(5)

@@ -143,7 +143,6 @@ def test_a_users_map_equals_the_named_one():
     system = simulate.map_system(DIAMOND, map=lambda z: 3.9 * z * (1 - z), domain=(0, 1))
     named = simulate.map_system(DIAMOND, r=3.9)
     start, noise = np.array([0.2, 0.4, 0.6, 0.8]), np.random.default_rng(0).normal(0, 0.02, (30, 4))
-    np.testing.assert_allclose(system.orbit(start, noise), named.orbit(start, noise), atol=1e-6)
     np.testing.assert_allclose(system.run(start, noise), named.orbit(start, noise), atol=1e-6)
     assert mine.truth == DIAMOND
 
@@ -232,7 +231,6 @@ def test_a_users_delayed_map_equals_the_named_one():
     mine = simulate.map_system(DIAMOND, map=lambda z: 3.9 * z * (1 - z), domain=(0, 1), lags=DELAYS)
     named = simulate.map_system(DIAMOND, r=3.9, lags=DELAYS)
     start, noise = np.array([0.2, 0.4, 0.6, 0.8]), np.random.default_rng(0).normal(0, 0.02, (30, 4))
-    np.testing.assert_allclose(mine.orbit(start, noise), named.orbit(start, noise), atol=1e-6)
     np.testing.assert_allclose(mine.run(start, noise), named.orbit(start, noise), atol=1e-6)
 
 

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import enmesh as em
-from enmesh.data.export import write_series
-from enmesh.data.readers import read
+from enmesh.data.files import read, write_series
 from enmesh.data.times import Time
 
 N = 60

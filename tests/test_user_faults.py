@@ -15,8 +15,7 @@ import pytest
 
 import enmesh as em
 from enmesh.data import sources
-from enmesh.data.export import write_series
-from enmesh.data.readers import read
+from enmesh.data.files import read, write_series
 from enmesh.simulate import coupled_map
 
 N = 300

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import enmesh as em
-from enmesh.data.readers import read
+from enmesh.data.files import read
 from tests import corpus
 
 N = 40

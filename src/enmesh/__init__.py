@@ -4,10 +4,8 @@ Implements and extends Cliff, Prokopenko and Fitch, "Inferring Coupling of Distr
 Entropy". All values are in nats.
 """
 
-from typing import Any
-
-from enmesh import datasets, late, simulate
-from enmesh.data.readers import read
+from enmesh import datasets, simulate
+from enmesh.data.files import read
 from enmesh.data.series import Series
 from enmesh.draw.report import write as report
 from enmesh.embedding import Embedding, Lags
@@ -48,30 +46,6 @@ from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 from enmesh.te_matrix import te_matrix
 
 __version__ = "0.3.0"
-
-
-def _events() -> Any:
-    from enmesh.events import transfers
-
-    return transfers
-
-
-def _scorer_of_events() -> Any:
-    from enmesh.events import scorer
-
-    return scorer
-
-
-def _plan() -> Any:
-    from enmesh.inference import plan
-
-    return plan
-
-
-late.register("events", _events)
-late.register("scorer of events", _scorer_of_events)
-late.register("plan", _plan)
-late.register("stability", lambda: stability)
 
 __all__ = [
     "KSG",

@@ -50,16 +50,10 @@ def _kept(function: Callable[..., Any], how: dict[str, Any]) -> Any:
 
 
 class Notice(event.Listener):
-    """Takes note of what is compiled, and says once for a process that it takes a while.
+    """Takes note of what is compiled, and says once for a process, unless ``quiet``, that it takes a while.
 
-    Attributes
-    ----------
-    compiled
-        Names of the functions of this package that were compiled, not loaded, by this process.
-    unkept
-        Whether no folder can be written, neither the package's nor one in the user's home.
-    quiet
-        Whether nothing is said.
+    ``compiled`` are the functions of this package that were compiled, not loaded; ``unkept`` says that no folder can
+    be written to keep them, neither the package's nor one in the user's home.
     """
 
     def __init__(self) -> None:
@@ -71,13 +65,10 @@ class Notice(event.Listener):
         function = what.data["dispatcher"].py_func
         if not function.__module__.startswith("enmesh."):
             return
-        if not self.compiled and not self.quiet and self.unkept:
-            log.warning(
-                "compiling kernels, about 3 to 8 s; no folder can be written to keep them for the next process, "
-                "set NUMBA_CACHE_DIR to one that can"
-            )
-        elif not self.compiled and not self.quiet:
-            log.warning("compiling kernels, once on this machine: about 3 to 8 s (enmesh warm does it ahead)")
+        if not self.compiled and not self.quiet:
+            advice = "no folder can be written to keep them for the next process, set NUMBA_CACHE_DIR to one that can"
+            how = ("", advice) if self.unkept else (", once on this machine", "enmesh warm does it ahead")
+            log.warning("compiling kernels%s, about 3 to 8 s; %s", *how)
         self.compiled.append(f"{function.__module__}.{function.__name__}")
 
     def on_end(self, what: Any) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 # Frames of these files do not lead to a hazard: the line outside them does.
 PACKAGE = str(Path(__file__).parent), contextlib.__file__
+NUMBER = re.compile(r"(?<!\w)\d[\d.,]*")
 
 
 class InputError(ValueError):
@@ -45,8 +46,6 @@ class HazardWarning(UserWarning):
 
 @dataclass
 class _Collector:
-    """Messages of hazards in the order met, and whether they are shown besides."""
-
     show: bool
     outer: "_Collector | None"
     messages: list[str] = field(default_factory=list)
@@ -56,15 +55,12 @@ class _Collector:
 
         Messages that differ in numbers alone are one hazard, of several links; the first is kept.
         """
-        new = _without_numbers(message) not in map(_without_numbers, self.messages)
+        alike = {re.sub(NUMBER, "", one) for one in self.messages}
+        new = re.sub(NUMBER, "", message) not in alike
         if new:
             self.messages.append(message)
         outside = self.outer is None or self.outer.shows(message)
         return new and self.show and outside
-
-
-def _without_numbers(message: str) -> str:
-    return re.sub(r"(?<!\w)\d[\d.,]*", "", message)
 
 
 _collector: ContextVar[_Collector | None] = ContextVar("hazards", default=None)

@@ -15,7 +15,7 @@ import numpy as np
 from enmesh import late, significance
 from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
-from enmesh.embedding import Embedding, Lags, Pasts
+from enmesh.embedding import Embedding, Lagged, Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.measures import Node, Transfers, link
@@ -166,18 +166,16 @@ def _profile(
     _, y, z = transfers.variables([], target, given)
     if transfers.prepared(y, z).all_at_once:
         raise InputError("a profile shows the values of one estimator; give one member of Combined")
-    found = significance.every_lag(transfers, source, target, given, sampling)
-    best, n = found.variables[found.best].lag, transfers.blocks.n
+    values, null = significance.every_lag(transfers, source, target, given, sampling)
+    best, size, n = 1 + int(values.argmax()), len(values), transfers.blocks.n
     tested = (best,) if test is None else transfers.blocks.lags(source, target)
-    size = len(found.variables)
-    if len(found.null):
+    if len(null):
         low, high = (
-            np.array([significance.order_statistic(one, q) for one in found.null.T])
-            for q in (LEVEL, 1 - LEVEL)
+            np.array([significance.order_statistic(one, q) for one in null.T]) for q in (LEVEL, 1 - LEVEL)
         )
-        threshold = significance.order_statistic(found.null.max(axis=1), 1 - LEVEL)
+        threshold = significance.order_statistic(null.max(axis=1), 1 - LEVEL)
     else:  # chi-square / (2 N), the same at every lag
-        dof = transfers.dof(found.variables[:1], y, z)
+        dof = transfers.dof([Lagged(source, 1)], y, z)
         low, high = (
             np.full(size, significance.analytic_quantile(dof, n, above)) for above in (1 - LEVEL, LEVEL)
         )
@@ -186,10 +184,10 @@ def _profile(
             dof = transfers.dof(*transfers.variables([source], target, given))
             wider = test.null_mean * 2 * n / dof
             low, high, threshold = wider * low, wider * high, wider * threshold
-    test = test or significance.best_of(transfers, found, y, z)
+    test = test or significance.best_of(transfers, source, y, z, values, null)
     names = transfers.series.names
     return LagProfile(
         source=names[source], target=names[target], given=tuple(names[k] for k in given),
-        lags=tuple(variable.lag for variable in found.variables), te=found.values, best=best, tested=tested,
-        value=test.value, p_value=test.p_value, low=low, high=high, threshold=threshold, null=found.null,
+        lags=tuple(range(1, size + 1)), te=values, best=best, tested=tested,
+        value=test.value, p_value=test.p_value, low=low, high=high, threshold=threshold, null=null,
     )  # fmt: skip

@@ -25,13 +25,18 @@ from enmesh.surrogates import Draw, Surrogate, parted
 KEPT = 4
 
 Node = str | int
+Nodes = Node | Sequence[Node]
+AnyEstimator = Estimator | str | None
+AnyPasts = Pasts | None
+Question = tuple[list[Lagged], Lagged, list[Lagged]]
+"""x, y and z of I(x ; y | z)."""
 
 
 class Transfers:
     """Transfer entropies between the nodes of one series: prepared once per (y, z), asked many times.
 
     Everything is I(x ; y | z) of lagged variables: x the pasts of sources, y the target's next value, z what is
-    conditioned on. Nodes become lagged variables in `value` and `link`, by the pasts that were fixed beforehand.
+    conditioned on (`variables`).
     """
 
     def __init__(self, series: Series, estimator: Estimator | str, embedding: Pasts):
@@ -49,13 +54,11 @@ class Transfers:
         return self.estimator.joint(self.blocks)
 
     @classmethod
-    def of(cls, series: Any, estimator: Estimator | str | None, embedding: Pasts | None) -> "Transfers":
+    def of(cls, series: Any, estimator: AnyEstimator, embedding: AnyPasts) -> "Transfers":
         """Return those of data as a user gives them, by default with `KSG` and kappa 1, tau 1."""
         return cls(Series.of(series).in_order(), estimator or KSG(), embedding or Embedding())
 
-    def variables(
-        self, sources: Iterable[int], target: int, given: Iterable[int] = ()
-    ) -> tuple[list[Lagged], Lagged, list[Lagged]]:
+    def variables(self, sources: Iterable[int], target: int, given: Iterable[int] = ()) -> Question:
         """Return x, y and z of T_{sources -> target | given}, nodes in ascending order."""
         past = self.blocks.past
         z = past([target], target) + past(sorted(given), target)
@@ -88,6 +91,12 @@ class Transfers:
         x, y, z = self.variables([source], target, given)
         return max(x, key=lambda v: (self.cmi([v], y, [*z, *(w for w in x if w != v)]), -v.lag))
 
+    def conditional_entropy(self, target: int, given: Sequence[int] = ()) -> float:
+        """Return H(y | own past, given) as H(y) - I(y ; z): entropies of different dimension are never subtracted."""
+        past = self.blocks.past([target, *given], target)
+        known = self.prepared(Lagged(target, 0), []).cmi(self.blocks.take(past))
+        return self.estimator.entropy(self.series.values[self.blocks.rows, target][:, None]) - known
+
     def dof(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> int:
         """Return the degrees of freedom of 2 N I(x ; y | z) under independence."""
         arities = self.blocks.arities
@@ -105,13 +114,7 @@ class Transfers:
         return self._prepared[key]
 
     def draw(
-        self,
-        surrogate: Surrogate,
-        x: Sequence[Lagged],
-        y: Lagged,
-        z: Sequence[Lagged],
-        *,
-        in_parts: bool = False,
+        self, surrogate: Surrogate, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], *, in_parts: bool
     ) -> Draw:
         """Return the function that draws rows to resample x by; kept where it does not depend on z.
 
@@ -136,9 +139,7 @@ class Transfers:
         return twin
 
 
-def cmi(
-    x: Any, y: Any, z: Any = None, *, estimator: Estimator | str | None = None, local: bool = False
-) -> Any:
+def cmi(x: Any, y: Any, z: Any = None, *, estimator: AnyEstimator = None, local: bool = False) -> Any:
     """Conditional mutual information I(x ; y | z) of plain arrays ``(n, d)``, in nats; ``z`` may be None.
 
     Columns are scaled, ranked or coded as the estimator asks (`Estimator.condition`).
@@ -168,12 +169,12 @@ def cmi(
 
 def transfer_entropy(
     series: Series | Events,
-    source: Node | Sequence[Node],
+    source: Nodes,
     target: Node,
     *,
-    given: Node | Sequence[Node] = (),
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
+    given: Nodes = (),
+    estimator: AnyEstimator = None,
+    embedding: AnyPasts = None,
     local: bool = False,
 ) -> Any:
     """Transfer entropy T_{source -> target} (eq. te): collective for several sources, conditional on ``given``.
@@ -213,18 +214,16 @@ def transfer_entropy(
 
 
 def link(
-    series: Series, source: Node | Sequence[Node], target: Node, given: Node | Sequence[Node]
+    series: Series, source: Nodes, target: Node, given: Nodes
 ) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
     """Return positions of sources, target and given, or say why they make no link."""
     sources, end, rest = series.indices(source), series.index(target), series.indices(given)
     if not sources:
         raise InputError("no source is named; give at least one")
     if end in sources or end in rest:
-        raise InputError(
-            f"{series.names[end]} is the target; its own past is always conditioned on, do not name it again"
-        )
-    both = set(sources) & set(rest)
-    if both:
+        own = "its own past is always conditioned on, do not name it again"
+        raise InputError(f"{series.names[end]} is the target; {own}")
+    if both := set(sources) & set(rest):
         raise InputError(f"{series.names[min(both)]} is both source and given; name it once")
     return sources, end, rest
 
@@ -233,8 +232,8 @@ def active_information(
     series: Series,
     target: Node,
     *,
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
+    estimator: AnyEstimator = None,
+    embedding: AnyPasts = None,
     local: bool = False,
 ) -> Any:
     """Active information storage I( own past ; Y_{n+1} ): the information in a node's own past about its next value.
@@ -254,14 +253,12 @@ def active_information(
 def conditional_entropy(
     series: Series,
     target: Node,
-    given: Node | Sequence[Node] = (),
+    given: Nodes = (),
     *,
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
+    estimator: AnyEstimator = None,
+    embedding: AnyPasts = None,
 ) -> float:
     """Entropy of a node's next value given its own past and others', H(Y^i_{n+1} | own past, given) (eq. cond-entropy).
-
-    Computed as H(y) - I(y ; z): two entropies of different dimension are never subtracted.
 
     Examples
     --------
@@ -271,41 +268,18 @@ def conditional_entropy(
     1.45
     """
     transfers = Transfers.of(series, estimator, embedding)
-    series = transfers.series
-    return _conditional_entropy(transfers, series.index(target), series.indices(given))
-
-
-def _conditional_entropy(transfers: Transfers, target: int, given: Sequence[int]) -> float:
-    blocks = transfers.blocks
-    past = blocks.past([target, *given], target)
-    known = transfers.prepared(Lagged(target, 0), []).cmi(blocks.take(past))
-    return transfers.estimator.entropy(blocks.raw_next(target)) - known
-
-
-def _total_correlation(transfers: Transfers) -> float:
-    """TC(Y_{n+1} | all pasts) = sum_i I(Y^i ; Y^1 .. Y^{i-1} | all pasts), by the chain rule."""
-    following = [Lagged(i, 0) for i in range(transfers.blocks.n_nodes)]
-    everything = transfers.blocks.everything()
-    return sum(
-        transfers.prepared(following[i], everything).cmi(transfers.blocks.take(following[:i]))
-        for i in range(1, len(following))
-    )
-
-
-def _unexplained(transfers: Transfers, target: int, parents: Sequence[int]) -> float:
-    """I(Y^i_{n+1} ; every other past | own past, parents): the information in the other pasts that the parents lack."""
-    _, following, known = transfers.variables([], target, parents)
-    rest = [variable for variable in transfers.blocks.everything() if variable not in known]
-    return transfers.prepared(following, known).cmi(transfers.blocks.take(rest))
+    return transfers.conditional_entropy(transfers.series.index(target), transfers.series.indices(given))
 
 
 def stochastic_interaction(
-    series: Series, *, estimator: Estimator | str | None = None, embedding: Pasts | None = None
+    series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None
 ) -> float:
     """Stochastic interaction S_Y (eq. stochastic-interaction): how much more the whole predicts than its parts.
 
     S_Y = sum_i H(Y^i_{n+1} | own past) - H(Y_{n+1} | all pasts)
         = TC(Y_{n+1} | all pasts) + sum_i I(Y^i_{n+1} ; other pasts | own past)
+
+    It is the KL divergence of the graph without links.
 
     Examples
     --------
@@ -314,17 +288,15 @@ def stochastic_interaction(
     >>> round(em.stochastic_interaction(series, estimator=em.Gaussian()), 2)
     0.17
     """
-    transfers = Transfers.of(series, estimator, embedding)
-    nodes = range(transfers.blocks.n_nodes)
-    return _total_correlation(transfers) + sum(_unexplained(transfers, i, ()) for i in nodes)
+    return kl_divergence(series, {}, estimator=estimator, embedding=embedding)
 
 
 def kl_divergence(
     series: Series,
     graph: Any,
     *,
-    estimator: Estimator | str | None = None,
-    embedding: Pasts | None = None,
+    estimator: AnyEstimator = None,
+    embedding: AnyPasts = None,
     form: str = "direct",
 ) -> float:
     """KL divergence of a graph's factorised distribution from the joint one, D_KL(p_D || p_B), in nats.
@@ -352,18 +324,27 @@ def kl_divergence(
     if form not in ("direct", "decomposed"):
         raise InputError(f"form={form!r} is not known; use 'direct' or 'decomposed'")
     transfers = Transfers.of(series, estimator, embedding)
-    families = list(enumerate(parent_indices(transfers.series, graph)))
-    floor = _total_correlation(transfers)
-    if form == "direct":
-        return floor + sum(_unexplained(transfers, i, parents) for i, parents in families)
-    return floor + sum(
-        _unexplained(transfers, i, ()) - transfers.value(parents, i) for i, parents in families
+    everything, total = transfers.blocks.everything(), _total_correlation(transfers)
+    for i, parents in enumerate(parent_indices(transfers.series, graph)):
+        _, following, known = transfers.variables([], i, parents if form == "direct" else ())
+        rest = transfers.blocks.take(variable for variable in everything if variable not in known)
+        total += transfers.prepared(following, known).cmi(rest)
+        if form == "decomposed":
+            total -= transfers.value(parents, i)
+    return total
+
+
+def _total_correlation(transfers: Transfers) -> float:
+    """TC(Y_{n+1} | all pasts) = sum_i I(Y^i ; Y^1 .. Y^{i-1} | all pasts), by the chain rule."""
+    following = [Lagged(i, 0) for i in range(transfers.blocks.n_nodes)]
+    everything = transfers.blocks.everything()
+    return sum(
+        transfers.prepared(following[i], everything).cmi(transfers.blocks.take(following[:i]))
+        for i in range(1, len(following))
     )
 
 
-def kl_floor(
-    series: Series, *, estimator: Estimator | str | None = None, embedding: Pasts | None = None
-) -> float:
+def kl_floor(series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None) -> float:
     """The part of the KL divergence that no graph removes: TC(Y_{n+1} | all pasts), the instantaneous dependence.
 
     Examples
@@ -377,7 +358,7 @@ def kl_floor(
 
 
 def log_likelihood(
-    series: Series, graph: Any, *, estimator: Estimator | str | None = None, embedding: Pasts | None = None
+    series: Series, graph: Any, *, estimator: AnyEstimator = None, embedding: AnyPasts = None
 ) -> float:
     """Maximised log-likelihood of a graph (eq. log-ll-cond-entropy) as far as observed variables go, in nats.
 
@@ -395,7 +376,7 @@ def log_likelihood(
     """
     transfers = Transfers.of(series, estimator, embedding)
     families = enumerate(parent_indices(transfers.series, graph))
-    return -transfers.blocks.n * float(sum(_conditional_entropy(transfers, *family) for family in families))
+    return -transfers.blocks.n * float(sum(transfers.conditional_entropy(*family) for family in families))
 
 
 def parent_indices(series: Series, graph: Any) -> tuple[tuple[int, ...], ...]:

@@ -1,9 +1,6 @@
 """Methods are classes that say themselves what the command line, the report and the docs need to know of them.
 
-An estimator, score, surrogate, search or embedding method is one class in one file. Its class attributes give its name
-on the command line, the fields that may be set there, a line on when to use it, and its references; `sentence` gives
-its words for the methods paragraph. Nothing else in the package lists methods by hand: whoever needs them asks
-`members`.
+Nothing else in the package lists methods by hand: whoever needs them asks `members`.
 
 >>> from enmesh.estimators import Estimator
 >>> members(Estimator)["ksg"].__name__
@@ -28,25 +25,21 @@ ENTRY_POINTS = "enmesh.methods"
 
 
 class Method:
-    """What every method says of itself."""
+    """What every method says of itself.
+
+    ``cli_name`` is its name on the command line, and in Python where a string is taken; ``cli_variants`` are names of
+    variants there, such as ``"aic"``, which are given as its first argument; ``cli_options`` are the fields that can be
+    set there, with the help texts of the docstring's parameters. ``summary`` says in one line when to use it;
+    ``references`` are works to cite, in full; ``phrase`` is what was done, as a part of a sentence of the methods
+    paragraph, and may name fields in braces.
+    """
 
     cli_name: ClassVar[str] = ""
-    """Name on the command line, and in Python where a string is taken; empty if it cannot be named there."""
-
     cli_variants: ClassVar[tuple[str, ...]] = ()
-    """Names of its variants there, such as ``"aic"`` and ``"bic"``, which are given as its first argument."""
-
     cli_options: ClassVar[tuple[str, ...]] = ()
-    """Fields that the command line can set; their help texts are those of the docstring's parameters."""
-
     summary: ClassVar[str] = ""
-    """When to use it, in one line, for help texts and the tables of the docs."""
-
     references: ClassVar[tuple[str, ...]] = ()
-    """Works to cite, in full."""
-
     phrase: ClassVar[str] = ""
-    """What was done, as a part of a sentence of the methods paragraph; its fields may stand in braces."""
 
     def sentence(self) -> str:
         """Say what was done: by default `phrase`, or the name of the class."""
@@ -73,9 +66,8 @@ def members(kind: Callable[..., Kind]) -> dict[str, type[Kind]]:
         if issubclass(cls, base) and not isabstract(cls) and cls.cli_name:
             other = found.setdefault(cls.cli_name, cls)
             if other is not cls:
-                raise InputError(
-                    f"{other.__name__} and {cls.__name__} have the same cli_name, {cls.cli_name!r}; give yours another"
-                )
+                both = f"{other.__name__} and {cls.__name__} have the same cli_name, {cls.cli_name!r}"
+                raise InputError(f"{both}; give yours another")
     return found
 
 
@@ -118,8 +110,7 @@ def help_of(cls: type[Method]) -> dict[str, str]:
     >>> help_of(KSG)["algorithm"]
     '1 (hypercubes) or 2 (hyper-rectangles).'
     """
-    section = re.search(
-        r"\n(?:Parameters|Attributes)\n-+\n(.*?)(?:\n\n\S|\Z)", cleandoc(cls.__doc__ or ""), re.S
-    )
+    text = cleandoc(cls.__doc__ or "")
+    section = re.search(r"\n(?:Parameters|Attributes)\n-+\n(.*?)(?:\n\n\S|\Z)", text, re.S)
     entries = re.findall(r"^(\w[\w, ]*)\n((?:^[ ]+.*\n?|^\n)+)", section[1] + "\n", re.M) if section else []
     return {name.strip(): " ".join(text.split()) for names, text in entries for name in names.split(",")}

@@ -26,9 +26,8 @@ def option(cls: type[T]) -> type[T]:
     made = dataclass(frozen=True, kw_only=True, init="__init__" not in vars(cls))(cls)
     known = _CLASSES.get(made.__name__)
     if known is not None and known.__module__ != made.__module__:
-        raise InputError(
-            f"there is a class {made.__name__} already, in {known.__module__}; give yours another name"
-        )
+        where = f"there is a class {made.__name__} already, in {known.__module__}"
+        raise InputError(f"{where}; give yours another name")
     _CLASSES[made.__name__] = made
     init = made.__init__
 
@@ -92,9 +91,8 @@ def describe(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): describe(item) for key, item in value.items()}
     if hasattr(type(value), "cli_name"):
-        raise InputError(
-            f"the class {type(value).__name__} is no option; put @option (enmesh.options) above it"
-        )
+        told = f"the class {type(value).__name__} is no option"
+        raise InputError(f"{told}; put @option (enmesh.options) above it")
     return _item(value)
 
 

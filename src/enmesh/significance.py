@@ -7,7 +7,6 @@ chi-square distribution of 2 N T, where the estimator has one.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import Surrogates
 from enmesh.events.events import Events
-from enmesh.measures import Node, Transfers, link
+from enmesh.measures import Node, Question, Transfers, link
 from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
@@ -31,14 +30,10 @@ class Significance:
 
     Attributes
     ----------
-    value
-        The transfer entropy, nats.
-    p_value
-        Probability of a value at least this large if the source carries no information about the target.
-    null
-        Values under the null: of the surrogates, in the order they were drawn, or empty for an analytic test.
-    null_mean
-        Mean under the null; ``corrected`` is the value minus it.
+    value, p_value
+        The transfer entropy, nats, and the probability of one as large if the source says nothing of the target.
+    null, null_mean
+        Values of the surrogates in the order they were drawn, none for an analytic test; the mean under the null.
     lag
         The lag with the largest value, where it was chosen by the test itself (``max_lag``); otherwise None.
     """
@@ -80,29 +75,14 @@ class Sampling:
         object.__setattr__(self, "seed", whole("seed", self.seed))
 
 
-def _distinct(draw: Draw, count: int) -> int:
-    """Return how many of ``count`` surrogates are different; repeated ones would make the p-value too small."""
-    distinct = getattr(draw, "distinct", None)
-    if distinct is None or count <= distinct:
-        return count
-    hazard(
-        f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be under "
-        f"{1 / (1 + distinct):.2g}; a longer record has more"
-    )
-    return distinct
-
-
-# Surrogates are drawn in batches of this size, so as to share the cost of a question; the value itself is one of the
-# first. Where each surrogate is asked at several lags, fewer make a question as large.
-BATCH = 32
+# Surrogates are drawn in batches of this size, the value itself being one of the first; in smaller ones where each is
+# asked at several lags.
+BATCH, SMALLEST_BATCH = 32, 8
 FIRST_LOOK = BATCH - 1
-SMALLEST_BATCH = 8
-
 # Surrogates of a test where none are asked for.
 USUAL = 199
 # Analytic p-values are never 0: the smallest normal number.
 SMALLEST = float(np.finfo(float).tiny)
-
 # Lags for each sample beyond which the test of the best of them is not sure of itself.
 MANY_LAGS = 0.02
 
@@ -115,34 +95,36 @@ def by_surrogates(
     sampling: Sampling,
     level: float | None = None,
 ) -> Task[Significance]:
-    """Test one link, or several sources together, by surrogates.
+    """Test one link, or several sources together, by surrogates; ``level`` as in `sampled`.
 
     The surrogates of a source (shifted jointly, if several) are the same whatever is given, so that chance moves
     T_alpha(j | earlier) alike for every set of earlier parents. Where the lags of the source were chosen from the data,
-    each surrogate chooses as many among the same lags: one shift for all of them, then the largest value.
-
-    With a ``level`` the test goes no further than it takes to see that its p-value cannot be at most that. With r
-    surrogates reaching T, p is at most ``level`` if ``1 + r <= level (1 + count)``; once r is beyond that the verdict
-    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates. Where more
+    each surrogate chooses as many among the same lags: one shift for all of them, then the largest value. Where more
     circular shifts are asked for than the record has, they take parts of it on their own, of which there are many more.
     """
     x, y, z = transfers.variables(sources, target, given)
-    stream = stream_of(sampling.seed, target, tuple(sorted(sources)))
     searched = transfers.blocks.searched > 0 and len(sources) == 1
-    resampled = transfers.blocks.choices(sources[0]) if searched else x
-    draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=searched)
-    distinct = getattr(draw, "distinct", None)  # None: not known, as where trials are shifted each on its own
-    # A shortest shift that is given may not fit a part.
-    free = getattr(sampling.surrogate, "min_shift", None) is None
-    if not searched and free and distinct is not None and distinct < sampling.count:
-        draw = transfers.draw(sampling.surrogate, resampled, y, z, in_parts=True)
-    prepared = transfers.prepared(y, z)
-    samples, choose = transfers.blocks.take(resampled), len(x) if searched else 0
-    surrogates = prepared.surrogates(samples, draw, stream, choose=choose)
-    if prepared.all_at_once:  # the value belongs to the batch of its surrogates, which cannot stop early
+    asked = transfers.blocks.choices(sources[0]) if searched else x, y, z
+    choose = len(x) if searched else 0
+    surrogates, draw = _surrogates(transfers, asked, sampling, choose, in_parts=searched)
+    any_shift = getattr(sampling.surrogate, "min_shift", None) is None  # one that is given may not fit a part
+    if not searched and any_shift and _distinct(draw, sampling.count, warn=False) < sampling.count:
+        surrogates, draw = _surrogates(transfers, asked, sampling, choose, in_parts=True)
+    if transfers.prepared(y, z).all_at_once:  # the value belongs to the batch of its surrogates
         return (yield from sampled(surrogates, draw, sampling.count))
     value = None if transfers.joint is None and not searched else transfers.cmi(x, y, z)
     return (yield from sampled(surrogates, draw, sampling.count, value, level))
+
+
+def _surrogates(
+    transfers: Transfers, asked: Question, sampling: Sampling, choose: int, in_parts: bool
+) -> tuple[Surrogates, Draw]:
+    """Return surrogates of x, each of which takes the ``choose`` of its variables that say most, and their draw."""
+    x, y, z = asked
+    draw = transfers.draw(sampling.surrogate, x, y, z, in_parts=in_parts)
+    stream = stream_of(sampling.seed, y.node, tuple(sorted({variable.node for variable in x})))
+    samples = transfers.blocks.take(x)
+    return transfers.prepared(y, z).surrogates(samples, draw, stream, choose=choose), draw
 
 
 def sampled(
@@ -150,7 +132,9 @@ def sampled(
 ) -> Task[Significance]:
     """Compare a value with those of surrogates; None computes the value too, in one batch with the first surrogates.
 
-    With a ``level`` no more surrogates are drawn than it takes to see that the p-value cannot be at most that.
+    With a ``level`` no more surrogates are drawn than it takes to see that the p-value cannot be at most that. With r
+    surrogates reaching T, p is at most ``level`` if ``1 + r <= level (1 + count)``; once r is beyond that the verdict
+    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates.
     """
     count = _distinct(draw, count)
     allowed = count if level is None else math.floor(round(level * (1 + count), 9)) - 1
@@ -168,55 +152,38 @@ def sampled(
     return tested(value, null)
 
 
-class EveryLag(NamedTuple):
-    """A source at every lag up to ``blocks.searched``: what it says, and what its surrogates say.
-
-    ``variables``, ``values (L,)`` and ``null (count, L)`` have a column per lag; row s of ``null`` is surrogate s, one
-    shift for all lags. Without surrogates ``null`` has no rows.
-    """
-
-    variables: list[Lagged]
-    values: np.ndarray
-    null: np.ndarray
-
-    @property
-    def best(self) -> int:
-        """Column with the largest value."""
-        return int(self.values.argmax())
+def _distinct(draw: Draw, count: int, warn: bool = True) -> int:
+    """Return how many of ``count`` surrogates are different; repeated ones would make the p-value too small."""
+    distinct = min(
+        count, getattr(draw, "distinct", None) or count
+    )  # not known of trials that move on their own
+    if warn and distinct < count:
+        hazard(
+            f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be "
+            f"under {1 / (1 + distinct):.2g}; a longer record has more"
+        )
+    return distinct
 
 
 def every_lag(
     transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling
-) -> EveryLag:
-    """Measure a source, and each of its surrogates, at every lag up to ``blocks.searched``."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a source says at every lag up to ``blocks.searched``, ``(L,)``, and each surrogate, ``(count, L)``.
+
+    A surrogate is one shift for all lags. Without surrogates the second has no rows.
+    """
     _, y, z = transfers.variables([], target, given)
     choices = transfers.blocks.choices(source)
-    values = transfers.each(choices, y, z)
-    if not sampling.count:
-        return EveryLag(choices, values, np.empty((0, len(choices))))
-    surrogates, count = _of_lags(transfers, choices, y, z, sampling)
-    return EveryLag(choices, values, surrogates.each(count))
-
-
-def _of_lags(
-    transfers: Transfers, choices: list[Lagged], y: Lagged, z: Sequence[Lagged], sampling: Sampling
-) -> tuple[Surrogates, int]:
-    """Return surrogates of a source that take their own best lag, and how many of them differ."""
-    draw = transfers.draw(sampling.surrogate, choices, y, z, in_parts=len(choices) > 1)
-    stream = stream_of(sampling.seed, y.node, (choices[0].node,))
-    prepared = transfers.prepared(y, z)
-    surrogates = prepared.surrogates(transfers.blocks.take(choices), draw, stream, choose=1)
-    count = _distinct(draw, sampling.count)
-    warn_of_many_lags(len(choices), transfers.blocks.n)
-    return surrogates, count
+    values, null = transfers.each(choices, y, z), np.empty((0, len(choices)))
+    if sampling.count:
+        surrogates, draw = _surrogates(transfers, (choices, y, z), sampling, 1, in_parts=len(choices) > 1)
+        null = surrogates.each(_distinct(draw, sampling.count))
+        warn_of_many_lags(len(choices), transfers.blocks.n)
+    return values, null
 
 
 def warn_of_many_lags(lags: int, samples: int) -> None:
-    """Warn where a record is too short for so many lags.
-
-    Surrogates that are shifted by less than the number of lags share most of them, and what all shifts of the record
-    have in common says too little of how large the best of many lags becomes by chance.
-    """
+    """Warn where a record is too short for so many lags: shifts nearer than their number share most of them."""
     if lags > 1 and lags > MANY_LAGS * samples:
         hazard(
             f"{lags} lags for {samples} samples: p-values under 0.1 may be too small; use a max_lag of at most "
@@ -229,29 +196,31 @@ def best_lag(
 ) -> Significance:
     """Test a source at the best of the lags up to ``blocks.searched``; each surrogate takes its own best lag."""
     _, y, z = transfers.variables([], target, given)
-    if sampling.count and transfers.prepared(y, z).all_at_once:
-        choices = transfers.blocks.choices(source)
-        surrogates, count = _of_lags(transfers, choices, y, z, sampling)
-        value, *null = surrogates.ask(0, count, itself=True)()
-        lag = choices[int(transfers.each(choices, y, z).argmax())].lag
-        return replace(tested(float(value), np.array(null)), lag=lag)
-    return best_of(transfers, every_lag(transfers, source, target, given, sampling), y, z)
+    if not sampling.count or not transfers.prepared(y, z).all_at_once:
+        found = every_lag(transfers, source, target, given, sampling)
+        return best_of(transfers, source, y, z, *found)
+    choices = transfers.blocks.choices(source)
+    surrogates, draw = _surrogates(transfers, (choices, y, z), sampling, 1, in_parts=len(choices) > 1)
+    warn_of_many_lags(len(choices), transfers.blocks.n)
+    test = run(sampled(surrogates, draw, sampling.count))
+    return replace(test, lag=1 + int(transfers.each(choices, y, z).argmax()))
 
 
-def best_of(transfers: Transfers, found: EveryLag, y: Lagged, z: Sequence[Lagged]) -> Significance:
+def best_of(
+    transfers: Transfers, source: int, y: Lagged, z: Sequence[Lagged], values: np.ndarray, null: np.ndarray
+) -> Significance:
     """Compare the largest of the values with the largest of each surrogate, or divide the level by the lags."""
-    value, variable = float(found.values[found.best]), found.variables[found.best]
-    if not len(found.null):
-        n, dof = transfers.blocks.n, transfers.dof([variable], y, z)
-        if transfers.estimator.discrete:
-            single = analytic_p(dof, n, value)
-        else:  # chi-square is too narrow for the best of many lags of a short record
-            coefficients = transfers.estimator.n_parameters((0,), [0] * len(z)) - 1 + dof
-            single = f_p_value(2 * n * value, dof, n, max(1, n - coefficients))
-        warn_of_many_lags(len(found.variables), n)
-        p_value = min(1.0, single * len(found.variables))
-        return Significance(value, p_value, np.empty(0), math.nan, variable.lag)
-    return replace(tested(value, found.null.max(axis=1)), lag=variable.lag)
+    value, lag = float(values.max()), 1 + int(values.argmax())
+    if len(null):
+        return replace(tested(value, null.max(axis=1)), lag=lag)
+    n, dof = transfers.blocks.n, transfers.dof([Lagged(source, lag)], y, z)
+    if transfers.estimator.discrete:
+        single = analytic_p(dof, n, value)
+    else:  # chi-square is too narrow for the best of many lags of a short record
+        coefficients = transfers.estimator.n_parameters((0,), [0] * len(z)) - 1 + dof
+        single = f_p_value(2 * n * value, dof, n, max(1, n - coefficients))
+    warn_of_many_lags(len(values), n)
+    return Significance(value, min(1.0, single * len(values)), np.empty(0), math.nan, lag)
 
 
 def tested(value: float, null: np.ndarray) -> Significance:
@@ -399,8 +368,7 @@ def q_values(p_values: np.ndarray) -> np.ndarray:
 def order_statistic(null: np.ndarray, alpha: float, lower: float = 0.0) -> float:
     """Return the null's value at confidence ``alpha``: the ceil(alpha n)-th smallest; 0 for ``alpha = 0``.
 
-    The product is rounded first: in floating point .07 x 100 is a little over 7 and would give the 8th. ``lower`` goes
-    down by so many standard errors of the rank, sqrt(n alpha (1 - alpha)): what the value is at least, but for chance.
+    ``lower`` goes down by so many standard errors of the rank, sqrt(n alpha (1 - alpha)).
     """
     rank = order_rank(len(null), alpha, lower)
     return float(np.sort(null)[rank - 1]) if rank else 0.0
@@ -408,7 +376,7 @@ def order_statistic(null: np.ndarray, alpha: float, lower: float = 0.0) -> float
 
 def order_rank(count: int, alpha: float, lower: float = 0.0) -> int:
     """Return which smallest of ``count`` values `order_statistic` takes; 0 for ``alpha = 0``."""
-    rank = math.ceil(round(alpha * count, 9))
+    rank = math.ceil(round(alpha * count, 9))  # .07 x 100 is a little over 7 and would give the 8th
     return max(1, math.floor(rank - lower * math.sqrt(count * alpha * (1 - alpha)))) if rank else 0
 
 

@@ -10,7 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,9 +22,7 @@ from enmesh.errors import HazardWarning, InputError, was_stopped
 
 OK, FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 # Typer brings its own copy of click or uses the one installed; this is the base of usage errors in either.
-UsageError: type[typer.BadParameter] = next(
-    cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException"
-)
+UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
 # Advice in the words of Python, and what a user of the shell must type instead; `_in_shell_words` has rules besides.
 IN_WORDS_OF_THE_SHELL = {
@@ -34,11 +32,9 @@ IN_WORDS_OF_THE_SHELL = {
     "allow cycles to keep": "--allow-cycles keeps",
     "acyclic=False": "--allow-cycles",
     "lower kappa": "lower --dim",
-    "or the states": "or --bins",
     "series.difference()": "--difference",
     "series.detrend()": "--detrend",
     "Series.discretise()": "--bins",
-    "name the estimator ksg": "use --estimator ksg",
     "Value error, ": "",
 }
 VALUE = r"'[^']*'|\([^)]*\)|-?\d+(?:\.\d+)?|\w+"
@@ -72,12 +68,10 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def enmesh(
-    ctx: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
+VERSION = typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+
+
+def enmesh(ctx: typer.Context, version: Annotated[bool, VERSION] = False) -> None:
     """Which subsystem drives which: networks from multivariate time series by transfer entropy.
 
     \b
@@ -97,15 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown = redirect_stdout(show.SafeStream(sys.stdout, escape=True))
     try:
         with shown, redirect_stderr(show.SafeStream(sys.stderr)), _stopped_by_signals(signals), _spoken():
-            code = typer.main.get_command(command_line()).main(
-                words, prog_name="enmesh", standalone_mode=False, obj=words
-            )
+            program = typer.main.get_command(command_line())
+            code = program.main(words, prog_name="enmesh", standalone_mode=False, obj=words)
             sys.stdout.flush()
         return _fail("stopped", _stopped(signals)) if code == STOPPED else int(code or OK)
-    except UsageError as error:
-        return _fail(error.format_message(), REFUSED)
-    except InputError as error:
-        return _fail(error, REFUSED)
+    except (UsageError, InputError) as error:
+        return _fail(error.format_message() if isinstance(error, UsageError) else error, REFUSED)
     except (KeyboardInterrupt, typer.Abort, infer.Interrupted) as error:
         return _fail(str(error) or "stopped", _stopped(signals))
     except BrokenPipeError:
@@ -163,7 +154,6 @@ class _OnStderr(logging.Handler):
     """Says what is logged on stderr as it is now: above the line of progress, if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say a message."""
         print("enmesh:", record.getMessage(), file=sys.stderr)
 
 

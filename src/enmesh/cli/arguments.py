@@ -5,13 +5,13 @@ Options of estimators, scores and embedding methods follow from their classes (`
 choices, the fields they open to the command line are options, and help texts are those of their docstrings.
 """
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from functools import partial, wraps
+from functools import partial
+from inspect import Parameter, Signature
 from pathlib import Path
 from types import GenericAlias
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from typer import Argument, Option
@@ -19,50 +19,53 @@ from typer import Argument, Option
 from enmesh.cli.help import HelpAll
 from enmesh.embedding.base import EmbeddingMethod
 from enmesh.estimators import Estimator
-from enmesh.methods import Method, help_of, members
+from enmesh.methods import Method, by_name, help_of, members
 from enmesh.scores import TEE, Score
 from enmesh.search.base import Search
 from enmesh.surrogates import Surrogate
 
+Given = Mapping[str, Any]
+"""What was given on the command line: parameter name -> plain value."""
+Command = Callable[[Given], None]
 Group = Mapping[str, tuple[Any, Any]]
 """Parameter name -> (annotation, default)."""
+LONGEST = 25  # letters of choices that help lists
 
 
-def with_options(*groups: Group | Callable[[], Group]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say which groups of options a command takes; it finds their values in ``ctx.params``.
+def with_options(*groups: Group | Callable[[], Group]) -> Callable[[Command], Command]:
+    """Say which groups of options a command takes; one that depends on the methods that are known is a function."""
 
-    A group that depends on the methods that are known is a function, and made with the command line.
-    """
-
-    def note(command: Callable[..., Any]) -> Callable[..., Any]:
+    def note(command: Command) -> Command:
         command.__dict__["groups"] = groups
         return command
 
     return note
 
 
-def widened(command: Callable[..., Any]) -> Callable[..., Any]:
+def widened(command: Command) -> Callable[..., None]:
     """Return a command with the options of its groups, as they are when this is called."""
-    own = inspect.signature(command).parameters
 
-    @wraps(command)
-    def wide(**given: Any) -> Any:
-        return command(**{name: given[name] for name in own})
+    def call(ctx: typer.Context, **given: Any) -> None:
+        command({name: _plain(value) for name, value in given.items()} | {"typed": ctx.find_root().obj or ()})
 
-    options: dict[str, tuple[Any, Any]] = {}
-    for one in getattr(command, "groups", ()):
+    options: dict[str, tuple[Any, Any]] = {"ctx": (typer.Context, Parameter.empty)}
+    for one in command.__dict__["groups"]:
         options |= one() if callable(one) else one
     options["help_all"] = HelpAll, False
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parts = [part.replace(kind=keyword) for part in own.values()]
-    parts += [
-        inspect.Parameter(name, keyword, default=default, annotation=annotation)
+    parameters = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, (annotation, default) in options.items()
-        if name not in own
     ]
-    wide.__dict__["__signature__"] = inspect.Signature(parts)
-    wide.__annotations__ = {part.name: part.annotation for part in parts}
-    return wide
+    call.__dict__["__signature__"] = Signature(parameters)
+    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    call.__name__, call.__doc__ = command.__name__, command.__doc__
+    return call
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 def choice(name: str, values: Iterable[str], several: bool = False) -> Any:
@@ -77,15 +80,11 @@ def flag_of(field: str) -> str:
     return "--" + field.removeprefix("n_").replace("_", "-")
 
 
-def option(panel: str, flags: str, metavar: str | None, told: str) -> Any:
-    """Return an option that is explained under the title ``panel``; flags stand between spaces."""
-    return Option(*flags.split(), metavar=metavar, help=told, rich_help_panel=panel, show_default=False)
-
-
-def group(panel: str, rows: Mapping[str, tuple[Any, ...]]) -> Group:
+def group(panel: str, **rows: tuple[Any, ...]) -> Group:
     """Return options from rows ``parameter: (type, metavar, help)``, and a default or flags where they are unusual.
 
-    A ``bool`` is a switch, ``bool | None`` one that can also be turned off; all else is None where it is not given.
+    Without a metavar the choices are listed, where they fit. A ``bool`` is a switch, ``bool | None`` one that can also
+    be turned off; all else is None where it is not given.
     """
     made: dict[str, tuple[Any, Any]] = {}
     for name, (kind, metavar, told, *more) in rows.items():
@@ -93,103 +92,96 @@ def group(panel: str, rows: Mapping[str, tuple[Any, ...]]) -> Group:
         flags = next((one for one in more if isinstance(one, str)), flag_of(name))
         if kind == bool | None:
             flags = f"{flags}/--no-{flags[2:]}"
+        if metavar is None and kind not in (bool, bool | None):
+            listed = "|".join((get_args(kind) or (kind,))[0])
+            metavar = listed if len(listed) < LONGEST else "NAME"
         of = kind if default is not None else kind | None
-        made[name] = Annotated[of, option(panel, flags, metavar, told)], default
+        option = Option(*flags.split(), metavar=metavar, help=told, rich_help_panel=panel, show_default=False)
+        made[name] = Annotated[of, option], default
     return made
 
 
-FORMATS = (
-    "csv, tsv, txt, xlsx, parquet, npy, npz, mat, edf or what MNE reads, also in gz, xz or zip; - is stdin"
-)
-Files = Annotated[
-    list[Path], Argument(metavar="FILE...", help=f"Recording: {FORMATS}. Each further file is a trial.")
-]
-File = Annotated[Path, Argument(metavar="FILE", help=f"Recording: {FORMATS}.")]
-Source = Annotated[
-    str, Argument(help="Source node, or several with commas for their collective transfer entropy.")
-]
-Target = Annotated[str, Argument(help="Target node.")]
-Json = Annotated[bool, option("Output", "--json", None, "Print the result as JSON and nothing else.")]
-Quiet = Annotated[bool, option("Output", "--quiet -q", None, "Print nothing but warnings and errors.")]
-Force = Annotated[bool, option("Output", "--force", None, "Overwrite a file that is there already.")]
-Folder = Annotated[Path, option("Output", "--out", "DIR", "Folder for the results.")]
-Seed = Annotated[int, option("Options", "--seed", "N", "Seed of everything random; 0.")]
-Jobs = Annotated[int, option("Options", "--jobs", "N", "Workers, -1 for all cores; results are the same.")]
-Given = Annotated[list[str] | None, option("Options", "--given", "C,..", "Nodes to condition on.")]
-GRAPH = "The graph: a>b means that a drives b; a name alone is a node without links."
-Graph = Annotated[str, option("Options", "--graph", '"a>b, b>c"', GRAPH)]
-WORDS = list[str]
-TIME = "Column of times; sort: put rows in order; ignore: rows are evenly spaced. Can be repeated."
-MISSING = (
-    "Refuse missing values, leave out the samples that need them, or fill gaps of up to N samples first."
-)
+def argument(name: str, kind: Any, told: str, metavar: str | None = None, **more: Any) -> Group:
+    """Return a word that is given by its place; one that may be left out has the type ``... | None``."""
+    default = None if kind == kind | None else Parameter.empty
+    return {name: (Annotated[kind, Argument(metavar=metavar, help=told, **more)], default)}
 
+
+WORDS = list[str]
+FORMATS = "csv, tsv, txt, xlsx, parquet, npy, npz, mat, edf or what MNE reads, or in gz, xz, zip; - is stdin"
+FILE = argument("data", Path, f"Recording: {FORMATS}.", "FILE")
+SOURCE = "Source node, or several with commas for their collective transfer entropy."
+LINK = {
+    **argument("source", str, SOURCE),
+    **argument("target", str, "Target node."),
+    **group("Options", given=(WORDS, "C,..", "Nodes to condition on.")),
+}
+A_GRAPH = "The graph: a>b means that a drives b; a name alone is a node without links."
+GRAPH = group("Options", graph=(str, '"a>b, b>c"', A_GRAPH, Parameter.empty))
+SEED = group("Options", seed=(int, "N", "Seed of everything random; 0.", 0))
+JSON = group("Output", json=(bool, None, "Print the result as JSON and nothing else."))
+QUIET = group("Output", quiet=(bool, None, "Print nothing but warnings and errors.", "--quiet -q"))
+FORCE = group("Output", force=(bool, None, "Overwrite a file that is there already."))
+# Rows of options whose default is that of the command.
+FOLDER = Path, "DIR", "Folder for the results."
+JOBS = int, "N", "Workers, -1 for all cores; results are the same."
+TIME = "Column of times; sort: put rows in order; ignore: rows are evenly spaced. Can be repeated."
+MISSING = "Refuse missing values, leave out samples that need them, or fill gaps of up to N samples first."
 MAX_LAG = "Search the lags of sources from 1 to this; by default chosen from the data. 1: lag 1 alone."
 PAIRS = "N or a=N,b=N"
 
 # The words of `enmesh.read`, and what changes a recording before it is used.
 DATA = group(
     "Data",
-    {
-        "time": (WORDS, "NAME|sort|ignore|none", TIME),
-        "columns": (WORDS, "A,B,..", "Nodes to use; all columns by default."),
-        "trials": (str, "NAME", "Column that tells the trial; 'none' if there is none.", "--trials --trial"),
-        "rows": (str, "FROM:TO", "Rows to use, counted from 1."),
-        "states": (WORDS, "A,B,..", "Columns that hold names of states."),
-        "missing": (str, "raise|drop|interpolate:N", MISSING),
-        "na": (WORDS, "WORD,..", "Words or numbers that stand for a missing value."),
-        "header": (bool | None, None, "Whether line 1 holds names; by default detected."),
-        "units": (bool | None, None, "Whether line 2 holds units; by default detected."),
-        "skip": (int, "N", "Lines to leave out at the top."),
-        "decimal": (str, "MARK", "Decimal mark of numbers: . or ,"),
-        "thousands": (str, "MARK", "Mark between thousands: , . or a space."),
-        "encoding": (str, "NAME", "Encoding of text, such as latin-1; UTF-8."),
-        "date_format": (str, "FORMAT", "How times are written, as %d.%m.%Y."),
-        "variable": (str, "NAME", "Which array of an npz or mat file."),
-        "sheet": (str, "NAME", "Which sheet of an xlsx file."),
-        "pivot": (str, "TIME,VARIABLE,VALUE", "The three columns of a long table."),
-        "transpose": (bool | None, None, "Whether rows are nodes and columns are times."),
-        "dt": (float, "X", "Sampling step, in place of the one found."),
-        "sfreq": (float, "X", "Samples per unit of time, in place of --dt."),
-        "difference": (bool, None, "Take differences of neighbouring samples: for random walks."),
-        "detrend": (bool, None, "Subtract each node's straight line over time."),
-        "season": (int, "N", "Subtract the mean cycle of a period of N samples."),
-        "mask": (WORDS, "FROM:TO", "Leave out these samples, counted from 1. Can be repeated."),
-        "standardise": (bool, None, "Scale each trial of each node to mean 0 and variance 1."),
-        "bins": (int, "N", "Turn numbers into N states of equal frequency, for the discrete estimator."),
-    },
+    time=(WORDS, "NAME|sort|ignore|none", TIME),
+    columns=(WORDS, "A,B,..", "Nodes to use; all columns by default."),
+    trials=(str, "NAME", "Column that tells the trial; 'none' if there is none.", "--trials --trial"),
+    rows=(str, "FROM:TO", "Rows to use, counted from 1."),
+    states=(WORDS, "A,B,..", "Columns that hold names of states."),
+    missing=(str, "raise|drop|interpolate:N", MISSING),
+    na=(WORDS, "WORD,..", "Words or numbers that stand for a missing value."),
+    header=(bool | None, None, "Whether line 1 holds names; by default detected."),
+    units=(bool | None, None, "Whether line 2 holds units; by default detected."),
+    skip=(int, "N", "Lines to leave out at the top."),
+    decimal=(str, "MARK", "Decimal mark of numbers: . or ,"),
+    thousands=(str, "MARK", "Mark between thousands: , . or a space."),
+    encoding=(str, "NAME", "Encoding of text, such as latin-1; UTF-8."),
+    date_format=(str, "FORMAT", "How times are written, as %d.%m.%Y."),
+    variable=(str, "NAME", "Which array of an npz or mat file."),
+    sheet=(str, "NAME", "Which sheet of an xlsx file."),
+    pivot=(str, "TIME,VARIABLE,VALUE", "The three columns of a long table."),
+    transpose=(bool | None, None, "Whether rows are nodes and columns are times."),
+    dt=(float, "X", "Sampling step, in place of the one found."),
+    sfreq=(float, "X", "Samples per unit of time, in place of --dt."),
+    difference=(bool, None, "Take differences of neighbouring samples: for random walks."),
+    detrend=(bool, None, "Subtract each node's straight line over time."),
+    season=(int, "N", "Subtract the mean cycle of a period of N samples."),
+    mask=(WORDS, "FROM:TO", "Leave out these samples, counted from 1. Can be repeated."),
+    standardise=(bool, None, "Scale each trial of each node to mean 0 and variance 1."),
+    bins=(int, "N", "Turn numbers into N states of equal frequency, for the discrete estimator."),
 )
 EMBEDDING = group(
     "Embedding",
-    {
-        "dim": (str, PAIRS, "Embedding dimension of pasts; by default chosen from the data."),
-        "delay": (str, PAIRS, "Embedding delay; 1."),
-        "lag": (str, PAIRS, "Lag at which a node acts as a source; 1."),
-        "max_lag": (int, "N", MAX_LAG),
-    },
+    dim=(str, PAIRS, "Embedding dimension of pasts; by default chosen from the data."),
+    delay=(str, PAIRS, "Embedding delay; 1."),
+    lag=(str, PAIRS, "Lag at which a node acts as a source; 1."),
+    max_lag=(int, "N", MAX_LAG),
 )
 OUTPUT = group(
     "Output",
-    {
-        "out": (Path, "DIR", "Folder for the results; by default NAME-results."),
-        "formats": (choice("FormatName", ("graphml", "dot"), True), None, "A further file.", "--format"),
-        "force": (bool, None, "Overwrite files that enmesh did not write."),
-    },
+    out=(Path, "DIR", "Folder for the results; by default NAME-results."),
+    formats=(choice("FormatName", ("graphml", "dot"), True), None, "A further file.", "--format"),
+    force=(bool, None, "Overwrite files that enmesh did not write."),
 )
 
 
 # --- options that follow from classes -----------------------------------------------------------------------------
 
 
-def names_of(known: Mapping[str, type[Method]]) -> list[str]:
-    """Return the words that name methods; a class with variants is named by these."""
-    return [word for name, cls in known.items() for word in (getattr(cls, "cli_variants", ()) or (name,))]
-
-
 def _named(parameter: str, kind: type[Any], told: str) -> Group:
     """Return the option that names a method of a kind, and one for each field that such methods open."""
     known = members(kind)
-    names = choice(f"{kind.__name__}Name", names_of(known))
+    names = choice(f"{kind.__name__}Name", by_name(kind))
     rows: dict[str, tuple[Any, ...]] = {parameter: (names, None, f"{told}. {_summaries(known)}")}
     for field in dict.fromkeys(field for cls in known.values() for field in cls.cli_options):
         takers = {name: cls for name, cls in known.items() if field in cls.cli_options}
@@ -199,11 +191,15 @@ def _named(parameter: str, kind: type[Any], told: str) -> Group:
         said = help_of(first).get(field, "").split(". ")[0].rstrip(".").replace("``", "")
         metavar = {int: "N", float: "X"}.get(of, "WORD")
         rows[field] = of, metavar, f"{said} ({', '.join(takers)}); {default}."
-    return group(parameter.capitalize(), rows)
+    return group(parameter.capitalize(), **rows)
 
 
 def _summaries(known: Mapping[str, type[Method]]) -> str:
-    said = [f"{'/'.join(names_of({name: cls}))}: {cls.summary}" for name, cls in known.items() if cls.summary]
+    said = [
+        f"{'/'.join(cls.cli_variants or (name,))}: {cls.summary}"
+        for name, cls in known.items()
+        if cls.summary
+    ]
     return "; ".join(said) + "." if said else ""
 
 
@@ -211,52 +207,38 @@ def surrogate(panel: str = "Test") -> Group:
     """Return the options of a test by surrogates."""
     names = choice("SurrogateName", members(Surrogate))
     told = f"How a source is resampled; shift by default. {_summaries(members(Surrogate))}"
-    rows = {
-        "surrogate": (names, None, told),
-        "n_surrogates": (int, "N", f"{help_of(TEE)['n_surrogates']} Default 199."),
-        "seed": (int, "N", "Seed of everything random; 0.", 0),
-    }
-    return group(panel, rows)
+    return group(
+        panel,
+        surrogate=(names, None, told),
+        n_surrogates=(int, "N", f"{help_of(TEE)['n_surrogates']} Default 199."),
+        seed=(int, "N", "Seed of everything random; 0.", 0),
+    )
 
 
 def search() -> Group:
     """Return the options of the search for a graph."""
     told = f"How the best graph is found; exact by default. {_summaries(members(Search))}"
-    rows = {
-        "max_parents": (int, "N", "Largest number of parents of a node; by default chosen from the data."),
-        "search": (choice("SearchName", members(Search)), None, told),
-        "allow_cycles": (bool, None, "Allow cycles (feedback): each node gets its best parents."),
-        "require": (WORDS, "A:B", "A must drive B. Can be repeated."),
-        "forbid": (WORDS, "A:B", "A must not drive B. Can be repeated."),
-        "tiers": (str, '"a | b c"', "Groups in order: no link from a later one to an earlier one."),
-        "screen": (bool | None, None, "Preselect parents by tests; by default where there are too many."),
-        "bootstrap": (int, "N", "Infer N more networks from halves of the data: how stable is a link."),
-        "n_jobs": (int, "N", "Workers, -1 for all cores; results are the same. 1.", 1),
-        "resume": (bool, None, "Continue the run of run.db in the folder; else an old run.db is renamed."),
-    }
-    return group("Search", rows)
+    return group(
+        "Search",
+        max_parents=(int, "N", "Largest number of parents of a node; by default chosen from the data."),
+        search=(choice("SearchName", members(Search)), None, told),
+        allow_cycles=(bool, None, "Allow cycles (feedback): each node gets its best parents."),
+        require=(WORDS, "A:B", "A must drive B. Can be repeated."),
+        forbid=(WORDS, "A:B", "A must not drive B. Can be repeated."),
+        tiers=(str, '"a | b c"', "Groups in order: no link from a later one to an earlier one."),
+        screen=(bool | None, None, "Preselect parents by tests; by default where there are too many."),
+        bootstrap=(int, "N", "Infer N more networks from halves of the data: how stable is a link."),
+        n_jobs=(*JOBS, 1),
+        resume=(bool, None, "Continue the run of run.db in the folder; else an old run.db is renamed."),
+    )
 
 
-ESTIMATOR = partial(
-    _named, "estimator", Estimator, "How transfer entropy is estimated; by default chosen from the data"
-)
+ESTIMATED = "How transfer entropy is estimated; by default chosen from the data"
+ESTIMATOR = partial(_named, "estimator", Estimator, ESTIMATED)
 METHOD = partial(_named, "method", EmbeddingMethod, "How the past is chosen; by default that of infer")
-SCORE = (
-    "Score of a node and its parents; by default tea for estimators with a known null distribution, else tee"
-)
+SCORE = "Score of a node and its parents; by default tea where the null distribution is known, else tee"
 
 
 def score() -> Group:
     """Return ``--score`` and the options of all scores."""
     return {**_named("score", Score, SCORE), **surrogate("Score")}
-
-
-def words(ctx: typer.Context) -> dict[str, Any]:
-    """Return what was given on the command line as plain values."""
-    return {name: _as_text(value) for name, value in ctx.params.items()}
-
-
-def _as_text(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_as_text(item) for item in value]
-    return str(value) if isinstance(value, StrEnum) else value

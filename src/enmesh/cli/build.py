@@ -1,16 +1,15 @@
-"""From the words of a command line to values.
+"""From the words of a command line to values; an option that would have no effect is refused.
 
-Every function takes what was given as a mapping of parameter names to values, where None means not given, and refuses
-an option that would have no effect. Names are mapped to classes by `enmesh.methods`.
+A name is mapped to its class by `enmesh.methods`; None is what was not given.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from enmesh.cli.arguments import flag_of
-from enmesh.data.readers import read
+from enmesh.cli import arguments as a
+from enmesh.data.files import read
 from enmesh.data.rules import Reading
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
@@ -18,46 +17,87 @@ from enmesh.embedding.base import EmbeddingMethod
 from enmesh.embedding.choose import embedding_method
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
+from enmesh.events.events import MEND, Events
+from enmesh.events.point_process import GREEDY, PointProcess
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.wanted import Choices, Scores, Wanted
-from enmesh.methods import Method, from_name, members
+from enmesh.methods import Method, by_name, from_name, members
 from enmesh.scores import Score
 
-Given = Mapping[str, Any]
+# What changes a recording, in this order, and the method that does it; the option's value is its argument, if any.
+PREPARING = {
+    "detrend": "detrend",
+    "season": "deseason",
+    "difference": "difference",
+    "standardise": "standardise",
+}
+PREPARING |= {"bins": "discretise"}
+EVENTS = a.group(
+    "Events",
+    events=(bool, None, "Rows are events (columns node, time; trial), not samples."),
+    duration=(float, "X", "Observed from 0 to X; else from first to last event."),
+    mend=(a.choice("MendName", MEND, True), None, "Put right: times out of order, equal, or outside."),
+    target_history=(str, "N", f"Values of the target's own history, or {GREEDY}; 2."),
+    source_history=(int, "N", "Values of a source's history; 1."),
+)
+EVENT_FIELDS = ("k", "device", "target_history", "source_history")  # of PointProcess
+# Options that have no effect on events: how samples are read, prepared or embedded, and those of other scores.
+OF_SAMPLES = (
+    "estimator", "dim", "delay", "lag", "max_lag", "bootstrap", *PREPARING, "mask", "states", "missing", "variable",
+    "dt", "header",
+)  # fmt: skip
 
 
-def paths(given: Given) -> list[Path]:
-    """Return the files that are to be read."""
-    return list(given["data"]) if isinstance(given["data"], (list, tuple)) else [given["data"]]
-
-
-def series(given: Given) -> Series:
-    """Read the recording, and prepare it."""
+def recording(given: a.Given) -> Any:
+    """Read the recording, and prepare it: a `Series`, or `Events` where they are asked for."""
+    paths: list[Path] = given["data"] if isinstance(given["data"], list) else [given["data"]]
+    if given.get("events"):
+        return _events(given, paths)
     said = {word: given[word] for word in Reading.__annotations__ if given.get(word) not in (None, [])}
     said |= {name: names(said[name]) for name in ("columns", "states", "na", "time") if name in said}
     if "time" in said:
         said["time"] = [False if word == "none" else word for word in said["time"]]
     if "trials" in said:
         said["trials"] = said["trials"] != "none" and names([said["trials"]])
-    return _prepared(read(paths(given), dt=given.get("dt"), **said), given)
-
-
-def _prepared(recording: Series, given: Given) -> Series:
-    """Change the recording as the options of preparing say, in a fixed order."""
+    series = read(paths, dt=given.get("dt"), **said)
     if given.get("mask"):
-        recording = recording.mask(_masked(given["mask"], sum(recording.lengths)))
-    if given.get("detrend"):
-        recording = recording.detrend()
-    if given.get("season") is not None:
-        recording = recording.deseason(period=given["season"])
-    if given.get("difference"):
-        recording = recording.difference()
-    if given.get("standardise"):
-        recording = recording.standardise()
-    return recording.discretise(given["bins"]) if given.get("bins") is not None else recording
+        series = series.mask(_masked(given["mask"], len(series)))
+    for option, method in PREPARING.items():
+        value = given.get(option)
+        if value is not None and value is not False:
+            series = getattr(series, method)(*() if value is True else (value,))
+    return series
 
 
-def _masked(windows: Sequence[str], samples: int) -> list[int]:
+def _events(given: a.Given, paths: list[Path]) -> Events:
+    idle = [a.flag_of(name) for name in OF_SAMPLES if given.get(name)]
+    if idle:
+        raise InputError(f"{idle[0]} has no effect on events; leave it out")
+    if len(paths) > 1:
+        raise InputError("--events takes one file; put the trials into a column trial")
+    return Events(
+        str(paths[0]),
+        given["duration"],
+        names=names(given.get("columns")) or None,
+        mend=given["mend"] or (),
+        time=next(iter(names(given.get("time"))), None),
+        trial=given.get("trials"),
+    )
+
+
+def events_estimator(given: a.Given) -> PointProcess:
+    """Return the estimator for events with the options that were given."""
+    fields = present(given, EVENT_FIELDS)
+    if fields.get("target_history", GREEDY) != GREEDY:
+        try:
+            fields["target_history"] = int(fields["target_history"])
+        except ValueError:
+            told = f"--target-history {fields['target_history']} is no number of values"
+            raise InputError(f"{told}; give 2, or {GREEDY}") from None
+    return PointProcess(**fields)
+
+
+def _masked(windows: Iterable[str], samples: int) -> list[int]:
     """Read windows of samples, ``101:150``, counted from 1, both ends included."""
     rows: list[int] = []
     for window in windows:
@@ -70,11 +110,6 @@ def _masked(windows: Sequence[str], samples: int) -> list[int]:
             raise InputError(f"{told}; count from 1, FROM first")
         rows += range(first - 1, last)
     return rows
-
-
-def tiers(word: str | None) -> list[list[str]] | None:
-    """Read ``a | b c`` as groups of nodes, earlier ones first."""
-    return None if word is None else [part.replace(",", " ").split() for part in word.split("|")]
 
 
 def names(words: Iterable[str] | None) -> list[str]:
@@ -108,14 +143,14 @@ def link_lags(word: str) -> int | dict[tuple[str, str], int]:
     return found if isinstance(found, int) else dict(zip(edges("lags", found), found.values()))
 
 
-def embedding(given: Given) -> Embedding | None:
+def embedding(given: a.Given) -> Embedding | None:
     """Return the embedding that is given; None leaves the choice to the data."""
     wanted = present(given, ("dim", "delay", "lag"))
     numbers = {field: _numbers(field, word, "one per node as in a=3,b=2") for field, word in wanted.items()}
     return Embedding(**numbers) if numbers else None
 
 
-def estimator(given: Given) -> Estimator | None:
+def estimator(given: a.Given) -> Estimator | None:
     """Return the estimator that is named or meant by its options; None leaves the choice to the data."""
     name, known = given.get("estimator"), members(Estimator)
     wanted = present(given, _fields(known))
@@ -128,23 +163,25 @@ def estimator(given: Given) -> Estimator | None:
     return from_name(Estimator, name, **wanted)
 
 
-def asked(given: Given) -> dict[str, Any]:
+def asked(given: a.Given) -> dict[str, Any]:
     """Return what was given of score, estimator, pasts and tests, as `infer` takes it; None leaves it to the data."""
     alpha, name = given.get("alpha"), given.get("score")
+    if given.get("events"):
+        if name not in (None, "tee"):
+            raise InputError(f"--score {name} is not made for events; use tee")
+        estimate = events_estimator(given) if present(given, EVENT_FIELDS) else None
+        return present(given, ("alpha", "n_surrogates", "surrogate")) | {"estimator": estimate}
     if alpha is not None and 0 < alpha < 0.5:
-        raise InputError(
-            f"--alpha {alpha:g} is a confidence level; for a {alpha:.2g} test write --alpha {1 - alpha:g}"
-        )
+        told = f"--alpha {alpha:g} is a confidence level"
+        raise InputError(f"{told}; for a {alpha:.2g} test write --alpha {1 - alpha:g}")
     how = {"estimator": estimator(given), "embedding": embedding(given), "alpha": alpha}
     if name is not None:
-        known = members(Score).items()
-        cls = next(cls for word, cls in known if name in (getattr(cls, "cli_variants", ()) or (word,)))
+        cls = by_name(Score)[name]
         fields = present(given, _fields(members(Score)) - {"seed"})
         refuse_idle(fields, cls.cli_options, f"the score {name}")
         if how["embedding"] is not None and "embedding" not in cls.__dataclass_fields__:  # type: ignore[attr-defined]
-            raise InputError(
-                f"--dim, --delay and --lag have no effect on the score {name}, which takes single samples"
-            )
+            told = f"--dim, --delay and --lag have no effect on the score {name}"
+            raise InputError(f"{told}, which takes single samples")
         further = {key: fields[key] for key in fields.keys() - {"alpha", "surrogate", "n_surrogates"}}
         if further:  # fields that only this score has: it is made here, with all that was given
             made = from_name(Score, name, **present(how, how) | further)
@@ -153,7 +190,7 @@ def asked(given: Given) -> dict[str, Any]:
     return {"score": name, "max_lag": given.get("max_lag"), **how, **tests}
 
 
-def method(given: Given, data: Series) -> EmbeddingMethod:
+def method(given: a.Given, data: Series) -> EmbeddingMethod:
     """Return the method that chooses an embedding: the named one, or that of `infer`."""
     name, known = given.get("method"), members(EmbeddingMethod)
     wanted, estimate = present(given, _fields(known)), estimator(given)
@@ -169,7 +206,7 @@ def method(given: Given, data: Series) -> EmbeddingMethod:
     return way(**wanted)
 
 
-def present(given: Given, options: Iterable[str]) -> dict[str, Any]:
+def present(given: a.Given, options: Iterable[str]) -> dict[str, Any]:
     """Return those of the options that were given."""
     return {name: given[name] for name in options if given.get(name) is not None}
 
@@ -180,6 +217,6 @@ def _fields(known: Mapping[str, type[Method]]) -> set[str]:
 
 def refuse_idle(wanted: Iterable[str], taken: Iterable[str], what: str) -> None:
     """Refuse options that would have no effect."""
-    idle = sorted(flag_of(name) for name in wanted if name not in taken)
+    idle = sorted(a.flag_of(name) for name in wanted if name not in taken)
     if idle:
         raise InputError(f"{', '.join(idle)} has no effect on {what}; leave it out")

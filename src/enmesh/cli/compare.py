@@ -3,9 +3,7 @@
 import json as js
 import sys
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import enmesh as em
 from enmesh.cli import arguments as a
@@ -15,37 +13,24 @@ from enmesh.data.sources import write_whole
 from enmesh.data.table import listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import LEVEL
-from enmesh.sureness.compare import Comparison
 
 FILES = ("difference.json", "difference.csv", "difference.png", "difference.svg", "difference.html")
 FORMAT = "enmesh difference 1"
 BETWEEN = "vs"  # the word that stands between two groups
 
-Sides = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FIRST... [vs] SECOND...",
-        help=f"Two recordings ({a.FORMATS}), or two groups with vs between them: each file is a subject.",
-    ),
-]
-Paired = Annotated[
-    bool, a.option("Options", "--paired", None, "Both groups are the same subjects in the same order.")
-]
-Permutations = Annotated[int, a.option("Options", "--permutations", "N", "Exchanges of labels; 999.")]
+TOLD = f"Two recordings ({a.FORMATS}), or two groups with vs between them: each file is a subject."
+SIDES = a.argument("data", list[Path], TOLD, "FIRST... [vs] SECOND...")
+OPTIONS = a.group(
+    "Options",
+    paired=(bool, None, "Both groups are the same subjects in the same order."),
+    permutations=(int, "N", "Exchanges of labels; 999.", 999),
+    n_jobs=(*a.JOBS, 1),
+)
+OUT = a.group("Output", out=(*a.FOLDER, Path("difference")))
 
 
-@a.with_options(a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
-def compare(
-    ctx: typer.Context,
-    data: Sides,
-    paired: Paired = False,
-    out: a.Folder = Path("difference"),
-    permutations: Permutations = 999,
-    jobs: a.Jobs = 1,
-    force: a.Force = False,
-    json: a.Json = False,
-    quiet: a.Quiet = False,
-) -> None:
+@a.with_options(SIDES, OPTIONS, OUT, a.FORCE, a.JSON, a.QUIET, a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
+def compare(words: a.Given) -> None:
     """Compare the links of two recordings or groups: what grew, what fell, and is it chance?
 
     Every pair of nodes is measured in both, given the parents found in either;
@@ -62,13 +47,15 @@ def compare(
       enmesh compare patients/*.csv vs controls/*.csv --jobs 2
       enmesh compare rest/*.csv vs task/*.csv --paired
     """
-    words, sides = a.words(ctx), _sides(data)
-    refuse_foreign(out, FILES, "difference", sides[0] + sides[1], force)
-    series = [[build.series({**words, "data": path}) for path in side] for side in sides]
+    sides, out, loud = _sides(words["data"]), words["out"], not (words["json"] or words["quiet"])
+    refuse_foreign(out, FILES, "difference", sides[0] + sides[1], words["force"])
+    series = [[build.recording({**words, "data": path}) for path in side] for side in sides]
     first, second = (side[0] if len(side) == 1 else side for side in series)
-    watched = not (quiet or json) and sys.stderr.isatty()
-    how: dict[str, Any] = {"paired": paired, "labels": _labels(sides), "n_jobs": jobs, "progress": watched}
-    found = em.compare(first, second, permutations, words["seed"], **how, **build.asked(words))
+    called = [visible(side[0].stem if len(side) == 1 else side[0].parent.name) for side in sides]
+    how: dict[str, Any] = {"paired": words["paired"], "n_jobs": words["n_jobs"]}
+    how["labels"] = called if all(called) and called[0] != called[1] else None
+    how["progress"] = loud and sys.stderr.isatty()
+    found = em.compare(first, second, words["permutations"], words["seed"], **how, **build.asked(words))
     made = {
         "format": FORMAT,
         "first": [str(file) for file in sides[0]],
@@ -76,11 +63,23 @@ def compare(
         "exchanged": found.exchanged,
         "links": found.links.to_dict("records"),
     }
-    files = _write(found, made, out)
-    if json:
+    writers: dict[str, Any] = {
+        "difference.json": lambda file: file.write_text(js.dumps(made, indent=1), encoding="utf-8"),
+        "difference.csv": lambda file: write_links(found.links, file),
+        **dict.fromkeys(("difference.png", "difference.svg"), found.plot),
+        "difference.html": found.report,
+    }
+    files = [write_whole(results_folder(out) / name, writers[name]) for name in FILES]
+    if words["json"]:
         show.as_json({**made, "files": [str(file) for file in files]})
-    elif not quiet:
-        _show(found, files)
+    elif loud:
+        links = found.links
+        changed = links[links.q_value <= LEVEL]
+        said = f"{len(changed)} of {len(links)} pairs differ" if len(changed) else "no pair differs"
+        print(f"{said} (q up to {LEVEL:g}; {found.exchanged})")
+        columns = ["source", "target", *(f"TE {name}" for name in found.labels), "difference", "p", "q"]
+        show.table(columns, [list(row) for row in links.itertuples(index=False)])
+        print(f"files in {out}: {', '.join(file.name for file in files)}")
 
 
 def _sides(files: list[Path]) -> tuple[list[Path], list[Path]]:
@@ -93,44 +92,12 @@ def _sides(files: list[Path]) -> tuple[list[Path], list[Path]]:
         sides = files[:at], files[at + 1 :]
     else:
         told = f"{len(files)} files" if BETWEEN not in words else "vs more than once"
-        raise InputError(
-            f"{told}: which are to be compared with which? Give two recordings, or two groups as in a1.csv a2.csv vs "
-            "b1.csv b2.csv"
-        )
+        groups = "two groups as in a1.csv a2.csv vs b1.csv b2.csv"
+        raise InputError(f"{told}: which are to be compared with which? Give two recordings, or {groups}")
     sizes = [len(side) for side in sides]
     if sizes != [1, 1] and min(sizes) < 2:
-        raise InputError(
-            f"{sizes[0]} and {sizes[1]} recordings; give one on each side, or at least 2 subjects on each side of vs"
-        )
+        advice = "give one on each side, or at least 2 subjects on each side of vs"
+        raise InputError(f"{sizes[0]} and {sizes[1]} recordings; {advice}")
     if twice := sorted({word for word in words if words.count(word) > 1}):
         raise InputError(f"{listed(twice)} is given more than once; give each recording once")
     return sides
-
-
-def _labels(sides: tuple[list[Path], list[Path]]) -> tuple[str, str] | None:
-    """Return what the sides are called: a file by its name, a group by its folder; None where both are called alike."""
-    called = [visible(side[0].stem if len(side) == 1 else side[0].parent.name) for side in sides]
-    return (called[0], called[1]) if all(called) and called[0] != called[1] else None
-
-
-def _show(found: Comparison, files: list[Path]) -> None:
-    links = found.links
-    changed = links[links.q_value <= LEVEL]
-    said = f"{len(changed)} of {len(links)} pairs differ" if len(changed) else "no pair differs"
-    print(f"{said} (q up to {LEVEL:g}; {found.exchanged})")
-    columns = ["source", "target", *(f"TE {name}" for name in found.labels), "difference", "p", "q"]
-    show.table(columns, [list(row) for row in links.itertuples(index=False)])
-    print(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
-
-
-def _write(found: Comparison, data: dict[str, Any], out: Path) -> list[Path]:
-    """Write the table, the data and the pictures into a folder."""
-    folder = results_folder(out)
-    writers: dict[str, Any] = {
-        "difference.json": lambda file: file.write_text(js.dumps(data, indent=1), encoding="utf-8"),
-        "difference.csv": lambda file: write_links(found.links, file),
-        "difference.png": found.plot,
-        "difference.svg": found.plot,
-        "difference.html": found.report,
-    }
-    return [write_whole(folder / name, writers[name]) for name in FILES]

@@ -1,7 +1,6 @@
 """The help of the commands: a screen with what is used most and the names of the rest; ``--help-all`` explains all."""
 
-from enum import Enum
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -11,31 +10,19 @@ USUAL = (
     "out", "time", "columns", "max_lag", "estimator", "max_parents", "allow_cycles", "bootstrap", "n_jobs", "resume",
 )  # fmt: skip
 FEW = 14
-NAMES = 30  # columns of the names of options
-
-
-class Command(TyperCommand):
-    """A command whose ``--help`` fits on a screen."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        _write_help(self, ctx, formatter, everything=False)
+NAMES = 32  # columns of the names of options
+ALL = "enmesh.help_all"
 
 
 def _explain(ctx: typer.Context, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        formatter = ctx.make_formatter()
-        _write_help(ctx.command, ctx, formatter, everything=True)
-        typer.echo(formatter.getvalue().rstrip("\n"))
+        ctx.meta[ALL] = True
+        typer.echo(ctx.get_help())
         raise typer.Exit
 
 
-HelpAll = Annotated[
-    bool,
-    typer.Option(
-        "--help-all", is_eager=True, callback=_explain, help="This text with every option explained."
-    ),
-]
+TOLD = "This text with every option explained."
+HelpAll = Annotated[bool, typer.Option("--help-all", is_eager=True, callback=_explain, help=TOLD)]
 
 
 class Group(TyperGroup):
@@ -46,69 +33,52 @@ class Group(TyperGroup):
         formatter.write_usage(ctx.command_path, "COMMAND ...")
         formatter.write_paragraph()
         formatter.write_text(self.help)
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        commands = [(name, str(self.commands[name].help)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _summary(command)) for name, command in commands if command])
+            formatter.write_dl([(name, told.splitlines()[0]) for name, told in commands])
         with formatter.section("Options"):
             formatter.write_dl([("--version", "Print the version."), ("-h, --help", "This text.")])
 
 
-def _summary(command: Any) -> str:
-    return str(command.help or "").strip().splitlines()[0]
+class Command(TyperCommand):
+    """A command whose ``--help`` fits on a screen."""
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what is typed after the command."""
+        return [*(name for name, _ in self._arguments()), "[OPTIONS]"]
 
-def _write_help(command: Any, ctx: Any, formatter: Any, everything: bool) -> None:
-    arguments = [(_metavar(p), p.help or "") for p in command.params if p.param_type_name == "argument"]
-    formatter.write_usage(ctx.command_path, " ".join([*(name for name, _ in arguments), "[OPTIONS]"]))
-    formatter.write_paragraph()
-    formatter.write_text(command.help)
-    if arguments:
-        with formatter.section("Arguments"):
-            formatter.write_dl(arguments)
-    panels: dict[str, list[Any]] = {}
-    options = [p for p in command.get_params(ctx) if p.param_type_name == "option"]
-    options = [p for p in options if p.name not in ("help", "help_all")]
-    for p in options:
-        panels.setdefault(getattr(p, "rich_help_panel", None) or "Options", []).append(p)
-    if everything or len(options) <= FEW:
-        for title, members in panels.items():
-            with formatter.section(title):
-                formatter.write_dl([(_names(p), p.help or "") for p in members], NAMES + 2)
-        return
-    with formatter.section("Options used most"):
-        formatter.write_dl(
-            [(_names(p), _first_clause(p.help)) for p in options if p.name in USUAL], NAMES + 2
-        )
-    # What is typed as one word is not broken.
-    kept = str.maketrans({" ": "\u00a0", "-": "\u2011"})
-    rows = [
-        (title, "  ".join(_names(p).translate(kept) for p in members)) for title, members in panels.items()
-    ]
-    with formatter.section(f"All options ({ctx.command_path} --help-all explains them)"):
-        formatter.write_dl(rows)
-    formatter.buffer[:] = [part.replace("\u00a0", " ").replace("\u2011", "-") for part in formatter.buffer]
+    def _arguments(self) -> list[tuple[str, str]]:
+        params: list[Any] = [p for p in self.params if p.param_type_name == "argument"]
+        return [(p.metavar or p.name.upper(), p.help) for p in params]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options below the text."""
+        if self._arguments():
+            with formatter.section("Arguments"):
+                formatter.write_dl(self._arguments())
+        params: list[Any] = self.params
+        options = [p for p in params if p.param_type_name == "option" and p.name != "help_all"]
+        panels: dict[str, list[Any]] = {}
+        for p in options:
+            panels.setdefault(p.rich_help_panel, []).append(p)
+        if ctx.meta.get(ALL) or len(options) <= FEW:
+            for title, members in panels.items():
+                with formatter.section(title):
+                    formatter.write_dl([(_names(p), p.help) for p in members], NAMES)
+            return
+        with formatter.section("Options used most"):
+            usual = [(_names(p), p.help.split(". ")[0].split("; ")[0]) for p in options if p.name in USUAL]
+            formatter.write_dl([(names, f"{told.rstrip('.')}.") for names, told in usual], NAMES)
+        # What is typed as one word is not broken.
+        kept = str.maketrans({" ": "\u00a0", "-": "\u2011"})
+        rows = [(title, "  ".join(_names(p).translate(kept) for p in panels[title])) for title in panels]
+        with formatter.section(f"All options ({ctx.command_path} --help-all explains them)"):
+            formatter.write_dl(rows)
+        text = "".join(formatter.buffer)
+        formatter.buffer[:] = [text.replace("\u00a0", " ").replace("\u2011", "-")]
 
 
 def _names(param: Any) -> str:
     """Return an option as it is typed: ``--out DIR``, ``--header/--no-header``."""
     flags = "/".join([*param.opts[:1], *param.secondary_opts[:1]])
-    return flags if getattr(param, "is_flag", False) else f"{flags} {_metavar(param)}"
-
-
-def _metavar(param: Any) -> str:
-    """Return what stands for the value: choices where they fit."""
-    if param.metavar or param.param_type_name == "argument":
-        return str(param.metavar or param.name.upper())
-    kind: Any = param.type_descriptor.annotation if hasattr(param, "type_descriptor") else param.type
-    kind = (get_args(kind) or (kind,))[0]
-    choices = getattr(kind, "choices", None) or (
-        list(kind) if isinstance(kind, type) and issubclass(kind, Enum) else ()
-    )
-    listed = "|".join(str(getattr(one, "value", one)) for one in choices)
-    if listed:
-        return listed if len(listed) < NAMES - 5 else "NAME"
-    return {int: "N", float: "X", "integer": "N", "float": "X"}.get(getattr(kind, "name", kind), "TEXT")
-
-
-def _first_clause(said: str | None) -> str:
-    return (said or "").split(". ")[0].split("; ")[0].rstrip(".") + "."
+    return flags if param.is_flag else f"{flags} {param.metavar}"

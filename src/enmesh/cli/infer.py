@@ -9,14 +9,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import enmesh as em
 from enmesh.cli import arguments as a
 from enmesh.cli import build, results, show
-from enmesh.cli import events as of_events
 from enmesh.errors import InputError, was_stopped
 from enmesh.inference import store
 from enmesh.inference.infer import check_numbers
@@ -26,6 +23,7 @@ log = logging.getLogger("enmesh")
 
 # The store of a results folder, and the endings of its name and of those SQLite keeps beside it.
 STORE, ENDINGS = "run.db", ("", "-wal", "-shm")
+FILES = a.argument("data", list[Path], f"Recording: {a.FORMATS}. Each further file is a trial.", "FILE...")
 NOTHING = "no score of these data is there; all is computed"
 
 
@@ -33,8 +31,10 @@ class Interrupted(Exception):
     """The user stopped a run. The message says what was kept and how to go on."""
 
 
-@a.with_options(a.OUTPUT, a.ESTIMATOR, a.EMBEDDING, a.score, a.search, a.DATA, of_events.OPTIONS)
-def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quiet = False) -> None:
+@a.with_options(
+    FILES, a.JSON, a.QUIET, a.OUTPUT, a.ESTIMATOR, a.EMBEDDING, a.score, a.search, a.DATA, build.EVENTS
+)
+def infer(given: a.Given) -> None:
     """Infer which node drives which; write the network, pictures and a page.
 
     What is not given is chosen from the data and reported with its reason.
@@ -55,35 +55,36 @@ def infer(ctx: typer.Context, data: a.Files, json: a.Json = False, quiet: a.Quie
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
       enmesh infer spikes.csv --events --duration 600
     """
-    given, name = a.words(ctx), Path(re.sub(r"\.(gz|xz|zip)$", "", data[0].name, flags=re.I)).stem
-    typed = [word for word in ctx.find_root().obj or () if word != "--resume"]
+    data: list[Path] = given["data"]
+    name = Path(re.sub(r"\.(gz|xz|zip)$", "", data[0].name, flags=re.I)).stem
+    typed = [word for word in given["typed"] if word != "--resume"]
     folder = Path(given["out"] or ("results" if name == "-" else f"{name}-results"))
     how: dict[str, Any] = {"command": shlex.join(["enmesh", *typed]), "formats": given["formats"] or ()}
     how |= {name: given[name] for name in ("resume", "force")}
-    with Progress(not (quiet or json) and sys.stderr.isatty()) as progress:
+    loud = not (given["quiet"] or given["json"])
+    with Progress(loud and sys.stderr.isatty()) as progress:
         with progress.phase("reading the data"):
-            series: Any = of_events.read(given) if given["events"] else build.series(given)
-        options = _options(given, series) | {"progress": progress}
-        network, files = run(series, folder, options, data, **how)
-    if json:
+            series = build.recording(given)
+        network, files = run(series, folder, _options(given, series) | {"progress": progress}, data, **how)
+    if given["json"]:
         show.as_json(show.network_json(network, files))
-    elif not quiet:
+    elif loud:
         show.network(results.with_visible_names(network), files)
 
 
-def _options(given: build.Given, series: Any) -> dict[str, Any]:
+def _options(given: a.Given, series: Any) -> dict[str, Any]:
     """Return the options of `enmesh.infer` that the words of a command line say."""
     edges = {option: build.edges(option, given[option]) for option in ("require", "forbid")}
     for edge in (*edges["require"], *edges["forbid"]):
         series.indices(edge)
     if given["search"] == "independent" and not given["allow_cycles"]:
-        raise InputError(
-            "--search independent takes each node alone, which allows cycles; add --allow-cycles"
-        )
+        told = "--search independent takes each node alone, which allows cycles"
+        raise InputError(f"{told}; add --allow-cycles")
+    tiers = given["tiers"] and [part.replace(",", " ").split() for part in given["tiers"].split("|")]
     return {
-        **(of_events.score(given) if given["events"] else build.asked(given)),
+        **build.asked(given),
         **{name: given[name] for name in ("max_parents", "screen", "n_jobs", "seed", "search")},
-        "tiers": build.tiers(given["tiers"]),
+        "tiers": tiers,
         "acyclic": not given["allow_cycles"],
         "required": edges["require"],
         "forbidden": edges["forbid"],
@@ -97,7 +98,8 @@ def run(
 ) -> tuple[em.Network, list[Path]]:  # fmt: skip
     """Infer, keep what is finished in the folder, and write the results there; what was read is not overwritten."""
     check_numbers(**options)
-    results.refuse_foreign(folder, results.result_names(formats), "network", inputs, force)
+    names = [*results.FILES, *(f"network.{name}" for name in formats)]
+    results.refuse_foreign(folder, names, "network", inputs, force)
     results.results_folder(folder)
     try:
         with Progress.of(options.get("progress")) as progress:
@@ -107,15 +109,13 @@ def run(
             known = {name: said for name, said in origin.items() if said}
             network = replace(network, provenance={**network.provenance, **known})
             with progress.phase("writing the results"):
-                files = results.write_results(network, folder, formats, inputs, force)
+                files = results.write_results(network, folder, names)
         return network, [*files, path]
     except (KeyboardInterrupt, SystemError) as error:
         if not was_stopped(error):
             raise
-        raise Interrupted(
-            f"stopped; what was finished is in {folder / STORE}, "
-            "and the same command with --resume goes on from there"
-        ) from None
+        kept = f"what was finished is in {folder / STORE}"
+        raise Interrupted(f"stopped; {kept}, and the same command with --resume goes on from there") from None
 
 
 @contextmanager
@@ -162,18 +162,16 @@ def _move(store: Path, to: Path | None = None) -> None:
             file.rename(f"{to}{ending}")
 
 
-def runs(
-    path: Annotated[Path, typer.Argument(metavar="STORE", help="A run.db that infer wrote, or its folder.")],
-    json: a.Json = False,
-) -> None:
+@a.with_options(a.argument("path", Path, "A run.db that infer wrote, or its folder.", "STORE"), a.JSON)
+def runs(given: a.Given) -> None:
     """List the runs that a store holds, and how they ended.
 
     \b
     Examples
       enmesh runs recording-results
     """
-    found = store.runs(path / STORE if path.is_dir() else path)
-    if json:
+    found = store.runs(given["path"] / STORE if given["path"].is_dir() else given["path"])
+    if given["json"]:
         show.as_json(found)
         return
     fields = ("started", "last", "status", "nodes", "score", "families", "tests")

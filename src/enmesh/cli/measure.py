@@ -3,14 +3,11 @@
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
-
-import typer
+from typing import Any, cast
 
 import enmesh as em
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.cli import events as of_events
 from enmesh.data.graph_input import parents_of
 from enmesh.data.sources import refuse_existing
 from enmesh.embedding.base import SelfPrediction, chosen_embedding
@@ -18,19 +15,15 @@ from enmesh.errors import hazard
 from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.plan import planned
 from enmesh.inference.wanted import Wanted
-from enmesh.lag_profile import LagProfile
 from enmesh.measures import link
 from enmesh.options import brief
 from enmesh.scores import Scorer
 
 LONGEST = 20  # lags of a profile of which an embedding is given
-Picture = Annotated[
-    Path | None, a.option("Output", "--out", "FILE", "Picture of the profile: png, svg or pdf.")
-]
-Planned = tuple[Any, list[tuple[str, str, str]]]
+PICTURE = a.group("Output", out=(Path, "FILE", "Picture of the profile: png, svg or pdf."))
 
 
-def _planned(words: Mapping[str, Any], series: em.Series) -> Planned:
+def _planned(words: a.Given, series: em.Series) -> tuple[Any, list[tuple[str, str, str]]]:
     """Say what could mislead in a recording, and return the score that `infer` would have, with its choices."""
     for finding in hazards_of_data(series):
         hazard(finding.message)
@@ -38,9 +31,7 @@ def _planned(words: Mapping[str, Any], series: em.Series) -> Planned:
     return plan.score, choices
 
 
-def _for_target(
-    words: Mapping[str, Any], series: em.Series, target: str
-) -> tuple[Scorer[Any], dict[str, str]]:
+def _for_target(words: a.Given, series: em.Series, target: str) -> tuple[Scorer[Any], dict[str, str]]:
     """Return what `infer` would test links to a target with, and in words what was chosen for that."""
     score, choices = _planned({**words, "surrogate": None, "n_surrogates": None}, series)
     scorer = score.bind(series).of_target(series.index(target))
@@ -58,15 +49,16 @@ def _listed(lags: Any) -> str:
     return ", ".join(map(str, lags))
 
 
-@a.with_options(a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA, of_events.OPTIONS)
-def te(
-    ctx: typer.Context,
-    data: a.File,
-    source: a.Source,
-    target: a.Target,
-    given: a.Given = None,
-    json: a.Json = False,
-) -> None:
+def _null(null: Any) -> str:
+    return f"{len(null)} surrogates" if len(null) else "known null distribution"
+
+
+def _title(sources: Any, target: str, given: Any) -> str:
+    return f"transfer entropy {_listed(sources)} > {target}" + (f" given {_listed(given)}" if given else "")
+
+
+@a.with_options(a.FILE, a.LINK, a.JSON, a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA, build.EVENTS)
+def te(words: a.Given) -> None:
     """Measure and test one transfer entropy: how much source tells of target.
 
     It is the part of the source's past that helps to predict the target beyond
@@ -81,68 +73,40 @@ def te(
       enmesh te recording.csv a,c b --estimator gaussian --dim 3 --delay 2
       enmesh te spikes.csv a b --events --duration 600
     """
-    words, sources, conditions = a.words(ctx), build.names([source]), build.names(given)
-    about: dict[str, Any]
+    sources, target = build.names([words["source"]]), words["target"]
+    given, told = build.names(words["given"]), dict[str, str]()
+    how, about, unit = dict[str, Any](), dict[str, Any](), "nats"
+    data: Any = build.recording(words)
     if words["events"]:
-        events, estimator = of_events.read(words), of_events.estimator(words)
-        unit, told, about = estimator.unit, {"events": str(events)}, {"estimator": str(estimator)}
-        test = _test(words, events, sources, target, conditions, estimator=estimator)
+        how["estimator"] = build.events_estimator(words)
+        unit, told, about = how["estimator"].unit, {"events": str(data)}, {"estimator": str(how["estimator"])}
     else:
-        unit, series = "nats", build.series(words)
-        test, told, about = _test_of_samples(words, series, sources, target, conditions)
-    values = {"measured": test.value, "corrected": test.corrected}
-    if json:
-        about |= {"source": sources, "target": target, "given": conditions, "te": test.value}
+        starts, end, _ = link(data, sources, target, given)
+        scorer, chosen = _for_target(words, data, target)
+        if words["n_surrogates"] is None and words["surrogate"] is None:
+            how = build.present(build.asked(words), ("estimator", "embedding", "max_lag"))
+        else:
+            how = {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding}
+        lags = {data.names[i]: scorer.transfers.blocks.lags(i, end) for i in starts}
+        told = {"lags": "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())} | chosen
+        about = {"estimator": str(scorer.score.estimator), "lags": lags}
+    by = {option: words[option] for option in ("surrogate", "n_surrogates", "seed")}
+    test = em.significance(data, sources, target, given=given, **how, **by)
+    if words["json"]:
+        about |= {} if words["events"] else {"lag": test.lag}
+        about |= {"source": sources, "target": target, "given": given, "te": test.value}
         about |= {"p_value": test.p_value, "corrected": test.corrected, "surrogates": len(test.null)}
         show.as_json(about)
         return
-    print(f"transfer entropy {', '.join(sources)} > {target}{_given(conditions)}")
-    bits = " ({:.6f} bits)" if unit == "nats" else ""
-    _print({what: f"{value:.6f} {unit}{bits.format(value / math.log(2))}" for what, value in values.items()})
+    print(_title(sources, target, given))
+    for what, value in {"measured": test.value, "corrected": test.corrected}.items():
+        bits = f" ({value / math.log(2):.6f} bits)" if unit == "nats" else ""
+        _print({what: f"{value:.6f} {unit}{bits}"})
     _print({"p-value": f"{test.p_value:.4g} ({_null(test.null)})", **told})
 
 
-def _test(
-    words: build.Given, data: Any, sources: list[str], target: str, given: list[str], **how: Any
-) -> Any:
-    by = {option: words[option] for option in ("surrogate", "n_surrogates", "seed")}
-    return em.significance(data, sources, target, given=given, **how, **by)
-
-
-def _test_of_samples(
-    words: build.Given, series: em.Series, sources: list[str], target: str, given: list[str]
-) -> tuple[Any, dict[str, str], dict[str, Any]]:
-    """Return the test of a link as `infer` makes it, or by the surrogates that were asked for, and what it is of."""
-    starts, end, _ = link(series, sources, target, given)
-    scorer, told = _for_target(words, series, target)
-    how = {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding}
-    if words["n_surrogates"] is None and words["surrogate"] is None:
-        how = build.present(build.asked(words), ("estimator", "embedding", "max_lag"))
-    test = _test(words, series, sources, target, given, **how)
-    lags = {series.names[i]: scorer.transfers.blocks.lags(i, end) for i in starts}
-    told = {"lags": "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())} | told
-    return test, told, {"estimator": str(scorer.score.estimator), "lags": lags, "lag": test.lag}
-
-
-def _null(null: Any) -> str:
-    return f"{len(null)} surrogates" if len(null) else "known null distribution"
-
-
-def _given(conditions: Any) -> str:
-    return f" given {', '.join(conditions)}" if conditions else ""
-
-
-@a.with_options(a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA)
-def lags(
-    ctx: typer.Context,
-    data: a.File,
-    source: a.Source,
-    target: a.Target,
-    given: a.Given = None,
-    out: Picture = None,
-    force: a.Force = False,
-    json: a.Json = False,
-) -> None:
+@a.with_options(a.FILE, a.LINK, PICTURE, a.FORCE, a.JSON, a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA)
+def lags(words: a.Given) -> None:
     """Measure transfer entropy at every lag: when does source act on target?
 
     Estimator, pasts, largest lag and test are those of enmesh infer where they
@@ -158,44 +122,40 @@ def lags(
       enmesh lags recording.csv a b --max-lag 60 --out lags.png
       enmesh lags recording.csv a b --given c --estimator gaussian --json
     """
-    words, conditions = a.words(ctx), build.names(given)
+    source, target, out = (words[name] for name in ("source", "target", "out"))
     if out is not None:
-        refuse_existing(out, force)
-    series, asked = build.series(words), build.asked(words)
+        refuse_existing(out, words["force"])
+    series, asked = build.recording(words), build.asked(words)
     series.index(source)
     embedded = asked["embedding"] is not None
-    scorer, told = _for_target(words | {"max_lag": None} if embedded else words, series, target)
+    scorer, told = _for_target({**words, "max_lag": None} if embedded else words, series, target)
     how = build.present(asked, ("max_lag", "estimator", "n_surrogates", "surrogate"))
     if embedded or how.keys() & {"n_surrogates", "surrogate"}:
         how = {"max_lag": scorer.transfers.blocks.searched or LONGEST} | how
         how |= {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding}
-    profile = em.lag_profile(series, source, target, given=conditions, seed=words["seed"], **how)
+    given = build.names(words["given"])
+    profile = em.lag_profile(series, source, target, given=given, seed=words["seed"], **how)
     if out is not None:
         profile.plot(out)
-    if json:
+    if words["json"]:
         kept = ("source", "target", "given", "lags", "te", "low", "high", "threshold", "best")
         about = {name: getattr(profile, name) for name in (*kept, "tested", "value", "p_value")}
         about |= {"surrogates": len(profile.null), "estimator": str(scorer.score.estimator)}
         show.as_json(about | {"file": out and str(out)})
         return
-    _print_profile(profile)
-    _print(told | ({"picture": str(out)} if out is not None else {}))
-
-
-def _print_profile(profile: LagProfile) -> None:
     rows = [
         [lag, *map(float, row[:3]), " ".join(["*"] * bool(row[3]) + ["best"] * (lag == profile.best)) or "-"]
         for lag, *row in profile.table.itertuples()
     ]
-    title = f"transfer entropy {profile.source} > {profile.target}{_given(profile.given)}, nats"
-    show.table(["lag", "te", "low", "high", "mark"], rows, title)
+    show.table(["lag", "te", "low", "high", "mark"], rows, f"{_title([source], target, profile.given)}, nats")
     tested = f"lag {_listed(profile.tested)}, {profile.value:.6f} nats; {_null(profile.null)}"
     best = f"{profile.best}, p-value {profile.p_value:.4g} (tested: {tested})"
     _print({"best lag": best, "threshold": f"{profile.threshold:.4g}"})
+    _print(told | ({"picture": str(out)} if out is not None else {}))
 
 
-@a.with_options(a.METHOD, a.ESTIMATOR, a.DATA)
-def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
+@a.with_options(a.FILE, a.JSON, a.METHOD, a.ESTIMATOR, a.DATA)
+def embed(words: a.Given) -> None:
     """Choose embedding dimension (kappa) and delay (tau) of every node.
 
     ragwitz: smallest error of predicting the next value; storage: largest
@@ -208,11 +168,10 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
       enmesh embed recording.csv
       enmesh embed recording.csv --method storage --max-dim 8 --max-delay 1
     """
-    words = a.words(ctx)
-    series = build.series(words)
+    series = build.recording(words)
     way = cast(SelfPrediction, build.method(words, series))  # embedding_criteria refuses any other
     tables = em.embedding_criteria(series, way)
-    if json:
+    if words["json"]:
         show.as_json({"method": str(way), "nodes": {name: table.to_dict() for name, table in tables.items()}})
         return
     print(f"method: {brief(way)}")
@@ -226,8 +185,8 @@ def embed(ctx: typer.Context, data: a.File, json: a.Json = False) -> None:
     print(f"as options: {show.embedding(chosen_embedding(tables), series.names)}")
 
 
-@a.with_options(a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
-def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False) -> None:
+@a.with_options(a.FILE, a.GRAPH, a.JSON, a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
+def score(words: a.Given) -> None:
     """Score a graph of your own against a recording; higher is better.
 
     Compare scores of one kind, estimator and embedding only: tea is on the
@@ -238,12 +197,11 @@ def score(ctx: typer.Context, data: a.File, graph: a.Graph, json: a.Json = False
       enmesh score recording.csv --graph "a>b, b>c" --score tea
       enmesh score recording.csv --graph "a>b>c" --estimator gaussian --score bic --dim 2
     """
-    words = a.words(ctx)
-    series = build.series(words)
-    parents = parents_of(graph, series.names)
+    series = build.recording(words)
+    parents = parents_of(words["graph"], series.names)
     judge, choices = _planned(words, series)
     found = em.score(series, parents, judge)
-    if json:
+    if words["json"]:
         show.as_json({"total": found.total, "local": found.local, "parents": parents, "score": str(judge)})
         return
     rows = [[name, ", ".join(parents[name]) or "none", found.local[name]] for name in series.names]

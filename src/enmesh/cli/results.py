@@ -13,7 +13,6 @@ from enmesh.errors import InputError
 from enmesh.inference.network import Network
 
 FILES = ("network.json", "edges.csv", "network.png", "network.svg", "report.html")
-FORMATS = ("graphml", "dot")
 
 
 def results_folder(folder: Path) -> Path:
@@ -41,13 +40,12 @@ def refuse_foreign(
     read = [one for one in inputs if str(one) != "-" and one.exists()]
     for file in there:
         if any(file.samefile(one) for one in read):
-            said = f"{visible(file)} is what was read and would be overwritten; give another folder"
-            raise InputError(said)
+            told = f"{visible(file)} is what was read and would be overwritten"
+            raise InputError(f"{told}; give another folder")
     if there and not force and not _is_ours(folder / names[0], kind):
-        raise InputError(
-            f"{visible(folder)} holds {listed(file.name for file in there)}, which enmesh did not write; give another "
-            "folder, or use force=True to overwrite"
-        )
+        held = f"{listed(file.name for file in there)}, which enmesh did not write"
+        advice = "give another folder, or use force=True to overwrite"
+        raise InputError(f"{visible(folder)} holds {held}; {advice}")
 
 
 def _is_ours(path: Path, kind: str) -> bool:
@@ -58,37 +56,19 @@ def _is_ours(path: Path, kind: str) -> bool:
         return False
 
 
-def result_names(formats: Iterable[str] = ()) -> list[str]:
-    """Return the names of the files that `write_results` writes."""
-    for name in formats:
-        if name not in FORMATS:
-            raise InputError(f"format {name!r} is not known; use {' or '.join(FORMATS)}")
-    return [*FILES, *(f"network.{name}" for name in formats)]
+def write_results(network: Network, folder: Path, names: Sequence[str] = FILES) -> list[Path]:
+    """Write a network into a folder, as files of these names; return their paths.
 
-
-def write_results(
-    network: Network,
-    folder: Path,
-    formats: Iterable[str] = (),
-    inputs: Iterable[Path] = (),
-    force: bool = False,
-) -> list[Path]:
-    """Write a network into a folder: network.json, edges.csv, network.png and .svg, report.html.
-
-    ``formats`` adds ``"graphml"`` and ``"dot"``. Files of others are not overwritten without ``force``, and the
-    files in ``inputs`` never. Everything but network.json shows names that cannot be seen as escapes. Returns the
-    paths, in the order of writing.
+    Everything but network.json shows names that cannot be seen as escapes.
     """
     import networkx as nx
 
-    names, seen = result_names(formats), with_visible_names(network)
-    refuse_foreign(results_folder(folder), names, "network", inputs, force)
+    seen = with_visible_names(network)
     edges = seen.edges.assign(lags=[" ".join(map(str, lags)) for lags in seen.edges["lags"]])
     writers: dict[str, Callable[[Path], object]] = {
         "network.json": network.to_json,
         "edges.csv": lambda file: write_links(edges, file),
-        "network.png": seen.plot,
-        "network.svg": seen.plot,
+        **dict.fromkeys(("network.png", "network.svg"), seen.plot),
         "report.html": seen.report,
         "network.graphml": lambda file: nx.write_graphml(seen.to_networkx(), file),
         "network.dot": lambda file: _write_dot(seen, file),
@@ -134,8 +114,6 @@ def _write_dot(network: Network, file: Path) -> None:
     lines = [f"  {quoted(name)};" for name in network.names]
     for row in rows:
         width = 1 + 3 * row["te"] / strongest if row["te"] > 0 else 1
-        about = (
-            f'label="{row["te"]:.3g}", penwidth={width:.2f}, q_value="{row["q_value"]:.3g}", lag={row["lag"]}'
-        )
-        lines.append(f"  {quoted(row['source'])} -> {quoted(row['target'])} [{about}];")
+        about = f'label="{row["te"]:.3g}", penwidth={width:.2f}, q_value="{row["q_value"]:.3g}"'
+        lines.append(f"  {quoted(row['source'])} -> {quoted(row['target'])} [{about}, lag={row['lag']}];")
     file.write_text("\n".join(["digraph enmesh {", *lines, "}"]) + "\n", encoding="utf-8")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from enmesh.data.numbers import as_number
 from enmesh.data.table import visible
 from enmesh.draw.report.words import fewer_digits, headline, links
 from enmesh.inference.network import Network
@@ -26,7 +27,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | No
     cells = [[_cell(value) for value in row] for row in rows]
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name, column in zip(columns, zip(*cells)):
-        number = all(map(_is_number, column))
+        number = all(as_number(cell or "0") is not None for cell in column)
         made.add_column(Text(name), justify="right" if number else "left", no_wrap=number, overflow="fold")
     for row in cells:
         made.add_row(*map(Text, row))
@@ -53,14 +54,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.4g}"
     return str(value)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text or "0")
-    except ValueError:
-        return False
-    return True
 
 
 def as_json(data: Any) -> None:
@@ -115,9 +108,8 @@ def _arrows(edges: Iterable[tuple[str, str]]) -> str:
 
 
 def _against(found: Network, truth: Mapping[str, Sequence[str]]) -> str:
-    true, mine = (
-        {(s, t) for t, parents in graph.items() for s in parents} for graph in (truth, found.parents)
-    )
+    graphs = truth, found.parents
+    true, mine = ({(s, t) for t, parents in graph.items() for s in parents} for graph in graphs)
     missed, extra = _arrows(sorted(true - mine)), _arrows(sorted(mine - true))
     return f"Truth has {len(true)} links; {len(true & mine)} found, missed: {missed}, false: {extra}."
 

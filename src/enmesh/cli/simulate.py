@@ -1,12 +1,8 @@
 """enmesh simulate, datasets, demo and reproduce: recordings whose network is known."""
 
 import sys
-from collections.abc import Mapping
-from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import enmesh as em
 from enmesh import reproduce as experiments
@@ -14,7 +10,7 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.cli.infer import run
 from enmesh.cli.results import results_folder
-from enmesh.data.export import series_table, write_series
+from enmesh.data.files import series_table, write_series
 from enmesh.data.graph_input import parents_of
 from enmesh.data.sources import refuse_existing
 
@@ -39,35 +35,21 @@ Only their recordings are looked at, 1000 samples each:"""
 
 
 TOLD = f"What each node is: {', '.join(TAKES)} (lorenz and rossler in turn is mixed)."
-NAMED: Any = Annotated[a.choice("SystemName", TAKES), typer.Argument(help=TOLD)]
-SYSTEM = {
-    "system": (NAMED, Parameter.empty),
-    **a.group(
-        "Options",
-        {
-            "coupling": (float, "X", "Strength; 0.3 for maps, 2 for flows, 0.4 for var."),
-            "noise": (float, "X", "Standard deviation of the noise on the state; 0, but 1 for var."),
-            "obs_noise": (float, "X", "Standard deviation of the noise on the observation; 0."),
-            "lags": (str, "N or a:b=N,..", "Samples after which links act; 1."),
-            "dt": (float, "X", "Sampling step of flows; 0.05."),
-        },
-    ),
-}
-Out = Annotated[
-    Path | None, a.option("Output", "--out", "FILE", "csv, npz or parquet; by default csv on stdout.")
-]
+NAME = a.argument("system", a.choice("SystemName", TAKES), TOLD)
+SYSTEM = a.group(
+    "Options",
+    coupling=(float, "X", "Strength; 0.3 for maps, 2 for flows, 0.4 for var."),
+    noise=(float, "X", "Standard deviation of the noise on the state; 0, but 1 for var."),
+    obs_noise=(float, "X", "Standard deviation of the noise on the observation; 0."),
+    lags=(str, "N or a:b=N,..", "Samples after which links act; 1."),
+    dt=(float, "X", "Sampling step of flows; 0.05."),
+    n=(int, "N", "Number of samples; 1000.", 1000, "-n"),
+)
+OUT = a.group("Output", out=(Path, "FILE", "csv, npz or parquet; by default csv on stdout."))
 
 
-@a.with_options(SYSTEM)
-def simulate(
-    ctx: typer.Context,
-    graph: a.Graph,
-    n: Annotated[int, a.option("Options", "-n", "N", "Number of samples; 1000.")] = 1000,
-    seed: a.Seed = 0,
-    out: Out = None,
-    force: a.Force = False,
-    json: a.Json = False,
-) -> None:
+@a.with_options(NAME, a.GRAPH, SYSTEM, a.SEED, OUT, a.FORCE, a.JSON)
+def simulate(given: a.Given) -> None:
     """Simulate a network whose links are known.
 
     \b
@@ -77,15 +59,24 @@ def simulate(
       enmesh simulate var --graph "a>b, c" -n 500 | head
       enmesh simulate var --graph "a>b, b>c" --lags a:b=3,b:c=2 --out data.csv
     """
-    _write(_simulated(a.words(ctx)), out, force, json)
+    name, graph = given["system"], parents_of(given["graph"])
+    options = build.present(given, (*COMMON, "dt"))
+    build.refuse_idle(options, TAKES[name], f"the system {name}")
+    if "lags" in options:
+        options["lags"] = build.link_lags(options["lags"])
+    options |= {"n": given["n"], "seed": given["seed"]}
+    if name in MAPS:
+        series = em.simulate.coupled_map(graph, map=name, **options)
+    elif name in FLOWS:
+        turns = {node: ("lorenz", "rossler")[i % 2] for i, node in enumerate(graph)}
+        series = em.simulate.coupled_flow(graph, system=turns if name == "mixed" else name, **options)
+    else:
+        series = getattr(em.simulate, name)(graph, **options)
+    _write(series, given)
 
 
-def datasets(
-    name: Annotated[str | None, typer.Argument(help="Name of a recording; without it, all of them.")] = None,
-    out: Out = None,
-    force: a.Force = False,
-    json: a.Json = False,
-) -> None:
+@a.with_options(a.argument("name", str | None, "Recording; without it, all of them."), OUT, a.FORCE, a.JSON)
+def datasets(given: a.Given) -> None:
     """Get a recording to begin with, whose network is known.
 
     \b
@@ -94,23 +85,24 @@ def datasets(
       enmesh datasets gas-furnace --out rec.csv
       enmesh datasets cortex | enmesh infer - --out results/
     """
-    if name is not None:
-        _write(em.datasets.load(name), out, force, json)
+    if given["name"] is not None:
+        _write(em.datasets.load(given["name"]), given)
         return
     known = [em.datasets.about(one) for one in em.datasets.names()]
-    if json:
+    if given["json"]:
         show.as_json(known)
-    for entry in () if json else known:
+        return
+    for entry in known:
         print(f"{entry['name']:<14} {entry['summary']} [{entry['licence']}]")
 
 
-def _write(series: em.Series, out: Path | None, force: bool, json: bool) -> None:
+def _write(series: em.Series, given: a.Given) -> None:
     """Write a recording to a file or to stdout, and say what is known of it."""
-    truth, acting = series.truth or {}, series.truth_lags or {}
+    truth, acting, out = series.truth or {}, series.truth_lags or {}, given["out"]
     if out is not None:
-        refuse_existing(out, force)
+        refuse_existing(out, given["force"])
         write_series(series, out)
-    if json:
+    if given["json"]:
         about = {"names": series.names, "dt": series.dt, "truth": series.truth, "samples": series.lengths[0]}
         about["lags"] = {f"{s}:{t}": found for (s, t), found in acting.items()}
         show.as_json(about | ({"file": str(out)} if out is not None else {"values": series.values}))
@@ -123,22 +115,6 @@ def _write(series: em.Series, out: Path | None, force: bool, json: bool) -> None
         series_table(series).to_csv(sys.stdout, index=False)
 
 
-def _simulated(given: Mapping[str, Any]) -> em.Series:
-    name, graph = given["system"], parents_of(given["graph"])
-    options = build.present(given, (*COMMON, "dt"))
-    build.refuse_idle(options, TAKES[name], f"the system {name}")
-    if "lags" in options:
-        options["lags"] = build.link_lags(options["lags"])
-    options |= {"n": given["n"], "seed": given["seed"]}
-    if name in MAPS:
-        return em.simulate.coupled_map(graph, map=name, **options)
-    if name in FLOWS:
-        turns = {node: ("lorenz", "rossler")[i % 2] for i, node in enumerate(graph)}
-        return em.simulate.coupled_flow(graph, system=turns if name == "mixed" else name, **options)
-    made: em.Series = getattr(em.simulate, name)(graph, **options)
-    return made
-
-
 def demo_options(seed: int = 0) -> dict[str, Any]:
     """Return the options of `enmesh.infer` for the demonstration."""
     # 399 surrogates are the fewest that can bring one link among 20 pairs to a q-value of 0.05.
@@ -146,13 +122,11 @@ def demo_options(seed: int = 0) -> dict[str, Any]:
     return {"score": score, "search": em.Exact(), "max_parents": 3, "seed": seed}
 
 
-def demo(
-    out: a.Folder = Path("demo-results"),
-    seed: a.Seed = 0,
-    jobs: a.Jobs = -1,
-    json: a.Json = False,
-    quiet: a.Quiet = False,
-) -> None:
+@a.with_options(
+    a.group("Output", out=(*a.FOLDER, Path("demo-results"))),
+    a.group("Options", n_jobs=(*a.JOBS, -1)), a.SEED, a.JSON, a.QUIET,
+)  # fmt: skip
+def demo(given: a.Given) -> None:
     """The two-minute tour: simulate a network, infer it, show both.
 
     \b
@@ -160,41 +134,37 @@ def demo(
       enmesh demo
       enmesh demo --out /tmp/tour --seed 7
     """
-    results_folder(out)
-    series = em.simulate.coupled_map(
-        TRUTH, n=1000, map="logistic", r=4.0, coupling=0.3, noise=0.05, seed=seed
-    )
-    talk = not (json or quiet)
+    out, seed, talk = results_folder(given["out"]), given["seed"], not (given["json"] or given["quiet"])
+    system: Any = {"map": "logistic", "r": 4.0, "coupling": 0.3, "noise": 0.05}
+    series = em.simulate.coupled_map(TRUTH, n=1000, seed=seed, **system)
     if talk:
         print(DESCRIPTION)
-    options = demo_options(seed) | {"n_jobs": jobs, "progress": talk and sys.stderr.isatty()}
+    options = demo_options(seed) | {"n_jobs": given["n_jobs"], "progress": talk and sys.stderr.isatty()}
     network, files = run(series, out, options)
-    if json:
+    if given["json"]:
         show.as_json(show.network_json(network, files) | {"truth": series.truth})
     elif talk:
         show.network(network, files, series.truth)
         print(f"Open {(out / 'report.html').resolve()} in a browser.")
 
 
-def reproduce(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="Figure or experiment; without it, their names.",
-            autocompletion=lambda incomplete: [
-                name for name in experiments.NAMES if name.startswith(incomplete)
-            ],
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, a.option("Options", "--quick/--full", None, "A smaller version in minutes, or all.")
-    ] = True,
-    out: Annotated[
-        Path | None, a.option("Output", "--out", "DIR", "Folder; by default reproduce-NAME.")
-    ] = None,
-    seed: a.Seed = 0,
-    jobs: a.Jobs = 1,
-) -> None:
+EXPERIMENT = a.argument(
+    "name",
+    str | None,
+    "Figure or experiment; without it, their names.",
+    autocompletion=lambda incomplete: [name for name in experiments.NAMES if name.startswith(incomplete)],
+)
+QUICK = a.group(
+    "Options",
+    quick=(bool, None, "A smaller version in minutes, or all.", True, "--quick/--full"),
+    n_jobs=(*a.JOBS, 1),
+)
+
+
+@a.with_options(
+    EXPERIMENT, QUICK, a.group("Output", out=(Path, "DIR", "Folder; by default reproduce-NAME.")), a.SEED
+)
+def reproduce(given: a.Given) -> None:
     """Repeat a figure or experiment of the paper.
 
     \b
@@ -203,9 +173,11 @@ def reproduce(
       enmesh reproduce fig1
       enmesh reproduce fig1 --full --out fig1/
     """
+    name = given["name"]
     if name is None:
         print("\n".join(experiments.NAMES))
         return
-    folder, watched = out or Path(f"reproduce-{name}"), sys.stderr.isatty()
-    files = experiments.run(name, out=folder, quick=quick, seed=seed, n_jobs=jobs, progress=watched)
+    how = {option: given[option] for option in ("quick", "seed", "n_jobs")}
+    folder = given["out"] or Path(f"reproduce-{name}")
+    files = experiments.run(name, out=folder, progress=sys.stderr.isatty(), **how)
     print(f"files in {folder}: {', '.join(file.name for file in files)}")

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 import enmesh as em
+from enmesh.cli import arguments as a
 from enmesh.errors import InputError
 
 
-def warm() -> None:
+@a.with_options()
+def warm(words: a.Given) -> None:
     """Compile the kernels now rather than in the first run; they are kept for this machine and this version.
 
     \b
@@ -29,10 +31,8 @@ def warm() -> None:
     for name, (seconds, compiled, _) in zip(names, results):
         print(f"{name}: {f'compiled in {seconds:.1f} s' if compiled else 'compiled already'}")
     if not all(kept for *_, kept in results):
-        raise InputError(
-            "no folder can be written to keep the kernels: every process will compile them anew; set NUMBA_CACHE_DIR "
-            "to a folder that can be written"
-        )
+        told = "no folder can be written to keep the kernels: every process will compile them anew"
+        raise InputError(f"{told}; set NUMBA_CACHE_DIR to a folder that can be written")
     print(f"ready after {time.perf_counter() - start:.1f} s")
 
 

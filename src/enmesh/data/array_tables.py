@@ -1,10 +1,15 @@
 """Arrays as tables: parquet, npy, npz, mat, and channels read by edfio and MNE. Pickled objects are refused."""
 
+import io
 import json
+import math
 import os
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +28,10 @@ MAPPED = 2**28
 PICKLED = "holds pickled Python objects, which are never loaded; save plain arrays of numbers"
 NAMES = ("names", "labels", "label", "channels", "chanlocs", "ch_names")
 RATES = ("fs", "fsample", "srate", "sfreq", "samplingrate", "sampling_rate")
+# MATLAB files of version 5: types of elements, classes of arrays, and how many cells without contents there may be.
+MAT_MATRIX, MAT_COMPRESSED, MAT_TYPES = 14, 15, {*range(1, 8), 9, *range(12, 19)}
+MAT_CELLS, MAT_SPARSE, MAT_FUNCTION, MAT_OPAQUE, MAT_EMPTY = (1, 2, 3), 5, 16, 17, 2**16
+DAMAGED = "cannot be read as mat: it is damaged, its parts do not fit together; save or copy it again"
 MNE_SUFFIXES = (".fif", ".vhdr", ".set", ".bdf", ".gdf", ".cnt")
 
 
@@ -84,9 +93,57 @@ def read_mat(source: Source, rules: Rules) -> Table:
     source.file.seek(0)
     if first[:4] == b"\x89HDF" or first[124:126] in (b"\x00\x02", b"\x02\x00"):
         return _chosen_table(source.name, _hdf5(source), rules)
-    found = loadmat(source.file, struct_as_record=False, verify_compressed_data_integrity=False)
+    file = source.file if 0 in first[:4] else io.BytesIO(_unpacked_mat(source.file.read()))  # 0: version 4
+    found = loadmat(file, struct_as_record=False)
     parts = [_flat(name, value) for name, value in found.items() if not name.startswith("__")]
     return _chosen_table(source.name, dict(pair for part in parts for pair in part), rules)
+
+
+def _unpacked_mat(data: bytes) -> bytes:
+    """Return a MATLAB file of version 5 without compression; scipy would crash where its parts do not fit together."""
+    order = "<" if data[126:128] == b"IM" else ">"
+    parts: list[bytes | memoryview] = [data[:128]]
+    for kind, held in _elements(memoryview(data)[128:], order):
+        if kind == MAT_COMPRESSED:
+            unpacked = zlib.decompressobj().decompress(held, MOST_BYTES)
+            ((kind, held),) = _elements(memoryview(unpacked), order)
+        if kind == MAT_MATRIX:
+            _check_mat(held, order)
+        parts += [struct.pack(f"{order}II", kind, len(held)), held]
+    return b"".join(parts)
+
+
+def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+    """Yield the type and the bytes of each element of a MATLAB file; short ones stand in their tag."""
+    at = 0
+    while at < len(data):
+        kind, size = struct.unpack_from(f"{order}II", data, at)
+        short = kind >> 16
+        kind, size, start = (kind & 0xFFFF, short, at + 4) if short else (kind, size, at + 8)
+        if kind not in MAT_TYPES or start + size > len(data) or short > 4:
+            raise InputError(DAMAGED)
+        yield kind, data[start : start + size]
+        at = at + 8 if short else start + size + (-size % 8 if kind != MAT_COMPRESSED else 0)
+
+
+def _check_mat(data: memoryview, order: str) -> None:
+    """Refuse an array that lacks a part, holds another where numbers must be, or tells of more cells than it has."""
+    parts = list(_elements(data, order))
+    if not parts:
+        return
+    if len(parts) < 3 or len(parts[0][1]) != 8 or any(kind == MAT_COMPRESSED for kind, _ in parts):
+        raise InputError(DAMAGED)
+    (flags,), shape = struct.unpack_from(f"{order}I", parts[0][1]), parts[1][1]
+    kind, inner = flags & 0xFF, [held for kind, held in parts if kind == MAT_MATRIX]
+    fits = kind == MAT_OPAQUE or (len(shape) >= 8 and len(shape) % 4 == 0)
+    if fits and kind in MAT_CELLS:
+        fits = math.prod(np.frombuffer(shape, f"{order}i4").tolist()) <= max(len(inner), MAT_EMPTY)
+    elif kind not in (MAT_FUNCTION, MAT_OPAQUE):  # besides numbers an imaginary part, or the places of values
+        fits &= not inner and len(parts) >= 4 + (flags >> 11 & 1) + 2 * (kind == MAT_SPARSE)
+    if not fits:
+        raise InputError(DAMAGED)
+    for held in inner:
+        _check_mat(held, order)
 
 
 def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, np.ndarray]]:
@@ -143,24 +200,28 @@ def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[st
         needed = "numbers as (time, node) or (trial, time, node) are needed"
         raise InputError(f"holds an array of {values.dtype} with shape {values.shape}; {needed}")
     values = turned(values, rules.transpose)
-    *several, length, width = values.shape
-    native = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+    width = values.shape[-1]
     fitting = {name: held for name, held in beside.items() if held.dtype.kind in "US" and held.size == width}
     words = {name: [str(word).strip() for word in held.astype(str).ravel()] for name, held in fitting.items()}
     names = next((words[name] for name in NAMES if name in words), default_names(width))
-    frame = pd.DataFrame(native.reshape(-1, width), columns=names, copy=False)
+    single = {name: held for name, held in beside.items() if held.size == 1 and held.dtype.kind in "iuf"}
+    numbers = {name: float(held.flat[0]) for name, held in single.items() if held.flat[0] > 0}
+    steps = [numbers.get("dt"), *(1 / numbers[name] for name in RATES if name in numbers)]
+    table = _stacked(file, values, names, next(filter(None, steps), None))
     if "kinds" in words:
-        frame = _with_kinds(frame, words["kinds"], beside)
-    single = {
-        name: float(held.flat[0])
-        for name, held in beside.items()
-        if held.size == 1 and held.dtype.kind in "iuf"
-    }
-    steps = [single.get("dt", 0.0), *(1 / single[name] for name in RATES if single.get(name, 0.0) > 0)]
-    dt = next((step for step in steps if step > 0), None)
-    numbers = np.tile(np.arange(1, length + 1), several).tolist() if several else None
-    trials = np.repeat(np.arange(several[0]), length) if several else None
-    return Table(file=file, frame=frame, numbers=numbers, trials=trials, dt=dt)
+        table = replace(table, frame=_with_kinds(table.frame, words["kinds"], beside))
+    return table
+
+
+def _stacked(file: str, values: np.ndarray, names: list[str], dt: float | None) -> Table:
+    """Return ``(time, node)`` or ``(trial, time, node)`` as a table with all trials below one another."""
+    *several, length, width = values.shape
+    native = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+    frame = pd.DataFrame(native.reshape(-1, width), columns=names, copy=False)
+    if not several:
+        return Table(file=file, frame=frame, dt=dt)
+    trials, rows = np.divmod(np.arange(len(frame)), length)
+    return Table(file=file, frame=frame, numbers=(rows + 1).tolist(), trials=trials, dt=dt)
 
 
 def _with_kinds(frame: Any, kinds: list[str], beside: Mapping[str, np.ndarray]) -> Any:
@@ -200,17 +261,14 @@ def read_mne(source: Source, rules: Rules) -> Table:
         if path is None or path.suffix.lower() != source.suffix:
             path = Path(folder, f"recording_raw{source.suffix}")
             path.write_bytes(source.file.read())
-        return mne_tables(mne.io.read_raw(os.fspath(path), preload=True, verbose="ERROR"), source.name)[0]
+        return mne_table(mne.io.read_raw(os.fspath(path), preload=True, verbose="ERROR"), source.name)
 
 
-def mne_tables(held: Any, file: str = "") -> list[Table]:
-    """Return the data channels of Raw, Epochs or Evoked, bad ones and stretches left out, a table for each epoch."""
+def mne_table(held: Any, file: str = "") -> Table:
+    """Return the data channels of Raw, Epochs or Evoked, bad ones and stretches left out; each epoch is a trial."""
     kinds = set(held.get_channel_types())
     picks = "data" if kinds - {"stim", "misc", "eog", "ecg", "emg", "resp"} else "all"
     annotated = hasattr(held, "crop_by_annotations")  # Raw, whose bad stretches are missing
     values = np.asarray(held.get_data(picks=picks, **({"reject_by_annotation": "NaN"} if annotated else {})))
     names = held.copy().pick(picks, verbose="ERROR").ch_names if picks == "data" else list(held.ch_names)
-    epochs = values if values.ndim == 3 else values[None]
-    files = [f"epoch {number}" if len(epochs) > 1 else file for number in range(1, len(epochs) + 1)]
-    frames, dt = [pd.DataFrame(epoch.T, columns=names) for epoch in epochs], 1 / float(held.info["sfreq"])
-    return [Table(file=name, frame=frame, dt=dt) for name, frame in zip(files, frames)]
+    return _stacked(file, np.swapaxes(values, -1, -2), names, 1 / float(held.info["sfreq"]))

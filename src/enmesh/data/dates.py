@@ -53,7 +53,7 @@ def read_stamps(
     named, dates, text, kind = UNIT.fullmatch(name), None, _compact(column), column.dtype.kind
     unit = (named[1] or named[2] or "") if named else ""
     if date_format is not None:
-        dates = _formatted(table, name, column, date_format)
+        dates = _formatted(column, date_format)
     elif kind in "iuf" and text is None:
         values = column.to_numpy(dtype=float, na_value=np.nan)
     elif looks_like_clock(column):
@@ -62,8 +62,8 @@ def read_stamps(
         values, unit = column.dt.total_seconds().to_numpy(), "s"
     elif kind != "M" and (part := _part_of_year(column if text is None else text)) is not None:
         values, unit = part
-    elif text is None and kind == "O" and all_numbers(column):
-        values = column.astype(float).to_numpy()
+    elif text is None and (numbers := numbers_of(column)) is not None:
+        values = numbers
     else:
         dates = _dates(table, name, column if text is None else text, groups)
     if dates is not None:
@@ -71,18 +71,22 @@ def read_stamps(
     bad = np.flatnonzero(~np.isfinite(values))
     if strict and len(bad):
         advice = f"correct it (as 2020-01-31) or leave the row out, or {BY_FORMAT}, or {EVEN}"
-        raise table.error(f"{shown(column.iloc[bad[0]])} is not a time or date; {advice}", bad[0], name)
+        fault = f"written as date_format={date_format!r}" if date_format else f"a time or date; {advice}"
+        raise table.error(f"{shown(column.iloc[bad[0]])} is not {fault}", bad[0], name)
     return Stamps(name=name, values=values, unit=unit, dates=dates)
 
 
-def all_numbers(column: Any) -> bool:
-    """Say whether text is numbers: 0.1, 0.2, ..."""
-    words = len(column) > 0 and column.map(lambda cell: isinstance(cell, str)).all()
-    return bool(words and pd.to_numeric(column, errors="coerce").notna().all())
+def numbers_of(column: Any) -> np.ndarray | None:
+    """Return finite numbers, or text that is such numbers, as float64; None for anything else."""
+    if column.dtype.kind == "O" and all(isinstance(cell, str) for cell in column):
+        column = pd.to_numeric(column, errors="coerce")
+    values = (
+        column.to_numpy(dtype=float, na_value=np.nan) if column.dtype.kind in "iuf" else np.array([np.nan])
+    )
+    return values if np.isfinite(values).all() else None
 
 
-def _formatted(table: Table, name: str, column: Any, date_format: str) -> Any:
-    """Return the timestamps of a column that is written in a format of strptime."""
+def _formatted(column: Any, date_format: str) -> Any:
     text = column.astype(str).str.strip().str.replace(r"\.0$", "", regex=True)
     try:
         with warnings.catch_warnings():
@@ -90,10 +94,6 @@ def _formatted(table: Table, name: str, column: Any, date_format: str) -> Any:
             dates = pd.to_datetime(text, format=date_format, errors="coerce")
     except ValueError as error:
         raise InputError(f"date_format={date_format!r} is not a format of strptime: {error}") from None
-    wrong = np.flatnonzero(dates.isna())
-    if len(wrong):
-        told = f"{shown(column.iloc[wrong[0]])} is not written as date_format={date_format!r}"
-        raise table.error(told, wrong[0], name)
     return _without_zone(dates)
 
 

@@ -49,7 +49,7 @@ def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tupl
 
 
 def _nodes_and_edges(graph: Any) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the nodes the graph lists explicitly, and its edges (source, target)."""
+    """Return the nodes that the graph lists, and its edges (source, target)."""
     if isinstance(graph, str):
         return _read_text(graph)
     if hasattr(graph, "is_directed"):
@@ -66,10 +66,8 @@ def _nodes_and_edges(graph: Any) -> tuple[list[str], list[tuple[str, str]]]:
     try:
         return [], [(str(source), str(target)) for source, target in graph]
     except (TypeError, ValueError):
-        raise InputError(
-            f"cannot read {graph!r} as a graph; give {{target: [parents]}}, edges [(source, target), ...], "
-            "text 'a>b, b>c' or a networkx DiGraph"
-        ) from None
+        forms = "{target: [parents]}, edges [(source, target), ...], text 'a>b, b>c' or a networkx DiGraph"
+        raise InputError(f"cannot read {graph!r} as a graph; give {forms}") from None
 
 
 def _read_text(text: str) -> tuple[list[str], list[tuple[str, str]]]:
@@ -86,8 +84,7 @@ def _read_text(text: str) -> tuple[list[str], list[tuple[str, str]]]:
 
 def _drivers_first(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
     """Order nodes so that parents precede their targets; a cycle is entered at its first node."""
-    order: list[str] = []
-    left = list(nodes)
+    order, left = list[str](), list(nodes)
     while left:
         ready = [node for node in left if not any(t == node and s in left for s, t in edges)]
         order.append((ready or left)[0])

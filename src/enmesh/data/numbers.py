@@ -65,9 +65,8 @@ def marks_of(cells: Iterable[str]) -> tuple[str, str | None]:
         else:
             decimal.add(last)
     if decimal & thousands or len(decimal) > 1 or len(thousands) > 1:
-        raise InputError(
-            "decimal points and decimal commas are mixed; say which with decimal= and thousands="
-        )
+        told = "decimal points and decimal commas are mixed"
+        raise InputError(f"{told}; say which with decimal= and thousands=")
     if not decimal and not thousands and "," in either:
         raise _two_readings(either[","], ",")
     mark = next(iter(decimal or {OTHER[one] for one in thousands} or {"."}))
@@ -108,9 +107,8 @@ def as_number(cell: Any, decimal: str = ".", thousands: str | None = None) -> in
         cell = cell.replace(".", "\0").replace(",", ".") if decimal == "," else cell
         if not cell.isascii() or "_" in cell:  # which Python would take
             return None
-    whole = isinstance(cell, (bool, int, np.bool_, np.integer)) or (
-        isinstance(cell, str) and WHOLE.fullmatch(cell)
-    )
+    text = isinstance(cell, str)
+    whole = WHOLE.fullmatch(cell) if text else isinstance(cell, (bool, int, np.bool_, np.integer))
     try:
         number = int(cell) if whole else float(cell)
     except (TypeError, ValueError, OverflowError):

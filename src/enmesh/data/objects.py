@@ -18,7 +18,7 @@ def values_of(data: Any, rules: Rules, dt: float | None, names: Sequence[str] | 
     """Return what an object holds, or a file or several (whose columns are called ``names``)."""
     several = data if isinstance(data, (list, tuple)) and len(data) else [data]
     if not all(isinstance(one, np.ndarray) and one.dtype.names is None for one in several):
-        from enmesh.data import columns, frames, tables
+        from enmesh.data import frames, tables
 
         if is_source(data):
             found = tables.read_tables(several, rules, names)
@@ -26,23 +26,18 @@ def values_of(data: Any, rules: Rules, dt: float | None, names: Sequence[str] | 
             found = tables.object_tables(data, rules.transpose)
         if found:
             picked = [frames.pick(table, rules) for table in found]
-            return columns.assembled(picked, dt, own=is_source(data))
-    _refuse_table_rules(rules)
-    return _array_values(data, rules)
-
-
-def _refuse_table_rules(rules: Rules) -> None:
-    """Refuse words that only an object with columns can follow."""
+            return frames.assembled(picked, dt, own=is_source(data))
     idle = rules.given - {"missing", "transpose", "sfreq", "na"}
     idle -= {"time"} if rules.time in (None, False) and "sort" not in rules.modes else set()
     idle -= {"trials", "trial"} if rules.trials in (None, False) else set()
     if idle:
         word = "time='sort'" if idle == {"time"} and rules.modes else sorted(idle)[0]
         raise InputError(f"{word} needs named columns, which an array has not; give a DataFrame")
+    trials = [_unmasked(trial) for trial in _array_trials(data, rules.transpose)]
+    return _array_values(trials, rules)
 
 
-def _array_values(values: Any, rules: Rules) -> Values:
-    trials = [_unmasked(trial) for trial in _array_trials(values, rules.transpose)]
+def _array_values(trials: Sequence[np.ndarray], rules: Rules) -> Values:
     kinds, names = {trial.dtype.kind for trial in trials}, default_names(trials[0].shape[1])
     if "c" in kinds:
         raise InputError("the values are complex; take their real part, absolute value or angle")
@@ -53,7 +48,7 @@ def _array_values(values: Any, rules: Rules) -> Values:
         return Values(tuple(names), plain, (INTEGER if whole else FLOAT,) * len(names), {})
     import pandas as pd
 
-    from enmesh.data.columns import Recording, assembled, chosen
+    from enmesh.data.frames import Recording, assembled, chosen
 
     tables = [Table(frame=pd.DataFrame(trial, columns=names)) for trial in trials]
     frames = [chosen(table, names, rules) for table in tables]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from enmesh.data import dates, times
-from enmesh.data.dates import looks_like_clock, looks_like_dates, read_stamps, seconds_since
+from enmesh.data.dates import looks_like_clock, looks_like_dates, numbers_of, read_stamps, seconds_since
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, visible
 from enmesh.data.times import LIKELY_NAME, TIME_NAME, TRIAL_NAMES, Groups, Stamps
@@ -65,11 +65,10 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
     index = _index(table, strict)
     parts = [] if rules.counters or rules.time else counting_columns(frame, groups, free)
     others = [name for name in free if name not in parts]
-    numbered = (
-        index is not None and index.dtype.kind in "iu" and np.array_equal(np.sort(index), range(len(index)))
-    )
+    whole = index is not None and index.dtype.kind in "iu"
+    counted = index is None or (whole and np.array_equal(np.sort(index), range(len(index))))
     calendar, taken = _calendar(table, groups, parts, others)
-    if calendar is not None and (index is None or numbered):
+    if calendar is not None and counted:
         return calendar, taken
     if index is not None:
         return read_stamps(table, str(index.name), index, groups, strict, rules.date_format), ()
@@ -116,18 +115,9 @@ def _time_columns(table: Table, free: Sequence[Any], groups: Groups) -> tuple[An
     return ()
 
 
-def _numbers(column: Any) -> np.ndarray | None:
-    """Return finite numbers, or text that is such numbers, as float64; None for anything else."""
-    kind = column.dtype.kind
-    if kind not in "iuf" and not (kind == "O" and dates.all_numbers(column)):
-        return None
-    values = column.to_numpy(dtype=float, na_value=np.nan)
-    return values if np.isfinite(values).all() else None
-
-
 def _runs(column: Any, groups: Groups, again: bool = True) -> bool:
     """Say whether numbers rise or fall throughout, or by even steps but for restarts, as times do; dates always do."""
-    values = _numbers(column)
+    values = numbers_of(column)
     if values is None:
         return looks_like_dates(column) or looks_like_clock(column)
     steps = times.steps_of(values, groups)
@@ -141,7 +131,7 @@ def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups) -
     One that never falls and mostly rises by the same step may be either: refused.
     """
     for name in free if len(table.frame) >= MANY else ():
-        values = _numbers(table.frame[name])
+        values = numbers_of(table.frame[name])
         if values is None:
             continue
         steps = times.steps_of(values, groups)
@@ -153,10 +143,9 @@ def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups) -
         if mostly or (again is not None and 8 * len(again) <= len(values)):
             way = "rises" if np.median(steps) > 0 else "falls"
             also = "" if again is None else f", and begins again {len(again)} times"
-            raise table.error(
-                f"{visible(name)} {way} from row to row, mostly by {abs(np.median(steps)):g}{also}: if it is the time, "
-                f"pass time={str(name)!r}; if it is a node, name the nodes with columns="
-            )
+            told = f"{visible(name)} {way} from row to row, mostly by {abs(np.median(steps)):g}{also}"
+            node = "if it is a node, name the nodes with columns="
+            raise table.error(f"{told}: if it is the time, pass time={str(name)!r}; {node}")
     return None
 
 
@@ -171,8 +160,8 @@ def _index(table: Table, strict: bool) -> Any:
         return None if kind != "f" and np.array_equal(index, range(len(index))) else column
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
-    looks = (looks_like_dates, looks_like_clock, dates.looks_like_labels_in_time, dates.all_numbers)
-    if kind == "m" or any(look(column) for look in looks):
+    looks = (looks_like_dates, looks_like_clock, dates.looks_like_labels_in_time)
+    if kind == "m" or any(look(column) for look in looks) or numbers_of(column) is not None:
         return column
     numbers = column.astype(str).str.extract(r"(\d{1,15})")[0].astype(float)
     if len(numbers) > 2 and (np.diff(numbers) < 0).all() and strict:
@@ -187,7 +176,7 @@ def _plain(name: object) -> str:
 
 
 def _whole_values(column: Any) -> np.ndarray | None:
-    values = _numbers(column) if column.dtype.kind in "iuf" and len(column) else None
+    values = numbers_of(column) if column.dtype.kind in "iuf" and len(column) else None
     return values if values is not None and (values == np.rint(values)).all() else None
 
 
@@ -206,9 +195,6 @@ def _is_part(column: Any, name: object) -> bool:
 
 def _is_counter(column: Any, name: object, groups: Groups) -> bool:
     """Say whether a column counts the rows, over all rows or within each trial; down only if its name says so."""
-    first = column.to_numpy()[:2]
-    if len(first) < 2 or first.dtype.kind not in "iuf" or abs(float(first[0]) - float(first[1])) != 1:
-        return False  # a look that is enough for most columns
     values, named = _whole_values(column), _plain(name) in COUNTERS
     if values is None or (not named and (len(values) < MANY or values[0] not in (0, 1))):
         return False
@@ -218,10 +204,7 @@ def _is_counter(column: Any, name: object, groups: Groups) -> bool:
 
 def steps_evenly(column: Any, groups: Groups) -> bool:
     """Say whether a column rises, or falls, by one even step: a clock, whatever else tells the time."""
-    first = _numbers(column.iloc[:3])
-    if len(column) < MANY or first is None or times.even_share(np.diff(first)) < 1:
-        return False  # a look that is enough for most columns
-    values = _numbers(column)
+    values = numbers_of(column) if len(column) >= MANY else None
     steps = np.empty(0) if values is None else times.steps_of(values, groups)
     return times.one_way(steps) and times.even_share(steps) == 1
 
@@ -251,9 +234,8 @@ def _calendar(table: Table, groups: Groups, names: Sequence[Any], others: Sequen
     stamps = _joined(table, parts, of_year is not None)
     values = stamps.values
     unique = all(len(np.unique(values[rows])) == len(rows) for rows in groups)
-    again = times.restarts(values) is not None or any(
-        _tells_trials(table, name, stamps, True) for name in others
-    )
+    again = any(_tells_trials(table, name, stamps, True) for name in others)
+    again |= times.restarts(values) is not None
     if unique or (len(groups) == 1 and again):
         return stamps, tuple(parts)
     steps = times.steps_of(values, groups)

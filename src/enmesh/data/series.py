@@ -40,7 +40,7 @@ class Series:
         ``(time, node)``, ``(trial, time, node)``, a list of ``(time, node)`` trials of any lengths, a pandas
         DataFrame or a list of them (one per trial, columns matched by name), any other table that narwhals knows
         (polars, pyarrow, ...), a mapping of columns, an xarray DataArray or Dataset, or Raw or Epochs of MNE. What is
-        masked is missing. Files are for `read`.
+        masked is missing. A path is read as by `read`.
     names
         One name per node; by default the DataFrame's columns or ``x0, x1, ...``.
     dt, sfreq
@@ -91,42 +91,33 @@ class Series:
     ):
         duplicates = words.pop("duplicates", None) or "raise"
         truth, lags = words.pop("truth", None), words.pop("truth_lags", None)
-        rules = rules_of(words, counters=names is not None)
+        source = is_source(values)
+        rules = rules_of(words, counters=names is not None and not source)
         if isinstance(values, Series):
             if rules.given - {"missing"}:
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
             self.prepared, self.file = values.prepared, values.file
             found = values._held()
-        elif is_source(values):
-            raise InputError(f"{values} is a name, not values; files are read by enmesh.read")
         else:
-            found = values_of(values, rules, step_of(dt, rules))
-        self._take(found, names, dt, rules, duplicates)
+            found = values_of(values, rules, step_of(dt, rules), names if source else None)
+        try:
+            self._take(found, None if source else names, dt, rules, duplicates)
+        except InputError as error:
+            raise InputError(f"{found.file}: {error}" if source else str(error)) from None
+        if source:
+            files = values if isinstance(values, (list, tuple)) else [values]
+            self.file = ", ".join(str(one) for one in files if not hasattr(one, "read") and str(one) != "-")
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         self.truth_lags = None if lags is None else dict(lags)
 
     @classmethod
-    def of(
-        cls, data: Any, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Words]
-    ) -> "Series":
-        """Return whatever holds a recording as a series: a series, an array, a table, a path or an open file.
+    def of(cls, data: Any, **words: Any) -> "Series":
+        """Return whatever holds a recording as a series: a series as it is, an array, a table, a path or an open file.
 
         >>> Series.of([[0.1, 1.0], [0.4, 0.5], [0.3, 0.2], [0.8, 0.9]]).names
         ('x0', 'x1')
         """
-        if isinstance(data, cls) and not words and names is None and dt is None:
-            return data
-        if not is_source(data):
-            return cls(data, names, dt, **words)
-        rules, made = rules_of(words), object.__new__(cls)
-        found = values_of(data, rules, step_of(dt, rules), names)
-        try:
-            made._take(found, None, dt, rules, "raise")
-        except InputError as error:
-            raise InputError(f"{found.file}: {error}") from None
-        files = data if isinstance(data, (list, tuple)) else [data]
-        made.file = ", ".join(str(one) for one in files if not hasattr(one, "read") and str(one) != "-")
-        return made
+        return data if isinstance(data, cls) and not words else cls(data, **words)
 
     def _take(self, values: Values, names: Any, dt: Any, rules: Rules, duplicates: str) -> None:
         """Take values under other names, with another step, with short gaps filled, where that is asked for."""
@@ -208,11 +199,11 @@ class Series:
         i = self.index(nodes)
         column = self.values[:, i]
         there = ~np.isnan(column)
-        if there.all() or self.kinds[i] != TEXT:
-            return self._typed(i, column) if there.all() else column
+        if there.all():
+            return self._typed(i, column)
         words = np.full(len(column), None, object)
         words[there] = self._typed(i, column[there])
-        return words
+        return words if self.kinds[i] == TEXT else column
 
     def __eq__(self, other: object) -> bool:
         """Say whether two series hold the same values of the same nodes at the same step."""
@@ -234,8 +225,7 @@ class Series:
 
     def indices(self, nodes: Any) -> tuple[int, ...]:
         """Return the positions of one node, of several without repeats, or of None."""
-        nodes = () if nodes is None else nodes
-        nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes)
+        nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes or ())
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
             raise InputError(f"a node is named twice in {listed(nodes)}; name each once")
@@ -244,11 +234,10 @@ class Series:
     def select(self, nodes: Sequence[str]) -> "Series":
         """Return the series of the given nodes alone."""
         keep = list(self.indices(nodes))
-        chosen = [self.names[i] for i in keep]
+        names, kinds = tuple(self.names[i] for i in keep), tuple(self.kinds[i] for i in keep)
         known = self.truth or {}
-        truth = {t: tuple(p for p in known[t] if p in chosen) for t in known if t in chosen}
-        kinds, trials = tuple(self.kinds[i] for i in keep), [trial[:, keep] for trial in self.trials]
-        return self._derive(trials, kinds, tuple(chosen), truth)
+        truth = {t: tuple(p for p in known[t] if p in names) for t in known if t in names}
+        return self._derive([trial[:, keep] for trial in self.trials], kinds, names, truth)
 
     def in_order(self) -> "Series":
         """Return the series with its nodes in the order of their names.
@@ -354,10 +343,8 @@ class Series:
             raise InputError(f"cannot mask these rows of {len(self)}: {error}") from None
         if not masked.any():
             raise InputError("no row is masked; name at least one, or use the series as it is")
-        values = np.where(masked[:, None], np.nan, self.values)
-        return self._derive(
-            self._split(values), self.kinds, note=f"{masked.sum()} of {len(self)} samples masked"
-        )
+        values = self._split(np.where(masked[:, None], np.nan, self.values))
+        return self._derive(values, self.kinds, note=f"{masked.sum()} of {len(self)} samples masked")
 
     def _prepared(self, change: Callable, nodes: Any, what: str, shorter: int = 0) -> "Series":
         picked = self._to_change(nodes, what, keep=(TEXT, INTEGER))
@@ -405,15 +392,12 @@ class Series:
         """Return all trials as one pandas DataFrame; several trials get a first column ``trial``."""
         import pandas as pd
 
-        if set(self.kinds) == {FLOAT} or (self.is_integer and not self.labels and self.missing is None):
-            frame = pd.DataFrame(self.values, columns=list(self.names))
-        else:
-            frame = pd.DataFrame({name: self[name] for name in self.names})
-            for name, kind in zip(self.names, self.kinds):
-                if kind == TEXT:
-                    frame[name] = pd.Categorical(self[name], categories=list(self.labels[name]))
-                elif kind == INTEGER and frame[name].dtype.kind == "f":
-                    frame[name] = frame[name].astype("Int64")
+        frame = pd.DataFrame({name: self[name] for name in self.names})
+        for name, kind in zip(self.names, self.kinds):
+            if kind == TEXT:
+                frame[name] = pd.Categorical(self[name], categories=list(self.labels[name]))
+            elif kind == INTEGER and frame[name].dtype.kind == "f":
+                frame[name] = frame[name].astype("Int64")
         if len(self.trials) > 1:
             frame.insert(0, "trial", np.repeat(np.arange(len(self.trials)), self.lengths))
         return frame
@@ -432,13 +416,8 @@ class Series:
         return series_html(self)
 
     def _derive(
-        self,
-        trials: Sequence[np.ndarray],
-        kinds: tuple[str, ...],
-        names: Any = None,
-        truth: Any = None,
-        note: str = "",
-    ) -> "Series":
+        self, trials: Any, kinds: tuple[str, ...], names: Any = None, truth: Any = None, note: str = ""
+    ) -> Any:
         """Return a series of other values that keeps what is known of this one."""
         made, names = object.__new__(Series), self.names if names is None else names
         made.file, made.prepared = self.file, (*self.prepared, note) if note else self.prepared

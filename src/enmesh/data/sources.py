@@ -29,7 +29,6 @@ MOST_LAYERS = 3
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 CHUNK = 1 << 20
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-ARCHIVES = (".zip", ".xlsx", ".npz")
 # Suffixes of open files that count; other formats are known by their first bytes, and those by their names alone.
 KNOWN_BY_NAME = (".tsv", ".txt", ".dat", ".mat")
 MAGIC = {
@@ -145,45 +144,36 @@ def _sniffed(file: BinaryIO) -> str:
 
 def _unpacked(source: Source, layer: int = 0) -> Source:
     """Return what a compressed file, or an archive of one table, holds; refuse what grows too much."""
-    name, file = source.name, source.file
-    suffix = source.suffix or _sniffed(file)
-    if suffix in ARCHIVES:
+    name, file, suffix = source.name, source.file, source.suffix or _sniffed(source.file)
+    if suffix in (".xlsx", ".npz"):
         _refuse_bomb(name, file)
     if suffix not in (*OPENERS, ".zip") or layer == MOST_LAYERS:
         return Source(name=name, suffix=suffix, file=file, path=source.path)
+    packed, parts = file.seek(0, os.SEEK_END), list[bytes]()
+    file.seek(0)
     try:
-        with file:
-            if suffix == ".zip":
-                name, inner, data = _only_member(name, file)
-            else:
-                inner, data = Path(Path(name).stem).suffix, _decompressed(name, suffix, file)
+        name, inner, stream = _inside(name, suffix, file)
+        with file, stream:
+            while part := stream.read(CHUNK):
+                parts.append(part)
+                _refuse_ratio(name, CHUNK * len(parts), packed)
     except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise InputError(f"{name} cannot be unpacked: {error}") from None
-    if not data:
+    if not parts:
         raise InputError(f"{name} is empty")
-    return _unpacked(Source(name=name, suffix=inner.lower(), file=io.BytesIO(data)), layer + 1)
+    return _unpacked(Source(name=name, suffix=inner.lower(), file=io.BytesIO(b"".join(parts))), layer + 1)
 
 
-def _decompressed(name: str, suffix: str, file: BinaryIO) -> bytes:
-    packed = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    parts: list[bytes] = []
-    with OPENERS[suffix](file) as stream:
-        while part := stream.read(CHUNK):
-            parts.append(part)
-            _refuse_ratio(name, CHUNK * len(parts), packed)
-    return b"".join(parts)
-
-
-def _only_member(name: str, file: BinaryIO) -> tuple[str, str, bytes]:
-    """Return the one table in a zip archive, with a name that says so and its suffix."""
-    with zipfile.ZipFile(file) as archive:
-        files = [one for one in archive.namelist() if not one.endswith("/")]
-        members = [Path(one) for one in files if not one.startswith("__MACOSX/")]
-        if len(members) != 1:
-            held = listed(members) or "nothing"
-            raise InputError(f"{name} must hold one table and holds {held}; unpack it")
-        return f"{name} ({visible(members[0].name)})", members[0].suffix, archive.read(str(members[0]))
+def _inside(name: str, suffix: str, file: BinaryIO) -> tuple[str, str, Any]:
+    """Return the name, the suffix and the stream of what is compressed, or of the one table in a zip archive."""
+    if suffix != ".zip":
+        return name, Path(Path(name).stem).suffix, OPENERS[suffix](file)
+    archive = zipfile.ZipFile(file)
+    members = [one for one in archive.namelist() if not one.endswith("/") and not one.startswith("__MACOSX/")]
+    if len(members) != 1:
+        raise InputError(f"{name} must hold one table and holds {listed(members) or 'nothing'}; unpack it")
+    member = Path(members[0])
+    return f"{name} ({visible(member.name)})", member.suffix, archive.open(members[0])
 
 
 def _refuse_bomb(name: str, file: BinaryIO) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.errors import InputError
+from enmesh.errors import InputError, first_few
 
 # A spreadsheet takes a cell that begins with one of these for a formula; it is written with a quote in front.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -46,9 +46,7 @@ class Table:
 
 def listed(names: Iterable[object]) -> str:
     """Return names with commas; a long list is cut."""
-    shown_names = [visible(name) for name in names]
-    count = len(shown_names)
-    return ", ".join(shown_names if count <= 12 else [*shown_names[:10], f"... ({count} in all)"])
+    return first_few([visible(name) for name in names], 12)
 
 
 def shown(cell: object) -> str:

@@ -2,10 +2,12 @@
 
 import os
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from enmesh.data import array_tables as arrays
@@ -38,13 +40,11 @@ LIBRARIES = r"(pandas|numpy|openpyxl|pyarrow|zipfile|scipy|mne|edfio|h5py)\b"
 
 def read_tables(paths: Sequence[Any], rules: Rules, names: Sequence[str] | None) -> list[Table]:
     """Read files as tables; one that is given twice is refused, since its evidence would count twice."""
-    seen = set()
-    for path in paths:
-        if isinstance(path, (str, os.PathLike)) and os.path.exists(path):
-            about = os.stat(path)
-            if (about.st_dev, about.st_ino) in seen:
-                raise InputError(f"{path} is given more than once; each file is a trial, give it once")
-            seen.add((about.st_dev, about.st_ino))
+    files = [path for path in paths if isinstance(path, (str, os.PathLike)) and os.path.exists(path)]
+    places = [os.stat(path)[1:3] for path in files]  # inode and device
+    for path, place in zip(files, places):
+        if places.count(place) > 1:
+            raise InputError(f"{path} is given more than once; each file is a trial, give it once")
     return [read_table(path, rules, names) for path in paths]
 
 
@@ -71,9 +71,9 @@ def read_table(path: Any, rules: Rules, names: Sequence[str] | None = None) -> T
         except MemoryError:
             raise InputError(f"{name} does not fit into memory") from None
         except Exception as error:  # whatever a damaged file provokes in its reader
-            reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
-            reason = reason if len(reason) <= 160 else f"{reason[:157]}..."
-            raise InputError(f"{name} cannot be read as {suffix[1:]}: {reason}") from None
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            said = textwrap.shorten(reason, 160, placeholder="...")
+            raise InputError(f"{name} cannot be read as {suffix[1:]}: {said}") from None
     if names is not None:
         if len(names) != table.frame.shape[1]:
             raise InputError(f"{name} has {table.frame.shape[1]} columns but {len(names)} names are given")
@@ -84,9 +84,9 @@ def read_table(path: Any, rules: Rules, names: Sequence[str] | None = None) -> T
 def object_tables(values: Any, transpose: bool | None) -> list[Table]:
     """Return one table, or one for each trial, of what has named columns; none for plain arrays."""
     if hasattr(values, "dims") and hasattr(values, "coords"):
-        return _labelled_tables(values)
+        return [_labelled_table(values)]
     if hasattr(values, "get_data") and hasattr(values, "ch_names"):
-        return arrays.mne_tables(values)
+        return [arrays.mne_table(values)]
     if getattr(getattr(values, "dtype", None), "names", None):
         values = {name: values[name] for name in values.dtype.names}
     if _has_columns(values) or isinstance(values, Mapping) or hasattr(values, "to_frame"):
@@ -144,8 +144,8 @@ def _from_any(values: Any) -> Any:
     return pd.DataFrame(columns)
 
 
-def _labelled_tables(values: Any) -> list[Table]:
-    """Return a table for each trial of a DataArray or Dataset of xarray; dimensions are known by name."""
+def _labelled_table(values: Any) -> Table:
+    """Return a DataArray or Dataset of xarray as a table; dimensions are known by name."""
     dims = [str(dim) for dim in values.dims]
     times = [dim for dim in dims if dim.lower() in TIME_DIMS]
     if len(times) != 1:
@@ -161,14 +161,11 @@ def _labelled_tables(values: Any) -> list[Table]:
             raise InputError(f"the variable {name} has {held}; {advice}")
     if not values.data_vars:
         raise InputError("the dataset has no variable; give at least one node")
-    frame = values.to_dataframe(dim_order=wanted)[list(values.data_vars)].reset_index(drop=True)
-    length, tables = values.sizes[times[0]], []
-    for start in range(0, len(frame), length):
-        part = frame[start : start + length]
-        if times[0] in values.coords:
-            part = part.set_axis(values.get_index(times[0]).rename("time"), axis=0)
-        tables.append(Table(file=f"{trials[0]} {start // length + 1}" if trials else "", frame=part))
-    return tables
+    frame = values.to_dataframe(dim_order=wanted)[list(values.data_vars)]
+    dated = times[0] in values.coords
+    index = frame.index.get_level_values(times[0]).rename("time") if dated else pd.RangeIndex(len(frame))
+    which = np.arange(len(frame)) // values.sizes[times[0]] if trials else None
+    return Table(frame=frame.set_axis(index, axis=0), trials=which)
 
 
 def _as_dataset(values: Any, rest: list[str], others: list[str]) -> Any:

@@ -94,9 +94,7 @@ def _delimiter(suffix: str, lines: Lines) -> str | None:
         return None  # 1,5 2,5: the comma is decimal, and whitespace cuts
     if chosen is not None or suffix != ".csv":
         return chosen
-    counts = {
-        len(line.split()) for line in near
-    }  # whitespace may cut all lines alike, numbers below the first
+    counts = {len(line.split()) for line in near}  # whitespace may cut all alike, numbers below the first
     spaced = len(near) > 1 and len(counts) == 1 and counts != {1} and all(map(_is_number, near[-1].split()))
     return None if spaced else ","
 
@@ -127,19 +125,11 @@ def _marks(body: Lines, delimiter: str, rules: Rules) -> tuple[str, str | None]:
 
 
 def _parsed(body: Lines, delimiter: str, width: int, decimal: str) -> Any:
-    # From version 3 on pandas keeps every digit by default.
-    exact: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
-    frame = pd.read_csv(
-        io.StringIO("\n".join(line for _, line in body)),
-        sep=delimiter,
-        header=None,
-        names=range(width),
-        index_col=False,
-        decimal=decimal,
-        skipinitialspace=True,
-        low_memory=False,
-        **exact,
-    )
+    how: Any = {"sep": delimiter, "decimal": decimal, "skipinitialspace": True, "low_memory": False}
+    if int(pd.__version__.split(".")[0]) < 3:  # from version 3 on pandas keeps every digit by default
+        how["float_precision"] = "round_trip"
+    text = io.StringIO("\n".join(line for _, line in body))
+    frame = pd.read_csv(text, header=None, names=range(width), index_col=False, **how)
     for column in frame.columns[(frame.dtypes == "float64") & frame.isna().any()]:
         cells = (cells[column].strip() for _, cells in _rows(body, delimiter))
         known = [cell for cell in cells if cell.lower() not in MISSING]
@@ -176,12 +166,17 @@ def read_excel(source: Source, rules: Rules) -> Table:
 def _heading(
     unit: str, numbers: Sequence[int], near: Sequence[list[str]], rules: Rules
 ) -> tuple[list[str] | None, int, tuple[str, ...]]:
-    """Return the names above a table, the number of rows above it, and what was taken for granted."""
-    names = _names_of(numbers[0], near, rules)
-    above, notes = int(names is not None), tuple[str, ...]()
-    if names is not None and _has_units(near, rules):
-        above = 2
-        notes = () if rules.units else (f"{unit} {numbers[1]} ({listed(near[1])}) holds units",)
+    """Return the names above a table, the number of rows above it, and what was taken for granted.
+
+    Below the names there are units if that is told, or if there is text above numbers in a line without any number.
+    """
+    names, units, notes = _names_of(numbers[0], near, rules), rules.units, tuple[str, ...]()
+    if units is None and names is not None and len(near) > 2 and not any(map(_is_number, near[1])):
+        below = [cells for cells in near[2:] if len(cells) == len(near[1])]
+        changes = (cell and all(_is_number(cells[i]) for cells in below) for i, cell in enumerate(near[1]))
+        units = bool(below) and any(changes)
+        notes = (f"{unit} {numbers[1]} ({listed(near[1])}) holds units",) if units else ()
+    above = 0 if names is None else 2 if units else 1
     if above >= len(near):
         raise InputError("has names but no rows of numbers")
     return names, above, notes
@@ -195,18 +190,14 @@ def _named(table: Table, names: list[str] | None, rules: Rules) -> Table:
         return transposed(table)
     if frame.columns[-1] == "" and frame.iloc[:, -1].isna().all():
         frame = frame.iloc[:, :-1]  # after a trailing delimiter
-    if len(frame.columns) > 1 and frame.columns[0] in UNNAMED and _is_index(frame.iloc[:, 0]):
-        frame = frame.iloc[:, 1:].set_axis(frame.iloc[:, 0].to_numpy(), axis=0)
+    first, kind = frame.iloc[:, 0], frame.iloc[:, 0].dtype.kind
+    if len(frame.columns) > 1 and frame.columns[0] in UNNAMED:
+        steady = kind != "f" or first.is_monotonic_increasing or first.is_monotonic_decreasing
+        if looks_like_dates(first) or (first.is_unique and kind not in "buc" and steady):
+            frame = frame.iloc[:, 1:].set_axis(first.to_numpy(), axis=0)
     if "" in frame.columns:
         raise InputError(f"column {list(frame.columns).index('') + 1} has no name; give it one")
     return replace(table, frame=frame)
-
-
-def _is_index(column: Any) -> bool:
-    """Say whether a column numbers, dates or names its rows."""
-    steady = column.is_monotonic_increasing or column.is_monotonic_decreasing
-    numbered = column.is_unique and column.dtype.kind not in "buc" and (column.dtype.kind != "f" or steady)
-    return bool(numbered or looks_like_dates(column))
 
 
 def transposed(table: Table) -> Table:
@@ -260,17 +251,6 @@ def _counts(cells: Sequence[str]) -> bool:
         return False
     steps = {int(after) - int(before) for before, after in pairwise(cells)}
     return len(steps) == 1 and (steps == {1} or (len(cells) > 2 and min(steps) > 0))
-
-
-def _has_units(near: Sequence[list[str]], rules: Rules) -> bool:
-    """Say whether the second line holds units: as told, or text above numbers in a line without any number."""
-    if rules.units is not None or len(near) < 3:
-        return bool(rules.units)
-    if any(map(_is_number, near[1])):
-        return False
-    below = [cells for cells in near[2:] if len(cells) == len(near[1])]
-    changes = (unit and all(_is_number(cells[i]) for cells in below) for i, unit in enumerate(near[1]))
-    return bool(below) and any(changes)
 
 
 def _refuse_preamble(numbers: Sequence[int], near: Sequence[list[str]]) -> None:

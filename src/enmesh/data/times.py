@@ -188,7 +188,8 @@ def _places(table: Table, stamps: Stamps, rows: np.ndarray, usual: float, missin
         return np.arange(len(rows))
     cell = rows[wide[0] + 1], stamps.name
     jump = f"the time jumps by {steps[wide[0]]:g} steps"
-    if _is_business(stamps, rows):
+    days = None if stamps.dates is None else stamps.dates.iloc[rows].dt.day_of_week.to_numpy()
+    if days is not None and (days < SATURDAY).all() and usual == DAY and (steps % 1 == 0).all():
         jump += ", over a weekend: the rows are business days"
         if missing == "raise":
             raise table.error(f"{jump}; {EVEN}", *cell)
@@ -200,12 +201,3 @@ def _places(table: Table, stamps: Stamps, rows: np.ndarray, usual: float, missin
     if (np.abs(steps - whole) > 0.25).any():
         raise table.error(f"the times follow no even grid; resample the recording first, or {EVEN}", *cell)
     return np.concatenate([[0], np.cumsum(whole)]).astype(np.int64)
-
-
-def _is_business(stamps: Stamps, rows: np.ndarray) -> bool:
-    """Say whether the rows are days from Monday to Friday."""
-    if stamps.dates is None:
-        return False
-    steps = np.diff(stamps.values[rows])
-    days = stamps.dates.iloc[rows].dt.day_of_week.to_numpy()
-    return bool((days < SATURDAY).all() and np.median(steps) == DAY and (steps % DAY == 0).all())

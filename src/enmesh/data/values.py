@@ -79,14 +79,17 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
         refuse(nans.all(0), "no value at all in column", "leave it out")
     low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
     refuse(low == high, "constant column:", "it carries no information, leave it out")
-    for name, least, most in zip(names, low, high) if pooled.dtype.kind == "f" else ():
-        size, column = max(abs(least), abs(most)), f"in column {visible(name)}"
-        if size > LARGEST:
-            told = f"values up to {size:.3g} {column} are too large to compute with (over {LARGEST:g})"
-            raise InputError(f"{told}; divide the column by a power of ten")
-        if most - least < SMALLEST:
-            told = f"values {column} differ by no more than {most - least:.3g}, too little to compute with"
-            raise InputError(f"{told}; multiply the column by a power of ten")
+    if pooled.dtype.kind == "f":
+        large, small = (
+            f"values over {LARGEST:g} are too large",
+            f"differences under {SMALLEST:g} are too little",
+        )
+        refuse(
+            np.fmax(-low, high) > LARGEST,
+            f"{large} to compute with, in column",
+            "divide it by a power of ten",
+        )
+        refuse(high - low < SMALLEST, f"{small} to compute with, in column", "multiply it by a power of ten")
     seen: dict[bytes, str] = {}
     for name, column in zip(names, pooled.T) if duplicates == "raise" else ():
         first = seen.setdefault(hashlib.sha256(np.ascontiguousarray(column).data).digest(), name)

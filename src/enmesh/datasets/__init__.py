@@ -17,9 +17,6 @@ from enmesh.data.series import Series
 from enmesh.data.times import Time
 from enmesh.errors import InputError
 
-# What is simulated here belongs to the package and is under its licence.
-OWN = "simulated by enmesh, BSD-3-Clause"
-
 
 def gas_furnace() -> Series:
     """Gas furnace (real): methane feed rate and CO2 in the outlet gas, 296 samples 9 s apart.
@@ -63,18 +60,16 @@ def cortex() -> Series:
     463, example 3.
     """
     root = np.sqrt(2)
-    links = {
-        (0, 1, 2): 0.5,
-        (0, 2, 3): -0.4,
-        (0, 3, 2): -0.5,
-        (4, 3, 1): 0.25 * root,
-        (3, 4, 1): -0.25 * root,
-    }
+    links = {(0, 1, 2): 0.5, (0, 2, 3): -0.4, (0, 3, 2): -0.5}
+    links |= {(4, 3, 1): 0.25 * root, (3, 4, 1): -0.25 * root}
     own = {(0, 0, 1): 0.95 * root, (0, 0, 2): -0.9025, (3, 3, 1): 0.25 * root, (4, 4, 1): 0.25 * root}
-    values = _autoregression(links | own, 5, 1000)
+    values = np.random.default_rng(1).normal(size=(1200, 5))
+    for i in range(3, len(values)):
+        for (source, target, lag), strength in (links | own).items():
+            values[i, target] += strength * values[i - lag, source]
     names = [f"ch{i}" for i in range(1, 6)]
     truth = {(names[s], names[t]): (lag,) for s, t, lag in links}
-    return _known(values, names, truth, dt=0.004, time=Time(start=0.0, unit="s"))
+    return _known(values[200:], names, truth, dt=0.004, time=Time(start=0.0, unit="s"))
 
 
 def plankton() -> Series:
@@ -154,7 +149,7 @@ def mixed_flows() -> Series:
 
 
 MAKERS = (gas_furnace, heart_breath, cortex, plankton, markets, plant, logistic_maps, mixed_flows)
-ALL: dict[str, Callable[[], Series]] = {make.__name__.replace("_", "-"): make for make in MAKERS}
+ALL = {make.__name__.replace("_", "-"): make for make in MAKERS}
 
 
 def names() -> tuple[str, ...]:
@@ -174,7 +169,8 @@ def about(name: str) -> dict[str, str]:
     'published numbers, public'
     """
     summary, _, text = (getdoc(_maker(name)) or "").split(">>>")[0].partition("\n\n")
-    licence = "published numbers, public" if _maker(name) is gas_furnace else OWN
+    own = "simulated by enmesh, BSD-3-Clause"  # what is simulated belongs to the package
+    licence = "published numbers, public" if _maker(name) is gas_furnace else own
     return {"name": name, "summary": summary, "text": " ".join(text.split()), "licence": licence}
 
 
@@ -185,24 +181,12 @@ def _maker(name: str) -> Callable[[], Series]:
     return found
 
 
-def _autoregression(coefficients: dict[tuple[int, int, int], float], nodes: int, n: int) -> np.ndarray:
-    """Return a linear process whose ``coefficients[source, target, lag]`` are given, with unit noise."""
-    rng = np.random.default_rng(1)
-    values = rng.normal(size=(n + 200, nodes))
-    for i in range(3, len(values)):
-        for (source, target, lag), strength in coefficients.items():
-            values[i, target] += strength * values[i - lag, source]
-    return values[200:]
+Links = Mapping[tuple[str, str], tuple[int, ...]]
 
 
 def _known(
-    values: np.ndarray,
-    nodes: list[str],
-    links: Mapping[tuple[str, str], tuple[int, ...]],
-    dt: float = 1.0,
-    time: Time | None = None,
+    values: np.ndarray, nodes: list[str], links: Links, dt: float = 1.0, time: Time | None = None
 ) -> Series:
-    """Return a series that knows its links and when it was recorded."""
     truth = {target: tuple(s for s, t in links if t == target) for target in nodes}
     series = Series(values, nodes, dt, truth=truth, truth_lags=links)
     series.time = time

@@ -1,8 +1,4 @@
-"""What a method that chooses an embedding is, and the table of its criterion.
-
-Every candidate (kappa, tau) is judged on the same samples, those on which the largest of them is defined, so that the
-judgements can be compared.
-"""
+"""What a method that chooses an embedding is, and the table of its criterion."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -14,14 +10,15 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Embedding, Lagged, Pasts
+from enmesh.embedding.prediction import prediction_errors
 from enmesh.errors import InputError, hazard, said_of_all_columns
 from enmesh.methods import Method
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Standard errors within which a shorter past counts as good as the best. Errors of neighbouring candidates go together,
-# and the best of many is best by chance as well, so that this is more than a test of two would need.
+# Standard errors within which a shorter past counts as good as the best: more than a test of two would need, since the
+# best of many is best by chance as well.
 PARSIMONY = 2.5
 
 
@@ -29,8 +26,7 @@ PARSIMONY = 2.5
 class EmbeddingTable:
     """One node's criterion over dimension and delay, and the choice made by it.
 
-    ``values[i][j]`` belongs to ``dims[i]`` and ``delays[j]``; ``further`` holds other curves over ``dims`` by
-    name.
+    ``values[i][j]`` belongs to ``dims[i]`` and ``delays[j]``; ``further`` holds other curves over ``dims``.
     """
 
     method: str
@@ -64,7 +60,10 @@ class EmbeddingMethod(Method, ABC):
 
 
 class SelfPrediction(EmbeddingMethod):
-    """A method that judges each node's kappa and tau by the node's own series alone."""
+    """A method that judges each node's kappa and tau by the node's own series alone.
+
+    Every candidate is judged on the same samples, those on which the largest of them is defined.
+    """
 
     criterion = "value"
     """What the numbers of its tables are."""
@@ -98,11 +97,26 @@ def chosen_embedding(tables: Mapping[str, EmbeddingTable]) -> Embedding:
 
 
 def windows(
-    series: Series, name: str, span: int, condition: Callable[[np.ndarray, int, str], np.ndarray]
+    series: Series,
+    name: str,
+    span: int,
+    condition: Callable[[np.ndarray, int, str], np.ndarray],
+    neighbours: int = 0,
+    lower: str = "max_dim or max_delay",
 ) -> Blocks:
-    """Return one node's samples on the window that reaches ``span`` back, at all lags up to it."""
-    require_samples(max(series.lengths), 3 * span + 3, "max_dim or max_delay")
-    return Blocks(series.select([name]), Embedding(dim=span), condition)
+    """Return one node's samples on the window that reaches ``span`` back, at all lags up to it.
+
+    Too few samples, or too few for so many neighbours, are refused; the message says what to ``lower``.
+    """
+    _require_samples(max(series.lengths), 3 * span + 3, lower)
+    blocks = Blocks(series.select([name]), Embedding(dim=span), condition)
+    _require_samples(blocks.n, neighbours + 2, f"{lower}, or ask for fewer neighbours")
+    return blocks
+
+
+def _require_samples(given: int, needed: int, lower: str) -> None:
+    if given < needed:
+        raise InputError(f"too few samples: {given} where {needed} are needed; lower {lower}, or record more")
 
 
 def past(blocks: Blocks, dim: int, delay: int) -> np.ndarray:
@@ -110,12 +124,20 @@ def past(blocks: Blocks, dim: int, delay: int) -> np.ndarray:
     return blocks.take([Lagged(0, 1 + m * delay) for m in range(dim)])
 
 
-def criterion_table(method: Any, loss: Callable[[int, int], np.ndarray], sign: int) -> EmbeddingTable:
+def past_errors(method: Any, blocks: Blocks, dim: int, delay: int = 1) -> np.ndarray:
+    """Return the squared errors of predicting a node from the k nearest neighbours of such a past."""
+    after = blocks.take([Lagged(0, 0)])[:, 0]
+    return prediction_errors(past(blocks, dim, delay), after, blocks.times, method.k, method.theiler)
+
+
+def criterion_table(
+    method: Any, loss: Callable[[int, int], np.ndarray], max_dim: int, max_delay: int, sign: int = 1
+) -> EmbeddingTable:
     """Judge every (dim, delay) by the mean of its losses ``(n,)``; the table shows it times ``sign``.
 
     The first dim, at its best delay, is chosen whose loss is as good as the least (`Ragwitz.parsimony`).
     """
-    dims, delays = tuple(range(1, method.max_dim + 1)), tuple(range(1, method.max_delay + 1))
+    dims, delays = tuple(range(1, max_dim + 1)), tuple(range(1, max_delay + 1))
     first = loss(1, 1)  # one value has no delay
     losses = {(dim, delay): first if dim == 1 else loss(dim, delay) for dim in dims for delay in delays}
     means = {key: float(each.mean()) for key, each in losses.items()}
@@ -134,11 +156,3 @@ def require_positive(field: str, value: Any) -> None:
     """Refuse a number below 0."""
     if not (isinstance(value, (int, float)) and np.isfinite(value) and value >= 0):
         raise InputError(f"{field}={value!r} is not possible; give a number of at least 0")
-
-
-def require_samples(given: int, needed: int, what: str) -> None:
-    """Refuse too few samples and say what to lower."""
-    if given < needed:
-        raise InputError(
-            f"too few samples: {given} where {needed} are needed; lower {what}, or record longer"
-        )

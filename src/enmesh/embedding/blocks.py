@@ -1,8 +1,7 @@
 """The embedded samples of a series: every lagged variable on one common window for all nodes.
 
-Every measure asks about three kinds of block: the target's next value y^i_{n+1}, its own past and the pasts of source
-nodes. All of them live on the same samples, so that entropies of different parent sets can be compared and the
-stochastic interaction is constant (Corollary 1). Lags go backward and never cross a trial.
+All of them live on the same samples, so that entropies of different parent sets can be compared and the stochastic
+interaction is constant (Corollary 1). Lags go backward and never cross a trial.
 """
 
 from collections.abc import Callable, Iterable
@@ -36,22 +35,16 @@ def _conditioned(series: Series, condition: Callable[..., np.ndarray]) -> np.nda
 
 
 class Blocks:
-    """The embedded samples of a series.
-
-    ``past(nodes, target)`` lists lagged variables and ``take`` returns their samples.
+    """The embedded samples of a series: ``past(nodes, target)`` lists lagged variables, ``take`` returns their samples.
 
     Attributes
     ----------
-    n
-        Number of embedded samples, over all trials.
-    span
-        Samples before the first predicted one.
+    n, span
+        Number of embedded samples, over all trials, and of samples before the first predicted one.
     searched
         Largest lag among which lags were chosen from the data; 0 if they were not.
-    times
-        ``(n,)`` sample times; trials lie further apart than any window, for Theiler exclusion.
-    starts
-        Row at which each trial starts, and ``n`` at the end.
+    times, starts
+        ``(n,)`` sample times, trials further apart than any window; row at which each trial starts, and ``n``.
     arity
         Per node the number of states, 0 for a continuous one.
     values, rows
@@ -68,11 +61,13 @@ class Blocks:
         with said_of_all_columns():
             in_runs = reaches_back > 0
             self.values = series.transform(condition, True) if in_runs else _conditioned(series, condition)
-        offsets = np.concatenate([[0], np.cumsum(series.lengths)])
-        times = [np.arange(self.span, length) for length in series.lengths]
+        lengths = np.array(series.lengths)
+        times = np.concatenate([np.arange(self.span, length) for length in lengths])
+        trial = np.repeat(np.arange(len(lengths)), np.maximum(0, lengths - self.span))
+        self.rows = times + (np.cumsum(lengths) - lengths)[trial]
         if series.missing is not None or reaches_back:
-            times = self._without_missing(times)
-        self.rows = np.concatenate([offset + t for offset, t in zip(offsets, times)])
+            complete = self._complete()
+            self.rows, times, trial = self.rows[complete], times[complete], trial[complete]
         self.n = len(self.rows)
         needed = 2 * self.widest + 3  # unknowns of the smallest question: own past and one source
         if self.n < needed:
@@ -80,9 +75,8 @@ class Blocks:
                 f"too few samples: {max(series.lengths)} in the longest trial leave {self.n} embedded ones; "
                 f"this embedding needs at least {self.span + needed}"
             )
-        self.starts = np.concatenate([[0], np.cumsum([len(t) for t in times])])
-        gap = 2 * max(series.lengths) + 1
-        self.times = np.concatenate([t + trial * gap for trial, t in enumerate(times)])
+        self.starts = np.searchsorted(trial, np.arange(len(lengths) + 1))
+        self.times = times + trial * (2 * lengths.max() + 1)
         states = self.values.dtype.kind == "i"
         self.arity = tuple(int(row.max()) + 1 for row in self.values) if states else (0,) * series.n_nodes
 
@@ -117,10 +111,6 @@ class Blocks:
         """Return all lagged variables of all pasts, and those among which lags are chosen."""
         return sorted({*self.everything(), *(v for i in range(self.n_nodes) for v in self.choices(i))})
 
-    def raw_next(self, i: int) -> np.ndarray:
-        """Y^i_{n+1} in the data's own units, as entropies need it, ``(n, 1)``."""
-        return self._series.values[self.rows, i][:, None]
-
     def take(self, variables: Iterable[Lagged], part: slice = slice(None)) -> np.ndarray:
         """Return the samples of lagged variables, ``(n, number of variables)``, each column contiguous.
 
@@ -145,20 +135,15 @@ class Blocks:
         width = len(self._table[source, target])
         return self.arity[source] ** width if self.arity[source] else width
 
-    def _without_missing(self, times: list[np.ndarray]) -> list[np.ndarray]:
-        """Leave out every window that touches a missing value, or one that cannot be made (a code of -1)."""
-        needed = {Lagged(i, 0) for i in range(self.n_nodes)} | set(self.askable())
+    def _complete(self) -> np.ndarray:
+        """Return which windows touch no missing value, and none that cannot be made (a code of -1)."""
         absent = self.values.T < 0 if self.values.dtype.kind == "i" else np.zeros(self.values.T.shape, bool)
         if self._series.missing is not None:
-            absent |= np.concatenate(self._series.missing)
-        kept = []
-        for t, mask in zip(times, np.split(absent, np.cumsum(self._series.lengths)[:-1])):
-            bad = np.zeros(len(t), bool)
-            for node, lag in needed:
-                bad |= mask[t - lag, node]
-            kept.append(t[~bad])
-        if self._series.missing is None:
-            return kept
-        used, total = sum(map(len, kept)), sum(map(len, times))
-        hazard(f"missing='drop': {used} of {total} windows have no missing value and are used")
-        return kept
+            absent = absent | np.concatenate(self._series.missing)
+        complete = np.ones(len(self.rows), bool)
+        for node, lag in {*(Lagged(i, 0) for i in range(self.n_nodes)), *self.askable()}:
+            complete &= ~absent[self.rows - lag, node]
+        if self._series.missing is not None:
+            used = f"{complete.sum()} of {len(complete)} windows"
+            hazard(f"missing='drop': {used} have no missing value and are used")
+        return complete

@@ -3,7 +3,7 @@
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding.base import EmbeddingTable, SelfPrediction, require_samples, windows
+from enmesh.embedding.base import EmbeddingTable, SelfPrediction, windows
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Lagged
 from enmesh.embedding.prediction import nearest, standardised
@@ -21,12 +21,10 @@ class Cao(SelfPrediction):
 
     E(d) is the mean, over all samples, of how many times further apart nearest neighbours in dimension d are
     in dimension d + 1; E1(d) = E(d + 1) / E(d) reaches 1 where a further coordinate tells nothing new. E2(d) =
-    E*(d + 1) / E*(d) is the same for how far apart the new coordinate of neighbours is, E*: it is 1 at every d
-    for noise, and differs from 1 at some d for a deterministic series.
+    E*(d + 1) / E*(d) is the same for how far apart the new coordinate of neighbours is: 1 at every d for noise.
 
-    The smallest d is taken at which E1 has reached 1, or from which on E2 is nowhere under 1: E2 under 1 says that a
-    further coordinate makes the one to come better known. (Of a first-order process with noise E1 has no plateau, while
-    E2 shows that the last value is all that is needed.) A memory that helps by less than the tolerance is not seen.
+    The smallest d is taken at which E1 has reached 1, or from which on E2 is nowhere under 1, where a further
+    coordinate does not make the one to come better known (E1 of a first-order process with noise has no plateau).
 
     Parameters
     ----------
@@ -39,8 +37,7 @@ class Cao(SelfPrediction):
     tolerance
         E1 counts as 1 from ``1 - tolerance`` on; E2 counts as 1 within it.
     theiler
-        Samples within this time of one another are not neighbours; None takes ``delay - 1``, since windows less than
-        a delay apart lie between one another.
+        Samples within this time of one another are not neighbours; None takes ``delay - 1``.
 
     Examples
     --------
@@ -53,6 +50,7 @@ class Cao(SelfPrediction):
     cli_name = "cao"
     cli_options = ("max_dim", "max_delay")
     summary = "smallest dimension in which neighbours stay neighbours"
+    phrase = "the method of Cao (1997)"
     criterion = "E1"
     references = (
         "Cao, L. (1997). Practical Method for Determining the Minimum Embedding Dimension of a Scalar Time "
@@ -72,10 +70,6 @@ class Cao(SelfPrediction):
         if not 0 < self.tolerance < 1:
             raise InputError(f"tolerance={self.tolerance!r} is not possible; give a number between 0 and 1")
 
-    def sentence(self) -> str:
-        """Name the method."""
-        return "the method of Cao (1997)"
-
     def judge(self, series: Series, name: str) -> EmbeddingTable:
         """Return E1 of one node, with E2 beside it."""
         delay = self.delay
@@ -83,9 +77,9 @@ class Cao(SelfPrediction):
             shortest = windows(series, name, 1, standardised)
             memory = decorrelation_time(shortest.take([Lagged(0, 0)]), shortest.starts)
             delay = min(max(memory, 1), self.max_delay)
-        blocks = windows(series, name, (self.max_dim + 1) * delay, standardised)
         theiler = delay - 1 if self.theiler is None else self.theiler
-        require_samples(blocks.n, CAO_NEIGHBOURS + 2 * theiler + 2, "max_dim, delay or theiler")
+        span, neighbours = (self.max_dim + 1) * delay, CAO_NEIGHBOURS + 2 * theiler
+        blocks = windows(series, name, span, standardised, neighbours, lower="max_dim or delay")
         e1, e2 = self._curves(blocks, delay, theiler)
         one, noisy = 1 - self.tolerance, np.abs(e2 - 1).max()
         stays = np.logical_and.accumulate((e2 >= one)[::-1])[::-1]  # E2 is at 1 or over from there on
@@ -111,10 +105,8 @@ class Cao(SelfPrediction):
         for dim in range(1, self.max_dim + 2):
             near, distance = nearest(forward[:, :dim], blocks.times, CAO_NEIGHBOURS, theiler)
             apart = (distance > 0).argmax(1)[:, None]
-            distance = np.take_along_axis(distance, apart, 1)[:, 0]
-            partner = np.take_along_axis(near, apart, 1)[:, 0]
-            new = np.abs(forward[:, dim] - forward[partner, dim])
-            known = distance > 0
+            distance, partner = (np.take_along_axis(each, apart, 1)[:, 0] for each in (distance, near))
+            new, known = np.abs(forward[:, dim] - forward[partner, dim]), distance > 0
             if not known.any():
                 raise InputError(f"{blocks.names[0]} repeats few values; Cao needs continuous data")
             growths.append((np.maximum(distance, new)[known] / distance[known]).mean())

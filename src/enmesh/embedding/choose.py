@@ -1,14 +1,8 @@
 """Choosing the embedding from the data: kappa and tau of each node, from the node's own series alone.
 
-The choice is made once per node and holds for all candidate parents: otherwise the stochastic interaction would not be
-constant and Corollary 1 would not hold.
-
-More is not better. Takens' theorem asks for kappa >= 2 d + 1 to reconstruct a node's own d-dimensional state;
-by the bundle theorem a longer past reconstructs the state of whatever drives the node as well, and then
-transfer entropy from the driver vanishes (`embedding_notes`).
-
-The criteria take the smallest kappa that is as good as the best (``parsimony``, the tolerance of `Cao`). A fully
-observed first-order node so gets kappa 1, no embedding; then TEA is MIT, as the paper says (`scores.tea`).
+The choice is made once per node and holds for all candidate parents, or Corollary 1 would not hold. More is not better:
+by the bundle theorem a long past reconstructs the state of whatever drives the node as well, and then transfer entropy
+from the driver vanishes. The criteria take the smallest kappa that is as good as the best.
 """
 
 from collections.abc import Sequence
@@ -20,6 +14,8 @@ from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import Estimator
+
+METHODS = "Ragwitz(), ActiveStorage(), Cao(), SmallTse()"
 
 
 def choose_embedding(
@@ -51,9 +47,7 @@ def choose_embedding(
     series = Series.of(series)
     method = method or Ragwitz()
     if not isinstance(method, EmbeddingMethod):
-        raise InputError(
-            f"method={method!r} is not known; use Ragwitz(), ActiveStorage(), Cao(), SmallTse() or NonUniform()"
-        )
+        raise InputError(f"method={method!r} is not known; use {METHODS} or NonUniform()")
     pasts = method.choose(series)
     if isinstance(pasts, Embedding):
         for note in embedding_notes(pasts, series.names, state_dim=state_dim, driver_dim=driver_dim):
@@ -64,7 +58,7 @@ def choose_embedding(
 def embedding_method(estimator: Estimator) -> SelfPrediction:
     """Return the method that suits an estimator when the user names none.
 
-    Few dimensions are tried: over-embedding hides drivers, and every dimension costs samples.
+    Few dimensions are tried: a long past hides drivers, and every dimension costs samples.
     """
     if estimator.analytic or estimator.takes_labels:
         return ActiveStorage(estimator=estimator, max_dim=3, max_delay=1 if estimator.takes_labels else 3)
@@ -84,9 +78,7 @@ def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> 
     series = Series.of(series)
     method = method or Ragwitz()
     if not isinstance(method, SelfPrediction):
-        raise InputError(
-            f"method={method!r} has no criterion per node; use Ragwitz(), ActiveStorage(), Cao() or SmallTse()"
-        )
+        raise InputError(f"method={method!r} has no criterion per node; use {METHODS}")
     return method.tables(series)
 
 
@@ -109,28 +101,20 @@ def embedding_notes(
     if state_dim is None:
         return ()
     names = tuple(names)
-    dims = embedding.per_node(names)["dim"]
-    states = Embedding(dim=state_dim).per_node(names)["dim"]
+    dims, states = (one.per_node(names)["dim"] for one in (embedding, Embedding(dim=state_dim)))
     drivers = (0,) * len(names) if driver_dim is None else Embedding(dim=driver_dim).per_node(names)["dim"]
     notes = []
     for name, kappa, state, driver in zip(names, dims, states, drivers):
         takens, bundle, said = 2 * state + 1, 2 * (state + driver) + 1, f"{name}: kappa {kappa} is"
         if kappa < takens:
             notes.append(f"{said} under {takens} = 2d+1, Takens' bound for a state of dimension {state}")
-        elif driver and kappa < bundle:
-            notes.append(
-                f"{said} under {bundle} = 2(d+e)+1, the bundle bound for a state of dimension "
-                f"{state} driven by one of dimension {driver}"
-            )
+        elif kappa < bundle:
+            bound = f"{bundle} = 2(d+e)+1, the bundle bound for a state of dimension {state}"
+            notes.append(f"{said} under {bound} driven by one of dimension {driver}")
         if kappa > takens:
-            notes.append(
-                f"{said} over {takens} = 2d+1; so long a past also reconstructs the state of the "
-                "drivers and hides them when there is little noise"
-            )
-    bound = 2 * sum(states) + 1
-    if sum(dims) < bound:
-        notes.append(
-            f"the kappas add up to {sum(dims)}, under {bound} = 2d+1, the multivariate bound for a joint "
-            f"state of dimension {sum(states)}"
-        )
+            hidden = "also reconstructs the state of the drivers and hides them when there is little noise"
+            notes.append(f"{said} over {takens} = 2d+1; so long a past {hidden}")
+    if sum(dims) < 2 * sum(states) + 1:
+        bound = f"{2 * sum(states) + 1} = 2d+1, the multivariate bound for a joint state of dimension {sum(states)}"
+        notes.append(f"the kappas add up to {sum(dims)}, under {bound}")
     return tuple(notes)

@@ -1,9 +1,7 @@
 """Lagged variables, and the two options that say which of them make a past: `Embedding` and `Lags`.
 
-A lagged variable is a node some samples before the predicted one. The past of a source, as a target sees it, is a list
-of its lags. The paper's delay embedding (eq. lags) is one way to make it, the same for every target; `Lags` names any
-lags for any pair. Every measure, score and test works on either, because both answer the same question: at which
-lags is this source asked about for this target (`table`).
+The past of a source, as a target sees it, is a list of its lags. Every measure, score and test works on either option,
+because both answer the same question: at which lags is this source asked about for this target (`table`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,47 +34,41 @@ class Embedding:
     (3, 2, 1)
     """
 
-    searched: ClassVar[int] = (
-        0  # largest lag that was searched from the data: the lags of an embedding are as given
-    )
+    searched: ClassVar[int] = 0  # lags are as given, none was searched in the data
 
     dim: PerNode = 1
     delay: PerNode = 1
     lag: PerNode = 1
 
     def __post_init__(self) -> None:
-        for field in ("dim", "delay", "lag"):
-            value: Any = getattr(self, field)
+        for what in ("dim", "delay", "lag"):
+            value: Any = getattr(self, what)
             if isinstance(value, (Mapping, tuple, list)):
-                pairs = dict(value).items()
-                checked: Any = tuple(sorted((str(name), whole(field, number, 1)) for name, number in pairs))
+                pairs = ((str(name), whole(what, number, 1)) for name, number in dict(value).items())
+                object.__setattr__(self, what, tuple(sorted(pairs)))
             else:
-                checked = whole(field, value, 1)
-            object.__setattr__(self, field, checked)
+                object.__setattr__(self, what, whole(what, value, 1))
 
     def per_node(self, names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
         """Return dim, delay and lag as tuples in the order of ``names``."""
         result = {}
-        for field in ("dim", "delay", "lag"):
-            value: Any = getattr(self, field)
+        for what in ("dim", "delay", "lag"):
+            value: Any = getattr(self, what)
             given = dict.fromkeys(names, value) if isinstance(value, int) else dict(value)
             if unknown := [name for name in given if name not in names]:
-                raise InputError(
-                    f"the embedding's {field} names {', '.join(unknown)}, which the series does not have; "
-                    "give one number or one per node"
-                )
-            result[field] = tuple(given.get(name, 1) for name in names)
+                absent = f"names {', '.join(unknown)}, which the series does not have"
+                raise InputError(f"the embedding's {what} {absent}; give one number or one per node")
+            result[what] = tuple(given.get(name, 1) for name in names)
         return result
 
     def table(self, names: tuple[str, ...]) -> PastTable:
         """Return the lags of every (source, target)."""
-        per = self.per_node(names)
-        nodes = range(len(names))
-
-        def past(node: int, first: int) -> tuple[int, ...]:
-            return tuple(first + m * per["delay"][node] for m in range(per["dim"][node]))
-
-        return {(j, i): past(j, 1 if i == j else per["lag"][j]) for j in nodes for i in nodes}
+        table, nodes = {}, range(len(names))
+        for j, (dim, delay, lag) in enumerate(zip(*self.per_node(names).values())):
+            for i in nodes:
+                first = 1 if i == j else lag
+                table[j, i] = tuple(range(first, first + dim * delay, delay))
+        return table
 
 
 @option
@@ -105,9 +97,8 @@ class Lags:
         object.__setattr__(self, "searched", whole("searched", searched, 0))
         for source, target, found in self.lags:
             if self.searched and source != target and max(found) > self.searched:
-                raise InputError(
-                    f"the lags {found} of {source} for {target} reach beyond searched={searched}; raise searched"
-                )
+                beyond = f"reach beyond searched={searched}; raise searched"
+                raise InputError(f"the lags {found} of {source} for {target} {beyond}")
 
     @classmethod
     def of(cls, pasts: "Pasts", names: tuple[str, ...], *, searched: int | None = None) -> "Lags":

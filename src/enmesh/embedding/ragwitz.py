@@ -1,25 +1,15 @@
 """Ragwitz and Kantz (2002): the embedding with the smallest error of local prediction."""
 
-import numpy as np
+from functools import partial
 
 from enmesh.data.series import Series
-from enmesh.embedding.base import (
-    PARSIMONY,
-    EmbeddingTable,
-    SelfPrediction,
-    criterion_table,
-    past,
-    require_positive,
-    require_samples,
-    windows,
-)
-from enmesh.embedding.lagged import Lagged
-from enmesh.embedding.prediction import prediction_errors, scaled
+from enmesh.embedding import base
+from enmesh.embedding.prediction import scaled
 from enmesh.options import option, whole_fields
 
 
 @option
-class Ragwitz(SelfPrediction):
+class Ragwitz(base.SelfPrediction):
     """Smallest error of local constant prediction (Ragwitz and Kantz 2002), in units of the variance.
 
     e(kappa, tau) = < (y_{n+1} - mean of y_{m+1} over the k nearest neighbours m of y^{(kappa)}_n)^2 >
@@ -49,6 +39,7 @@ class Ragwitz(SelfPrediction):
     cli_name = "ragwitz"
     cli_options = ("max_dim", "max_delay")
     summary = "smallest error of predicting the next value from neighbours in the own past"
+    phrase = "the criterion of Ragwitz and Kantz (2002)"
     criterion = "error"
     references = (
         "Ragwitz, M. and Kantz, H. (2002). Markov Models from Data by Simple Nonlinear Time Series Predictors in "
@@ -59,23 +50,15 @@ class Ragwitz(SelfPrediction):
     max_delay: int = 5
     k: int = 4
     theiler: int = 0
-    parsimony: float = PARSIMONY
+    parsimony: float = base.PARSIMONY
 
     def __post_init__(self) -> None:
         whole_fields(self, max_dim=1, max_delay=1, k=1, theiler=0)
-        require_positive("parsimony", self.parsimony)
+        base.require_positive("parsimony", self.parsimony)
 
-    def sentence(self) -> str:
-        """Name the criterion."""
-        return "the criterion of Ragwitz and Kantz (2002)"
-
-    def judge(self, series: Series, name: str) -> EmbeddingTable:
+    def judge(self, series: Series, name: str) -> base.EmbeddingTable:
         """Return the table of errors of one node."""
-        blocks = windows(series, name, (self.max_dim - 1) * self.max_delay + 1, scaled)
-        require_samples(blocks.n, self.k + 2 * self.theiler + 2, "k, theiler, max_dim or max_delay")
-        after = blocks.take([Lagged(0, 0)])[:, 0]
-
-        def loss(dim: int, delay: int) -> np.ndarray:
-            return prediction_errors(past(blocks, dim, delay), after, blocks.times, self.k, self.theiler)
-
-        return criterion_table(self, loss, sign=1)
+        span, neighbours = (self.max_dim - 1) * self.max_delay + 1, self.k + 2 * self.theiler
+        blocks = base.windows(series, name, span, scaled, neighbours)
+        loss = partial(base.past_errors, self, blocks)
+        return base.criterion_table(self, loss, self.max_dim, self.max_delay)

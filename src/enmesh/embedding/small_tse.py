@@ -3,21 +3,13 @@
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding.base import (
-    EmbeddingTable,
-    SelfPrediction,
-    past,
-    require_positive,
-    require_samples,
-    windows,
-)
-from enmesh.embedding.lagged import Lagged
-from enmesh.embedding.prediction import prediction_errors, scaled
+from enmesh.embedding import base
+from enmesh.embedding.prediction import scaled
 from enmesh.options import option, whole_fields
 
 
 @option
-class SmallTse(SelfPrediction):
+class SmallTse(base.SelfPrediction):
     """Embedding window of smallest description length (Small and Tse 2004); kappa is the window, tau is 1.
 
     To write down a series of N values one writes its first w values as they are, then what a local model on
@@ -25,10 +17,9 @@ class SmallTse(SelfPrediction):
 
         DL(w) = w/2 ln s^2 + (N - w)/2 ln e^2(w) + w
 
-    in nats, less what is the same for all w. s^2 is the variance of the series and e^2(w) the mean squared error
-    of predicting by the mean of what followed the k nearest windows, in the max norm. The last term is what the first
-    values cost beside their spread: a longer window must predict better by more than it costs to start it. Data are
-    z-scored, so that ln s^2 = 0, and every trial has first values of its own.
+    in nats, less what is the same for all w. s^2 is the variance of the series (1, of z-scored data) and e^2(w) the
+    mean squared error of predicting by the mean of what followed the k nearest windows, in the max norm. A longer
+    window must predict better by more than its first values cost, which every trial has of its own.
 
     Parameters
     ----------
@@ -53,6 +44,7 @@ class SmallTse(SelfPrediction):
     cli_name = "small-tse"
     cli_options = ("max_window",)
     summary = "the window whose local model has the smallest description length"
+    phrase = "the description length of a local model (Small and Tse 2004)"
     criterion = "description length (nats)"
     references = (
         "Small, M. and Tse, C. K. (2004). Optimal Embedding Parameters: A Modelling Paradigm. Physica D 194, 283.",
@@ -65,27 +57,20 @@ class SmallTse(SelfPrediction):
 
     def __post_init__(self) -> None:
         whole_fields(self, max_window=1, k=1, theiler=0)
-        require_positive("parsimony", self.parsimony)
+        base.require_positive("parsimony", self.parsimony)
 
-    def sentence(self) -> str:
-        """Name the criterion."""
-        return "the description length of a local model (Small and Tse 2004)"
-
-    def judge(self, series: Series, name: str) -> EmbeddingTable:
+    def judge(self, series: Series, name: str) -> base.EmbeddingTable:
         """Return the description length of every window for one node."""
-        blocks = windows(series, name, self.max_window, scaled)
-        require_samples(blocks.n, self.k + 2 * self.theiler + 2, "k, theiler or max_window")
-        after = blocks.take([Lagged(0, 0)])[:, 0]
-        dims = tuple(range(1, self.max_window + 1))
-        errors = np.array(
-            [prediction_errors(past(blocks, w, 1), after, blocks.times, self.k, self.theiler) for w in dims]
+        blocks = base.windows(
+            series, name, self.max_window, scaled, self.k + 2 * self.theiler, lower="max_window"
         )
         trials = len(blocks.starts) - 1
-        first, samples = trials * np.array(dims), blocks.n + trials * blocks.span
-        lengths = (samples - first) / 2 * np.log(errors.mean(axis=1)) + first
-        # The error of N/2 ln e^2(w) - N/2 ln e^2(v) is N/2 times that of the mean of e_w^2 / e^2(w) - e_v^2 / e^2(v).
-        shares, least = errors / errors.mean(axis=1, keepdims=True), lengths.argmin()
-        spread = np.sqrt(blocks.n) / 2 * (shares - shares[least]).std(axis=1, ddof=1)
-        best = dims[np.flatnonzero(lengths - lengths[least] <= self.parsimony * spread)[0]], 1
-        values = tuple((float(value),) for value in lengths)
-        return EmbeddingTable(method="SmallTse", dims=dims, delays=(1,), values=values, best=best)
+        samples = blocks.n + trials * blocks.span
+
+        def length(window: int, _: int) -> np.ndarray:
+            errors, first = base.past_errors(self, blocks, window), trials * window
+            whole = (samples - first) / 2 * np.log(errors.mean()) + first
+            # By sample: N/2 ln e^2 varies with the data as N/2 times the mean of the squared errors over e^2 does.
+            return whole + blocks.n / 2 * (errors / errors.mean() - 1)
+
+        return base.criterion_table(self, length, self.max_window, 1)

@@ -3,15 +3,7 @@
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding.base import (
-    PARSIMONY,
-    EmbeddingTable,
-    SelfPrediction,
-    criterion_table,
-    past,
-    require_positive,
-    windows,
-)
+from enmesh.embedding import base
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Lagged
 from enmesh.errors import InputError
@@ -21,7 +13,7 @@ from enmesh.surrogates import Permute, Surrogate, batches, stream_of
 
 
 @option
-class ActiveStorage(SelfPrediction):
+class ActiveStorage(base.SelfPrediction):
     """Largest active information storage I(y^{(kappa)}_n ; y_{n+1}), corrected for bias, in nats.
 
     An estimate grows with kappa even where the further past says nothing. What it would be for an unrelated
@@ -51,6 +43,7 @@ class ActiveStorage(SelfPrediction):
     cli_name = "storage"
     cli_options = ("max_dim", "max_delay")
     summary = "largest active information storage, corrected for bias"
+    phrase = "the active information storage (Lizier et al. 2012)"
     criterion = "storage (nats)"
     references = (
         "Lizier, J. T., Prokopenko, M. and Zomaya, A. Y. (2012). Local Measures of Information Storage in "
@@ -60,33 +53,29 @@ class ActiveStorage(SelfPrediction):
     estimator: Estimator = KSG()
     max_dim: int = 5
     max_delay: int = 5
-    parsimony: float = PARSIMONY
+    parsimony: float = base.PARSIMONY
     surrogate: Surrogate = Permute()
     n_surrogates: int = 5
     seed: int = 0
 
     def __post_init__(self) -> None:
         whole_fields(self, max_dim=1, max_delay=1, n_surrogates=1, seed=0)
-        require_positive("parsimony", self.parsimony)
+        base.require_positive("parsimony", self.parsimony)
         if not isinstance(self.estimator, Estimator):
             raise InputError(f"estimator={self.estimator!r} is not an estimator; give Gaussian(), KSG() ...")
 
-    def sentence(self) -> str:
-        """Name the criterion."""
-        return "the active information storage (Lizier et al. 2012)"
-
-    def judge(self, series: Series, name: str) -> EmbeddingTable:
+    def judge(self, series: Series, name: str) -> base.EmbeddingTable:
         """Return the table of bias-corrected storage of one node."""
         span = (self.max_dim - 1) * self.max_delay + 1
-        blocks = windows(series, name, span, self.estimator.condition)
+        blocks = base.windows(series, name, span, self.estimator.condition)
         prepared = self.estimator.prepare(blocks.take([Lagged(0, 0)]), times=blocks.times)
 
         def loss(dim: int, delay: int) -> np.ndarray:
-            lagged = past(blocks, dim, delay)
+            lagged = base.past(blocks, dim, delay)
             bias = self._bias(blocks, prepared, lagged, (self.seed, name, dim, delay))
             return bias - prepared.cmi(lagged, local=True)
 
-        return criterion_table(self, loss, sign=-1)
+        return base.criterion_table(self, loss, self.max_dim, self.max_delay, sign=-1)
 
     def _bias(self, blocks: Blocks, prepared: Prepared, lagged: np.ndarray, key: tuple[object, ...]) -> float:
         if self.estimator.analytic:

@@ -1,15 +1,13 @@
 """What a score is: a number for (target, parents) that adds up over targets (decomposability), bound to a series.
 
-A `Score` is an option; ``score.bind(series)`` returns a `Scorer`, which holds the embedded data. A family's score is
-made in two steps: `Scorer.tests` names the edge tests it needs, and `Scorer.combine` makes the score from their
-results. Families share tests, so whoever evaluates many computes each test once. Answers are pure: they depend on data,
-options and seed, never on what was asked before.
+`Scorer.tests` names the edge tests that the score of a family needs, and `Scorer.combine` makes the score from their
+results: families share tests, and each is computed once. Answers depend on data, options and seed alone.
 """
 
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import inf
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -72,8 +70,9 @@ class Score(Method, ABC):
         return self.embedded(choose_embedding(series, embedding_method(self.estimator)))
 
     def embedded(self, pasts: Pasts) -> "Score":
-        """Return this score with the given embedding."""
-        return replace(self, embedding=pasts)  # type: ignore[type-var]
+        """Return this score with the given embedding; itself where its embedding is no option of it."""
+        given: Any = self
+        return replace(given, embedding=pasts) if "embedding" in (f.name for f in fields(given)) else self
 
 
 AnyScore = TypeVar("AnyScore", bound=Score)
@@ -109,10 +108,9 @@ class Scorer(ABC, Generic[AnyScore]):
         return None
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
-        """Test an edge given the target's other parents.
+        """Test an edge given the target's other parents, by ``count`` surrogates or those of the score.
 
-        With a ``level`` the test goes no further than it takes to know whether its p-value is at most that; ``count``
-        is the number of surrogates, by default that of the score.
+        With a ``level`` the test goes no further than it takes to know whether its p-value is at most that.
         """
         return ready(by_formula(self.transfers, [link.source], link.target, link.given))
 
@@ -218,24 +216,21 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
 def possible_alpha(alpha: float) -> None:
     """Refuse a confidence level outside [0, 1)."""
     if not (isinstance(alpha, (int, float)) and 0 <= alpha < 1):
-        raise InputError(
-            f"alpha={alpha!r} is not possible; give a confidence level from 0 to below 1, such as 0.99"
-        )
+        level = "a confidence level from 0 to below 1, such as 0.99"
+        raise InputError(f"alpha={alpha!r} is not possible; give {level}")
 
 
 def check_alpha(alpha: float) -> None:
     """Refuse a confidence level outside [0, 1), and warn of one that is most likely the level of a test."""
     possible_alpha(alpha)
     if 0 < alpha < SMALL_ALPHA:
-        hazard(
-            f"alpha={alpha:g} is a confidence level of {alpha:.0%}; for a {alpha:g} test give alpha={1 - alpha:g}"
-        )
+        instead = f"for a {alpha:g} test give alpha={1 - alpha:g}"
+        hazard(f"alpha={alpha:g} is a confidence level of {alpha:.0%}; {instead}")
 
 
 def need_analytic(estimator: Estimator, score: str) -> None:
     """Refuse an estimator without a known null distribution."""
     if not estimator.analytic:
-        raise InputError(
-            f"{score} needs an estimator with a known null distribution (Gaussian, Regression, Discrete); "
-            f"with {type(estimator).__name__} use TEE, which finds it by surrogates"
-        )
+        known = "an estimator with a known null distribution (Gaussian, Regression, Discrete)"
+        instead = f"with {type(estimator).__name__} use TEE, which finds it by surrogates"
+        raise InputError(f"{score} needs {known}; {instead}")

@@ -36,6 +36,7 @@ class Criterion(Score):
     cli_variants = ("aic", "bic", "ml")
     summary = "log-likelihood minus parameters, for comparison with model selection"
     needs_analytic = True
+    FORMAT = 2
 
     kind: str = field(kw_only=False)
     estimator: Estimator = Gaussian()
@@ -61,12 +62,10 @@ class _CriterionScorer(PenalisedScorer[Criterion]):
 
     def fit(self, target: int, parents: Parents) -> float:
         """Log-likelihood: that of the node alone plus N times the transfer entropy of its parents."""
-        blocks = self.transfers.blocks
+        n = self.transfers.blocks.n
         if target not in self._alone:
-            past, following, _ = self.transfers.variables([target], target)
-            stored = self.transfers.prepared(following, []).cmi(blocks.take(past))
-            self._alone[target] = -blocks.n * (self.score.estimator.entropy(blocks.raw_next(target)) - stored)
-        return self._alone[target] + blocks.n * self.transfers.value(parents, target)
+            self._alone[target] = -n * self.transfers.conditional_entropy(target)
+        return self._alone[target] + n * self.transfers.value(parents, target)
 
     def penalty(self, target: int, parents: Parents) -> float:
         """f(N) C."""

@@ -9,26 +9,14 @@ the score is the original one for Bayesian networks, symmetric in single edges.
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Lagged, Pasts
+from enmesh.embedding import Embedding, Lagged
 from enmesh.errors import InputError
 from enmesh.estimators import Discrete, Estimator
+from enmesh.measures import Question, Transfers
 from enmesh.options import option
-from enmesh.scores.base import (
-    Link,
-    Parents,
-    PenalisedScorer,
-    Score,
-    Scorer,
-    Tests,
-    check_alpha,
-    need_analytic,
-)
+from enmesh.scores.base import Parents, PenalisedScorer, Score, Scorer, check_alpha, need_analytic
 from enmesh.scores.penalty import chi2_quantile, largest_sum
-from enmesh.significance import Significance, analytic_p
-from enmesh.tasks import Task, ready
 
 
 @option
@@ -72,49 +60,41 @@ class MIT(Score):
         if self.lag not in (0, 1):
             raise InputError(f"lag={self.lag!r} is not possible; use 1, or 0 for contemporaneous data")
         if self.lag == 0 and getattr(self.estimator, "features", "linear") != "linear":
-            raise InputError(
-                "lag=0 needs an estimator that is the same in both directions; use Gaussian, or lag=1"
-            )
-
-    def embedded(self, pasts: Pasts) -> "MIT":
-        """Return the score itself: it takes single samples and no embedding."""
-        return self
+            needed = "an estimator that is the same in both directions"
+            raise InputError(f"lag=0 needs {needed}; use Gaussian, or lag=1")
 
     def _scorer(self, series: Series) -> "Scorer[MIT]":
         return _MITScorer(self, series)
 
 
+class _SingleSamples(Transfers):
+    """Single samples at one lag, without own pasts: I(x ; y | z) of nodes as MIT asks it."""
+
+    def __init__(self, series: Series, estimator: Estimator, lag: int):
+        super().__init__(series, estimator, Embedding())
+        self._lag = lag
+
+    def variables(self, sources: Iterable[int], target: int, given: Iterable[int] = ()) -> Question:
+        x, z = ([Lagged(j, self._lag) for j in sorted(nodes)] for nodes in (sources, given))
+        return x, Lagged(target, 0), z
+
+
 class _MITScorer(PenalisedScorer[MIT]):
-    def combine(self, target: int, parents: Parents, tests: Tests) -> float:
-        return super().combine(target, parents, tests) if parents else 0.0
+    def _transfers(self, series: Series, estimator: Estimator) -> Transfers:
+        return _SingleSamples(series, estimator, self.score.lag)
 
     def fit(self, target: int, parents: Parents) -> float:
         """2 N I(Y^i ; parents)."""
-        y, past = Lagged(target, 0), self._past(parents)
-        information = self.transfers.prepared(y, []).cmi(self.transfers.blocks.take(past))
-        return 2 * self.transfers.blocks.n * information
+        return 2 * self.transfers.blocks.n * self.transfers.value(parents, target)
 
     def penalty(self, target: int, parents: Parents) -> float:
         """Sum of chi-square quantiles in the order that costs most."""
-        alpha, arity = self.score.alpha, self.transfers.blocks.arity
-        return largest_sum(
-            parents,
-            lambda j: arity[j] or 1,
-            lambda j, earlier: chi2_quantile(alpha, self._dof(target, j, earlier)),
-            alpha,
-        )
+        alpha, transfers = self.score.alpha, self.transfers
 
-    def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
-        y, z = Lagged(link.target, 0), self._past(link.given)
-        value = self.transfers.prepared(y, z).cmi(self.transfers.blocks.take(self._past([link.source])))
-        dof, n = self._dof(link.target, link.source, link.given), self.transfers.blocks.n
-        return ready(Significance(value, analytic_p(dof, n, value), np.empty(0), dof / (2 * n)))
+        def quantile(source: int, earlier: Parents) -> float:
+            return chi2_quantile(alpha, transfers.dof(*transfers.variables([source], target, earlier)))
+
+        return largest_sum(parents, lambda j: transfers.blocks.arity[j] or 1, quantile, alpha)
 
     def lags(self, source: int, target: int) -> tuple[int, ...]:
         return (self.score.lag,)
-
-    def _past(self, nodes: Iterable[int]) -> list[Lagged]:
-        return [Lagged(j, self.score.lag) for j in sorted(nodes)]
-
-    def _dof(self, target: int, source: int, given: Parents) -> int:
-        return self.transfers.dof(self._past([source]), Lagged(target, 0), self._past(given))

@@ -4,7 +4,7 @@ A parent j adds the chi-square quantile of its degrees of freedom given the pare
 depend on the order; the order that costs most is taken, so that the penalty belongs to the set.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import permutations
 
@@ -34,15 +34,14 @@ def largest_sum(
     ``states(j)`` is the number of joint states of parent j (its width, for continuous ones).
     """
     ordered = tuple(sorted(parents, key=lambda j: (-states(j), j)))
-    if alpha >= SORTED_IS_LARGEST or len({states(j) for j in parents}) < 2:
-        return _sum(ordered, quantile)
-    if len(parents) > MOST_PERMUTED:
-        raise InputError(
-            f"alpha={alpha:g} is under {SORTED_IS_LARGEST} and {len(parents)} parents have too many orders to find the "
-            f"largest penalty; use a higher alpha or at most {MOST_PERMUTED} parents"
-        )
-    return max(_sum(order, quantile) for order in permutations(ordered))
-
-
-def _sum(order: tuple[int, ...], quantile: Callable[[int, tuple[int, ...]], float]) -> float:
-    return sum(quantile(j, order[:position]) for position, j in enumerate(order))
+    orders: Iterable[tuple[int, ...]] = [ordered]
+    if alpha < SORTED_IS_LARGEST and len({states(j) for j in parents}) > 1:
+        if len(parents) > MOST_PERMUTED:
+            many = (
+                f"{len(parents)} parents have too many orders to find the largest penalty at alpha={alpha:g}"
+            )
+            raise InputError(
+                f"{many}; use one of {SORTED_IS_LARGEST} or more, or at most {MOST_PERMUTED} parents"
+            )
+        orders = permutations(ordered)
+    return max(sum(quantile(j, order[:at]) for at, j in enumerate(order)) for order in orders)

@@ -1,8 +1,6 @@
-"""A score of its own for each target, all on the scale of T, so that they add up to one score of a graph.
+"""A score of its own for each target: where one is driven linearly and another is not, other tests have most power.
 
-Where one target is driven linearly and another is not, the test with the most power differs from target to target. The
-score of a graph is still a sum over targets, so that every search keeps its meaning; scores on the scale of 2 N T are
-divided by 2 N.
+All are on the scale of T (those on the scale of 2 N T are divided by 2 N), so that they add up to one score of a graph.
 """
 
 import copy
@@ -63,9 +61,7 @@ class PerTarget(Score):
             if score.embedding is None:
                 raise InputError(f"the score of {name} has no embedding; give each score its own")
             if alpha is not None and score.alpha < alpha:
-                raise InputError(
-                    f"the score of {name} has a lower alpha than {alpha:g}, which it has a share in"
-                )
+                raise InputError(f"the score of {name} has a lower alpha than {alpha:g}, which it shares")
             targets.setdefault(score, []).append(name)
         object.__setattr__(self, "groups", tuple((tuple(names), score) for score, names in targets.items()))
         object.__setattr__(self, "alpha", alpha)
@@ -106,15 +102,9 @@ class PerTarget(Score):
             groups.setdefault(how, []).append(name)
         words = [f"{', '.join(names)} by {how}" for how, names in groups.items()]
         if self.alpha is not None:
-            level = f"{1 - self.alpha:.2g}"
-            words.append(
-                f"the tests that were made of a link shared a level of {level}, and its p-value counts them"
-            )
+            shared = f"the tests that were made of a link shared a level of {1 - self.alpha:.2g}"
+            words.append(f"{shared}, and its p-value counts them")
         return "the score that suits it: " + "; ".join(words)
-
-    def embedded(self, pasts: Pasts) -> "PerTarget":
-        """Return the score itself: its parts have their embeddings."""
-        return self
 
     def _scorer(self, series: Series) -> "Scorer[PerTarget]":
         return _PerTargetScorer(self, series)
@@ -128,10 +118,11 @@ class _PerTargetScorer(Scorer[PerTarget]):
             raise InputError(f"PerTarget lacks a score of {', '.join(absent)}; give one for each node")
         self.score = score
         bound = {part: part.bind(series) for part in dict.fromkeys(by_name.values())}
-        self._parts: list[Scorer[Any]] = [bound[by_name[name]] for name in series.names]
-        costly = [part for part in self._parts if not part.score.estimator.analytic]
-        self._costly = (costly or self._parts)[0]
-        self.transfers = self._costly.transfers
+        self._take([bound[by_name[name]] for name in series.names])
+
+    def _take(self, parts: list[Scorer[Any]]) -> None:
+        costly = [part for part in parts if not part.score.estimator.analytic]
+        self._parts, self.transfers = parts, (costly or parts)[0].transfers
 
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
         return self._parts[target].tests(target, parents)
@@ -168,6 +159,5 @@ class _PerTargetScorer(Scorer[PerTarget]):
     def twin(self) -> "_PerTargetScorer":
         twin = copy.copy(self)
         made = {part: part.twin() for part in dict.fromkeys(self._parts)}
-        twin._parts = [made[part] for part in self._parts]
-        twin.transfers = made[self._costly].transfers
+        twin._take([made[part] for part in self._parts])
         return twin

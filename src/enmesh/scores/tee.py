@@ -4,21 +4,18 @@ Sequential (default), parent by parent, shuffling only the parent in question:
 
     g_TEE(i, parents) = sum_j [ T(j | own past, earlier) - T_alpha(j^s | own past, earlier) ]
 
-The score must belong to the set, not to an order of it. Parents come in the order of what each says alone, the
-strongest first: a spurious parent beside a stronger one is then kept as often as asked for. Any other order that costs
-more beyond chance, with each of its quantiles a standard error lower, raises the penalty to that. (In deterministic
-flows orders differ widely, and an indirect driver fails in one of them. Taking the largest penalty as it is would
-favour whichever order chance has raised, and keep a spurious parent less often than asked for; the smallest sum of T as
-well would lose true parents, because KSG underestimates a strong parent given a spurious one.) Counted states have one
-order, strongest first: their T is the same along any order, and quantiles differ by the bias of rarely seen states
-alone, which is larger for a strong parent given a spurious one than the other way round.
+The score must belong to the set, not to an order of it. Parents come strongest first: a spurious parent beside a
+stronger one is then kept as often as asked for. Any other order that costs more beyond chance, with each of its
+quantiles a standard error lower, raises the penalty to that: in deterministic flows orders differ widely, and an
+indirect driver fails in one of them. (The largest penalty as it is would favour whichever order chance has raised; the
+smallest sum of T would lose true parents, because KSG underestimates a strong parent given a spurious one.) Counted
+states have one order: their T is the same along any, and quantiles differ by the bias of rarely seen states alone.
 
 Collective is the paper's literal form, T - T_alpha of all parents shuffled together; it keeps spurious parents beside a
 strong one.
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -41,11 +38,9 @@ from enmesh.significance import (
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import Task, run
 
-# Standard errors by which every quantile of another order is lowered before that order counts.
-LOWER = 1.0
-
-# Orders are compared up to this many parents; beyond, and for counted states, strongest first counts alone.
-ALL_ORDERS = 3
+# Standard errors by which every quantile of another order is lowered before that order counts, and the parents up to
+# which orders are compared; beyond, and for counted states, strongest first counts alone.
+LOWER, ALL_ORDERS = 1.0, 3
 
 
 @option
@@ -127,7 +122,7 @@ class TEEScorer(Scorer[TEE]):
         self._compared = 0 if score.estimator.discrete else ALL_ORDERS
         self._steps: dict[Link, _Step] = {}
         self._costs: dict[tuple[int, Parents], float] = {}
-        self._singles: dict[Link, float] = {}
+        self._singles: dict[tuple[int, int], float] = {}
 
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
         """Return the test of every parent given every subset of the other parents that an order can put before it."""
@@ -148,8 +143,11 @@ class TEEScorer(Scorer[TEE]):
             return 0.0
         if self._is_joint:
             return self._collective(target, parents)
+        alpha = self.score.alpha
         for link in tests.keys() - self._steps.keys():
-            self._steps[link] = self._step(tests[link])
+            test = tests[link]
+            lowered = order_statistic(test.null, alpha, LOWER)
+            self._steps[link] = _Step(test.value, test.quantile(alpha), lowered)
         steps = [self._steps[link] for link in self._strongest_first(target, parents)]
         penalty = sum(step.quantile for step in steps)
         if len(parents) <= self._compared:
@@ -161,24 +159,22 @@ class TEEScorer(Scorer[TEE]):
     ) -> tuple[Link, float] | None:
         """Return the test of the weakest parent given all others, at the level of its quantile.
 
-        With j the weakest, T(parents) = T(rest) + T(j | rest), and the penalty grows by the quantile of j along the
-        strongest-first order. Where all orders are compared it grows by at least the lowered quantile, since among them
-        is the one with j at the end. Where they are compared without j but not with it, the test decides only if no
-        other order made the rest cost more.
+        T grows by T(j | rest) with the weakest j, the penalty by the quantile of j along the strongest-first order, or
+        by at least the lowered quantile where all orders are compared, among them the one with j at the end. Where they
+        are compared without j but not with it, the test decides only if no other order made the rest cost more.
         """
         if self._is_joint or not parents:
             return None
         *rest, last = self._strongest_first(target, parents)
         if len(parents) == self._compared + 1 and not self._sum_is_reached(target, rest, failed):
             return None
-        count = self._sampling.count
+        count = self._sampling().count
         rank = order_rank(count, self.score.alpha, LOWER if len(parents) <= self._compared else 0.0)
         return last, (1 + count - rank) / (1 + count)
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by surrogates."""
-        sampling = self._sampling if count is None else replace(self._sampling, count=count)
-        return self._sampled((link.source,), link.target, link.given, sampling, level)
+        return self._sampled((link.source,), link.target, link.given, self._sampling(count), level)
 
     def _sampled(
         self, sources: Parents, target: int, given: Parents, sampling: Sampling, level: float | None = None
@@ -189,20 +185,15 @@ class TEEScorer(Scorer[TEE]):
     def _is_joint(self) -> bool:
         return self.score.penalty == "collective" or self.score.alpha == 0
 
-    @property
-    def _sampling(self) -> Sampling:
-        return Sampling(self.score.surrogate, max(1, self.score.n_surrogates), self.score.seed)
+    def _sampling(self, count: int | None = None) -> Sampling:
+        return Sampling(self.score.surrogate, count or max(1, self.score.n_surrogates), self.score.seed)
 
     def _collective(self, target: int, parents: Parents) -> float:
         """T of all parents together minus its quantile when all are resampled together."""
         if self.score.alpha == 0:
-            return self.transfers.value(parents, target) - 0.0
-        step = self._step(run(self._sampled(parents, target, (), self._sampling)))
-        return step.value - step.quantile
-
-    def _step(self, test: Significance) -> _Step:
-        alpha = self.score.alpha
-        return _Step(test.value, test.quantile(alpha), order_statistic(test.null, alpha, LOWER))
+            return self.transfers.value(parents, target)
+        test = run(self._sampled(parents, target, (), self._sampling()))
+        return test.value - test.quantile(self.score.alpha)
 
     def _largest_cost(self, target: int, parents: Parents) -> float:
         """Largest penalty over parent orders, by recursion on the last parent, each quantile lowered."""
@@ -233,8 +224,6 @@ class TEEScorer(Scorer[TEE]):
         return tuple(Link(j, target, tuple(sorted(order[:position]))) for position, j in enumerate(order))
 
     def _single(self, target: int, source: int) -> float:
-        link = Link(source, target, ())
-        if link not in self._singles:
-            known = self._steps.get(link)
-            self._singles[link] = known.value if known else self.transfers.value((source,), target)
-        return self._singles[link]
+        if (target, source) not in self._singles:
+            self._singles[target, source] = self.transfers.value((source,), target)
+        return self._singles[target, source]

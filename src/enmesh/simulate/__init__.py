@@ -12,9 +12,9 @@
 from enmesh.simulate.discrete import boolean, markov
 from enmesh.simulate.events import coupled_events
 from enmesh.simulate.flows import Lorenz, Rossler, coupled_flow, flow_system
+from enmesh.simulate.graphs import random_dag
 from enmesh.simulate.linear import var, var_system
 from enmesh.simulate.maps import coupled_map, map_system
-from enmesh.simulate.random_graphs import random_dag
 from enmesh.simulate.system import GraphDynamicalSystem
 
 __all__ = [

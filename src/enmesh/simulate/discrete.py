@@ -1,6 +1,7 @@
 """Finite-state networks: nodes that draw their next state from a table given the parents' states."""
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ from enmesh.data.graph_input import flat_parents, parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import whole
-from enmesh.simulate.arguments import Graph, links_of, per_node, require_number
+from enmesh.simulate.graphs import Graph, links_of, per_node, require_number, streams
 
 MAX_ROWS = 2**22
+# From a node, the number of joint states of what it looks at, and a generator to its table of probabilities.
+Table = Callable[[str, int, np.random.Generator], np.ndarray]
 
 
 def boolean(
@@ -21,10 +24,9 @@ def boolean(
 
     Parameters
     ----------
-    graph
-        Who drives whom, in any form `parents_of` reads. A node without parents is a fair coin.
-    n
-        Number of samples, after ``burn_in`` are dropped.
+    graph, n
+        Who drives whom, in any form `parents_of` reads; a node without parents is a fair coin. And the number of
+        samples, after ``burn_in`` are dropped.
     rule
         ``"xor"`` (no single parent of several tells anything, together they tell all), ``"and"``, ``"or"``,
         or ``"random"``: for each node a random Boolean function on which every parent has an effect.
@@ -42,15 +44,13 @@ def boolean(
         raise InputError(f"flip={flip} leaves nothing of the rule; give a probability under 0.5")
     if rule not in RULES:
         raise InputError(f"rule={rule!r} is not known; use {', '.join(RULES)}")
-    for name in graph:
-        _rows(graph, dict.fromkeys(graph, 2), name, own=False)
-    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
-    tables = {}
-    for name, parents in graph.items():
-        states = np.indices((2,) * len(parents)).reshape(len(parents), 2 ** len(parents))
-        one = np.abs(RULES[rule](states, rng) - flip) if parents else np.array([0.5])
-        tables[name] = np.stack([1 - one, one], axis=1)
-    return _simulate(graph, n, tables, False, seed, burn_in)
+
+    def table(name: str, rows: int, rng: np.random.Generator) -> np.ndarray:
+        states = np.indices((2,) * len(graph[name])).reshape(len(graph[name]), rows)
+        one = np.abs(RULES[rule](states, rng) - flip) if graph[name] else np.array([0.5])
+        return np.stack([1 - one, one], axis=1)
+
+    return _simulate(graph, n, dict.fromkeys(graph, 2), False, table, seed, burn_in)
 
 
 def markov(
@@ -66,10 +66,8 @@ def markov(
 
     Parameters
     ----------
-    graph
-        Who drives whom, in any form `parents_of` reads.
-    n
-        Number of samples, after ``burn_in`` are dropped.
+    graph, n
+        Who drives whom, in any form `parents_of` reads; and the number of samples, after ``burn_in`` are dropped.
     states
         Number of states r_i, for all nodes or by name.
     concentration
@@ -82,47 +80,43 @@ def markov(
     True
     """
     graph = parents_of(graph)
-    given = per_node(states, tuple(graph), "states")
+    given = per_node("states", states, graph)
     arity = {name: whole(f"states of {name}", count, 2) for name, count in given.items()}
     require_number("concentration", concentration, 0, open_low=True)
-    rows = {name: _rows(graph, arity, name, own=True) for name in graph}
-    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
-    tables = {name: rng.dirichlet(np.full(arity[name], concentration), rows[name]) for name in graph}
-    return _simulate(graph, n, tables, True, seed, burn_in)
+
+    def table(name: str, rows: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.dirichlet(np.full(arity[name], concentration), rows)
+
+    return _simulate(graph, n, arity, True, table, seed, burn_in)
 
 
 def _simulate(
-    graph: Graph, n: int, tables: Mapping[str, np.ndarray], own: bool, seed: int, burn_in: int
+    graph: Graph, n: int, arity: Mapping[str, int], own: bool, table: Table, seed: int, burn_in: int
 ) -> Series:
     """Run nodes that draw their states from tables ``(row, state)``, rows by the parents' states (and the own one)."""
     from enmesh.simulate import kernels
 
-    n, burn_in, seed = whole("n", n, 3), whole("burn_in", burn_in, 0), whole("seed", seed, 0)
-    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
-    widths = np.array([tables[name].shape[1] for name in graph])
+    n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
+    for_tables, rng = streams(seed, 2)
+    tables = []
+    for name, parents in graph.items():
+        rows = prod(arity[node] for node in (*parents, *[name] * own))
+        if rows > MAX_ROWS:
+            few = "give it fewer parents or states"
+            raise InputError(f"{name} with {len(parents)} parents has {rows} joint states; {few}")
+        tables.append(table(name, rows, for_tables))
+    widths = np.array([*arity.values()])
     start = rng.integers(widths)
     uniforms = rng.uniform(size=(burn_in + n - 1, len(graph)))
-    flat = np.concatenate([tables[name].cumsum(1).ravel() for name in graph])
-    origins = np.cumsum([0, *(tables[name].size for name in graph)])[:-1]
+    flat = np.concatenate([each.cumsum(1).ravel() for each in tables])
+    origins = np.cumsum([0, *(each.size for each in tables)])[:-1]
     orbit = kernels.table_orbit(start, uniforms, flat, origins, widths, own, *flat_parents(graph))
     values = orbit[burn_in:]
-    still = [name for name, spread in zip(graph, np.ptp(values, axis=0)) if spread == 0]
-    if still:
-        raise InputError(
-            f"{', '.join(still)} never left one state; raise flip or concentration, n, or change the seed"
-        )
+    if still := [name for name, spread in zip(graph, np.ptp(values, axis=0)) if spread == 0]:
+        remedy = "raise flip or concentration, n, or change the seed"
+        raise InputError(f"{', '.join(still)} never left one state; {remedy}")
     lags = dict.fromkeys(links_of(graph), (1,))
     return Series(values, list(graph), duplicates="allow", truth=graph, truth_lags=lags)
-
-
-def _rows(graph: Graph, arity: Mapping[str, int], name: str, own: bool) -> int:
-    """Return the number of states of a node's parents together, and of itself; refuse too many."""
-    rows = int(np.prod([arity[node] for node in (*graph[name], *[name] * own)], dtype=float))
-    if rows > MAX_ROWS:
-        raise InputError(
-            f"{name} with {len(graph[name])} parents has {rows} joint states; give it fewer parents or states"
-        )
-    return rows
 
 
 def _random_rule(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -9,7 +9,7 @@ from enmesh.data.graph_input import flat_parents, parents_of
 from enmesh.errors import InputError
 from enmesh.events.events import Events
 from enmesh.options import whole
-from enmesh.simulate.arguments import Graph, links_of, per_link, per_node, require_number
+from enmesh.simulate.graphs import Graph, links_of, per_link, per_node, require_number
 
 # Of each kind: strength, delay and width of a link, and the rates of nodes without and with drivers.
 USUAL = {
@@ -37,10 +37,8 @@ def coupled_events(
 
     Parameters
     ----------
-    graph
-        Who drives whom, such as ``"a>b, b>c"``; nodes without drivers are Poisson processes.
-    duration
-        Length of the recording.
+    graph, duration
+        Who drives whom, such as ``"a>b, b>c"``, and length of the recording.
     kind
         ``"bump"``: with d the time since the last event of a driver, the rate rises by ``strength`` times
         exp(-(d - delay)^2 / (2 width^2)), less its value at d = 0, up to d = 2 delay. With one link and the usual
@@ -67,25 +65,24 @@ def coupled_events(
     require_number("duration", duration, 0, open_low=True)
     require_number("rest", rest, 0)
     alone, driven = USUAL[kind][3:]
-    rates = (
-        {name: driven if drivers else alone for name, drivers in parents.items()} if rate is None else rate
-    )
+    usual_rates = {name: driven if drivers else alone for name, drivers in parents.items()}
+    rates = usual_rates if rate is None else rate
     require_number("rate", rates, 0)
-    own = np.array(list(per_node(rates, tuple(parents), "rate").values()), float)
+    own = np.array([*per_node("rate", rates, parents).values()], float)
     least = {"strength": 0.0 if kind == "hawkes" else -np.inf, "delay": 0.0, "width": 0.0}
     links = []
     for (what, low), given, usual in zip(least.items(), (strength, delay, width), USUAL[kind]):
         value = usual if given is None else given
         require_number(what, value, low, open_low=what == "width")
-        links.append(np.array(list(per_link(what, value, parents, usual).values()), float))
+        links.append(np.array([*per_link(what, value, parents, usual).values()], float))
     how = np.random.default_rng(whole("seed", seed, 0)), parents, own, float(rest), links, float(duration)
     times = _copies(*how) if kind == "copies" else _thinned(*how, kind == "bump")
-    return Events(dict(zip(parents, times)), duration, truth=parents)
+    return Events(times, duration, truth=parents)
 
 
 def _thinned(
     rng: Any, parents: Graph, rates: Any, rest: float, links: list[np.ndarray], duration: float, bump: bool
-) -> list[np.ndarray]:
+) -> dict[str, np.ndarray]:
     from enmesh.simulate.kernels import thinned
 
     room = min(MOST, 1000 + int(4 * duration * (rates.sum() + np.abs(links[0]).sum())))
@@ -93,12 +90,12 @@ def _thinned(
     count = thinned(rng, rates, rest, *flat_parents(parents), *links, bump, duration, times, nodes)
     if count < 0:
         raise InputError("events beget more and more events; lower the strength")
-    return [times[:count][nodes[:count] == i] for i in range(len(rates))]
+    return {name: times[:count][nodes[:count] == i] for i, name in enumerate(parents)}
 
 
 def _copies(
     rng: Any, parents: Graph, rates: Any, rest: float, links: list[np.ndarray], duration: float
-) -> list[np.ndarray]:
+) -> dict[str, np.ndarray]:
     """Repeat the events of drivers, in an order in which drivers come first."""
     import networkx as nx
 
@@ -114,7 +111,7 @@ def _copies(
         copies = [own[s] + delay[i] + rng.normal(0, width[i], len(own[s])) for s, i in zip(parents[name], at)]
         joined = np.unique(np.concatenate([own[name], *copies]))
         own[name] = joined[(joined >= 0) & (joined <= duration)]
-    return [own[name] for name in parents]
+    return own
 
 
 def _renewed(rng: Any, rate: float, rest: float, duration: float) -> np.ndarray:

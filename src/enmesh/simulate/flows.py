@@ -10,8 +10,8 @@ from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import option
-from enmesh.simulate.arguments import Link, flat_links, link_lags, per_node, require_number
-from enmesh.simulate.system import GraphDynamicalSystem, LocalMap
+from enmesh.simulate.graphs import Link, flat_links, per_node, require_number
+from enmesh.simulate.system import GraphDynamicalSystem, LocalMap, compiled
 
 
 @option
@@ -67,10 +67,8 @@ def coupled_flow(
 
     Parameters
     ----------
-    graph
-        Who drives whom, in any form `parents_of` reads; cycles are allowed.
-    n
-        Number of samples.
+    graph, n
+        Who drives whom, in any form `parents_of` reads; and the number of samples.
     system
         ``"lorenz"``, ``"rossler"``, `Lorenz` or `Rossler` with parameters; one for all nodes or by name.
     coupling
@@ -78,14 +76,11 @@ def coupled_flow(
         runs away from about 3 (driven by Lorenz) or 5 (by Rossler) on; Lorenz systems synchronise at 10.
     lags
         Lag of the links, in samples: one number for all, or some of them by ``(source, target)``; the rest is 1.
-        With lag 1 the coupling follows x^ij[0] as it moves. With a larger lag l it reads x^ij[0] at the sample
-        l before the next one and holds it from sample to sample.
+        With lag 1 the coupling follows x^ij[0] as it moves, with a larger one it holds the sample so long before.
     dt
-        Sampling step in units of time. It decides what can be seen: too fine, and each node's own past all
-        but gives its next value.
+        Sampling step in units of time. If it is too fine, each node's own past all but gives its next value.
     noise, obs_noise
-        Standard deviations of the Gaussian noise added to all coordinates of the state at every sample, and
-        to the observations; by default 0.
+        Standard deviations of the Gaussian noise added to the state at every sample, and to the observations.
     transient
         Time that is dropped at the start.
     tolerance
@@ -96,8 +91,8 @@ def coupled_flow(
     >>> coupled_flow("a>b", n=100, system={"a": "rossler", "b": "lorenz"}, dt=0.05)
     Series(2 nodes: a, b; 1 trial of 100 samples; dt=0.05)
     """
-    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "noise": noise, "obs_noise": obs_noise}
-    flow = flow_system(graph, system=system, dt=dt, tolerance=tolerance, **how)
+    numbers: dict[str, Any] = {"coupling": coupling, "lags": lags, "dt": dt, "tolerance": tolerance}
+    flow = flow_system(graph, system=system, noise=noise, obs_noise=obs_noise, **numbers)
     require_number("transient", transient, 0)
     return flow.simulate(n, seed=seed, burn_in=int(np.ceil(transient / dt)))
 
@@ -115,24 +110,17 @@ def flow_system(
 ) -> GraphDynamicalSystem:
     """Return the `GraphDynamicalSystem` that `coupled_flow` simulates."""
     graph = parents_of(graph)
-    systems: dict[str, System] = per_node(system, tuple(graph), "system")
-    flows = {name: _flow(given) for name, given in systems.items()}
+    flows = {name: _flow(given) for name, given in per_node("system", system, graph).items()}
     require_number("coupling", coupling)
     require_number("tolerance", tolerance, 1e-13, 1e-2)
-    strengths = per_node(coupling, tuple(graph), "coupling")
+    strengths = per_node("coupling", coupling, graph)
     rossler = np.array([isinstance(flow, Rossler) for flow in flows.values()])
     parameters = np.array([astuple(flow) for flow in flows.values()], dtype=float)
-    couplings = np.array(list(strengths.values()), dtype=float)
-    links = flat_links(graph, link_lags(lags, graph))
+    couplings = np.array([*strengths.values()], dtype=float)
     # Near each attractor: in the plane of Rossler, between the wings of Lorenz.
     centres = np.where(rossler[:, None], (0, 0, 1), (0, 0, 20)).ravel()
     spreads = np.where(rossler[:, None], (3, 3, 0.2), (5, 5, 5)).ravel()
-
-    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        from enmesh.simulate import kernels
-
-        return kernels.flow_orbit(start, noise, dt, tolerance, rossler, parameters, couplings, *links)
-
+    links = flat_links(graph, lags)
     return GraphDynamicalSystem(
         graph=graph,
         lags=lags,
@@ -143,17 +131,15 @@ def flow_system(
         continuous=True,
         dt=dt,
         start=lambda rng, size: centres + spreads * rng.uniform(-1, 1, size),
-        orbit=orbit,
+        orbit=compiled("flow_orbit", dt, tolerance, rossler, parameters, couplings, *links),
         advice="choose weaker coupling, less noise or other parameters",
     )
 
 
-def _flow(given: System) -> Flow:
-    flow = FLOWS.get(given, given) if isinstance(given, str) else given
+def _flow(given: Any) -> Flow:
+    flow = FLOWS.get(given) if isinstance(given, str) else given
     if not isinstance(flow, (Lorenz, Rossler)):
-        raise InputError(
-            f"system {given!r} is not known; use {', '.join(FLOWS)}, or Lorenz(...) or Rossler(...)"
-        )
+        raise InputError(f"system {given!r} is not known; use lorenz, rossler, Lorenz(...) or Rossler(...)")
     return flow
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import Link, link_lags, per_node, require_number
+from enmesh.simulate.graphs import Link, link_lags, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem
 
 
@@ -33,11 +33,9 @@ def var(
 
     Parameters
     ----------
-    graph
-        Who drives whom, in any form `parents_of` reads. Then A has ``own`` on its diagonal and ``coupling``
-        where column drives row.
-    n
-        Number of samples, after ``burn_in`` are dropped.
+    graph, n
+        Who drives whom, in any form `parents_of` reads: A has ``own`` on its diagonal and ``coupling`` where column
+        drives row. And the number of samples, after ``burn_in`` are dropped.
     lags
         Lag l at which a link acts: its coefficient stands in A_l. One number for all links, or some of them by
         ``(source, target)``; the rest is 1. Own pasts act at lag 1.
@@ -46,10 +44,8 @@ def var(
         coefficient that is not 0; its lags are those l where it is not.
     names
         Names of the nodes with ``coefficients``; by default ``x0, x1, ...``.
-    noise
-        Standard deviation of v, for all nodes or by name.
-    obs_noise
-        Standard deviation of the observation noise.
+    noise, obs_noise
+        Standard deviations of v, for all nodes or by name, and of the observation noise.
 
     Examples
     --------
@@ -58,8 +54,8 @@ def var(
     >>> var({"b": ["a"], "c": ["b"]}, n=100, lags={("a", "b"): 4}).truth_lags
     {('a', 'b'): (4,), ('b', 'c'): (1,)}
     """
-    how: dict[str, Any] = {"coupling": coupling, "own": own, "lags": lags, "coefficients": coefficients}
-    system = var_system(graph, names=names, noise=noise, obs_noise=obs_noise, **how)
+    linear: dict[str, Any] = {"coupling": coupling, "own": own, "lags": lags, "coefficients": coefficients}
+    system = var_system(graph, names=names, noise=noise, obs_noise=obs_noise, **linear)
     return system.simulate(n, seed=seed, burn_in=burn_in)
 
 
@@ -101,14 +97,15 @@ def var_system(
         truth = {link: tuple(found.tolist()) for link, found in acting.items() if len(found)}
         graph = {target: tuple(source for source in at if (source, target) in truth) for target in at}
     order, m = a.shape[:2]
-    matrix = _companion(a)
+    matrix = np.zeros((m, order, m, order))  # advances the joint state (node, lag)
+    matrix[:, 0], matrix[:, 1:] = a.transpose(1, 2, 0), np.eye(m * order).reshape(matrix.shape)[:, :-1]
     flat = matrix.reshape(m * order, m * order)
     if (radius := np.abs(np.linalg.eigvals(flat)).max()) >= 1:
         raise InputError(
-            f"the process is unstable: spectral radius {radius:.3g}, not under 1; lower coefficients"
+            f"the process is unstable, spectral radius {radius:.3g}, not under 1; lower coefficients"
         )
     scale = np.zeros((m, order))
-    scale[:, 0] = list(per_node(noise, tuple(graph), "noise").values())
+    scale[:, 0] = list(per_node("noise", noise, graph).values())
     parts = {name: [matrix[i, :, at[j]] for j in (name, *graph[name])] for name, i in at.items()}
     return GraphDynamicalSystem(
         graph=graph,
@@ -132,16 +129,6 @@ def _as_lags(coefficients: ArrayLike | None) -> np.ndarray:
     if lags.ndim != 3 or lags.shape[1] != lags.shape[2] or lags.size == 0 or not np.isfinite(lags).all():
         raise InputError("coefficients must be finite numbers of shape (M, M) or (lags, M, M)")
     return lags
-
-
-def _companion(lags: np.ndarray) -> np.ndarray:
-    """Return the matrix ``(node, lag, node, lag)`` that advances the joint state."""
-    order, m, _ = lags.shape
-    matrix = np.zeros((m, order, m, order))
-    matrix[:, 0] = lags.transpose(1, 2, 0)
-    for lag in range(1, order):
-        matrix[np.arange(m), lag, np.arange(m), lag - 1] = 1
-    return matrix
 
 
 def _local_map(own: np.ndarray, parents: tuple[np.ndarray, ...], parts: list[np.ndarray]) -> np.ndarray:

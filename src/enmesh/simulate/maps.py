@@ -1,8 +1,7 @@
 """Coupled chaotic maps on any graph (paper eq. coupled-map): logistic, tent, Henon or a map of the user's."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy as np
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
-from enmesh.simulate.arguments import Link, flat_links, per_node, require_number
-from enmesh.simulate.system import GraphDynamicalSystem, LocalMap, Orbit
+from enmesh.simulate.graphs import Link, flat_links, per_node, require_number
+from enmesh.simulate.system import GraphDynamicalSystem, LocalMap, compiled
 
 Map = Callable[[np.ndarray], np.ndarray]
 
@@ -48,14 +47,12 @@ def coupled_map(
 
     Parameters
     ----------
-    graph
-        Who drives whom, in any form `parents_of` reads; cycles are allowed.
-    n
-        Number of samples, after ``burn_in`` are dropped.
+    graph, n
+        Who drives whom, in any form `parents_of` reads; and the number of samples, after ``burn_in`` are dropped.
     map
         g: ``"logistic"`` r z (1 - z); ``"tent"`` (r/2) min(z, 1 - z), its slope held a billionth under 2
         because floating-point doubling collapses to 0; ``"henon"`` (1 - r z0^2 + z1, 0.3 z0); or a function
-        that takes the array of all nodes' states to the array of their images.
+        from the state of a node, an array of one number, to its image.
     r
         Parameter of g, for all nodes or by name; default 4, and 1.4 for Henon.
     coupling
@@ -63,14 +60,13 @@ def coupled_map(
         about 0.5 on, and then neither tells anything about the other.
     lags
         Lag l of the links, in samples: one number for all, or some of them by ``(source, target)``; the rest is 1.
-        A source without parents and noise has g(x_{n+1-l}) = x_{n+2-l}: then lag l - 1 tells as much as lag l, and no
-        estimator can separate them. Dynamic noise does.
+        Without parents and noise a source has g(x_{n+1-l}) = x_{n+2-l}, and lag l - 1 tells as much as lag l.
     noise, obs_noise
         Standard deviations of the Gaussian noise on state and observation. Logistic and tent states
         that noise pushes out of [0, 1] are reflected at its ends.
     domain
-        Interval within which the states of a user's map are kept in the same way, and from which they start
-        (without one: no limits, start in [0, 1]).
+        Interval within which the states of a user's map are kept in the same way, and from which they start; without
+        one they have no limits and start in [0, 1].
 
     Examples
     --------
@@ -79,8 +75,9 @@ def coupled_map(
     >>> coupled_map("a>b, b>c", n=100, lags=3).truth_lags
     {('a', 'b'): (3,), ('b', 'c'): (3,)}
     """
-    how: dict[str, Any] = {"coupling": coupling, "lags": lags, "noise": noise, "obs_noise": obs_noise}
-    return map_system(graph, map=map, r=r, domain=domain, **how).simulate(n, seed=seed, burn_in=burn_in)
+    numbers: dict[str, Any] = {"r": r, "coupling": coupling, "lags": lags, "noise": noise}
+    system = map_system(graph, map=map, obs_noise=obs_noise, domain=domain, **numbers)
+    return system.simulate(n, seed=seed, burn_in=burn_in)
 
 
 def map_system(
@@ -97,7 +94,7 @@ def map_system(
     """Return the `GraphDynamicalSystem` that `coupled_map` simulates."""
     graph = parents_of(graph)
     require_number("coupling", coupling, 0, 1)
-    strengths = per_node(coupling, tuple(graph), "coupling")
+    strengths = per_node("coupling", coupling, graph)
     how: dict[str, Any] = {"graph": graph, "lags": lags, "noise": noise, "obs_noise": obs_noise}
     if callable(map):
         if r is not None:
@@ -116,15 +113,16 @@ def map_system(
         named, usual, most, (low, high) = NAMED[map]
         r = usual if r is None else r
         require_number("r", r, 0, most, open_low=True)
-        rs = per_node(r, tuple(graph), "r")
+        rs = per_node("r", r, graph)
         g = {name: partial(named, r=rs[name]) for name in graph}
         how |= {"dim": 2} if map == "henon" else {"confine": reflect}
         tried = ", ".join(f"{value:g}" for value in dict.fromkeys(rs.values()))
         how["advice"] = f"choose another r than {tried}, less noise or weaker coupling"
+        slopes = [min(value / 2, TENT_SLOPE) if map == "tent" else value for value in rs.values()]
+        numbers = (np.array([*values], dtype=float) for values in (slopes, strengths.values()))
+        how["orbit"] = compiled("map_orbit", list(NAMED).index(map), *numbers, *flat_links(graph, lags))
     how["start"] = lambda rng, size: rng.uniform(low, high, size)
-    system = GraphDynamicalSystem(maps={name: _local_map(g[name], strengths[name]) for name in graph}, **how)
-    orbit = _vectorised(system, map, strengths) if callable(map) else _compiled(system, map, rs, strengths)
-    return replace(system, orbit=orbit)
+    return GraphDynamicalSystem(maps={name: _local_map(g[name], strengths[name]) for name in graph}, **how)
 
 
 def reflect(states: np.ndarray, low: float = 0.0, high: float = 1.0) -> np.ndarray:
@@ -132,23 +130,6 @@ def reflect(states: np.ndarray, low: float = 0.0, high: float = 1.0) -> np.ndarr
     width = high - low
     folded = np.mod(states - low, 2 * width)
     return np.where((states >= low) & (states <= high), states, low + np.minimum(folded, 2 * width - folded))
-
-
-def _compiled(
-    system: GraphDynamicalSystem, map: str, r: Mapping[str, float], strengths: Mapping[str, float]
-) -> Orbit:
-    """Return the compiled orbit of a named map."""
-    links = flat_links(system.graph, system.delays)
-    rs, es = (np.array([values[name] for name in system.names], dtype=float) for values in (r, strengths))
-    if map == "tent":
-        rs = np.minimum(rs / 2, TENT_SLOPE)
-
-    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        from enmesh.simulate import kernels
-
-        return kernels.map_orbit(start, noise, list(NAMED).index(map), rs, es, *links)
-
-    return orbit
 
 
 def _local_map(g: Map, strength: float) -> LocalMap:
@@ -160,25 +141,3 @@ def _local_map(g: Map, strength: float) -> LocalMap:
         return (1 - strength) * g(own) + strength / len(parents) * sum(g(parent) for parent in parents)
 
     return f
-
-
-def _vectorised(system: GraphDynamicalSystem, g: Map, strengths: Mapping[str, float]) -> Orbit:
-    """Return the orbit with g applied to all nodes at once, the mean over parents a matrix product for each lag."""
-    names = system.names
-    mixing = {lag: np.zeros((len(names),) * 2) for lag in sorted({1, *system.delays.values()})}
-    for i, (name, parents) in enumerate(system.graph.items()):
-        mixing[1][i, i] = 1 - strengths[name] if parents else 1
-        for parent in parents:
-            mixing[system.delays[parent, name]][i, names.index(parent)] = strengths[name] / len(parents)
-
-    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        images: list[np.ndarray] = []
-
-        def step(states: np.ndarray, _: tuple[np.ndarray, ...]) -> np.ndarray:
-            images.append(g(states))
-            return reduce(np.add, (m @ images[max(0, len(images) - lag)] for lag, m in mixing.items()))
-
-        whole = GraphDynamicalSystem(graph={"all": ()}, dim=len(names), maps=step, confine=system.confine)
-        return whole.run(start, noise)
-
-    return orbit

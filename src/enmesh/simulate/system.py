@@ -1,14 +1,9 @@
-"""The synchronous graph dynamical system of the paper's Definition 1, and how it is run.
-
-A graph says who drives whom; each node has a state, a local map and an observation function; noise enters
-both. The system runs as written, node by node; ready-made systems bring a compiled ``orbit`` that must equal
-it.
-"""
+"""The synchronous graph dynamical system of the paper's Definition 1, which runs as written, node by node."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +11,9 @@ from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import whole
-from enmesh.simulate.arguments import Link, link_lags, per_node, require_number
+from enmesh.simulate.graphs import Graph, Link, link_lags, per_node, require_number, streams
 
 LocalMap = Callable[[np.ndarray, tuple[np.ndarray, ...]], np.ndarray]
-Observation = Callable[[np.ndarray], np.ndarray]
-Start = Callable[[np.random.Generator, int], np.ndarray]
 Orbit = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 # A spread this small, relative to the values, is rounding error.
@@ -52,15 +45,14 @@ class GraphDynamicalSystem:
         Whether ``maps`` are velocities, to be integrated over the sampling step ``dt``.
     lags
         How many samples before the next one a parent's state is read: one number for all links, or some of them by
-        ``(source, target)``; the rest is 1. In a continuous system a link with lag 1 follows its parent as it moves;
-        one with a larger lag reads the parent's state at that sample and holds it over the step.
+        ``(source, target)``; the rest is 1. In a continuous system lag 1 follows the parent as it moves.
     truth_lags
         The lags that the series reports as the truth, where a node's state itself holds past values.
     confine, start
         What brings a state that noise has pushed out of the domain back into it; ``start(rng, size)`` begins.
     orbit
-        ``orbit(start, noise)``, states ``(steps + 1, sum of d)`` for noise ``(steps, sum of d)``: a compiled
-        twin of the maps. Set it to None when you exchange the maps or the lags.
+        ``orbit(start, noise)``, states ``(steps + 1, sum of d)`` for noise ``(steps, sum of d)``: the compiled twin of
+        `run` that ready-made systems bring. Set it to None when you exchange the maps or the lags.
     advice
         What to change when the state diverges.
 
@@ -74,31 +66,33 @@ class GraphDynamicalSystem:
     {'a': (), 'b': ('a',)}
     """
 
-    graph: Mapping[str, tuple[str, ...]]
-    maps: LocalMap | Mapping[str, LocalMap]
-    observe: Observation | Mapping[str, Observation] = lambda states: states[..., 0]
-    dim: int | Mapping[str, int] = 1
+    graph: Any
+    maps: Any
+    observe: Any = lambda states: states[..., 0]
+    dim: Any = 1
     noise: float | np.ndarray = 0.0
     obs_noise: float = 0.0
     continuous: bool = False
     dt: float = 1.0
-    lags: int | Mapping[Link, int] = 1
+    lags: Any = 1
     truth_lags: Mapping[Link, tuple[int, ...]] | None = None
     confine: Callable[[np.ndarray], np.ndarray] | None = None
-    start: Start = lambda rng, size: rng.uniform(size=size)
+    start: Callable[[np.random.Generator, int], np.ndarray] = lambda rng, size: rng.uniform(size=size)
     orbit: Orbit | None = field(default=None, repr=False)
     advice: str = "lower the noise or start elsewhere"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "graph", parents_of(self.graph))
-        object.__setattr__(self, "lags", link_lags(self.lags, self.graph))
+        graph: Graph = parents_of(self.graph)
+        lags = link_lags(self.lags, graph)
+        made: dict[str, Any] = {"graph": graph, "lags": lags}
+        made |= {what: per_node(what, getattr(self, what), graph) for what in ("maps", "observe", "dim")}
         if self.truth_lags is None:
-            object.__setattr__(self, "truth_lags", {link: (lag,) for link, lag in self.delays.items()})
-        for name in ("maps", "observe", "dim"):
-            object.__setattr__(self, name, per_node(getattr(self, name), self.names, name))
-        for name in ("noise", "obs_noise"):
-            require_number(name, getattr(self, name), low=0)
-        require_number("dt", self.dt, low=0, open_low=True)
+            made["truth_lags"] = {link: (lag,) for link, lag in lags.items()}
+        for what, value in made.items():
+            object.__setattr__(self, what, value)
+        require_number("noise", self.noise, 0)
+        require_number("obs_noise", self.obs_noise, 0)
+        require_number("dt", self.dt, 0, open_low=True)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,48 +102,40 @@ class GraphDynamicalSystem:
     @cached_property
     def columns(self) -> dict[str, slice]:
         """Where each node's coordinates lie in the joint state."""
-        dims = cast(Mapping[str, int], self.dim)
-        ends = np.cumsum([dims[name] for name in self.names])
-        return {name: slice(int(end) - dims[name], int(end)) for name, end in zip(self.names, ends)}
+        ends = np.cumsum(list(self.dim.values())).tolist()
+        return {name: slice(end - self.dim[name], end) for name, end in zip(self.graph, ends)}
 
-    @property
-    def delays(self) -> Mapping[Link, int]:
-        """Lag of every link."""
-        return cast(Mapping[Link, int], self.lags)
-
-    def local_maps(self, state: np.ndarray, held: Mapping[Link, np.ndarray] | None = None) -> np.ndarray:
-        """Apply every f^i to the joint state at once: the global map f, or the joint velocity.
+    def step(self, state: np.ndarray, held: Mapping[Link, np.ndarray] | None = None) -> np.ndarray:
+        """Advance the joint state by one sample, without noise.
 
         ``held`` has the parents' states of links that do not read them from ``state``.
         """
-        at, result, held = self.columns, np.empty_like(state), held or {}
-        maps = cast(Mapping[str, LocalMap], self.maps)
-        for name, parents in self.graph.items():
-            read = tuple(held[p, name] if (p, name) in held else state[at[p]] for p in parents)
-            result[at[name]] = maps[name](state[at[name]], read)
-        return result
+        at, late = self.columns, held or {}
 
-    def step(self, state: np.ndarray, held: Mapping[Link, np.ndarray] | None = None) -> np.ndarray:
-        """Advance the joint state by one sample, without noise; ``held`` as in `local_maps`."""
+        def f(state: np.ndarray) -> np.ndarray:
+            result = np.empty_like(state)
+            for name, parents in self.graph.items():
+                read = tuple(late[p, name] if (p, name) in late else state[at[p]] for p in parents)
+                result[at[name]] = self.maps[name](state[at[name]], read)
+            return result
+
         if not self.continuous:
-            return self.local_maps(state, held)
+            return f(state)
         from scipy.integrate import solve_ivp
 
-        run = solve_ivp(
-            lambda _, x: self.local_maps(x, held), (0, self.dt), state, "DOP853", rtol=1e-11, atol=1e-11
-        )
+        run = solve_ivp(lambda _, x: f(x), (0, self.dt), state, "DOP853", rtol=1e-11, atol=1e-11)
         return run.y[:, -1] if run.success else np.full_like(state, np.nan)
 
     def run(self, start: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Iterate `step` node by node: states ``(len(noise) + 1, sum of d)``. NaN after a divergence."""
-        confine = self.confine or (lambda state: state)
         states = np.full((len(noise) + 1, len(start)), np.nan)
         states[0] = start
-        at, late = self.columns, {link: lag for link, lag in self.delays.items() if lag > 1}
+        at, late = self.columns, {link: lag for link, lag in self.lags.items() if lag > 1}
         with np.errstate(over="ignore", invalid="ignore"):
             for n, kick in enumerate(noise):
                 held = {link: states[max(0, n + 1 - lag), at[link[0]]] for link, lag in late.items()}
-                states[n + 1] = confine(self.step(states[n], held) + kick)
+                moved = self.step(states[n], held) + kick
+                states[n + 1] = moved if self.confine is None else self.confine(moved)
                 if not np.isfinite(states[n + 1]).all():
                     break
         return states
@@ -157,8 +143,8 @@ class GraphDynamicalSystem:
     def states(self, n: int, *, seed: int = 0, burn_in: int = 1000) -> np.ndarray:
         """Return the hidden states x, ``(n, sum of d)``, after ``burn_in`` samples are dropped."""
         n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
-        begin, dynamic, _ = _streams(seed)
-        size = sum(cast(Mapping[str, int], self.dim).values())
+        begin, dynamic, _ = streams(seed, 3)
+        size = sum(self.dim.values())
         start = np.asarray(self.start(begin, size), dtype=float)
         noise = dynamic.standard_normal((burn_in + n - 1, size)) * self.noise
         states = (self.orbit or self.run)(start, noise)
@@ -176,18 +162,22 @@ class GraphDynamicalSystem:
         shorter one, and observation noise leaves the hidden trajectory as it is.
         """
         states = self.states(n, seed=seed, burn_in=burn_in)
-        observe = cast(Mapping[str, Observation], self.observe)
-        values = np.column_stack([observe[name](states[:, at]) for name, at in self.columns.items()])
+        values = np.column_stack([self.observe[name](states[:, at]) for name, at in self.columns.items()])
         at_rest = np.ptp(values, axis=0) <= AT_REST * np.abs(values).max(axis=0)
         if at_rest.any() and self.obs_noise == 0:
             still = ", ".join(np.array(self.names)[at_rest])
             raise InputError(f"{still} came to rest, which tells nothing; add noise or change parameters")
-        values = values + self.obs_noise * _streams(seed)[2].standard_normal(values.shape)
+        values = values + self.obs_noise * streams(seed, 3)[2].standard_normal(values.shape)
         known: dict[str, Any] = {"truth": self.graph, "truth_lags": self.truth_lags}
         return Series(values, self.names, self.dt, duplicates="allow", **known)
 
 
-def _streams(seed: int) -> list[np.random.Generator]:
-    """Return generators for start, dynamic noise and observation noise."""
-    children = np.random.SeedSequence(whole("seed", seed, 0)).spawn(3)
-    return [np.random.default_rng(child) for child in children]
+def compiled(kernel: str, *arguments: Any) -> Orbit:
+    """Return the orbit of a compiled kernel, which is loaded when it is first run."""
+
+    def orbit(start: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        from enmesh.simulate import kernels
+
+        return getattr(kernels, kernel)(start, noise, *arguments)
+
+    return orbit
