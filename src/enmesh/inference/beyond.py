@@ -131,8 +131,7 @@ def confirm(planner: Planner, plan: Targets) -> None:
 
     From one sample of a flow to the next an influence reaches further than one link, and a curve that leaves less than
     a tenth of a target sees it: of rings of Lorenz (1996), F = 10, 1,000 samples, 12 to 18 indirect links in 3 files.
-    Neighbours do not. A source can only be lost by this, so that it takes no share of the level.
-    Lines are left alone.
+    Neighbours do not. A source can only be lost by this, so that it takes no share of the level. Lines stay.
     """
     names = planner.series.names
     lags: dict[tuple[str, str], tuple[int, ...]] = {}

@@ -25,11 +25,9 @@ class Thresholds:
     smooth: float = 0.1
     """Share of the variance that a line through the own past leaves of a smooth node. (A convention; not measured.)"""
     determined: float = 0.2
-    """Share of the variance that random features of the own past leave where a node nearly follows from it.
-    (Chosen on the flows of docs/defaults.md.)"""
+    """Variance that random features of the own past leave where a node nearly follows from it (chosen on flows)."""
     blind: float = 0.95
-    """Share of the variance that regressions leave of a target of which they see little: maps of Novelli et al. leave
-    .95 and more, random VARs .91. (Chosen on them.)"""
+    """Share of the variance that regressions leave where they see little: maps of Novelli .95, random VARs .91."""
     straight: float = 0.98
     """A curve predicts no better than a line if its error is at least this share. (A convention; not measured.)"""
     clearly: float = 0.9

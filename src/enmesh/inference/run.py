@@ -135,11 +135,9 @@ class Run:
         )
 
     def _by_name(self, parents: Parents) -> dict[str, tuple[str, ...]]:
-        """Return sources of every target by name, in the order in which nodes were given."""
-        place = {name: i for i, name in enumerate(self.given.names)}
-        names = self.series.names
-        found = {target: [names[j] for j in sources] for target, sources in zip(names, parents)}
-        return {name: tuple(sorted(found[name], key=place.__getitem__)) for name in place}
+        names, given = self.series.names, self.given.names
+        found = {target: {names[j] for j in sources} for target, sources in zip(names, parents)}
+        return {target: tuple(name for name in given if name in found[target]) for target in given}
 
     def _preselected(self, evaluator: Evaluator, plan: Plan) -> tuple[Parents, dict[str, Any]]:
         """Return the sources each target may have: those that were selected with their lags, or after screening."""
@@ -275,10 +273,10 @@ def _tests_of_found(evaluator: Evaluator, links: list[Link], pairs: int) -> dict
     need. P-values hold, because only those go on that have the smallest there is.
     """
     usual = evaluator.score.n_surrogates
-    count = max(usual, _surrogates(2 * pairs, len(links))) if usual else 0
+    count = max(usual, ceil(2 * pairs / (LEVEL * len(links)))) if usual and links else 0
     tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))
     clear = [link for link in links if tests[link].p_value <= 1 / (1 + (len(tests[link].null) or count))]
-    more = _surrogates(1.5 * pairs, len(clear))
+    more = ceil(1.5 * pairs / (LEVEL * len(clear))) if clear else 0
     if usual and more > count:
         again = [link for link in clear if len(tests[link].null)]
         tests |= zip(again, evaluator.edges(again, more))
@@ -303,11 +301,6 @@ def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[
     level = (1 - alpha) / len(lags)
     alone = {v.lag: analytic(transfers, [v], y, [*z, *(w for w in x if w != v)]).p_value for v in x}
     return strongest, tuple(lag for lag in lags if alone[lag] <= level or lag == strongest)
-
-
-def _surrogates(pairs: float, links: int) -> int:
-    """Return how many surrogates give so many links a q-value of 0.05 among all pairs, if none reaches them."""
-    return ceil(pairs / (LEVEL * links)) if links else 0
 
 
 def warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
