@@ -396,16 +396,22 @@ class PreparedRegression(Prepared):
 def shifted_products(moving: Any, still: Any, starts: np.ndarray, shifts: np.ndarray, xp: Any = np) -> Any:
     """Return the products of each of ``moving (a, n)``, shifted around the end of each trial, with ``still (b, n)``.
 
-    By Fourier transforms, ``(shifts, a, b)``: all shifts at once.
+    By Fourier transforms, ``(shifts, a, b)``: all shifts at once. Lengths with large prime factors take long to
+    transform; there the moving rows are laid out twice, and both padded to a length that does not.
     """
+    from scipy.fft import next_fast_len
+
     found = xp.zeros((len(shifts), len(moving), len(still)))
     for start, stop in zip(map(int, starts[:-1]), map(int, starts[1:])):
-        along = xp.fft.rfft(moving[:, start:stop])
-        most = max(1, HELD // max(1, len(moving) * (stop - start)))
+        n, rows = stop - start, moving[:, start:stop]
+        slow = next_fast_len(n, real=True) > n
+        size = next_fast_len(2 * n, real=True) if slow else n
+        along = xp.fft.rfft(xp.concatenate([rows, rows], axis=1) if slow else rows, size)
+        most = max(1, HELD // max(1, len(moving) * size))
         for first in range(0, len(still), most):
             some = slice(first, first + most)
-            across = xp.fft.rfft(still[some, start:stop]).conj()
-            products = xp.fft.irfft(along[:, None] * across, stop - start)[..., shifts]
+            across = xp.fft.rfft(still[some, start:stop], size).conj()
+            products = xp.fft.irfft(along[:, None] * across, size)[..., shifts]
             found[..., some] += xp.moveaxis(products, 2, 0)
     return found
 
