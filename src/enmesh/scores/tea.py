@@ -121,22 +121,25 @@ class _TEAScorer(PenalisedScorer[TEA]):
         selected = {series.index(target): series.indices(sources) for target, sources in score.selected}
         self._shifts = ShiftNull(self.transfers, selected)
         self._quantiles: dict[tuple[int, Parents, int], float] = {}
+        self._penalties: dict[tuple[int, Parents], float] = {}
 
     def fit(self, target: int, parents: Parents) -> float:
         """2 N T."""
         return 2 * self.transfers.blocks.n * self.transfers.value(parents, target)
 
     def penalty(self, target: int, parents: Parents) -> float:
-        """Penalty of a set of parents, on the scale of 2 N T."""
+        """Penalty of a set of parents, on the scale of 2 N T; kept, since bounds ask for it and scores after them."""
         if self.score.penalty == "collective":
             return self._quantile(target, parents, ()) if parents else 0.0
-        blocks = self.transfers.blocks
-        return largest_sum(
-            parents,
-            lambda j: blocks.states(j, target),
-            lambda j, earlier: self._quantile(target, (j,), earlier),
-            self.score.alpha,
-        )
+        if (target, parents) not in self._penalties:
+            blocks = self.transfers.blocks
+            self._penalties[target, parents] = largest_sum(
+                parents,
+                lambda j: blocks.states(j, target),
+                lambda j, earlier: self._quantile(target, (j,), earlier),
+                self.score.alpha,
+            )
+        return self._penalties[target, parents]
 
     def bounds(self, candidates: Sequence[Parents]) -> FitBounds | None:
         return None if self.score.null == "ess" else super().bounds(candidates)
