@@ -1,10 +1,8 @@
-"""Who computes: this process, threads, processes or a cluster, through joblib; the only module that imports it.
-
-A queue of questions is handed out in chunks of about a second.
-"""
+"""Who computes: this process, threads, processes or a cluster, through joblib; the only module that imports it."""
 
 import json
 import logging
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
@@ -66,6 +64,8 @@ class Workers:
 
     def _backend(self) -> tuple[Any, int]:
         """Return the backend joblib would use, None for this process alone, and its number of workers."""
+        if self._n_jobs in (None, 1) and "joblib" not in sys.modules:  # so that no workers were configured
+            return None, 1
         from joblib.parallel import get_active_backend
 
         backend, configured = get_active_backend(prefer=self._prefer)
@@ -188,9 +188,7 @@ def affordable(scorer: Any, memory: int, prefer: str) -> int:
     here = INTERPRETER + columns + WORKING * batch
     more = WORKING * batch + (INTERPRETER + columns if prefer == "processes" else 0)
     if memory < here:
-        raise InputError(
-            f"memory={memory:,} bytes is too little for this series; one worker needs about {here:,}"
-        )
+        raise InputError(f"memory={memory:,} bytes is too little; one worker on this series needs {here:,}")
     return 1 if memory < here + more else int((memory - here) // more) + (prefer == "threads")
 
 
