@@ -5,8 +5,10 @@ import pytest
 
 import enmesh as em
 from enmesh.embedding import forward
+from enmesh.embedding.fits import Products
 from enmesh.embedding.forward import ForwardSelection
 from enmesh.embedding.lagged import Lagged
+from enmesh.tasks import run
 from tests import naive
 
 ESTIMATORS = {
@@ -33,9 +35,9 @@ def test_gains_are_those_of_whole_regressions(kind):
     selection = method.bind(series)
     assert isinstance(selection, ForwardSelection)
     for target, known in ((3, [Lagged(1, 2)]), (2, [Lagged(0, 1)]), (1, [])):
-        fit = selection._own_past(target)
+        fit = run(selection._own_past(target, Products(selection.records)))
         for variable in known:
-            fit.add(variable)
+            run(fit.add(variable))
         share = fit.shares()
         y = selection.records.take([Lagged(target, 0)])[:, 0]
         for place in (0, 3, 7, 12, 19):
@@ -100,12 +102,24 @@ def test_only_candidates_are_selected():
     assert method.bind(series).past(1).sources == (0,)
 
 
-def test_blocks_of_columns_give_the_same(monkeypatch):
+@pytest.mark.parametrize("together", [False, True])
+def test_blocks_of_columns_give_the_same(monkeypatch, together):
     series = system()
-    method = em.NonUniform(max_lag=4, estimator=em.Gaussian())
+    method = em.NonUniform(max_lag=4, estimator=em.Gaussian(), together=together)
     whole = [method.bind(series).past(i) for i in range(5)]
     monkeypatch.setattr(forward, "MOST_KEPT", 0)
     assert [method.bind(series).past(i) for i in range(5)] == whole
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_targets_that_grow_in_step_select_what_each_selects_alone(kind, monkeypatch):
+    selection = em.NonUniform(max_lag=4, estimator=ESTIMATORS[kind]).bind(system())
+    alone = [selection.past(i) for i in range(5)]
+    assert selection.groups(range(5)) == [(0, 1, 2, 3, 4)]
+    assert list(run(selection.find(0, 1, 2, 3, 4))) == alone
+    monkeypatch.setattr(forward, "SAMPLES_TOGETHER", 2 * selection.blocks.n)
+    assert selection.groups(range(5)) == [(0, 1), (2, 3), (4,)]
+    assert [past for group in selection.groups(range(5)) for past in run(selection.find(*group))] == alone
 
 
 def test_doubled_columns_are_harmless():

@@ -88,7 +88,14 @@ class Blocks:
     @property
     def widest(self) -> int:
         """Number of lagged variables in the longest past of a pair."""
-        return max(map(len, set(self._table.values())))
+        return max(len(lags) for _, lags in self._table.different())
+
+    def widths(self) -> np.ndarray:
+        """Return the number of lags of every pair, ``(target, source)``."""
+        widths = np.ones((self.n_nodes, self.n_nodes), dtype=int)
+        for (source, target), lags in self._table.items():
+            widths[target, source] = len(lags)
+        return widths
 
     def lags(self, source: int, target: int) -> tuple[int, ...]:
         """Return the lags of a source for a target; those of the own past if they are the same node."""
@@ -104,8 +111,7 @@ class Blocks:
 
     def everything(self) -> list[Lagged]:
         """Return all lagged variables of all pasts, each once, in order."""
-        pasts = {(j, lags) for (j, _), lags in self._table.items()}
-        return sorted({Lagged(j, lag) for j, lags in pasts for lag in lags})
+        return sorted({Lagged(j, lag) for j, lags in self._table.different() for lag in lags})
 
     def askable(self) -> list[Lagged]:
         """Return all lagged variables of all pasts, and those among which lags are chosen."""

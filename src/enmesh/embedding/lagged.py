@@ -4,6 +4,7 @@ The past of a source, as a target sees it, is a list of its lags. Every measure,
 because both answer the same question: at which lags is this source asked about for this target (`table`).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,8 +13,22 @@ from enmesh.options import option, whole
 
 PerNode = int | Mapping[str, int]
 
-PastTable = Mapping[tuple[int, int], tuple[int, ...]]
-"""Lags of every (source, target), both by position; ``(i, i)`` is the own past of node i."""
+
+class PastTable(dict[tuple[int, int], tuple[int, ...]]):
+    """Lags of (source, target), both by position; ``(i, i)`` is the own past of node i. Pairs not listed have lag 1."""
+
+    def __init__(self, listed: Mapping[tuple[int, int], tuple[int, ...]], n_nodes: int):
+        super().__init__(listed)
+        self.n_nodes = n_nodes
+
+    def __missing__(self, pair: tuple[int, int]) -> tuple[int, ...]:
+        return (1,)
+
+    def different(self) -> set[tuple[int, tuple[int, ...]]]:
+        """Return the different pasts of every source: (source, lags)."""
+        listed = Counter(source for source, _ in self)
+        usual = {(j, (1,)) for j in range(self.n_nodes) if listed[j] < self.n_nodes}
+        return usual | {(source, lags) for (source, _), lags in self.items()}
 
 
 class Lagged(NamedTuple):
@@ -68,7 +83,7 @@ class Embedding:
             for i in nodes:
                 first = 1 if i == j else lag
                 table[j, i] = tuple(range(first, first + dim * delay, delay))
-        return table
+        return PastTable(table, len(names))
 
 
 @option
@@ -107,21 +122,13 @@ class Lags:
         return cls(spelled, searched=pasts.searched if searched is None else searched)
 
     def table(self, names: tuple[str, ...]) -> PastTable:
-        """Return the lags of every (source, target); the last table is kept, for large networks it takes long."""
-        if vars(self).get("_table", ((),))[0] != names:
-            object.__setattr__(self, "_table", (names, self._spelled(names)))
-        return vars(self)["_table"][1]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"lags": self.lags, "searched": self.searched}
-
-    def _spelled(self, names: tuple[str, ...]) -> PastTable:
+        """Return the lags of every (source, target)."""
         place = {name: i for i, name in enumerate(names)}
         unknown = sorted({end for *ends, _ in self.lags for end in ends if end not in place})
         if unknown:
             raise InputError(f"the lags name {', '.join(unknown)}, which the series does not have")
-        table = {(j, i): (1,) for j in place.values() for i in place.values()}
-        return table | {(place[source], place[target]): found for source, target, found in self.lags}
+        listed = {(place[source], place[target]): found for source, target, found in self.lags}
+        return PastTable(listed, len(names))
 
 
 Pasts = Embedding | Lags
@@ -130,7 +137,7 @@ Pasts = Embedding | Lags
 
 def reach(pasts: Pasts, names: tuple[str, ...]) -> int:
     """Samples before the first predicted one: the largest lag of any pair, or that was searched."""
-    return max(*map(max, set(pasts.table(names).values())), pasts.searched)
+    return max(*(max(lags) for _, lags in pasts.table(names).different()), pasts.searched)
 
 
 def _checked_lags(lags: Any) -> Iterable[tuple[str, str, tuple[int, ...]]]:

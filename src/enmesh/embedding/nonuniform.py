@@ -124,7 +124,8 @@ class NonUniform(EmbeddingMethod):
     def choose(self, series: Series) -> Lags:
         """Return the lags of every pair."""
         selection = self.bind(series)
-        return self.lags([selection.past(target) for target in range(series.n_nodes)], series.names)
+        groups = selection.groups(range(series.n_nodes))
+        return self.lags([past for group in groups for past in run(selection.find(*group))], series.names)
 
     def lags(self, pasts: Sequence[Past], names: Sequence[str]) -> Lags:
         """Return what was found for each target as lags of pairs; of large networks those of selected sources alone."""
@@ -175,9 +176,18 @@ class TestedSelection:
 
     def past(self, target: int) -> Past:
         """Choose the lagged variables of one target."""
-        return run(self.find(target))
+        return run(self.find(target))[0]
 
-    def find(self, target: int) -> Task[Past]:
+    @property
+    def releases_gil(self) -> bool:
+        """Whether threads can select at the same time."""
+        return self.score.estimator.releases_gil
+
+    def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return each target by itself."""
+        return [(target,) for target in targets]
+
+    def find(self, target: int) -> Task[tuple[Past]]:
         """Choose the lagged variables of one target; a task that waits while a test is computed."""
         y, known = Lagged(target, 0), self._known.get(target, [])
         chosen, best = yield from self._grown(y, known)
@@ -186,7 +196,7 @@ class TestedSelection:
             chosen, best = yield from self._grown(y, [])
         if new or not known:
             chosen = yield from self._pruned(y, chosen)
-        return self._past(target, chosen, best)
+        return (self._past(target, chosen, best),)
 
     def _grown(self, y: Lagged, known: list[Lagged]) -> Task[tuple[list[Lagged], dict[int, int]]]:
         """Choose one variable after the other, beginning with those known; return them and every node's best lag.

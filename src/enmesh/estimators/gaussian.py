@@ -31,8 +31,9 @@ SINGULAR = (
     1e-12  # a direction with less than this share of its variance left after z is rounding error, not data
 )
 CAUTIOUS = 1e-6  # below this share sums of squares lose their digits to cancellation, and residuals are formed instead
-# Values of lagged variables that are held at once to form their covariance, and multiplications it is worth.
-CHUNK_VALUES, JOINT_PRODUCTS = 20_000_000, 1e12
+# Values of lagged variables that are held at once to form their covariance, multiplications it is worth, and columns:
+# of 1,000 nodes with 3 lags it takes as long as all the questions that a search asks, one by one.
+CHUNK_VALUES, JOINT_PRODUCTS, JOINT_COLUMNS = 20_000_000, 1e12, 2500
 
 
 @option
@@ -83,7 +84,8 @@ class Gaussian(Estimator):
     def joint(self, blocks: "Blocks") -> "JointGaussian | None":
         """One covariance of all lagged variables, from which every family is a Cholesky factor away."""
         columns = [*(Lagged(i, 0) for i in range(blocks.n_nodes)), *blocks.askable()]
-        return None if blocks.n * len(columns) ** 2 > JOINT_PRODUCTS else JointGaussian(blocks, columns)
+        many = len(columns) > JOINT_COLUMNS or blocks.n * len(columns) ** 2 > JOINT_PRODUCTS
+        return None if many else JointGaussian(blocks, columns)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """H(x) = 1/2 ln |2 pi e S|; of a copula 1/2 ln |R| beside the entropies of the columns by neighbours."""

@@ -306,8 +306,8 @@ def _size(series: Series, blocks: Blocks, most: int) -> list[Finding]:
     """The largest family: more dimensions, or more joint states, than the samples can fill."""
     counted, sizes = series.is_integer, {}
     states = [len(np.unique(column)) for column in series.values.T] if counted else []
-    for i, name in enumerate(blocks.names):
-        widths = [len(blocks.lags(j, i)) for j in range(blocks.n_nodes)]
+    for i, (name, row) in enumerate(zip(blocks.names, blocks.widths())):
+        widths = row.tolist()
         pasts = [count**width for count, width in zip(states, widths)] if counted else widths
         own = pasts.pop(i)
         largest = sorted(pasts, reverse=True)[:most]

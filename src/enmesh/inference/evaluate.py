@@ -108,7 +108,8 @@ class Evaluator:
 
     def pasts(self, targets: Iterable[int]) -> list[Past]:
         """Return the lagged variables that forward selection finds for each target (`NonUniform`)."""
-        return self._answers([Question("past", (target,)) for target in targets])
+        groups = self._answers([Question("past", group) for group in self.scorer.groups(list(targets))])
+        return [past for group in groups for past in group]
 
     def add_nulls(self, nulls: Mapping[Link, np.ndarray]) -> None:
         """Take tests as made whose null distributions are known; the values are measured here."""

@@ -24,6 +24,7 @@ PENALTIES = 10.0 ** np.arange(-3, 2.5)
 OWN_LAGS = 3
 # Samples of a block whose variance is taken.
 VARIANCE_BLOCK = 10
+TOGETHER = 16  # nodes whose errors of prediction are computed at once
 
 
 class Evidence:
@@ -104,11 +105,12 @@ class Evidence:
         """Return the error of predicting each node by a line or a curve through its own past, over its variance."""
         if (scale, curved) not in self._predicted:
             errors = []
-            for i in range(self.nodes):
-                y, own = self.own_past(i, OWN_LAGS, scale, thinned=True)
+            for start in range(0, self.nodes, TOGETHER):
+                some = range(start, min(start + TOGETHER, self.nodes))
+                y, own = map(np.stack, zip(*(self.own_past(i, OWN_LAGS, scale, thinned=True) for i in some)))
                 error = prediction_error(curve(own) if curved else own, y)
-                errors.append(error / max(float(np.var(y)), 1e-300))
-            self._predicted[scale, curved] = np.array(errors)
+                errors.append(error / np.maximum(y.var(axis=-1), 1e-300))
+            self._predicted[scale, curved] = np.concatenate(errors)
         return self._predicted[scale, curved]
 
     @cached_property
@@ -226,35 +228,42 @@ class Evidence:
 
 
 def curve(columns: np.ndarray) -> np.ndarray:
-    """Return columns with their squares, products, cubes and absolute values."""
-    first, second = np.triu_indices(columns.shape[1])
-    return np.column_stack([columns, columns[:, first] * columns[:, second], columns**3, np.abs(columns)])
+    """Return columns ``(..., n, d)`` with their squares, products, cubes and absolute values."""
+    first, second = np.triu_indices(columns.shape[-1])
+    products = columns[..., first] * columns[..., second]
+    return np.concatenate([columns, products, columns**3, np.abs(columns)], axis=-1)
 
 
-def prediction_error(features: np.ndarray, y: np.ndarray) -> float:
-    """Return the mean squared error of predicting ``y (n,)`` out of sample, by ridge regression on contiguous folds.
+def prediction_error(features: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the mean squared error of predicting ``y (..., n)`` out of sample from ``features (..., n, d)``.
 
-    The penalty is the one that suits best. Products of a fold are taken from those of all samples.
+    By ridge regression on contiguous folds, with the penalty that suits best; all of it from products of samples.
     """
-    n = len(y)
-    both = np.column_stack([features - features.mean(0), y - y.mean()])
+    both = np.concatenate([features, y[..., None]], axis=-1)
+    both = both - both.mean(axis=-2, keepdims=True)
+    n, d = y.shape[-1], features.shape[-1]
     cuts = np.linspace(0, n, FOLDS + 1).astype(int)
-    folds = [both[start:stop] for start, stop in zip(cuts[:-1], cuts[1:])]
-    totals, products = both.sum(0), both.T @ both
-    error = np.zeros(len(PENALTIES))
-    for fold in folds:
-        count = n - len(fold)
-        mean = (totals - fold.sum(0)) / count
-        spread = (products - fold.T @ fold) / count - np.outer(mean, mean)
-        variance = np.diag(spread)[:-1]
-        varies = variance > 1e-12 * np.maximum(variance.max(initial=0.0), 1e-300)
+    folds = [both[..., start:stop, :] for start, stop in zip(cuts[:-1], cuts[1:])]
+    sums, products = ([f.sum(axis=-2) for f in folds], [np.swapaxes(f, -1, -2) @ f for f in folds])
+    all_sums, all_products = sum(sums), sum(products)
+    error = np.zeros((*y.shape[:-1], len(PENALTIES)))
+    for fold, total, product in zip(folds, sums, products):
+        size = fold.shape[-2]
+        mean = (all_sums - total) / (n - size)
+        square = mean[..., :, None] * mean[..., None, :]
+        spread = (all_products - product) / (n - size) - square
+        apart = total[..., :, None] * mean[..., None, :]
+        held = product - apart - np.swapaxes(apart, -1, -2) + size * square  # about the mean of the others
+        variance = np.diagonal(spread, axis1=-2, axis2=-1)[..., :d]
+        varies = variance > 1e-12 * np.maximum(variance.max(axis=-1, keepdims=True, initial=0.0), 1e-300)
         scale = np.where(varies, np.sqrt(np.where(varies, variance, 1.0)), np.inf)
-        values, axes = np.linalg.eigh(spread[:-1, :-1] / np.outer(scale, scale))
-        along = axes.T @ (spread[:-1, -1] / scale)
-        weights = along[:, None] / (np.maximum(values, 0.0)[:, None] + PENALTIES)
-        held = (fold[:, :-1] - mean[:-1]) / scale @ axes
-        error += ((fold[:, -1:] - mean[-1] - held @ weights) ** 2).sum(axis=0)
-    return max(float(error.min()) / n, 1e-300)
+        values, axes = np.linalg.eigh(spread[..., :d, :d] / (scale[..., :, None] * scale[..., None, :]))
+        back = np.swapaxes(axes, -1, -2) / scale[..., None, :]
+        along = back @ spread[..., :d, d:]
+        weights = along / (np.maximum(values, 0.0)[..., None] + PENALTIES)
+        square, cross = back @ held[..., :d, :d] @ np.swapaxes(back, -1, -2), back @ held[..., :d, d:]
+        error += held[..., d, d, None] + (weights * (square @ weights - 2 * cross)).sum(axis=-2)
+    return np.maximum(error.min(axis=-1) / n, 1e-300)
 
 
 def residual(y: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -233,7 +233,7 @@ class Planner(Scores):
         names, lags = self.series.names, method.lags(pasts, self.series.names)
         selected = {names[i]: tuple(names[j] for j in past.sources) for i, past in enumerate(pasts)}
         score = TEA(estimator=estimator, embedding=lags, null="shift", selected=selected)
-        scores = {alpha: replace(score, alpha=alpha) for alpha in alphas}
+        scores = {alpha: replace(score, alpha=alpha) for alpha in {*alphas}}
         sources: list[tuple[int, ...]] = [()] * len(names)
         for alpha in sorted({*alphas} - {0.0}):
             asked = [i for i, one in enumerate(alphas) if one == alpha]
@@ -272,7 +272,7 @@ class Planner(Scores):
         y, x = self.evidence.rows(target, found.variables(target), self.evidence.scale)
         step = max(1, len(y) // THRESHOLDS.enough_samples)
         curved = isinstance(found.scores[target].estimator, Regression)
-        return prediction_error(curve(x[::step]) if curved else x[::step], y[::step])
+        return float(prediction_error(curve(x[::step]) if curved else x[::step], y[::step]))
 
     # --- words --------------------------------------------------------------------------------------------------------
 

@@ -326,7 +326,7 @@ def _bearable_parents(series: Series, score: Score) -> tuple[int, str]:
         pasts: Pasts = part.embedding or Embedding()
         n = sum(max(0, length - reach(pasts, series.names)) for length in series.lengths)
         table = pasts.table(series.names)
-        widths = [max(len(lags) for pair, lags in table.items() if pair[0] != pair[1])]
+        widths = [max((len(lags) for pair, lags in table.items() if pair[0] != pair[1]), default=1)]
         states = [len(np.unique(column)) for column in series.values.T] if part.estimator.discrete else []
         found.append(part.estimator.bearable_parents(n, widths, states))
     return min(found)

@@ -158,7 +158,7 @@ def _encoded(answer: Any) -> tuple[str, bytes | None]:
     if isinstance(answer, Significance):
         numbers = [float(answer.value), float(answer.p_value), float(answer.null_mean)]
         return json.dumps(numbers), np.asarray(answer.null, np.float64).tobytes()
-    return json.dumps(answer[:4] if isinstance(answer, Past) else answer), None
+    return json.dumps([past[:4] for past in answer] if isinstance(answer, tuple) else answer), None
 
 
 def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:
@@ -167,8 +167,10 @@ def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:
         value, p_value, mean = answer
         return Significance(value, p_value, np.frombuffer(nulls), mean)
     if kind == "past":
-        own, lags, sources, further = answer
-        return Past(tuple(own), tuple(map(tuple, lags)), tuple(sources), tuple(further))
+        return tuple(
+            Past(tuple(own), tuple(map(tuple, lags)), tuple(sources), tuple(further))
+            for own, lags, sources, further in answer
+        )
     return answer
 
 

@@ -19,14 +19,14 @@ from enmesh.scores.base import Link, Score
 from enmesh.significance import Significance
 from enmesh.tasks import Task, interleave, single_thread
 
-Answer = float | Significance | Past
+Answer = float | Significance | tuple[Past, ...]
 
 # Data sets a process keeps scorers for.
 KEPT = 2
 
 
 class Question(NamedTuple):
-    """What is asked: the score of a ``family``, a ``test`` of an edge, if wanted up to a level, or a target's ``past``.
+    """What is asked: the score of a ``family``, a ``test`` of an edge, if wanted up to a level, or targets' ``past``.
 
     A scorer answers the first two, a selection of lagged variables (`embedding.nonuniform`) the last; a store also
     keeps the ``result`` of a job by its name.
@@ -126,7 +126,7 @@ def plain(answer: Any) -> Any:
     """Return an answer with 0.0 for -0.0, which a store cannot tell apart."""
     if isinstance(answer, Significance):
         return replace(answer, value=answer.value + 0.0, null_mean=answer.null_mean + 0.0)
-    return answer if isinstance(answer, Past) else float(answer) + 0.0
+    return answer if isinstance(answer, tuple) else float(answer) + 0.0
 
 
 class _ScorerPool:

@@ -46,7 +46,7 @@ class Workers:
     def __init__(self, payload: Payload, scorer: Any, n_jobs: int | None, memory: int | None):
         check_jobs(n_jobs)
         self._payload, self._scorer, self._n_jobs = payload, scorer, n_jobs
-        self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
+        self._prefer = "threads" if scorer.releases_gil else "processes"
         self._most = np.inf if memory is None else affordable(scorer, memory, self._prefer)
         self._hazards: set[str] = set()
         self._to_send: int | None = None  # how many tasks are to carry the data
@@ -162,7 +162,8 @@ def _parallel(
     from joblib.parallel import get_active_backend
 
     streams = get_active_backend(prefer=how.get("prefer"))[0].supports_return_generator
-    run = Parallel(n_jobs, return_as="generator_unordered" if streams else "list", **how)
+    # Nothing is mapped to files: deleting those takes a second for every batch of questions.
+    run = Parallel(n_jobs, return_as="generator_unordered" if streams else "list", max_nbytes=None, **how)
     yield from run(delayed(function)(*call) for call in calls)
 
 

@@ -1,0 +1,324 @@
+"""Regressions that grow by one lagged variable, and their products with every candidate: all nodes at all lags.
+
+Candidates are never laid out: at lag l they are the recorded values shifted by l, so that products with all of them are
+products with the recording (`Records`). Fits of several targets grow in step, so that one matrix product serves all
+of them (`Products`): alone, each would wait for the recording to come from memory.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from enmesh.embedding.blocks import Blocks
+from enmesh.embedding.lagged import Lagged
+from enmesh.embedding.least_squares import COLLINEAR, f_test, orthonormal_rest, residual_sum
+from enmesh.tasks import Task
+
+TOGETHER = 32  # targets whose products with all candidates are made at once
+SAMPLES_PER_COEFFICIENT = 8  # at least
+
+
+class Records:
+    """The recorded values, and products of any columns with every candidate: all nodes at all lags.
+
+    Values are standardised, ``(node, time)``. Products are of shape ``(lag, node, columns)``, flattened over the
+    first two. ``device`` "cuda" keeps values and products on a GPU.
+    """
+
+    def __init__(self, blocks: Blocks, device: str = "cpu"):
+        import importlib
+
+        self.xp: Any = importlib.import_module("cupy") if device == "cuda" else np
+        self.blocks, self.n, self.lags = blocks, blocks.n, blocks.searched
+        values = blocks.values - blocks.values.mean(axis=1, keepdims=True)
+        spread = values.std(axis=1, keepdims=True)
+        self.values = self.xp.asarray(values / np.where(spread > 0, spread, 1.0))
+        self.size = self.lags * blocks.n_nodes
+        rows = blocks.rows
+        self._first = int(rows[0]) if int(rows[-1] - rows[0]) + 1 == len(rows) else None
+        self._rows = self.xp.asarray(rows)
+        self._powers = {1: self.values}
+        self._sums: dict[int, Any] = {}
+        self._with_targets: dict[int, Any] = {}
+
+    def power(self, exponent: int) -> Any:
+        """Return all values to a power."""
+        if exponent not in self._powers:
+            self._powers[exponent] = self.values**exponent
+        return self._powers[exponent]
+
+    def at(self, lag: int, exponent: int = 1, nodes: Any = slice(None)) -> Any:
+        """Return the values of nodes at a lag, ``(node, n)``; a view where samples follow one another."""
+        values = self.power(exponent)[nodes]
+        if self._first is not None:
+            return values[..., self._first - lag : self._first - lag + self.n]
+        return values[..., self._rows - lag]
+
+    def take(self, variables: Sequence[Lagged]) -> np.ndarray:
+        """Return lagged variables as columns ``(n, d)``, on the CPU."""
+        columns = [self.at(v.lag, nodes=v.node) for v in variables]
+        return np.column_stack([c.get() if self.xp is not np else c for c in columns])
+
+    def column(self, variable: Lagged) -> Any:
+        """Return one lagged variable ``(n,)`` where the values are."""
+        return self.at(variable.lag, nodes=variable.node)
+
+    def products(self, columns: Any, exponent: int = 1) -> Any:
+        """Return ``sum_n v^exponent w`` of every candidate v and every column w of ``columns (n, d)``."""
+        return self.xp.concatenate([self.at(lag, exponent) @ columns for lag in range(1, self.lags + 1)])
+
+    def sums(self, exponent: int) -> Any:
+        """Return ``sum_n v^exponent`` of every candidate."""
+        if exponent not in self._sums:
+            parts = [self.at(lag, exponent).sum(axis=1) for lag in range(1, self.lags + 1)]
+            self._sums[exponent] = self.xp.concatenate(parts)
+        return self._sums[exponent]
+
+    def with_target(self, target: int, exponent: int = 1) -> Any:
+        """Return ``sum_n v^exponent y`` of every candidate v, y a node's next value, centred.
+
+        Those of a few dozen targets are made at once: a matrix product takes little longer than one of its columns.
+        """
+        some = target // TOGETHER
+        kept = self._with_targets.get(exponent, (None,))  # read once: threads share it
+        if kept[0] != some:
+            y = self.at(0, nodes=slice(some * TOGETHER, (some + 1) * TOGETHER))
+            products = self.products((y - y.mean(axis=1, keepdims=True)).T, exponent)
+            kept = self._with_targets[exponent] = some, products
+        return kept[1][:, target % TOGETHER]
+
+    @cached_property
+    def within(self) -> Any:
+        """Covariances of the lags of each node, times n: (node, lag, lag)."""
+        columns = self.xp.stack([self.at(lag) for lag in range(1, self.lags + 1)], axis=1)
+        columns = columns - columns.mean(axis=2, keepdims=True)
+        return columns @ columns.transpose(0, 2, 1)
+
+    def covariance(self) -> Any:
+        """Return the covariances of all candidates, times n."""
+        xp, size = self.xp, self.blocks.n_nodes
+        found = xp.empty((self.size, self.size))
+        for a in range(self.lags):
+            for b in range(a, self.lags):
+                part = self.at(a + 1) @ self.at(b + 1).T
+                found[a * size : (a + 1) * size, b * size : (b + 1) * size] = part
+                found[b * size : (b + 1) * size, a * size : (a + 1) * size] = part.T
+        total = self.sums(1)
+        return found - xp.outer(total, total) / self.n
+
+
+class Products:
+    """Products with all candidates that fits ask for, made at once when the first of the fits needs its own."""
+
+    def __init__(self, records: Records):
+        self.records = records
+        self._waiting: dict[int, list[Any]] = {}
+
+    def ask(self, columns: Any, exponent: int = 1) -> Callable[[], Any]:
+        """Return how to get `Records.products` of these columns, once all fits have asked for theirs."""
+        waiting = self._waiting.setdefault(exponent, [])
+        start = sum(one.shape[1] for one in waiting)
+        stop = start + columns.shape[1]
+        waiting.append(columns)
+        xp = self.records.xp
+
+        def made() -> Any:
+            if self._waiting.get(exponent) is waiting:
+                del self._waiting[exponent]
+                waiting[:] = [self.records.products(xp.concatenate(waiting, axis=1), exponent)]
+            return xp.ascontiguousarray(waiting[0][:, start:stop])
+
+        return made
+
+
+class Fit:
+    """A regression of one target on lagged variables that are added one after the other."""
+
+    def __init__(self, products: Products, target: int):
+        records = products.records
+        self.records, self.target, self.xp, self._ask = records, target, records.xp, products.ask
+        y = records.column(Lagged(target, 0))
+        self.y = y - y.mean()
+        self.left = float(self.y @ self.y)
+        self.chosen: list[Lagged] = []
+        self.n_features = 1  # the constant
+        self.added = 1
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the samples bear one more variable."""
+        return (self.n_features + self.added) * SAMPLES_PER_COEFFICIENT <= self.records.n and self.left > 0
+
+    def shares(self) -> np.ndarray:
+        """Return the share of what is left of the target that each candidate explains."""
+        raise NotImplementedError
+
+    def add(self, variable: Lagged) -> Task[None]:
+        """Add a lagged variable; a task that waits for products with the candidates."""
+        raise NotImplementedError
+
+    def p_value(self, share: float) -> float:
+        """Return the F test of a share that a candidate explains."""
+        return f_test(share, self.added, self.records.n - self.n_features - self.added)
+
+    def features(self, variables: Sequence[Lagged]) -> np.ndarray:
+        """Return the features of lagged variables ``(n, k)``, without the constant."""
+        return self.records.take(variables)
+
+    def test(self, x: Sequence[Lagged], z: Sequence[Lagged]) -> float:
+        """Return the p-value of x given z, all together, by the F test."""
+        y = self.y if self.xp is np else self.y.get()
+        (without, k), (within, m) = (residual_sum(self.features(v), y) for v in (z, [*z, *x]))
+        if m <= k or without <= 0:
+            return 1.0
+        return f_test(1 - within / without, m - k, self.records.n - 1 - m)
+
+
+class Line(Fit):
+    """Linear regression; products of a variable with all candidates come from their covariance where that is kept."""
+
+    def __init__(self, products: Products, target: int, covariance: Any, *, together: bool = False):
+        super().__init__(products, target)
+        records = products.records
+        self._covariance = covariance
+        self.added = records.lags if together else 1
+        self._with_y = records.with_target(target)
+        self._before = records.sums(2) - records.sums(1) ** 2 / records.n
+        self._variance = self._before.copy()
+        self._basis = self.xp.full((records.n, 1), records.n**-0.5)
+        self._along: list[Any] = []
+
+    def shares(self) -> np.ndarray:
+        """b^2 / (d e'e), d what is left of the candidate itself."""
+        xp = self.xp
+        if self.added > 1:
+            return self._shares_together()
+        usable = self._variance > COLLINEAR * self._before
+        share = xp.where(usable, self._with_y**2 / xp.where(usable, self._variance, 1.0), 0.0) / self.left
+        return share if xp is np else share.get()
+
+    def _shares_together(self) -> np.ndarray:
+        """b' G^-1 b / e'e of each source with all its lags, G what is left of their covariance."""
+        xp, lags, nodes = self.xp, self.added, self.records.blocks.n_nodes
+        at = xp.arange(lags * nodes).reshape(lags, nodes).T  # (node, lag)
+        inner = self.records.within
+        for along in self._along:
+            inner = inner - along[at][:, :, None] * along[at][:, None, :]
+        scale = xp.sqrt(xp.maximum(self._before[at], 1e-300))
+        inner = inner / (scale[:, :, None] * scale[:, None, :]) + COLLINEAR * xp.eye(lags)
+        with_y = self._with_y[at] / scale
+        share = (with_y * xp.linalg.solve(inner, with_y[..., None])[..., 0]).sum(axis=1) / self.left
+        share = xp.clip(share, 0.0, 1.0)
+        return share if xp is np else share.get()
+
+    def add(self, variable: Lagged) -> Task[None]:
+        """One Gram-Schmidt step: of the covariances with the target, and of what is left of each candidate."""
+        self.chosen.append(variable)
+        column = self.records.column(variable)
+        new = orthonormal_rest(self._basis, column[:, None], self.xp)
+        if not new.shape[1]:
+            return
+        size = float(new[:, 0] @ column)
+        along = yield from self._products(variable)
+        for earlier, weight in zip(self._along, self._basis[:, 1:].T @ column):
+            along = along - earlier * weight
+        along = along / size
+        y = float(new[:, 0] @ self.y)
+        self._basis = self.xp.concatenate([self._basis, new], axis=1)
+        self._along.append(along)
+        self._with_y = self._with_y - along * y
+        self._variance = self._variance - along**2
+        self.left -= y**2
+        self.n_features += 1
+
+    def _products(self, variable: Lagged) -> Task[Any]:
+        """Return the covariances of a variable with every candidate, times n."""
+        if self._covariance is not None and variable.lag <= self.records.lags:
+            return self._covariance[:, (variable.lag - 1) * self.records.blocks.n_nodes + variable.node]
+        column = self.records.column(variable)
+        products = self._ask((column - column.mean())[:, None])
+        yield
+        return products()[:, 0]
+
+
+class Curve(Fit):
+    """Regression with squares and products of all variables that were added."""
+
+    def __init__(self, products: Products, target: int):
+        super().__init__(products, target)
+        records = products.records
+        xp, n = self.xp, records.n
+        self._factors = [xp.ones(n)]  # a constant and the variables: what a candidate is multiplied with
+        self._basis = xp.full((n, 1), n**-0.5)
+        self._y_along = xp.zeros(1)
+        self._with_y = [records.with_target(target)]  # sum v a y, for each factor a
+        self._square_y = records.with_target(target, 2)
+        self._squares = {(0, 0): records.sums(2)}  # sum v^2 a b
+        self._cubes = [records.sums(3)]  # sum v^3 a
+        self._fourth = records.sums(4)
+        self._along = [records.sums(1)[:, None] * n**-0.5]  # (candidate, basis) for each factor: Q'(v a)
+        self._square_along = records.sums(2)[:, None] * n**-0.5
+        self.added = 2
+
+    def shares(self) -> np.ndarray:
+        """Share explained by v, its square and its products with the variables, all at once."""
+        xp = self.xp
+        m = len(self._factors) + 1
+        along = xp.stack([*self._along, self._square_along], axis=1)  # (candidate, feature, basis)
+        inner = -(along @ along.transpose(0, 2, 1))
+        raw = xp.empty((len(along), m, m))
+        for a in range(m - 1):
+            for b in range(a, m - 1):
+                raw[:, a, b] = raw[:, b, a] = self._squares[a, b]
+            raw[:, a, -1] = raw[:, -1, a] = self._cubes[a]
+        raw[:, -1, -1] = self._fourth
+        scale = xp.sqrt(xp.maximum(xp.einsum("cii->ci", raw), 1e-300))
+        inner = (inner + raw) / (scale[:, :, None] * scale[:, None, :]) + COLLINEAR * xp.eye(m)
+        with_y = xp.stack([*self._with_y, self._square_y], axis=1) - along @ self._y_along
+        with_y = with_y / scale
+        share = (with_y * xp.linalg.solve(inner, with_y[..., None])[..., 0]).sum(axis=1) / self.left
+        share = xp.clip(share, 0.0, 1.0)
+        return share if xp is np else share.get()
+
+    def add(self, variable: Lagged) -> Task[None]:
+        """Add a variable with its square and its products with those before it."""
+        xp = self.xp
+        column = self.records.column(variable)
+        features = xp.stack([column * a for a in (*self._factors, column)], axis=1)
+        new = orthonormal_rest(self._basis, features, xp)
+        factors = [*self._factors, column]
+        wide = [
+            self._basis * column[:, None],
+            *(new * a[:, None] for a in factors),
+            column[:, None] * self.y[:, None],
+        ]
+        with_candidates = self._ask(xp.concatenate(wide, axis=1))
+        with_squares = self._ask(xp.stack([*(column * a for a in factors), *new.T], axis=1), 2)
+        with_cubes = self._ask(column[:, None], 3)
+        yield
+        products, squares, cubes = with_candidates(), with_squares(), with_cubes()
+        old, k = self._basis.shape[1], new.shape[1]
+        parts = [products[:, old + k * a : old + k * (a + 1)] for a in range(len(factors))]
+        last = xp.concatenate([products[:, :old], parts[-1]], axis=1)
+        self._along = [xp.concatenate([kept, part], axis=1) for kept, part in zip(self._along, parts)] + [
+            last
+        ]
+        self._with_y.append(products[:, -1])
+        place = len(factors) - 1
+        self._squares |= {(a, place): squares[:, a] for a in range(len(factors))}
+        self._square_along = xp.concatenate([self._square_along, squares[:, len(factors) :]], axis=1)
+        self._cubes.append(cubes[:, 0])
+        self._factors, self._basis = factors, xp.concatenate([self._basis, new], axis=1)
+        self._y_along = self._basis.T @ self.y
+        self.left = float(self.y @ self.y - self._y_along @ self._y_along)
+        self.n_features = self._basis.shape[1]
+        self.added = len(factors) + 1
+        self.chosen.append(variable)
+
+    def features(self, variables: Sequence[Lagged]) -> np.ndarray:
+        """All monomials of degree one and two."""
+        columns = self.records.take(variables) if variables else np.empty((self.records.n, 0))
+        first, second = np.triu_indices(columns.shape[1])
+        return np.column_stack([columns, columns[:, first] * columns[:, second]])
