@@ -115,7 +115,7 @@ def test_what_was_answered_before_a_question_failed_is_kept(series, monkeypatch,
     questions = [Question.test(Link(0, 1, given)) for given in ((), (2,), (3,), "broken", (4,))]
     monkeypatch.setattr(em.KSG, "at_once", width)
     reply = answer(scorer, questions, np.inf)
-    assert isinstance(reply.error, KeyError)
+    assert isinstance(reply.error, LookupError)
     assert len(reply.answers) == 3
     assert [a.value for a in reply.answers] == [
         run(scorer.test(q.args)).value for q in questions[: len(reply.answers)]

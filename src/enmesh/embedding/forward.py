@@ -53,8 +53,6 @@ class Past(NamedTuple):
 class ForwardSelection:
     """Forward selection for the targets of one series (`NonUniform` with an analytic estimator)."""
 
-    releases_gil = True  # nearly all of its time are matrix products
-
     def __init__(self, method: Any, series: "Series"):
         self.score = method
         nodes, longest = range(series.n_nodes), max(series.lengths)

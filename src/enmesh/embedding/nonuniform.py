@@ -178,11 +178,6 @@ class TestedSelection:
         """Choose the lagged variables of one target."""
         return run(self.find(target))[0]
 
-    @property
-    def releases_gil(self) -> bool:
-        """Whether threads can select at the same time."""
-        return self.score.estimator.releases_gil
-
     def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
         """Return each target by itself."""
         return [(target,) for target in targets]

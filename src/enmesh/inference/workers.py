@@ -46,7 +46,7 @@ class Workers:
     def __init__(self, payload: Payload, scorer: Any, n_jobs: int | None, memory: int | None):
         check_jobs(n_jobs)
         self._payload, self._scorer, self._n_jobs = payload, scorer, n_jobs
-        self._prefer = "threads" if scorer.releases_gil else "processes"
+        self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
         self._most = np.inf if memory is None else affordable(scorer, memory, self._prefer)
         self._hazards: set[str] = set()
         self._to_send: int | None = None  # how many tasks are to carry the data

@@ -89,11 +89,6 @@ class Scorer(ABC, Generic[AnyScore]):
     def _transfers(self, series: Series, estimator: Estimator) -> Transfers:
         return Transfers(series, estimator, self.score.embedding or Embedding())
 
-    @property
-    def releases_gil(self) -> bool:
-        """Whether threads can answer at the same time."""
-        return self.score.estimator.releases_gil
-
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
         """Return the edge tests that a family's score is made of; none if it needs none."""
         return ()
