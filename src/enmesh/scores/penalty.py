@@ -28,13 +28,17 @@ def largest_sum(
     states: Callable[[int], int],
     quantile: Callable[[int, tuple[int, ...]], float],
     alpha: float,
+    known: Callable[[tuple[int, ...]], float | None] = lambda earlier: None,
 ) -> float:
     """Return the largest sum over orders of ``quantile(parent, earlier parents)``.
 
-    ``states(j)`` is the number of joint states of parent j (its width, for continuous ones).
+    ``states(j)`` is the number of joint states of parent j (its width, for continuous ones); ``known`` returns the sum
+    of a smaller set, if it has been asked for.
     """
     ordered = tuple(sorted(parents, key=lambda j: (-states(j), j)))
     orders: Iterable[tuple[int, ...]] = [ordered]
+    if ordered and alpha >= SORTED_IS_LARGEST and (before := known(tuple(sorted(ordered[:-1])))) is not None:
+        return before + quantile(ordered[-1], ordered[:-1])
     if alpha < SORTED_IS_LARGEST and len({states(j) for j in parents}) > 1:
         if len(parents) > MOST_PERMUTED:
             many = (

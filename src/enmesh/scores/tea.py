@@ -138,6 +138,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
                 lambda j: blocks.states(j, target),
                 lambda j, earlier: self._quantile(target, (j,), earlier),
                 self.score.alpha,
+                known=lambda earlier: self._penalties.get((target, earlier)),
             )
         return self._penalties[target, parents]
 
