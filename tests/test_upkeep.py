@@ -64,7 +64,7 @@ ORDER = (
     ("scores",),
     ("inference", "events.scorer"),
     ("events.infer",),
-    ("sureness", "reproduce"),
+    ("sureness",),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
