@@ -44,6 +44,7 @@ EVIDENCE = (
     "given", "low", "high", "scatter", "curve", "lags", "lag_te", "chance", "times", "local", "sentence",
 )  # fmt: skip
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
+TOLD_IF = re.compile(r'<li data-if="(\w+)">(.*\n)')
 SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
 
 
@@ -73,13 +74,15 @@ def page(network: Network, sections: str = "", *, title: str = "", notes: str = 
     noted = f'<section id="warnings" class="note"><h2>{first}</h2><ul>{warnings}</ul></section>'
     chosen = [(what, *map(words.fewer_digits, reason)) for what, *reason in network.choices]
     origin = {key: known[key] for key in KNOWN if key in known} | known
-    body = Template(asset("body.html")).substitute(
+    facts = words.facts(network)
+    sentences = TOLD_IF.sub(lambda item: f"<li>{item[2]}" if item[1] in facts else "", asset("body.html"))
+    body = Template(sentences).substitute(
         notes=more.own_notes(notes),
         warnings=noted if warnings else "",
         network=_network_section(network),
         more=_events(network) + sections,
-        means=_items(words.meanings(network)),
-        means_not=_items(words.notes(network)),
+        level=LEVEL,
+        one_in=round(1 / LEVEL),
         whole=" of the first trial" if (known.get("trials") or 1) > 1 else " recording",
         step=text(f"(a sample every {every})" if every else "in samples"),
         past=text(words.past(network)),
