@@ -330,13 +330,8 @@ def in_words(about: Explanation, dt: float = 1.0) -> str:
     text += f"; without the link that much or more has a probability {chance}." if known else "."
     if math.isfinite(about.effect):
         way, size = "up" if about.effect > 0 else "down", f"{abs(about.effect):.2g}"
-        text += (
-            f" One standard deviation more of {source} moves {target} {way} by {size} of its own, on average"
-        )
-        bends = False
-        if (
-            len(about.curve) >= 3 and np.ptp(about.curve[:, 1]) > 0
-        ):  # two thirds of it are not on a straight line
-            bends = np.corrcoef(about.curve.T)[0, 1] ** 2 < 2 / 3
-        text += "; the line bends." if bends else "."
+        moved = f"moves {target} {way} by {size} of its own, on average"
+        known = len(about.curve) >= 3 and np.ptp(about.curve[:, 1]) > 0
+        bends = known and np.corrcoef(about.curve.T)[0, 1] ** 2 < 2 / 3  # a third is not on a straight line
+        text += f" One standard deviation more of {source} {moved}{'; the line bends' * bool(bends)}."
     return text

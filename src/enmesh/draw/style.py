@@ -28,11 +28,8 @@ from matplotlib.text import Text
 from enmesh.draw.labels import short
 from enmesh.errors import InputError
 
-SUFFIXES = {
-    ".png": {},
-    ".svg": {"Date": None},
-    ".pdf": {"CreationDate": None},
-}  # with what leaves out the date
+# Formats of pictures, with what leaves out the date.
+SUFFIXES: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 USUAL_SHARE = 0.775  # of a figure's width that its axes have before the figure is laid out
 INCH_PER_POINT = 0.0073  # of a letter, for each point of its size
 LONGEST_BAR = 2.6  # inches of a colour scale, however tall the picture
@@ -109,9 +106,8 @@ def picture(
     if path is not None and not hasattr(path, "write"):  # an open file is taken as it is (png)
         path = Path(path)
         if path.suffix.lower() not in SUFFIXES:
-            raise InputError(
-                f"cannot tell the format of {path.name!r}; end the name in {', '.join(SUFFIXES)}"
-            )
+            endings = ", ".join(SUFFIXES)
+            raise InputError(f"cannot tell the format of {path.name!r}; end the name in {endings}")
         if not path.parent.is_dir():
             raise InputError(f"there is no folder {path.parent} to save {path.name} in; make it first")
     if ax is None:
