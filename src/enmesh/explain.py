@@ -89,7 +89,7 @@ class Explanation(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data with a few digits, as `Network.evidence` and the page hold it; without surrogate values."""
         kept = [f.name for f in fields(self) if f.name != "null" or self.by_formula]
-        return {name: _rounded(plain(getattr(self, name))) for name in kept}
+        return {name: plain(getattr(self, name), 4) for name in kept}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], null: Sequence[float] = ()) -> "Explanation":
@@ -99,12 +99,6 @@ class Explanation(Shown):
         names = {"given": tuple(made.pop("given", ())), "lags": tuple(made.pop("lags", ()))}
         arrays = {name: np.array(one, float) for name, one in made.items() if isinstance(one, list)}
         return cls(**made | names | arrays)
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 class Explainer:
