@@ -213,7 +213,7 @@ def least_p(difference: np.ndarray, first: Freedom, second: Freedom) -> np.ndarr
     less of a chance link than either recording has, and then all their differences are near 0.
 
     ``difference`` is of transfer entropies less their mean under chance; ``first`` and ``second`` are the degrees of
-    freedom and the samples of either side (`links.values`).
+    freedom and the samples of either side (`units.values`).
     """
     from scipy.special import chdtrc, chdtri
 
