@@ -73,7 +73,7 @@ release-check: docs
 	  for file in dist/*.whl dist/*.tar.gz; do \
 	    echo "Python $$version, $$file"; \
 	    $$python -m venv --clear .venv-release && .venv-release/bin/pip install --quiet $$file \
-	    && (cd .venv-release && bin/python -c "import enmesh; print(enmesh.__version__, enmesh.__file__)" && bin/enmesh demo) \
+	    && (cd .venv-release && bin/python -c "import enmesh; print(enmesh.__version__, enmesh.__file__)" && bin/enmesh demo && bin/enmesh reproduce fig1) \
 	    || exit 1; \
 	  done; \
 	done

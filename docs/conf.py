@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.ext import autosummary
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent / "src"), str(HERE)]
+sys.path[:0] = [str(HERE.parent / "src"), str(HERE.parent / "reproduce"), str(HERE)]
 
 from pictures import DRAWN, draw_all  # noqa: E402
 

@@ -460,19 +460,15 @@ def test_simulate_to_stdout_and_npz_are_the_same_numbers(run):
 
 
 def test_reproduce_delegates(run, monkeypatch):
-    import types
-
     calls = []
-    module = types.ModuleType("enmesh.reproduce")
-    module.NAMES = ("fig1", "fig2")
 
     def run_one(name, *, out, quick, seed, n_jobs, progress):
         calls.append((name, out, quick, seed, n_jobs))
         return [out / "picture.png"]
 
-    module.run = run_one
     with monkeypatch.context() as patched:
-        patched.setattr("enmesh.cli.simulate.experiments", module)
+        patched.setattr("enmesh_reproduce.NAMES", ("fig1", "fig2"))
+        patched.setattr("enmesh_reproduce.run", run_one)
         assert run("reproduce")[1] == "fig1\nfig2\n"
         assert run("reproduce fig1")[:2] == (0, "files in reproduce-fig1: picture.png\n")
         assert run("reproduce fig2 --full --out here --seed 4 --jobs 2")[0] == 0

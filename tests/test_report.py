@@ -14,7 +14,7 @@ import enmesh as em
 from enmesh import InputError, Series
 from enmesh.draw.report.more import comparison_page, group_section, windows_section
 from enmesh.draw.report.page import contents, embed, histogram, page
-from enmesh.draw.report.words import headline, notes, paragraph, past, recording, references, standing
+from enmesh.draw.report.words import headline, paragraph, past, recording, references, standing
 from enmesh.sureness.compare import Comparison
 from enmesh.sureness.group import Group
 from enmesh.sureness.windows import Windows
@@ -243,10 +243,11 @@ def test_sure_links_are_counted_by_q():
 
 
 def test_notes_fit_the_network():
-    assert any("Feedback" in note for note in notes(networks.five()))
-    assert not any("Feedback" in note for note in notes(networks.five(options={"acyclic": False})))
-    assert any("negative" in note for note in notes(networks.five()))
-    assert not any("negative" in note for note in notes(networks.five(candidates=())))
+    assert "Feedback is not shown" in page(networks.five())
+    assert "Feedback is not shown" not in page(networks.five(options={"acyclic": False}))
+    assert "A negative value is no error" in page(networks.five())
+    assert "A negative value is no error" not in page(networks.five(candidates=()))
+    assert "data-if" not in page(networks.five())
 
 
 def test_methods_follow_the_options():

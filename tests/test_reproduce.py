@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import enmesh as em
-from enmesh import reproduce
+import enmesh_reproduce as reproduce
 from enmesh.inference.store import runs
-from enmesh.reproduce import divergence, networks
-from enmesh.reproduce.figures import correlated
+from enmesh_reproduce import divergence, networks
+from enmesh_reproduce.figures import correlated
 
 RECOVER = networks.recover
 TINY = {

@@ -64,7 +64,7 @@ ORDER = (
     ("scores",),
     ("inference", "events.scorer"),
     ("events.infer",),
-    ("sureness", "reproduce"),
+    ("sureness",),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
@@ -94,3 +94,10 @@ def test_imports_go_down_only():
             continue
         upward += [(module, other) for other in top_imports(path) if rank_of(other) > rank_of(module)]
     assert not upward
+
+
+def test_the_library_does_not_load_the_experiments():
+    """Only the command that repeats them does."""
+    code = "import sys, enmesh.cli; print('enmesh_reproduce' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -89,7 +89,7 @@ class Explanation(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data with a few digits, as `Network.evidence` and the page hold it; without surrogate values."""
         kept = [f.name for f in fields(self) if f.name != "null" or self.by_formula]
-        return {name: _rounded(plain(getattr(self, name))) for name in kept}
+        return {name: plain(getattr(self, name), 4) for name in kept}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], null: Sequence[float] = ()) -> "Explanation":
@@ -99,12 +99,6 @@ class Explanation(Shown):
         names = {"given": tuple(made.pop("given", ())), "lags": tuple(made.pop("lags", ()))}
         arrays = {name: np.array(one, float) for name, one in made.items() if isinstance(one, list)}
         return cls(**made | names | arrays)
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 class Explainer:
@@ -330,13 +324,8 @@ def in_words(about: Explanation, dt: float = 1.0) -> str:
     text += f"; without the link that much or more has a probability {chance}." if known else "."
     if math.isfinite(about.effect):
         way, size = "up" if about.effect > 0 else "down", f"{abs(about.effect):.2g}"
-        text += (
-            f" One standard deviation more of {source} moves {target} {way} by {size} of its own, on average"
-        )
-        bends = False
-        if (
-            len(about.curve) >= 3 and np.ptp(about.curve[:, 1]) > 0
-        ):  # two thirds of it are not on a straight line
-            bends = np.corrcoef(about.curve.T)[0, 1] ** 2 < 2 / 3
-        text += "; the line bends." if bends else "."
+        moved = f"moves {target} {way} by {size} of its own, on average"
+        known = len(about.curve) >= 3 and np.ptp(about.curve[:, 1]) > 0
+        bends = known and np.corrcoef(about.curve.T)[0, 1] ** 2 < 2 / 3  # a third is not on a straight line
+        text += f" One standard deviation more of {source} {moved}{'; the line bends' * bool(bends)}."
     return text

@@ -170,16 +170,13 @@ def _profile(
     best, size, n = 1 + int(values.argmax()), len(values), transfers.blocks.n
     tested = (best,) if test is None else transfers.blocks.lags(source, target)
     if len(null):
-        low, high = (
-            np.array([significance.order_statistic(one, q) for one in null.T]) for q in (LEVEL, 1 - LEVEL)
-        )
-        threshold = significance.order_statistic(null.max(axis=1), 1 - LEVEL)
+        each = [[significance.order_statistic(one, q) for one in null.T] for q in (LEVEL, 1 - LEVEL)]
+        (low, high), threshold = np.array(each), significance.order_statistic(null.max(axis=1), 1 - LEVEL)
     else:  # chi-square / (2 N), the same at every lag
         dof = transfers.dof([Lagged(source, 1)], y, z)
-        low, high = (
-            np.full(size, significance.analytic_quantile(dof, n, above)) for above in (1 - LEVEL, LEVEL)
-        )
-        threshold = significance.analytic_quantile(dof, n, LEVEL / size)
+        levels = (1 - LEVEL, LEVEL, LEVEL / size)
+        least, most, threshold = (significance.analytic_quantile(dof, n, above) for above in levels)
+        low, high = np.full(size, least), np.full(size, most)
         if test is not None:  # as much wider as the null distribution of the test is
             dof = transfers.dof(*transfers.variables([source], target, given))
             wider = test.null_mean * 2 * n / dof

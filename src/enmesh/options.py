@@ -107,14 +107,16 @@ def restore(data: Any) -> Any:
     return data
 
 
-def plain(value: Any) -> Any:
-    """Return strict JSON types: NumPy scalars and tuples do not survive as themselves, nor what is not finite."""
+def plain(value: Any, digits: int | None = None) -> Any:
+    """Return strict JSON types, of so many digits: NumPy's and tuples do not survive, nor what is not finite."""
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain(item, digits) for key, item in value.items()}
     if isinstance(value, (tuple, list, np.ndarray)):
-        return [plain(item) for item in value]
+        return [plain(item, digits) for item in value]
     value = _item(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return float(f"{value:.{digits}g}") if digits and isinstance(value, float) else value
 
 
 def brief(value: Any) -> str:

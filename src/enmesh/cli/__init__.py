@@ -62,16 +62,7 @@ def command_line() -> typer.Typer:
     return app
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"enmesh {__version__}")
-        raise typer.Exit
-
-
-VERSION = typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-
-
-def enmesh(ctx: typer.Context, version: Annotated[bool, VERSION] = False) -> None:
+def enmesh(ctx: typer.Context, version: Annotated[bool, typer.Option("--version")] = False) -> None:
     """Which subsystem drives which: networks from multivariate time series by transfer entropy.
 
     \b
@@ -81,6 +72,9 @@ def enmesh(ctx: typer.Context, version: Annotated[bool, VERSION] = False) -> Non
     enmesh lags recording.csv a b          at which lag a acts on b
     enmesh COMMAND --help                  options and examples
     """
+    if version:
+        print(f"enmesh {__version__}")
+        raise typer.Exit
     if ctx.invoked_subcommand is None:
         print(ctx.get_help())
 

@@ -52,10 +52,8 @@ def widened(command: Command) -> Callable[..., None]:
     for one in command.__dict__["groups"]:
         options |= one() if callable(one) else one
     options["help_all"] = HelpAll, False
-    parameters = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, (annotation, default) in options.items()
-    ]
+    made = partial(Parameter, kind=Parameter.KEYWORD_ONLY)
+    parameters = [made(name, default=usual, annotation=of) for name, (of, usual) in options.items()]
     call.__dict__["__signature__"] = Signature(parameters)
     call.__annotations__ = {one.name: one.annotation for one in parameters}
     call.__name__, call.__doc__ = command.__name__, command.__doc__
@@ -178,7 +176,7 @@ OUTPUT = group(
 # --- options that follow from classes -----------------------------------------------------------------------------
 
 
-def _named(parameter: str, kind: type[Any], told: str) -> Group:
+def _named(parameter: str, kind: type[Any], told: str, panel: str = "") -> Group:
     """Return the option that names a method of a kind, and one for each field that such methods open."""
     known = members(kind)
     names = choice(f"{kind.__name__}Name", by_name(kind))
@@ -191,28 +189,21 @@ def _named(parameter: str, kind: type[Any], told: str) -> Group:
         said = help_of(first).get(field, "").split(". ")[0].rstrip(".").replace("``", "")
         metavar = {int: "N", float: "X"}.get(of, "WORD")
         rows[field] = of, metavar, f"{said} ({', '.join(takers)}); {default}."
-    return group(parameter.capitalize(), **rows)
+    return group(panel or parameter.capitalize(), **rows)
 
 
 def _summaries(known: Mapping[str, type[Method]]) -> str:
-    said = [
-        f"{'/'.join(cls.cli_variants or (name,))}: {cls.summary}"
-        for name, cls in known.items()
-        if cls.summary
-    ]
-    return "; ".join(said) + "." if said else ""
+    told = {"/".join(cls.cli_variants or (name,)): cls.summary for name, cls in known.items()}
+    said = "; ".join(f"{name}: {summary}" for name, summary in told.items() if summary)
+    return f"{said}." if said else ""
 
 
 def surrogate(panel: str = "Test") -> Group:
     """Return the options of a test by surrogates."""
-    names = choice("SurrogateName", members(Surrogate))
-    told = f"How a source is resampled; shift by default. {_summaries(members(Surrogate))}"
-    return group(
-        panel,
-        surrogate=(names, None, told),
-        n_surrogates=(int, "N", f"{help_of(TEE)['n_surrogates']} Default 199."),
-        seed=(int, "N", "Seed of everything random; 0.", 0),
-    )
+    told = f"{help_of(TEE)['n_surrogates']} Default 199."
+    seed = int, "N", "Seed of everything random; 0.", 0
+    named = _named("surrogate", Surrogate, "How a source is resampled; shift by default", panel)
+    return {**named, **group(panel, n_surrogates=(int, "N", told), seed=seed)}
 
 
 def search() -> Group:

@@ -24,14 +24,9 @@ from enmesh.inference.wanted import Choices, Scores, Wanted
 from enmesh.methods import Method, by_name, from_name, members
 from enmesh.scores import Score
 
-# What changes a recording, in this order, and the method that does it; the option's value is its argument, if any.
-PREPARING = {
-    "detrend": "detrend",
-    "season": "deseason",
-    "difference": "difference",
-    "standardise": "standardise",
-}
-PREPARING |= {"bins": "discretise"}
+# What changes a recording, in this order, and methods of other names; the option's value is the argument, if any.
+PREPARING = ("detrend", "season", "difference", "standardise", "bins")
+METHODS = {"season": "deseason", "bins": "discretise"}
 EVENTS = a.group(
     "Events",
     events=(bool, None, "Rows are events (columns node, time; trial), not samples."),
@@ -62,10 +57,11 @@ def recording(given: a.Given) -> Any:
     series = read(paths, dt=given.get("dt"), **said)
     if given.get("mask"):
         series = series.mask(_masked(given["mask"], len(series)))
-    for option, method in PREPARING.items():
+    for option in PREPARING:
         value = given.get(option)
         if value is not None and value is not False:
-            series = getattr(series, method)(*() if value is True else (value,))
+            change = getattr(series, METHODS.get(option, option))
+            series = change() if value is True else change(value)
     return series
 
 

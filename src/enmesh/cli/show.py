@@ -13,7 +13,7 @@ from typing import Any
 
 from enmesh.data.numbers import as_number
 from enmesh.data.table import visible
-from enmesh.draw.report.words import fewer_digits, headline, links
+from enmesh.draw.report.words import fewer_digits, headline, links, standing
 from enmesh.inference.network import Network
 from enmesh.options import plain
 
@@ -83,34 +83,18 @@ def network(
         table([*map(str, shown)], shown.itertuples(index=False))
     if truth is not None:
         say(_against(found, truth))
-    say(verdict(found))
+    cost = f" Acyclicity costs {found.gap:.3g}." if found.removed else ""
+    say(f"{standing(found)} Score {found.score:.6g}.{cost}")
     for what, value, reason in found.choices:
         say(fewer_digits(f"chosen {what}: {value} ({reason})"))
     if files:
         say(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
 
 
-def verdict(found: Network) -> str:
-    """Say in one sentence whether the network is the best there is, and what acyclicity cost."""
-    said = f"{'Proven optimal' if found.optimal else 'Best found'}: score {found.score:.6g}"
-    if not found.optimal:
-        short = f"proven to be at most {found.bound - found.score:.3g} short"
-        said += f", {short if math.isfinite(found.bound) else 'without proof'}"
-    if not found.options.get("acyclic", True):
-        return f"{said}; cycles allowed."
-    if not found.removed:
-        return f"{said}; acyclicity cost nothing." if found.gap == 0 else f"{said}."
-    return f"{said}; acyclicity costs {found.gap:.3g} and removed {_arrows(found.removed)}."
-
-
-def _arrows(edges: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"{source}>{target}" for source, target in edges) or "none"
-
-
 def _against(found: Network, truth: Mapping[str, Sequence[str]]) -> str:
     graphs = truth, found.parents
-    true, mine = ({(s, t) for t, parents in graph.items() for s in parents} for graph in graphs)
-    missed, extra = _arrows(sorted(true - mine)), _arrows(sorted(mine - true))
+    true, mine = ({f"{s}>{t}" for t, parents in graph.items() for s in parents} for graph in graphs)
+    missed, extra = (", ".join(sorted(links)) or "none" for links in (true - mine, mine - true))
     return f"Truth has {len(true)} links; {len(true & mine)} found, missed: {missed}, false: {extra}."
 
 

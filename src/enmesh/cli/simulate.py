@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import enmesh as em
-from enmesh import reproduce as experiments
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.cli.infer import run
@@ -148,12 +147,14 @@ def demo(given: a.Given) -> None:
         print(f"Open {(out / 'report.html').resolve()} in a browser.")
 
 
-EXPERIMENT = a.argument(
-    "name",
-    str | None,
-    "Figure or experiment; without it, their names.",
-    autocompletion=lambda incomplete: [name for name in experiments.NAMES if name.startswith(incomplete)],
-)
+def _experiments(incomplete: str) -> list[str]:
+    import enmesh_reproduce
+
+    return [name for name in enmesh_reproduce.NAMES if name.startswith(incomplete)]
+
+
+NAMES = "Figure or experiment; without it, their names."
+EXPERIMENT = a.argument("name", str | None, NAMES, autocompletion=_experiments)
 QUICK = a.group(
     "Options",
     quick=(bool, None, "A smaller version in minutes, or all.", True, "--quick/--full"),
@@ -173,11 +174,13 @@ def reproduce(given: a.Given) -> None:
       enmesh reproduce fig1
       enmesh reproduce fig1 --full --out fig1/
     """
+    import enmesh_reproduce
+
     name = given["name"]
     if name is None:
-        print("\n".join(experiments.NAMES))
+        print("\n".join(enmesh_reproduce.NAMES))
         return
     how = {option: given[option] for option in ("quick", "seed", "n_jobs")}
     folder = given["out"] or Path(f"reproduce-{name}")
-    files = experiments.run(name, out=folder, progress=sys.stderr.isatty(), **how)
+    files = enmesh_reproduce.run(name, out=folder, progress=sys.stderr.isatty(), **how)
     print(f"files in {folder}: {', '.join(file.name for file in files)}")

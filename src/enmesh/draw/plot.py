@@ -287,10 +287,8 @@ def intervals(network: Network, colour: str, **where: Any) -> Axes:
         raise InputError("no limits to draw: there is no link, or its data are not in memory nor in the file")
     found = sorted(known, key=lambda row: -(row["te"] or 0.0))
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)
-    rows = [
-        (row["low"], row["te"], row["high"], row["q_value"] is None or row["q_value"] > LEVEL)
-        for row in found
-    ]
+    hollow = [row["q_value"] is None or row["q_value"] > LEVEL for row in found]
+    rows = [(row["low"], row["te"], row["high"], doubt) for row, doubt in zip(found, hollow)]
     with picture((4.6 + 0.07 * max(map(len, names)), 1.3 + 0.24 * len(names)), **where) as (ax, theme):
         draw_intervals(ax, rows, theme)
         ax.set_yticks(range(len(names)), list(names), fontsize=8, parse_math=False)

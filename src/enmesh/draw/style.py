@@ -6,9 +6,11 @@ without colour and with any kind of colour vision; doubt is shown by dashes, a n
 
 import importlib
 import math
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from textwrap import wrap
 from types import SimpleNamespace
@@ -28,24 +30,11 @@ from matplotlib.text import Text
 from enmesh.draw.labels import short
 from enmesh.errors import InputError
 
-SUFFIXES = {
-    ".png": {},
-    ".svg": {"Date": None},
-    ".pdf": {"CreationDate": None},
-}  # with what leaves out the date
+# Formats of pictures, with what leaves out the date.
+SUFFIXES: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 USUAL_SHARE = 0.775  # of a figure's width that its axes have before the figure is laid out
 INCH_PER_POINT = 0.0073  # of a letter, for each point of its size
 LONGEST_BAR = 2.6  # inches of a colour scale, however tall the picture
-
-# Fonts with letters that the usual one lacks, as systems have them; those that are installed are asked in this order.
-FURTHER = (
-    "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Source Han Sans",
-    "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "MS Gothic", "Malgun Gothic", "Apple SD Gothic Neo",
-    "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "IPAGothic", "IPAexGothic", "Droid Sans Fallback",
-    "Noto Sans Arabic", "Noto Naskh Arabic", "Geeza Pro", "Noto Sans Hebrew", "Arial Hebrew", "Arial",
-    "Arial Unicode MS", "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Symbola", "Segoe UI Emoji",
-    "Segoe UI Symbol", "Apple Symbols", "Noto Sans Symbols", "FreeSans", "FreeSerif", "Unifont",
-)  # fmt: skip
 
 
 class Theme(SimpleNamespace):
@@ -64,29 +53,8 @@ class Theme(SimpleNamespace):
         return LinearSegmentedColormap.from_list(name, list(stops[name]))
 
 
-THEMES = {
-    "light": Theme(
-        paper="#ffffff", text="#22252b", faint="#6f757f", box="#f3f1ec", border="#c9c5bb", mark="#c2410c",
-        null="#b9c4d6", empty="#e9e7e2",
-        strength=("#9db5d4", "#4f82bf", "#12315f"), neutral="#9aa0a8",
-        ramp=("#16306b", "#3f6fb5", "#b0699b", "#e07b39", "#f0b27a"),
-        heat=("#f7fbff", "#9ecae1", "#4292c6", "#08306b"), negative="#b35806", positive="#2166ac", hatch="",
-    ),
-    "dark": Theme(
-        paper="#15171b", text="#e8e6e1", faint="#a2a7b1", box="#262a32", border="#555c69", mark="#ff9a5c",
-        null="#4c586e", empty="#2e323a",
-        strength=("#4a6185", "#6f9fd8", "#cfe4ff"), neutral="#7c828c",
-        ramp=("#b5d6ff", "#86aff2", "#b27fb8", "#bd7048", "#8f6238"),
-        heat=("#1b1f27", "#2c4a75", "#5d93d6", "#c6e0ff"), negative="#f0a35e", positive="#7db2ff", hatch="",
-    ),
-    "grey": Theme(
-        paper="#ffffff", text="#111111", faint="#666666", box="#f2f2f2", border="#aaaaaa", mark="#000000",
-        null="#c4c4c4", empty="#e6e6e6",
-        strength=("#b0b0b0", "#666666", "#000000"), neutral="#a8a8a8",
-        ramp=("#000000", "#3c3c3c", "#666666", "#8c8c8c", "#b0b0b0"),
-        heat=("#fafafa", "#bdbdbd", "#737373", "#111111"), negative="#8c8c8c", positive="#333333", hatch="////",
-    ),
-}  # fmt: skip
+DATA = tomllib.loads(files(__package__).joinpath("style.toml").read_text(encoding="utf-8"))
+THEMES = {name: Theme(**colours) for name, colours in DATA["themes"].items()}
 
 
 @contextmanager
@@ -109,9 +77,8 @@ def picture(
     if path is not None and not hasattr(path, "write"):  # an open file is taken as it is (png)
         path = Path(path)
         if path.suffix.lower() not in SUFFIXES:
-            raise InputError(
-                f"cannot tell the format of {path.name!r}; end the name in {', '.join(SUFFIXES)}"
-            )
+            endings = ", ".join(SUFFIXES)
+            raise InputError(f"cannot tell the format of {path.name!r}; end the name in {endings}")
         if not path.parent.is_dir():
             raise InputError(f"there is no folder {path.parent} to save {path.name} in; make it first")
     if ax is None:
@@ -240,7 +207,8 @@ def families() -> list[str]:
     """Return the fonts to ask for a letter, in order; all of them are installed."""
     there = {font.name for font in fontManager.ttflist}
     usual = [name for name in mpl.rcParams["font.sans-serif"] if name in there][:1]
-    return list(dict.fromkeys([*(usual or ["DejaVu Sans"]), *(name for name in FURTHER if name in there)]))
+    further = [name for name in DATA["fonts"]["further"] if name in there]
+    return list(dict.fromkeys([*(usual or ["DejaVu Sans"]), *further]))
 
 
 class FittedText(Text):

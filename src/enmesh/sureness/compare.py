@@ -14,31 +14,22 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.sources import is_source
-from enmesh.draw.shown import Reported
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.workers import in_order
-from enmesh.options import whole
+from enmesh.options import restore, whole
 from enmesh.scores.base import Parents, Score
 from enmesh.sureness import units
-from enmesh.sureness.group import signed
-from enmesh.sureness.units import Units
+from enmesh.sureness.group import reached, signed
+from enmesh.sureness.units import PairTables, Units
 from enmesh.te_matrix import warn_if_too_few
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TOGETHER = 20  # exchanges of labels in one task for a worker
-OF_SCORE = (
-    "score",
-    "estimator",
-    "embedding",
-    "alpha",
-    "surrogate",
-    "n_surrogates",
-    "max_lag",
-)  # options of one
+OF_SCORE = {"score", "estimator", "embedding", "alpha", "surrogate", "n_surrogates", "max_lag"}  # its options
 GRID = 2000  # values at which the distribution of what chance gives is computed
 
 Freedom = tuple[np.ndarray, np.ndarray]
@@ -46,7 +37,7 @@ Asked = tuple[Score, tuple[Parents, ...]]
 
 
 @dataclass(frozen=True)
-class Comparison(Reported):
+class Comparison(PairTables):
     """What grew and what fell; all DataFrames have row drives column.
 
     Attributes
@@ -73,12 +64,7 @@ class Comparison(Reported):
     exchanged: str
     labels: tuple[str, str] = ("first", "second")
     networks: tuple[Network, ...] = ()
-
-    @property
-    def links(self) -> "pd.DataFrame":
-        """DataFrame with a row per pair, smallest p-value first."""
-        shown = ("first", "second", "difference", "p_value", "q_value")
-        return units.pair_table({name: getattr(self, name) for name in shown})
+    tables = ("first", "second", "difference", "p_value", "q_value")
 
     def __repr__(self) -> str:
         changed = self.links[self.links.q_value <= LEVEL]
@@ -128,7 +114,7 @@ def compare(
     whole("n_permutations", n_permutations, 19)
     sides, subjects = _sides(first, second, paired)
     both = units.pooled(together := [units.pooled(side) for side in sides])
-    score = units.score_of(infer(both, seed=seed, n_jobs=n_jobs, **options))
+    score = restore(infer(both, seed=seed, n_jobs=n_jobs, **options).options["score"])
     alike = {name: value for name, value in options.items() if name not in OF_SCORE}
     networks = [infer(one, score=score, seed=seed, n_jobs=n_jobs, **alike) for one in together]
     asked, how = (score, units.parents_in(networks)), {"n_jobs": n_jobs, "progress": progress}
@@ -181,7 +167,7 @@ def _between_subjects(
     orders = [np.arange(len(everyone)), *(rng.permutation(len(everyone)) for _ in range(count))]
     differences = np.stack([everyone[o[size:]].mean(0) - everyone[o[:size]].mean(0) for o in orders])
     exchanged = f"labels of {size} and {len(everyone) - size} subjects exchanged"
-    return means, _two_sided(differences), exchanged
+    return means, reached(differences, sides=2), exchanged
 
 
 def _between_recordings(
@@ -203,7 +189,7 @@ def _between_recordings(
     found = np.concatenate(in_order(_exchanged, tasks, what="exchanges", **how))
     differences = found[:, 1, 0] - found[:, 0, 0]
     true = [(side[1], side[2]) for side in found[0]]
-    p_value = np.fmax(_two_sided(differences), least_p(differences[0], *true))
+    p_value = np.fmax(reached(differences, sides=2), least_p(differences[0], *true))
     kind = "trials" if cut[0].block is None else "blocks"
     exchanged = f"labels of {sizes[0]} and {sizes[1]} {kind} exchanged"
     return [found[0, 0, 0], found[0, 1, 0]], p_value, exchanged
@@ -219,13 +205,6 @@ def _exchanged(whole: Units, size: int, asked: Asked, seed: int, start: int, sto
     return np.array(found)
 
 
-def _two_sided(differences: np.ndarray) -> np.ndarray:
-    """Return the share of exchanges with a difference as far from 0 as the first, the true one, itself included."""
-    size = np.abs(differences)
-    reached = (size >= size[0] - 1e-12 * size[0]).mean(0)
-    return np.where(np.isnan(differences[0]), np.nan, reached)
-
-
 def least_p(difference: np.ndarray, first: Freedom, second: Freedom) -> np.ndarray:
     """Return the probability of a difference as far from 0 if the link is in neither; NaN where it is not known.
 
@@ -234,7 +213,7 @@ def least_p(difference: np.ndarray, first: Freedom, second: Freedom) -> np.ndarr
     less of a chance link than either recording has, and then all their differences are near 0.
 
     ``difference`` is of transfer entropies less their mean under chance; ``first`` and ``second`` are the degrees of
-    freedom and the samples of either side (`links.values`).
+    freedom and the samples of either side (`units.values`).
     """
     from scipy.special import chdtrc, chdtri
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.draw.shown import Reported
 from enmesh.errors import InputError
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
 from enmesh.inference.workers import in_order
+from enmesh.options import restore
 from enmesh.sureness import units
+from enmesh.sureness.units import PairTables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,7 @@ DRAWN_SIGNS, ALL_SIGNS = 9999, 13  # signs that are drawn; subjects up to which 
 
 
 @dataclass(frozen=True)
-class Group(Reported):
+class Group(PairTables):
     """The network of a group and what its members say to it.
 
     Attributes
@@ -49,12 +50,7 @@ class Group(Reported):
     q_value: "pd.DataFrame"
     subjects: int
     own: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
-
-    @property
-    def links(self) -> "pd.DataFrame":
-        """DataFrame with a row per pair, smallest p-value first."""
-        shown = ("share", "te", "p_value", "q_value")
-        return units.pair_table({name: getattr(self, name) for name in shown})
+    tables = ("share", "te", "p_value", "q_value")
 
     def __repr__(self) -> str:
         return f"Group({self.network!r}, {self.subjects} subjects)"
@@ -103,7 +99,7 @@ def group(
     prepared = [units.standardised(one) for one in subjects]
     everyone = units.pooled(prepared)
     network = infer(everyone, seed=seed, n_jobs=n_jobs, **options)
-    score, parents = units.score_of(network), units.parents_in([network])
+    score, parents = restore(network.options["score"]), units.parents_in([network])
     given = [(one.select(everyone.names), score, parents, seed, options) for one in prepared]
     found = in_order(_of_one, given, n_jobs=n_jobs, progress=progress, what="subjects")
     corrected, links = (np.stack(part) for part in zip(*found))
@@ -143,9 +139,11 @@ def signed(values: np.ndarray, seed: int, *, sides: int = 1) -> np.ndarray:
     else:
         signs = 1 - 2 * np.random.default_rng([seed, 2]).integers(0, 2, (DRAWN_SIGNS, count))
         signs = np.vstack([np.ones((1, count), int), signs])
-    means = np.tensordot(signs / count, values, 1)
-    seen = means[0]
-    if sides == 2:
-        means, seen = np.abs(means), np.abs(seen)
-    reached = (means >= seen - 1e-12 * np.abs(seen)).mean(0)
-    return np.where(np.isnan(seen), np.nan, reached)
+    return reached(np.tensordot(signs / count, values, 1), sides=sides)
+
+
+def reached(values: np.ndarray, *, sides: int) -> np.ndarray:
+    """Return the share of values as large (with 2 sides: as far from 0) as the first, the true one, itself included."""
+    sizes = np.abs(values) if sides == 2 else values
+    share = (sizes >= sizes[0] - 1e-12 * np.abs(sizes[0])).mean(0)
+    return np.where(np.isnan(sizes[0]), np.nan, share)

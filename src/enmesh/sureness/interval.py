@@ -30,9 +30,7 @@ from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.sureness.units import Units, units_of
 
-SLOWEST = (
-    0.5  # least power of N with which a bias is taken to shrink: that of neighbours is 2 over the dimension
-)
+SLOWEST = 0.5  # least power of N with which a bias is taken to shrink
 
 Ends = tuple[Sequence[int], int, Sequence[int]]  # sources, target, given
 

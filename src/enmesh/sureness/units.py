@@ -8,17 +8,18 @@ samples crosses a seam. Then every pair of nodes is asked the same question in e
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.table import listed
+from enmesh.draw.shown import Reported
 from enmesh.embedding.lagged import reach
 from enmesh.errors import InputError, hazard
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.network import Network
-from enmesh.options import restore, whole
+from enmesh.options import whole
 from enmesh.scores import PerTarget
 from enmesh.scores.base import Link, Parents, Score
 from enmesh.significance import q_values
@@ -135,9 +136,8 @@ def pooled(recordings: Sequence[Series]) -> Series:
     for number, one in enumerate(recordings, 1):
         if set(one.names) != set(first.names):
             odd = listed(sorted(set(one.names) ^ set(first.names)))
-            raise InputError(
-                f"recording {number} and the first do not share {odd}; give the same nodes in each"
-            )
+            told = f"recording {number} and the first do not share {odd}"
+            raise InputError(f"{told}; give the same nodes in each")
         matched = one if one.names == first.names else one.select(first.names)
         for what in ("kinds", "labels", "dt"):
             if getattr(matched, what) != getattr(first, what):
@@ -156,11 +156,6 @@ def standardised(series: Any) -> Series:
     """
     series = Series.of(series)
     return series.standardise() if "float" in series.kinds else series
-
-
-def score_of(network: Network) -> Score:
-    """Return the score that a network was inferred with, pasts included."""
-    return restore(network.options["score"])
 
 
 def parents_in(networks: Sequence[Network]) -> tuple[Parents, ...]:
@@ -214,15 +209,22 @@ def q_of(p_value: np.ndarray) -> np.ndarray:
     return q
 
 
-def pair_table(parts: "Mapping[str, pd.DataFrame]") -> "pd.DataFrame":
-    """Return frames that have row drives column as one, with a row per pair, smallest p-value first."""
-    import pandas as pd
+class PairTables(Reported):
+    """A result of DataFrames, named in ``tables``, in which row drives column."""
 
-    names = np.array(parts["p_value"].columns)
-    source, target = np.nonzero(~np.eye(len(names), dtype=bool))
-    columns = {name: part.to_numpy(float)[source, target] for name, part in parts.items()}
-    made = pd.DataFrame({"source": names[source], "target": names[target], **columns})
-    return made.sort_values(["p_value", "source", "target"], ignore_index=True)
+    tables: ClassVar[tuple[str, ...]]
+
+    @property
+    def links(self) -> "pd.DataFrame":
+        """DataFrame with a row per pair, smallest p-value first."""
+        import pandas as pd
+
+        parts: dict[str, pd.DataFrame] = {name: getattr(self, name) for name in self.tables}
+        names = np.array(parts["p_value"].columns)
+        source, target = np.nonzero(~np.eye(len(names), dtype=bool))
+        columns = {name: part.to_numpy(float)[source, target] for name, part in parts.items()}
+        made = pd.DataFrame({"source": names[source], "target": names[target], **columns})
+        return made.sort_values(["p_value", "source", "target"], ignore_index=True)
 
 
 def frame(names: Sequence[str], matrix: np.ndarray) -> "pd.DataFrame":

@@ -12,8 +12,8 @@ from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.run import DOUBTFUL
 from enmesh.inference.workers import in_order
-from enmesh.options import whole
-from enmesh.sureness.units import parents_in, q_of, score_of, tests_of
+from enmesh.options import restore, whole
+from enmesh.sureness.units import parents_in, q_of, tests_of
 from enmesh.te_matrix import warn_if_too_few
 
 
@@ -53,13 +53,7 @@ class Windows(Reported):
 
 
 def windows(
-    series: Any,
-    width: int,
-    step: int,
-    *,
-    n_jobs: int | None = None,
-    progress: Any = None,
-    **options: Any,
+    series: Any, width: int, step: int, *, n_jobs: int | None = None, progress: Any = None, **options: Any
 ) -> Windows:
     """Measure and test every link in windows that slide over the recording.
 
@@ -94,7 +88,7 @@ def windows(
     if width > shortest:
         raise InputError(f"width={width} is longer than the shortest trial ({shortest} samples); give less")
     network = infer(series, n_jobs=n_jobs, **options)
-    score, parents = score_of(network), parents_in([network])
+    score, parents = restore(network.options["score"]), parents_in([network])
     starts = np.arange(0, shortest - width + 1, step)
     cuts = [[trial[start : start + width] for trial in series.trials] for start in starts]
     given = [(series.with_trials(cut), score, parents, DOUBTFUL) for cut in cuts]

@@ -25,6 +25,7 @@ from enmesh.draw.report.more import asset, figure, table, text
 from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import tag_size
+from enmesh.options import plain
 
 PICTURE = ("base.js", "panel.js", "graph.js", "export.js")
 SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js")
@@ -44,6 +45,7 @@ EVIDENCE = (
     "given", "low", "high", "scatter", "curve", "lags", "lag_te", "chance", "times", "local", "sentence",
 )  # fmt: skip
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
+TOLD_IF = re.compile(r'<li data-if="(\w+)">(.*\n)')
 SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
 
 
@@ -73,13 +75,15 @@ def page(network: Network, sections: str = "", *, title: str = "", notes: str = 
     noted = f'<section id="warnings" class="note"><h2>{first}</h2><ul>{warnings}</ul></section>'
     chosen = [(what, *map(words.fewer_digits, reason)) for what, *reason in network.choices]
     origin = {key: known[key] for key in KNOWN if key in known} | known
-    body = Template(asset("body.html")).substitute(
+    facts = words.facts(network)
+    sentences = TOLD_IF.sub(lambda item: f"<li>{item[2]}" if item[1] in facts else "", asset("body.html"))
+    body = Template(sentences).substitute(
         notes=more.own_notes(notes),
         warnings=noted if warnings else "",
         network=_network_section(network),
         more=_events(network) + sections,
-        means=_items(words.meanings(network)),
-        means_not=_items(words.notes(network)),
+        level=LEVEL,
+        one_in=round(1 / LEVEL),
         whole=" of the first trial" if (known.get("trials") or 1) > 1 else " recording",
         step=text(f"(a sample every {every})" if every else "in samples"),
         past=text(words.past(network)),
@@ -231,8 +235,8 @@ def contents(network: Network, *, whole: bool = True) -> dict[str, Any]:
         "level": LEVEL,
         "recording": words.recording(network),
         "layouts": [_layout(drawing) for drawing in drawn],
-        "widths": [THIN, _round(thickest(len(edges), bool(drawn[0].turns.any())))],
-        "tags": [[*edge, tag, *_rounded(tag_size(tag))] for edge, tag in sorted(tags.items())],
+        "widths": [THIN, plain(thickest(len(edges), bool(drawn[0].turns.any())), DIGITS)],
+        "tags": [[*edge, tag, *plain(tag_size(tag), DIGITS)] for edge, tag in sorted(tags.items())],
         "palest": PALEST,
         "dt": known.get("dt") or 1,
         **({"units": [words.te_unit(network), lag_unit(network)]} if "events" in known else {}),
@@ -244,7 +248,7 @@ def contents(network: Network, *, whole: bool = True) -> dict[str, Any]:
     if whole:
         preview = {} if "shown" in known else network.preview
         data["order"] = block_order(network)[0]
-        data["preview"] = [_rounded(extremes(preview.get(name, ()), POINTS)) for name in network.names]
+        data["preview"] = [plain(extremes(preview.get(name, ()), POINTS), DIGITS) for name in network.names]
         data["span"] = _span(network) if preview else None
         data["criteria"] = [_criterion(network.criteria.get(name)) for name in network.names]
     return data
@@ -266,32 +270,29 @@ def histogram(values: Iterable[float]) -> list[Any] | None:
     if not len(finite):
         return None
     counts, borders = np.histogram(finite, bins=min(MOST_BINS, math.ceil(math.sqrt(len(finite))) + 1))
-    return [_round(borders[0]), _round(borders[-1]), counts.tolist()]
+    return plain([borders[0], borders[-1], counts], DIGITS)
 
 
 def _layout(drawing: Layout) -> dict[str, Any]:
     """Return boxes, paths and places of lags, with y downward as in SVG."""
     down = np.array([1.0, -1.0])
     paths = sorted(drawing.paths.items())
-    return {
-        "x": _rounded(drawing.centres[:, 0]),
-        "y": _rounded(-drawing.centres[:, 1]),
-        "width": _rounded(drawing.sizes[:, 0]),
-        "height": _rounded(drawing.sizes[:, 1]),
-        "turn": _rounded(-np.degrees(drawing.turns)),
-        "lines": [list(lines) for lines in drawing.lines],
-        "paths": [[i, j, _rounded((path * down).ravel(), 4)] for (i, j), path in paths],
-        "tags": [[i, j, *_rounded((x, -y), 4)] for (i, j), (x, y) in sorted(drawing.tags.items())],
+    (x, y), (width, height) = (drawing.centres * down).T, drawing.sizes.T
+    boxes = {"x": x, "y": y, "width": width, "height": height, "turn": -np.degrees(drawing.turns)}
+    return plain(boxes, DIGITS) | {
+        "lines": plain(drawing.lines),
+        "paths": [[i, j, plain((path * down).ravel(), 4)] for (i, j), path in paths],
+        "tags": [[i, j, *plain((x, -y), 4)] for (i, j), (x, y) in sorted(drawing.tags.items())],
     }
 
 
 def _link(pair: Edge, test: Candidate, selected: bool, shares: Mapping[Edge, float], bars: bool) -> list[Any]:
     """Return one row of ``links``."""
-    numbers = _rounded((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
+    numbers = plain((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
     lags = [] if test is UNTESTED else list(lags_of(test))
-    stable = [_round(shares.get(pair, math.nan))] if shares else []
-    shown = histogram(test.null) if bars else None
-    return [*pair, *numbers, lags, int(selected), shown, _round(test.effect), _round(test.lag), *stable]
+    stable = [shares.get(pair, math.nan)] if shares else []
+    more = plain([test.effect, float(test.lag), *stable], DIGITS)
+    return [*pair, *numbers, lags, int(selected), histogram(test.null) if bars else None, *more]
 
 
 def _span(network: Network) -> list[Any] | None:
@@ -303,7 +304,9 @@ def _span(network: Network) -> list[Any] | None:
         return None
     old = points == OLD_POINTS < lengths[0]
     covered, dt = (points - 1) * (lengths[0] // points) if old else lengths[0] - 1, known.get("dt", 1)
-    return [covered, "samples"] if dt in (None, 1) else [_round(covered * dt), f"units of time, dt = {dt:g}"]
+    if dt in (None, 1):
+        return [covered, "samples"]
+    return [plain(covered * dt, DIGITS), f"units of time, dt = {dt:g}"]
 
 
 def _criterion(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -311,13 +314,4 @@ def _criterion(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not table or not {"dims", "delays", "best", "values"} <= set(table):
         return None
     shown = {key: table[key] for key in ("dims", "delays", "best")}
-    return shown | {"values": [_rounded(row) for row in table["values"]], "error": is_error(table)}
-
-
-def _rounded(values: Iterable[float], digits: int = DIGITS) -> list[float | None]:
-    return [_round(value, digits) for value in values]
-
-
-def _round(value: float, digits: int = DIGITS) -> float | None:
-    """Return a float of a few digits; None for what JSON has no number for."""
-    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+    return shown | {"values": plain(table["values"], DIGITS), "error": is_error(table)}

@@ -15,43 +15,6 @@ from enmesh.errors import InputError
 from enmesh.methods import Method
 from enmesh.options import known_options, restore
 
-MEANS = (
-    "An arrow from a to b: the past of a helps to predict the next value of b, beyond what the past of b "
-    "itself and of all other drivers of b already tell.",
-    "The transfer entropy (TE) is the size of that help, in nats per sample, averaged over the recording.",
-    "The p-value is the chance of a value so large without the link. The q-value corrects it for the number "
-    f"of pairs that were tested: of the links with q ≤ {LEVEL}, at most about one in {round(1 / LEVEL)} is "
-    "expected to be false.",
-)
-OF_EVENTS = (
-    "An arrow from a to b: when a last had an event helps to predict when b has its next, beyond what the times of b "
-    "itself and of all other drivers of b already tell.",
-    "The transfer entropy (TE) is the size of that help, a rate in nats per unit of time. The lag is how long after an "
-    "event of a the events of b are most, or least, frequent.",
-)
-EFFECT = (
-    "The effect is the linear part of it, with a sign: by how many of its standard deviations the target moves with "
-    "one of the source, its own past and the other drivers held. It is near 0 where the dependence bends."
-)
-STABLE = (
-    "Stability is the share of random cuts of the recording into two halves in which both halves show the link, each "
-    "by itself. Near 1 it would be found again; a link that chance made is seldom found twice."
-)
-MEANS_NOT = (
-    "It does not prove a cause. A common driver that was not recorded can draw an arrow between two nodes "
-    "that do not touch.",
-    "Its width is not the strength of a physical coupling: a strong coupling that synchronises two nodes "
-    "leaves little transfer entropy in either direction.",
-    "A missing arrow is not proof of no coupling. The recording may be too short, too noisy or sampled at "
-    "the wrong rate to show it.",
-    "Noise in the measurement makes true links weaker and can draw arrows against the true direction; more "
-    "data does not remove them.",
-)
-NO_FEEDBACK = "Feedback is not shown: only networks without cycles were allowed, so a loop loses a link."
-NEGATIVE = (
-    "A negative value is no error. True transfer entropy is never below 0, but its estimate can be, by "
-    "chance, where nothing is transferred."
-)
 GRID = (
     "How much of its own past each node needs: dimension upward, delay to the right, darker is better. The dot is "
     "the choice. It is often not on the darkest cell: of the dimensions that predict as well as the best one, as "
@@ -158,18 +121,17 @@ def links(network: Network) -> Any:
     return shown.assign(stability=edges["stability"]) if edges["stability"].notna().any() else shown
 
 
-def meanings(network: Network) -> tuple[str, ...]:
-    """Return what an arrow and its numbers mean."""
-    first = OF_EVENTS if "events" in network.provenance else MEANS[:2]
-    signed = any(math.isfinite(c.effect) for c in network.candidates)
-    return (*first, *MEANS[2:], *[EFFECT] * signed, *[STABLE] * bool(network.stability))
-
-
-def notes(network: Network) -> tuple[str, ...]:
-    """Return what an arrow does not mean in this network in particular."""
-    acyclic = network.options.get("acyclic", False)
-    negative = any(c.te < 0 for c in network.candidates)
-    return (*MEANS_NOT, *[NO_FEEDBACK] * bool(acyclic), *[NEGATIVE] * negative)
+def facts(network: Network) -> set[str]:
+    """Return which of the page's sentences on the meaning of an arrow hold of a network (``data-if``)."""
+    told = {
+        "samples": "events" not in network.provenance,
+        "events": "events" in network.provenance,
+        "signed": any(math.isfinite(c.effect) for c in network.candidates),
+        "halved": bool(network.stability),
+        "acyclic": bool(network.options.get("acyclic", False)),
+        "negative": any(c.te < 0 for c in network.candidates),
+    }
+    return {fact for fact, holds in told.items() if holds}
 
 
 def sure_links(network: Network) -> int:

@@ -23,14 +23,14 @@ from enmesh.errors import InputError
 from enmesh.estimators import KSG, Gaussian
 from enmesh.inference.workers import in_order
 from enmesh.measures import parent_indices
-from enmesh.reproduce import Job
-from enmesh.reproduce.outcome import Outcome, figure
 from enmesh.scores import TE, TEA, TEE, Scorer
 from enmesh.search import Exact
 from enmesh.search.base import Family, Problem
 from enmesh.search.graphs import Parents, edges
 from enmesh.simulate import coupled_flow, coupled_map
 from enmesh.tasks import run
+from enmesh_reproduce import Job
+from enmesh_reproduce.outcome import Outcome, figure
 
 NETWORKS = {
     "3 empty": "a, b, c",

@@ -22,12 +22,12 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import Gaussian, Kernel
 from enmesh.measures import transfer_entropy
-from enmesh.reproduce import Job
-from enmesh.reproduce.outcome import DARK, GREY, INK, MARK, Outcome, figure
 from enmesh.scores import TEA, score_graph
 from enmesh.significance import significance
 from enmesh.simulate import coupled_map
 from enmesh.surrogates import Permute
+from enmesh_reproduce import Job
+from enmesh_reproduce.outcome import DARK, GREY, INK, MARK, Outcome, figure
 
 CORRELATION, ALPHA, WIDTH = 0.05, 0.9, 0.5
 GRAPH, COUPLING, R = "v1>v2>v3", 0.3, 4.0

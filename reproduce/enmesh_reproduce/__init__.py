@@ -1,7 +1,7 @@
 """The paper's figures and experiments: ``run(name, out=folder)`` writes data and pictures.
 
-An experiment is a function ``(job, **sizes) -> Outcome`` of its own name; its defaults are the quick sizes. Nothing in
-the library needs this folder but the command ``enmesh reproduce``.
+An experiment is a function ``(job, **sizes) -> Outcome`` of its own name; its defaults are the quick sizes. This
+package is no part of the library, which it uses; the command ``enmesh reproduce`` loads it.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def run(
     sizes
         Further arguments of the experiment, in place of those of the quick or full version, such as ``n=500``.
     """
-    from enmesh.reproduce.outcome import write
+    from enmesh_reproduce.outcome import write
 
     if name not in NAMES:
         raise InputError(f"there is no experiment {name!r}; choose one of {', '.join(NAMES)}")
@@ -65,7 +65,7 @@ def run(
     except OSError as error:
         raise InputError(f"cannot make the folder {out}: {error.strerror}") from None
     module, full = EXPERIMENTS[name]
-    experiment = getattr(import_module(f"enmesh.reproduce.{module}"), name)
+    experiment = getattr(import_module(f"enmesh_reproduce.{module}"), name)
     job = Job(out=Path(out), seed=seed, n_jobs=n_jobs, progress=progress)
     outcome = experiment(job, **({} if quick else full) | sizes)
     print(outcome.summary)

@@ -26,12 +26,12 @@ from enmesh import measures
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Kernel
-from enmesh.reproduce import Job
-from enmesh.reproduce.outcome import DARK, INK, LIGHT, MARK, Outcome, arrows, figure, legend_below
 from enmesh.scores import TE, TEA, TEE, Score
 from enmesh.search.graphs import Parents, all_dags, edges
 from enmesh.significance import significance
 from enmesh.simulate import coupled_map, markov, var
+from enmesh_reproduce import Job
+from enmesh_reproduce.outcome import DARK, INK, LIGHT, MARK, Outcome, arrows, figure, legend_below
 
 CHAIN = "a>b>c"
 LEVEL = 0.01  # p-value under which a graph's divergence is above the floor
