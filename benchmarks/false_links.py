@@ -161,10 +161,9 @@ def main() -> None:
         for n in options.samples:
             here = [result for cell, result in zip(cells, results) if cell[:2] == (name, n)]
             rate = sum(count for count, _ in here) / (pairs * len(seeds))
-            rates.append(
-                f"{1000 * rate:.{2 if level < 0.001 else 0}f}"
-                + "*" * sum(rate > level + k * error for k in (2, 3))
-            )
+            digits = 2 if level < 0.001 else 0
+            stars = "*" * sum(rate > level + k * error for k in (2, 3))
+            rates.append(f"{1000 * rate:.{digits}f}{stars}")
             warned |= {message.split(":")[0][:60] for _, messages in here for message in messages}
         print(f"| {name} | {' | '.join(rates)} | {'; '.join(sorted(warned))[:160]} |")
 

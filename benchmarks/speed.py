@@ -29,11 +29,11 @@ import time
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
-import numpy as np  # noqa: E402 - after the number of threads, which linear algebra reads when it is loaded
+import numpy as np
 
-import enmesh as em  # noqa: E402
-from enmesh.neighbours.cpu import Neighbours  # noqa: E402
-from jidt import Jidt  # noqa: E402
+import enmesh as em
+from enmesh.neighbours.cpu import Neighbours
+from jidt import Jidt
 
 K = 4
 SURROGATES = 200
