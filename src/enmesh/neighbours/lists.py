@@ -524,55 +524,23 @@ def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block, everything):
 
 @kernel
 def _box(points, x, radius, out, lo, hi, lanes, block):
-    """Walk the points within ``radius`` in z: those that are so in y too first, whose count goes to both."""
+    """Count x along the list in (y, z) and along the list in z, both of the points within ``radius``."""
     points, x, out, lanes, block = flat((points, x, out, lanes, block))
-    order, found, near, far, counts = points.tree.order, block.found, block.seen, block.heads, lanes.counts
+    block.reach[0] = radius
     for m in range(3 * SHORTS):
         lanes.radius[m] = radius
     for p in range(lo, hi):
-        query = after(points.z, p * points.dz)
-        total = collect(points.tree, query, radius, points.spans, order[p], found, block.away, block.stack)
-        n_near = n_far = np.int64(0)
-        for e in range(total):
-            if _distance(points.y, found[e] * points.dy, p * points.dy, points.dy) <= radius:
-                near[n_near] = found[e]
-                n_near += 1
-            else:
-                far[n_far] = found[e]
-                n_far += 1
+        block.who[0], block.ends[0], block.ends[1] = p, 0, 0
+        _enlist(points, x.scale, np.int64(0), block)
         for g in range(block.groups):
             base = g * x.n * x.dims * SHORTS
             here = base + p * x.dims * SHORTS
             _limits(x, here, lanes)
-            for m in range(2 * SHORTS):
-                counts[m] = 0
-            _count_x(x, here, base, near, n_near, radius, lanes, np.int64(0))
-            _count_x(x, here, base, far, n_far, radius, lanes, np.int64(1))
-            for m in range(min(SHORTS, x.b - g * SHORTS)):
-                at = (g * SHORTS + m) * x.n + order[p]
-                out[at] = counts[m]
-                out[x.b * x.n + at] = counts[m] + counts[SHORTS + m]
-
-
-@part
-def _count_x(x, here, base, rows, total, radius, lanes, block):
-    """Add to the counts of a block how many of the ``rows`` lie within ``radius`` in x."""
-    exact, codes, dims = x.exact, x.codes, x.dims
-    surely, maybe = load(lanes.sure, 0), load(lanes.possible, 0)
-    count = splat(np.int16(0))
-    for e in range(total):
-        there = base + rows[e] * dims * SHORTS
-        d = _separation(codes, here, there, dims)
-        inside = d <= surely
-        count = tally(count, inside)
-        doubt = bits(inside ^ (d <= maybe))
-        while doubt:
-            m = first(doubt)
-            doubt &= doubt - 1
-            lanes.counts[block * SHORTS + m] += (
-                _distance(exact, here + m * dims, there + m * dims, dims) <= radius
-            )
-        if e % 16384 == 16383:
-            _flush(count, lanes, block)
-            count = splat(np.int16(0))
-    _flush(count, lanes, block)
+            for kind in range(2):
+                for m in range(3 * SHORTS):
+                    lanes.counts[m] = 0
+                entries = block.near if kind == 0 else block.far
+                _count_with_z(points, x, here, base, p, entries, np.int64(0), lanes, np.int64(0))
+                for m in range(min(SHORTS, x.b - g * SHORTS)):
+                    row = points.tree.order[p]
+                    out[(kind * x.b + g * SHORTS + m) * x.n + row] = lanes.counts[m]

@@ -15,18 +15,10 @@ BOX, TIED = 0, 3  # beside algorithms 1 and 2
 
 
 class Neighbours:
-    """Prepared (y, z): answers, for any x, the counts that KSG, the box kernel and ties need.
+    """Prepared ``y (n, dy)`` and ``z (n, dz)``: answers, for any x, the counts that KSG, the box kernel and ties need.
 
-    Parameters
-    ----------
-    y, z : (n, dy) and (n, dz) arrays, dz >= 0
-        Compared in the max norm, as they are.
-    times : (n,) int array, optional
-        When each point was sampled; by default its row.
-    theiler : int
-        Pairs no farther apart in time than this are not compared; 0 leaves out a point itself alone.
-    threads : int
-        Points are shared out among so many threads, where the work can be; the counts do not depend on it.
+    Distances are in the max norm. Pairs whose ``times`` (by default their rows) are no farther apart than ``theiler``
+    are not compared; 0 leaves out a point itself alone. No count depends on the number of ``threads``.
     """
 
     def __init__(self, y: Array, z: Array, *, times: Array | None = None, theiler: int = 0, threads: int = 1):

@@ -17,18 +17,10 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.options import known_fields, option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
-from enmesh.search.families import Choice, generate
+from enmesh.search.families import Choice, best_alone, generate
 from enmesh.search.graphs import Parents, ancestors, is_acyclic, topological_order
 from enmesh.search.parts import LARGEST, Part, best_order, settle, shaken, split
 
-BARTLETT = (
-    "Bartlett, M. and Cussens, J. (2017). Integer Linear Programming for the Bayesian Network Structure Learning "
-    "Problem. Artificial Intelligence 244, 258."
-)
-SILANDER = (
-    "Silander, T. and Myllymäki, P. (2006). A Simple Approach for Finding the Globally Optimal Bayesian Network "
-    "Structure. Proceedings of UAI 22, 445."
-)
 SMALL = 18  # nodes up to which a part is solved by dynamic programming when the choice is ours
 STARTS, SHAKES = 5, 10  # random orders tried for the graph to beat, and shakes in a row that may fail
 ROUNDING = 1e-10  # of the total: a loss smaller than that is rounding
@@ -60,7 +52,12 @@ class Exact(Search):
     cli_name = "exact"
     summary = "The best graph, proven; always first, with a time limit it returns a proven bound."
     phrase = "an exact search"
-    references = (BARTLETT, SILANDER)
+    references = (
+        "Bartlett, M. and Cussens, J. (2017). Integer Linear Programming for the Bayesian Network Structure Learning "
+        "Problem. Artificial Intelligence 244, 258.",
+        "Silander, T. and Myllymäki, P. (2006). A Simple Approach for Finding the Globally Optimal Bayesian Network "
+        "Structure. Proceedings of UAI 22, 445.",
+    )
 
     time_limit: float | None = None
     method: Literal["auto", "dp", "ip"] = "auto"
@@ -74,7 +71,7 @@ class Exact(Search):
         """Return the best graph."""
         memo = Memo(evaluate, problem)
         table = generate(memo, problem)
-        free = tuple(choices[0].parents for choices in table)  # the optimum with cycles allowed
+        free = best_alone(table)
         if not problem.acyclic or is_acyclic(free):
             return conclude(memo, free, proven=True, free=free)
         if problem.bounds is not None:
@@ -151,10 +148,8 @@ class Solver:
         if self.method == "ip" or (self.method == "auto" and len(part) > SMALL):
             return self.by_cuts(part, order, loss, slack)
         if len(part) > LARGEST:
-            raise InputError(
-                f"{len(part)} nodes depend on each other, dynamic programming holds {LARGEST}; "
-                "use method='ip' or 'auto'"
-            )
+            held = f"{len(part)} nodes depend on each other, dynamic programming holds {LARGEST}"
+            raise InputError(f"{held}; use method='ip' or 'auto'")
         return self.follow(part, best_order(part))
 
     def by_cuts(self, part: Part, order: list[int], loss: float, slack: float) -> Answer:

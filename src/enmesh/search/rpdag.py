@@ -14,11 +14,6 @@ from enmesh.search.base import Family, Memo, Rank
 from enmesh.search.graphs import Parents, RestrictedPDAG
 from enmesh.search.hill_climb import Position, Restarted, climb
 
-ACID = (
-    "Acid, S. and de Campos, L. M. (2003). Searching for Bayesian Network Structures in the Space of Restricted "
-    "Acyclic Partially Directed Graphs. Journal of Artificial Intelligence Research 18, 445."
-)
-
 
 @option
 class RPDAG(Restarted):
@@ -40,7 +35,10 @@ class RPDAG(Restarted):
 
     cli_name = "rpdag"
     phrase = "a search over restricted partially directed graphs"
-    references = (ACID,)
+    references = (
+        "Acid, S. and de Campos, L. M. (2003). Searching for Bayesian Network Structures in the Space of Restricted "
+        "Acyclic Partially Directed Graphs. Journal of Artificial Intelligence Research 18, 445.",
+    )
 
     restarts: int = 40
     shake: int = 8

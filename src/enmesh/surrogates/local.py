@@ -8,11 +8,6 @@ from enmesh.options import option, whole_fields
 from enmesh.surrogates.base import Draw, Surrogate
 from enmesh.surrogates.random_words import random_orders, random_words
 
-RUNGE = (
-    "Runge, J. (2018). Conditional Independence Testing Based on a Nearest-Neighbor Estimator of Conditional Mutual "
-    "Information. Proceedings of Machine Learning Research 84, 938."
-)
-
 
 @option
 class LocalPermute(Surrogate):
@@ -36,7 +31,10 @@ class LocalPermute(Surrogate):
     cli_name = "local"
     summary = "Keeps the source's dependence on the conditions; for strong conditions."
     phrase = "local permutations of the source among near conditions"
-    references = (RUNGE,)
+    references = (
+        "Runge, J. (2018). Conditional Independence Testing Based on a Nearest-Neighbor Estimator of Conditional "
+        "Mutual Information. Proceedings of Machine Learning Research 84, 938.",
+    )
     looks_at_z = True
 
     neighbours: int = 5
@@ -56,7 +54,7 @@ class LocalPermute(Surrogate):
         near = cKDTree(z).query(z, k=min(self.neighbours + 1, n), p=np.inf)[1][:, 1:].astype(np.int64)
 
         def draw(stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
-            order = random_orders(random_words(stream, first, count, n), np)
+            order = random_orders(stream, first, count, n)
             return xp.asarray(swap_among(near, order, random_words(stream + 1, first, count, n)))
 
         return draw

@@ -8,7 +8,7 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.options import option, whole_fields
 from enmesh.surrogates.base import Draw, Surrogate
-from enmesh.surrogates.random_words import random_orders, random_words
+from enmesh.surrogates.random_words import random_orders
 
 # Parts in which a record is shifted where shifts must differ by several samples. A part is so many times as long as the
 # memory of the source and a few samples, which a cut disturbs, and has room for shifts of several kinds.
@@ -49,10 +49,8 @@ class CircularShift(Surrogate):
         least = self.min_shift or span + decorrelation_time(x, starts)
         choices = lengths - 2 * least + 1
         if (choices < 1).any():
-            raise InputError(
-                f"a trial of {lengths.min()} embedded samples is too short for circular shifts of at least {least}; "
-                "use longer trials, Permute() or a smaller min_shift"
-            )
+            short = f"a trial of {lengths.min()} embedded samples is too short for circular shifts of at least {least}"
+            raise InputError(f"{short}; use longer trials, Permute() or a smaller min_shift")
         return _Shifts(starts, lengths, least, choices)
 
 
@@ -90,8 +88,7 @@ class _Shifts:
 
     def _order(self, stream: int, trial: int, turn: int) -> np.ndarray:
         """Return a trial's shifts in the random order of a turn."""
-        words = random_words(stream, trial + turn * len(self._choices), 1, self._choices[trial])
-        return random_orders(words, np)[0]
+        return random_orders(stream, trial + turn * len(self._choices), 1, self._choices[trial])[0]
 
 
 def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:
