@@ -106,10 +106,8 @@ class Neighbours(plain.Neighbours):
         """What lists are made from: the tree over z, y and z in its order, and what is not to be compared."""
         index = self._z_tree
         assert index is not None
-        widths = self.y.shape[1], self.z.shape[1]
-        return lists.Points(
-            index, self.y[index.order], self.z[index.order], *widths, self._spans(self.theiler)
-        )
+        y, z = self.y[index.order], self.z[index.order]
+        return lists.Points(index, y, z, y.shape[1], z.shape[1], self._spans(self.theiler))
 
     def _spans(self, theiler: int) -> np.ndarray:
         """Return from when to before when each point is; points that overlap in time are not compared."""

@@ -300,17 +300,15 @@ def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
         there, rank = base + j * dims * SHORTS, order[j]  # of equally far points the smaller row wins
         d = larger(splat(max(near.y[f], near.z[f])), _separation(codes, here, there, dims))
         some, sure = bits(d <= reach), bits(d <= nearer)
-        apart = (
-            max(_distance(y, j * dy, p * dy, dy), _distance(z, j * dz, p * dz, dz)) if some & ~sure else 0.0
-        )
+        apart = 0.0
+        if some & ~sure:
+            apart = max(_distance(y, j * dy, p * dy, dy), _distance(z, j * dz, p * dz, dz))
         while some:
             m = first(some)
             some &= some - 1
-            away = (
-                0.0
-                if sure >> m & 1
-                else max(apart, _distance(exact, here + m * dims, there + m * dims, dims))
-            )
+            away = 0.0
+            if not sure >> m & 1:
+                away = max(apart, _distance(exact, here + m * dims, there + m * dims, dims))
             h = m * k + k - 1
             if away > best[h] or (away == best[h] and who[h] >= 0 and rank > order[row[who[h]]]):
                 continue

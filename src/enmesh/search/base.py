@@ -91,12 +91,8 @@ class Problem:
         needed = from_edges(self.n_nodes, self.required)
         for target, sources in enumerate(needed):
             if len(sources) > self.max_parents:
-                demanded = (
-                    f"{len(sources)} parents are required ({self.arrows((s, target) for s in sources)})"
-                )
-                raise InputError(
-                    f"{demanded} but max_parents is {self.max_parents}; raise it or require fewer"
-                )
+                needs = f"{len(sources)} parents are required ({self.arrows((s, target) for s in sources)})"
+                raise InputError(f"{needs} but max_parents is {self.max_parents}; raise it or require fewer")
         if self.acyclic and (cycle := find_cycle(needed)):
             path = " -> ".join(map(self.name, (*cycle, cycle[0])))
             advice = "drop one of them or allow cycles (acyclic=False)"

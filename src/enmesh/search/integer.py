@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.random import Generator
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import shortest_path
 
@@ -173,7 +174,7 @@ def grown_clusters(program: Program, x: np.ndarray) -> list[int]:
 
 
 def tighten(
-    program: Program, order: list[int], slack: float, deadline: float, rng: np.random.Generator
+    program: Program, order: list[int], slack: float, deadline: float, rng: Generator
 ) -> tuple[list[int], float]:
     """Add broken cuts to the linear relaxation until none is left or they no longer help; return best order and bound.
 
@@ -198,9 +199,7 @@ def tighten(
         program.add(cuts)
 
 
-def finish(
-    program: Program, order: list[int], deadline: float, rng: np.random.Generator
-) -> tuple[list[int], float]:
+def finish(program: Program, order: list[int], deadline: float, rng: Generator) -> tuple[list[int], float]:
     """Solve integer programs, adding the cuts that solutions break, until one is acyclic; return order and bound."""
     part, bound = program.part, -inf
     while True:
@@ -219,6 +218,6 @@ def finish(
         program.add(program.broken([*map(mask, loops), *short_cycles(arcs)], x))
 
 
-def _better(part: Part, order: list[int], other: list[int], rng: np.random.Generator) -> list[int]:
+def _better(part: Part, order: list[int], other: list[int], rng: Generator) -> list[int]:
     """Return the better of an order and another one, which is improved first."""
     return order if part.follow(other) is None else max(order, settle(part, other, rng), key=part.value)

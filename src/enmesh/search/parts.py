@@ -6,6 +6,7 @@ parents inside matter, and choices that differ outside only collapse to the best
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import fsum
 
 import numpy as np
@@ -30,7 +31,7 @@ class Part:
             self.masks.append(masks)
         self.ceiling = fsum(choices[0].score for choices in self.choices)
         """Score of the best choices of all nodes together, cycles or not."""
-        self._worth: dict[tuple[int, int], float] = {}
+        self.cached_worth = cache(self.worth)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -46,12 +47,8 @@ class Part:
 
     def worth(self, node: int, before: int) -> float:
         """Return the score of `fit`, minus infinity where nothing fits."""
-        known = self._worth.get((node, before))
-        if known is None:
-            j = self.fit(node, before)
-            known = -np.inf if j is None else self.choices[node][j].score
-            self._worth[node, before] = known
-        return known
+        j = self.fit(node, before)
+        return -np.inf if j is None else self.choices[node][j].score
 
     def follow(self, order: Iterable[int]) -> list[int] | None:
         """Return the best choice of each node that fits an order; None if some node has none."""
@@ -193,5 +190,6 @@ def _best_place(part: Part, order: list[int], node: int) -> int:
 
 def _exchange(part: Part, first: int, second: int, before: int) -> float:
     """Return the gain when two neighbours in an order change places; ``before`` comes before both."""
-    gain = part.worth(second, before) - part.worth(second, before | 1 << first)
-    return gain + part.worth(first, before | 1 << second) - part.worth(first, before)
+    worth = part.cached_worth
+    gain = worth(second, before) - worth(second, before | 1 << first)
+    return gain + worth(first, before | 1 << second) - worth(first, before)

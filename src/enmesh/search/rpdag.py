@@ -74,12 +74,13 @@ class Classes:
 
     def rank(self, pieces: list[list[list[Family]]]) -> Rank:
         """Return the rank of the best graph of a class (`Memo.rank`)."""
-        best = [min(piece, key=self._layout_rank) for piece in pieces]
+
+        def order(layout: list[Family]) -> tuple[float, list[Family]]:
+            return -fsum(self.memo[family] for family in layout), sorted(layout)
+
+        best = [min(piece, key=order) for piece in pieces]
         parents = tuple(sources for _, sources in sorted(family for layout in best for family in layout))
         return self.memo.rank(parents)
-
-    def _layout_rank(self, layout: list[Family]) -> tuple[float, list[Family]]:
-        return (-fsum(self.memo[family] for family in layout), sorted(layout))
 
     def climb(self, pdag: RestrictedPDAG) -> Rank:
         """Return the rank of the local optimum that steepest ascent reaches."""
