@@ -81,10 +81,9 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
     refuse(low == high, "constant column:", "it carries no information, leave it out")
     if pooled.dtype.kind == "f":
         where, by = "to compute with, in column", "by a power of ten"
-        refuse(
-            np.fmax(-low, high) > LARGEST, f"values over {LARGEST:g} are too large {where}", f"divide it {by}"
-        )
+        large = f"values over {LARGEST:g} are too large"
         little = f"differences under {SMALLEST:g} are too little"
+        refuse(np.fmax(-low, high) > LARGEST, f"{large} {where}", f"divide it {by}")
         refuse(high - low < SMALLEST, f"{little} {where}", f"multiply it {by}")
     seen: dict[bytes, str] = {}
     for name, column in zip(names, pooled.T) if duplicates == "raise" else ():

@@ -240,8 +240,6 @@ largest = _of_one(_extreme("max"), lambda kind: kind.element)
 smallest = _of_one(_extreme("min"), lambda kind: kind.element)
 
 # A mask as an integer, lane 0 in the lowest bit; the place of an integer's lowest set bit; the number of its set bits.
-bits = _of_one(
-    lambda builder, kind, a: builder.zext(builder.bitcast(a, ir.IntType(kind.width)), ir.IntType(64))
-)
+bits = _of_one(lambda build, kind, a: build.zext(build.bitcast(a, ir.IntType(kind.width)), ir.IntType(64)))
 first = _of_one(lambda builder, kind, a: builder.cttz(a, ir.Constant(ir.IntType(1), 1)))
 ones = _of_one(lambda builder, kind, a: builder.ctpop(a))
