@@ -47,7 +47,7 @@ def _nearest(tree, points, never, k, who, room):
     _, best, whose, reach, nodes = flat(room)
     for i in range(n):
         query = after(points, i * tree.dims)
-        search(tree, query, k, True, never, i, best, whose, reach, nodes)
+        search(tree, query, k, never, i, best, whose, reach, nodes)
         for m in range(k):
             who[i * k + m] = tree.order[whose[m]]
 
@@ -64,7 +64,7 @@ def _look(tree, query, spans, p, n, k, best, away, reach, nodes):
         best[m] = np.inf
     begin(tree, query, reach, nodes)
     while True:
-        child = next_leaf(tree, query, far, True, reach, nodes)
+        child = next_leaf(tree, query, far, reach, nodes)
         if child < 0:
             break
         distances = to_points(tree, child, query)

@@ -53,7 +53,6 @@ class Codes(NamedTuple):
     b: int  # questions
     n: int  # points
     dims: int
-    bound: int  # codes at or beyond it may have been clipped
 
 
 class Points(NamedTuple):
@@ -113,23 +112,18 @@ class Block(NamedTuple):
 
 
 def encode(x: np.ndarray, order: np.ndarray) -> Codes:
-    """Codes of x (b, n, d) for a tree with this ``order``.
+    """Codes of x (b, n, d) for a tree with this ``order``; the unit is set by the widest column.
 
-    The unit is set by the spread of all but the most extreme thousandth of the values, which are clipped.
+    Columns have unit variance, so that no outlier of n values makes it coarser than the root of n does.
     """
     b, n, dims = x.shape
-    sample = x[0] if b * n < 10_000 else x[:: max(1, b // 8)].reshape(-1, dims)[:: max(1, n // 1000)]
-    tails = np.quantile(sample, [0.001, 0.5, 0.999], axis=0)
-    least, most = np.array([(x[..., c].min(), x[..., c].max()) for c in range(dims)]).T
-    low = np.maximum(least, tails[1] - 4 * (tails[1] - tails[0]))
-    high = np.minimum(most, tails[1] + 4 * (tails[2] - tails[1]))
+    low, high = np.array([(x[..., c].min(), x[..., c].max()) for c in range(dims)]).T
     span = float((high - low).max())
     scale = (2 * EDGE - 2) / span if span > 0 else 1.0
-    clipped = bool((least < low).any() or (most > high).any())
     codes = aligned(-(-b // SHORTS) * n * dims * SHORTS, np.int16)
     exact = aligned(codes.size, np.float64)
     _interleave(x, order, 0.5 * (low + high), scale, exact, codes)
-    return Codes(exact, codes, scale, b, n, dims, EDGE if clipped else TOP + EDGE)
+    return Codes(exact, codes, scale, b, n, dims)
 
 
 @kernel
@@ -145,8 +139,9 @@ def _interleave(x, order, centre, scale, exact, codes):
                     for c in range(dims):
                         v = x[(s * n + order[p]) * dims + c]
                         exact[((g * n + p) * SHORTS + m) * dims + c] = v
-                        v = np.floor((v - centre[c]) * scale)
-                        codes[((g * n + p) * dims + c) * SHORTS + m] = np.int16(min(max(v, -EDGE), EDGE))
+                        codes[((g * n + p) * dims + c) * SHORTS + m] = np.int16(
+                            np.floor((v - centre[c]) * scale)
+                        )
 
 
 def ksg(points: Points, x: Codes, k: int, algorithm: int, out: np.ndarray, lo: int, hi: int) -> None:
@@ -282,7 +277,7 @@ def _kth(codes, here, base, dims, near, q, k, best, seen):
 
 
 @part
-def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
+def _refine(points, x, here, base, p, block, total, k, lanes):
     """Exact k nearest joint neighbours of each lane, among the entries seen."""
     exact, codes, best, who, order = x.exact, x.codes, lanes.best, lanes.who, points.tree.order
     near, seen = block.near, block.seen
@@ -290,25 +285,19 @@ def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
     for h in range(SHORTS * k):
         best[h], who[h] = np.inf, -1
     last = load(lanes.codes, (k - 1) * SHORTS)
-    nearer = splat(np.int16(-1))
-    if algorithm == 1 and x.bound > EDGE:  # nearer than the k-th for sure: it is enough to count them
-        nearer = last - splat(np.int16(_SLACK + 1))
     reach = smaller(last, splat(np.int16(TOP - _SLACK))) - splat(np.int16(-_SLACK))
     for e in range(total):
         f = seen[e]
         j = row[f]
         there, rank = base + j * dims * SHORTS, order[j]  # of equally far points the smaller row wins
         d = larger(splat(max(near.y[f], near.z[f])), _separation(codes, here, there, dims))
-        some, sure = bits(d <= reach), bits(d <= nearer)
-        apart = 0.0
-        if some & ~sure:
+        some, apart = bits(d <= reach), 0.0
+        if some:
             apart = max(_distance(y, j * dy, p * dy, dy), _distance(z, j * dz, p * dz, dz))
         while some:
             m = first(some)
             some &= some - 1
-            away = 0.0
-            if not sure >> m & 1:
-                away = max(apart, _distance(exact, here + m * dims, there + m * dims, dims))
+            away = max(apart, _distance(exact, here + m * dims, there + m * dims, dims))
             h = m * k + k - 1
             if away > best[h] or (away == best[h] and who[h] >= 0 and rank > order[row[who[h]]]):
                 continue
@@ -321,28 +310,10 @@ def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
 
 
 @part
-def _unclip(x, here, limit, near, q, seen, total):
-    """Where clipped codes may have hidden distance from a lane, let it see the whole list; return its length."""
-    dims, suspect = x.dims, False
-    for m in range(SHORTS):
-        for c in range(dims):
-            if abs(x.codes[here + c * SHORTS + m]) + limit[m] + _SLACK >= x.bound:
-                limit[m] = TOP
-                suspect = True
-    if suspect:
-        total = near.size[q]
-        for e in range(total):
-            seen[e] = near.at[q] + e
-    return total
-
-
-@part
 def _radii(points, x, here, base, p, near, k, algorithm, lanes):
-    """Inclusive radii (x, y, z) of each lane; return the largest distance of a k-th neighbour."""
+    """Inclusive radii (x, y, z) of each lane."""
     best, who, radius, dims = lanes.best, lanes.who, lanes.radius, x.dims
-    most = 0.0
     for m in range(SHORTS):
-        most = max(most, best[m * k + k - 1])
         rx = ry = rz = np.nextafter(best[m * k + k - 1], -np.inf)
         if algorithm == 2:
             rx = ry = rz = 0.0
@@ -353,24 +324,15 @@ def _radii(points, x, here, base, p, near, k, algorithm, lanes):
                     ry = max(ry, _distance(points.y, j * points.dy, p * points.dy, points.dy))
                     rz = max(rz, _distance(points.z, j * points.dz, p * points.dz, points.dz))
         radius[m], radius[SHORTS + m], radius[2 * SHORTS + m] = rx, ry, rz
-    return most
 
 
 @part
-def _limits(x, here, lanes):
-    """Codes that are surely, and possibly, at most the radius; none is sure where clipped codes are in reach."""
-    radius, dims = lanes.radius, x.dims
-    for m in range(SHORTS):
-        safe = True
-        if x.bound == EDGE:
-            reach = max(radius[m], max(radius[SHORTS + m], radius[2 * SHORTS + m])) * x.scale + 2
-            for c in range(dims):
-                safe &= abs(x.codes[here + c * SHORTS + m]) + reach < x.bound
-        for block in range(3):
-            r = radius[block * SHORTS + m] * x.scale
-            sure = max(min(np.floor(r - _SLOP), TOP - 1), -1)
-            lanes.sure[block * SHORTS + m] = np.int16(sure if safe else -1)
-            lanes.possible[block * SHORTS + m] = np.int16(max(min(np.floor(r + _SLOP), TOP), -1))
+def _limits(scale, lanes):
+    """Codes that are surely, and possibly, at most the radius."""
+    for m in range(3 * SHORTS):
+        r = lanes.radius[m] * scale
+        lanes.sure[m] = np.int16(max(min(np.floor(r - _SLOP), TOP - 1), -1))
+        lanes.possible[m] = np.int16(max(min(np.floor(r + _SLOP), TOP), -1))
 
 
 @inlined
@@ -438,13 +400,9 @@ def _settle(points, x, g, q, k, algorithm, block, lanes):
     needed = (last + _SLOP) / x.scale if last < TOP - _SLACK else np.inf
     if needed > reach:
         return needed
-    if x.bound == EDGE:
-        total = _unclip(x, here, after(lanes.codes, (k - 1) * SHORTS), near, q, seen, total)
-    _refine(points, x, here, base, p, block, total, k, algorithm, lanes)
-    most = _radii(points, x, here, base, p, near, k, algorithm, lanes)
-    if x.bound == EDGE and max(needed, most) > reach:
-        return max(needed, most)
-    _limits(x, here, lanes)
+    _refine(points, x, here, base, p, block, total, k, lanes)
+    _radii(points, x, here, base, p, near, k, algorithm, lanes)
+    _limits(x.scale, lanes)
     for m in range(3 * SHORTS):
         lanes.counts[m] = 0
     _count_with_z(points, x, here, base, p, near, q, lanes, np.int64(1))
@@ -527,13 +485,13 @@ def _box(points, x, radius, out, lo, hi, lanes, block):
     block.reach[0] = radius
     for m in range(3 * SHORTS):
         lanes.radius[m] = radius
+    _limits(x.scale, lanes)
     for p in range(lo, hi):
         block.who[0], block.ends[0], block.ends[1] = p, 0, 0
         _enlist(points, x.scale, np.int64(0), block)
         for g in range(block.groups):
             base = g * x.n * x.dims * SHORTS
             here = base + p * x.dims * SHORTS
-            _limits(x, here, lanes)
             for kind in range(2):
                 for m in range(3 * SHORTS):
                     lanes.counts[m] = 0

@@ -296,8 +296,8 @@ def begin(tree, query, reach, nodes):
 
 
 @inlined
-def next_leaf(tree, query, far, ties, reach, nodes):
-    """Return the next leaf that is nearer than ``far``, or with ``ties`` as near; -1 if there is none.
+def next_leaf(tree, query, far, reach, nodes):
+    """Return the next leaf that is no farther than ``far``; -1 if there is none.
 
     Nodes are entered from near to far. ``reach`` keeps, level by level, how far the children not yet entered are,
     ``nodes`` the node of each level and, last, the level.
@@ -306,7 +306,7 @@ def next_leaf(tree, query, far, ties, reach, nodes):
     while level <= tree.top:
         near = load(reach, level * FLOATS)
         closest = smallest(near)
-        if closest > far or closest == np.inf or (closest == far and not ties):
+        if closest > far or closest == np.inf:
             level += 1
             continue
         slot = first(bits(near <= splat(closest)))
@@ -322,17 +322,17 @@ def next_leaf(tree, query, far, ties, reach, nodes):
 
 
 @part
-def search(tree, query, k, ties, spans, i, best, who, reach, nodes):
+def search(tree, query, k, spans, i, best, who, reach, nodes):
     """Find the distances and positions of the k points nearest to the i-th query that share no time with it.
 
-    Of equally far ones the smallest rows are taken, if ``ties`` are looked for.
+    Of equally far ones the smallest rows are taken.
     """
     order, leaf = tree.order, after(reach, (tree.top + 1) * FLOATS)
     for m in range(k):
         best[m], who[m] = np.inf, -1
     begin(tree, query, reach, nodes)
     while True:
-        child = next_leaf(tree, query, best[k - 1], ties, reach, nodes)
+        child = next_leaf(tree, query, best[k - 1], reach, nodes)
         if child < 0:
             break
         away = to_points(tree, child, query)
@@ -378,7 +378,7 @@ def _nearest(tree, spans, how, radii, lo, hi, room):
         row = tree.order[p]
         for c in range(dims):
             query[c] = points[(p // FLOATS * dims + c) * FLOATS + p % FLOATS]
-        search(tree, query, k, algorithm == 2, spans, row, best, who, reach, nodes)
+        search(tree, query, k, spans, row, best, who, reach, nodes)
         for block in range(3):
             radii[block * n + row] = np.nextafter(best[k - 1], -np.inf) if algorithm == 1 else 0.0
         if algorithm == 2:
