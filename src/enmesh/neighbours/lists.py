@@ -35,7 +35,6 @@ from enmesh.neighbours.tree import STACK, Tree, collect
 TOP = 32767  # the largest code of a distance; stands for itself and everything above
 EDGE = 16383  # codes of x lie between -EDGE and EDGE
 _SLOP = 1.0 + 1e-6  # units by which a difference of codes and a distance may differ, rounding included
-_TILE = 16  # points whose codes are written at once
 _CHUNK = 8  # list entries between two looks at the stopping rule
 _SLACK = 2  # codes by which a distance no larger than another may seem larger
 _BLOCK = 16  # points whose lists are alive at once
@@ -120,28 +119,16 @@ def encode(x: np.ndarray, order: np.ndarray) -> Codes:
     low, high = np.array([(x[..., c].min(), x[..., c].max()) for c in range(dims)]).T
     span = float((high - low).max())
     scale = (2 * EDGE - 2) / span if span > 0 else 1.0
-    codes = aligned(-(-b // SHORTS) * n * dims * SHORTS, np.int16)
-    exact = aligned(codes.size, np.float64)
-    _interleave(x, order, 0.5 * (low + high), scale, exact, codes)
+    groups, centre = -(-b // SHORTS), 0.5 * (low + high)
+    exact, codes = (aligned(groups * n * SHORTS * dims, dtype) for dtype in (np.float64, np.int16))
+    for g in range(groups):
+        which = np.arange(g * SHORTS, (g + 1) * SHORTS).clip(
+            max=b - 1
+        )  # the last question fills the last group
+        values = x[which][:, order]
+        exact.reshape(groups, n, SHORTS, dims)[g] = values.transpose(1, 0, 2)
+        codes.reshape(groups, n, dims, SHORTS)[g] = np.floor((values - centre) * scale).transpose(1, 2, 0)
     return Codes(exact, codes, scale, b, n, dims)
-
-
-@kernel
-def _interleave(x, order, centre, scale, exact, codes):
-    """Put the points in order and write their codes side by side; the last question fills the last group."""
-    b, n, dims = x.shape
-    x, order, centre, exact, codes = flat((x, order, centre, exact, codes))
-    for g in range((b + SHORTS - 1) // SHORTS):
-        for tile in range(0, n, _TILE):
-            for m in range(SHORTS):
-                s = min(g * SHORTS + m, b - 1)
-                for p in range(tile, min(n, tile + _TILE)):
-                    for c in range(dims):
-                        v = x[(s * n + order[p]) * dims + c]
-                        exact[((g * n + p) * SHORTS + m) * dims + c] = v
-                        codes[((g * n + p) * dims + c) * SHORTS + m] = np.int16(
-                            np.floor((v - centre[c]) * scale)
-                        )
 
 
 def ksg(points: Points, x: Codes, k: int, algorithm: int, out: np.ndarray, lo: int, hi: int) -> None:
