@@ -1,6 +1,5 @@
 """Circular shifts: the source moved in time around the end of its trial."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -61,12 +60,10 @@ class _Shifts:
         self._starts, self._lengths, self._least = starts[:-1], lengths, least
         self._choices: list[int] = choices.tolist()
         self.distinct = self._choices[0] if len(choices) == 1 else None
-        self._cached_layout = lru_cache(maxsize=2)(self._layout)
-        self._cached_order = lru_cache(maxsize=4 * len(choices))(self._order)
 
     def __call__(self, stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
         used = [self._used(stream, trial, first, count) for trial in range(len(self._choices))]
-        start, length, place, trial = self._cached_layout(xp)
+        start, length, place, trial = self._layout(xp)
         moved = (place - xp.asarray(self._least + np.stack(used, axis=1))[:, trial]) % length
         return moved if self.distinct else moved + start
 
@@ -83,12 +80,9 @@ class _Shifts:
         """Shifts that draws first .. first + count - 1 take of a trial: all of them in random order, then again."""
         several = self._choices[trial]
         turns = range(first // several, (first + count - 1) // several + 1)
-        orders = np.concatenate([self._cached_order(stream, trial, turn) for turn in turns])
+        draws = [trial + turn * len(self._choices) for turn in turns]
+        orders = np.concatenate([random_orders(stream, draw, 1, several)[0] for draw in draws])
         return orders[first % several :][:count]
-
-    def _order(self, stream: int, trial: int, turn: int) -> np.ndarray:
-        """Return a trial's shifts in the random order of a turn."""
-        return random_orders(stream, trial + turn * len(self._choices), 1, self._choices[trial])[0]
 
 
 def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:
