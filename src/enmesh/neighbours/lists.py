@@ -6,7 +6,7 @@ candidates) share a walk, one per lane: the list is read once and nothing is gat
 
 The walk reads distances as int16 multiples of a small unit. A rounded distance is off by at most one unit, so it
 settles nearly every comparison; the few that it cannot settle are made in float64, and the result is exact.
-Lists live for one block of neighbouring points at a time; one that proves too short is built again, longer.
+Lists live for one point at a time; one that proves too short is built again, longer.
 """
 
 from typing import NamedTuple
@@ -37,7 +37,6 @@ EDGE = 16383  # codes of x lie between -EDGE and EDGE
 _SLOP = 1.0 + 1e-6  # units by which a difference of codes and a distance may differ, rounding included
 _CHUNK = 8  # list entries between two looks at the stopping rule
 _SLACK = 2  # codes by which a distance no larger than another may seem larger
-_BLOCK = 16  # points whose lists are alive at once
 _GROWTH = 2.0  # at most, of a list radius that proved too short
 _MEMORY = 16  # points over which the list radius is learnt
 _MARGIN = 1.1  # times which it is taken
@@ -66,14 +65,13 @@ class Points(NamedTuple):
 
 
 class List(NamedTuple):
-    """Neighbour lists of a block of points, one after the other, each roughly from near to far."""
+    """Neighbours of a point, roughly from near to far."""
 
     y: np.ndarray  # rounded distance in y
     z: np.ndarray  # rounded distance in z
     row: np.ndarray  # tree position of the neighbour
     low: np.ndarray  # smallest max(y, z) from each chunk on
-    at: np.ndarray  # start of each point's list
-    size: np.ndarray  # and its length
+    size: np.ndarray  # (1,) their number
 
 
 class Lanes(NamedTuple):
@@ -89,8 +87,8 @@ class Lanes(NamedTuple):
     held: np.ndarray  # (SHORTS,)
 
 
-class Block(NamedTuple):
-    """Working memory of a block of points whose lists are alive."""
+class Room(NamedTuple):
+    """Working memory for the lists of a point."""
 
     near: List  # in (y, z)
     far: List  # in z
@@ -101,13 +99,6 @@ class Block(NamedTuple):
     heads: np.ndarray  # (n + 2,) where buckets start
     seen: np.ndarray  # (n,) entries that may be among the k nearest
     stack: np.ndarray  # nodes of the tree to visit
-    ends: np.ndarray  # (2,) of the lists so far, near and far
-    who: np.ndarray  # (_BLOCK,) tree positions of the points
-    pending: np.ndarray  # (_BLOCK, groups) 1 where a group of questions waits for longer lists
-    reach: np.ndarray  # (_BLOCK,) radius of the lists
-    needed: np.ndarray  # (_BLOCK,) radius that the questions take
-    capacity: int  # entries that the lists of a block may have
-    groups: int
 
 
 def encode(x: np.ndarray, order: np.ndarray) -> Codes:
@@ -134,12 +125,12 @@ def encode(x: np.ndarray, order: np.ndarray) -> Codes:
 def ksg(points: Points, x: Codes, k: int, algorithm: int, out: np.ndarray, lo: int, hi: int) -> None:
     """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n)."""
     everything = float(np.ptp(points.z, axis=0).max())
-    _ksg(points, x, k, algorithm, out, lo, hi, _lanes(k), _block(x), everything)
+    _ksg(points, x, k, algorithm, out, lo, hi, _lanes(k), _room(x.n), everything)
 
 
 def box(points: Points, x: Codes, radius: float, out: np.ndarray, lo: int, hi: int) -> None:
     """Write (n_xyz, n_xz) within ``radius``, inclusive, of tree positions lo..hi to ``out`` (2, b, n)."""
-    _box(points, x, radius, out, lo, hi, _lanes(1), _block(x))
+    _box(points, x, radius, out, lo, hi, _lanes(1), _room(x.n))
 
 
 def _lanes(k: int) -> Lanes:
@@ -148,30 +139,25 @@ def _lanes(k: int) -> Lanes:
     return Lanes(codes, best, who, np.empty(SHORTS * 3), sure, possible, counts, held)
 
 
-def _block(x: Codes) -> Block:
-    n, groups = x.n, -(-x.b // SHORTS)
-    capacity = n + max(n, 1 << 14) + _CHUNK
-
+def _room(n: int) -> Room:
     def empty_list() -> List:
-        y, z, low = (aligned(size, np.int16) for size in (capacity, capacity, capacity // _CHUNK + 1))
-        return List(y, z, np.empty(capacity, np.int32), low, *np.empty((2, _BLOCK), np.int64))
+        y, z, low = (aligned(size, np.int16) for size in (n, n, n // _CHUNK + 1))
+        return List(y, z, np.empty(n, np.int32), low, np.empty(1, np.int64))
 
     (found, seen), (y, z) = np.empty((2, n), np.int32), np.empty((2, n), np.int16)
-    stack, ends, who, pending = (np.empty(size, np.int64) for size in (STACK, 2, _BLOCK, _BLOCK * groups))
-    away, heads, reach, needed = np.empty(n), np.empty(n + 2, np.int32), np.empty(_BLOCK), np.empty(_BLOCK)
-    around = found, away, y, z, heads, seen, stack, ends
-    return Block(empty_list(), empty_list(), *around, who, pending, reach, needed, capacity, groups)
+    away, heads, stack = np.empty(n), np.empty(n + 2, np.int32), np.empty(STACK, np.int64)
+    return Room(empty_list(), empty_list(), found, away, y, z, heads, seen, stack)
 
 
 @part
-def _append(entries, q, at, block, total, most):
-    """Write ``total`` found points as list q from ``at`` on, nearly sorted; return where the next list may start.
+def _write(entries, room, total, most):
+    """Write ``total`` found points as a list, nearly sorted.
 
     Buckets of a few entries are in order, entries within a bucket are not; ``low`` makes stopping exact. ``most`` is
     the largest code there can be.
     """
-    y, z, row, low, starts, sizes = entries
-    found, ys, zs, heads = block.found, block.y, block.z, block.heads
+    y, z, row, low, size = entries
+    found, ys, zs, heads = room.found, room.y, room.z, room.heads
     buckets = total // 4 + 1
     spread = (buckets << 20) // (most + 1)
     for h in range(buckets + 1):
@@ -182,16 +168,15 @@ def _append(entries, q, at, block, total, most):
         heads[h + 1] += heads[h]
     for e in range(total):
         h = max(ys[e], zs[e]) * spread >> 20
-        s = at + heads[h]
+        s = heads[h]
         heads[h] += 1
         y[s], z[s], row[s] = ys[e], zs[e], found[e]
     least = np.int16(TOP)
     for e in range(total - 1, -1, -1):
-        least = min(least, max(y[at + e], z[at + e]))
+        least = min(least, max(y[e], z[e]))
         if e % _CHUNK == 0:
-            low[(at + e) // _CHUNK] = least
-    starts[q], sizes[q] = at, total
-    return (at + total + _CHUNK - 1) // _CHUNK * _CHUNK
+            low[e // _CHUNK] = least
+    size[0] = total
 
 
 @inlined
@@ -213,40 +198,38 @@ def _distance(a, here, there, width):
 
 
 @inlined
-def _enlist(points, scale, q, block):
-    """Write the lists of the q-th point of a block."""
-    near, far, found, away, ys, zs = block.near, block.far, block.found, block.away, block.y, block.z
-    p, radius, ends, y, dy = block.who[q], block.reach[q], block.ends, points.y, points.dy
+def _enlist(points, scale, p, radius, room):
+    """Write the lists of the point in place p, of those within a radius."""
+    found, away, ys, zs, y, dy = room.found, room.away, room.y, room.z, points.y, points.dy
     query, order, spans = after(points.z, p * points.dz), points.tree.order, points.spans
-    total = collect(points.tree, query, radius, spans, order[p], found, away, block.stack)
+    total = collect(points.tree, query, radius, spans, order[p], found, away, room.stack)
     most = np.int64(min(radius * scale, TOP))
     for e in range(total):
         ys[e], zs[e] = 0, np.int16(min(away[e] * scale, TOP))
-    ends[1] = _append(far, q, ends[1], block, total, most)
-    close = np.int64(0)  # typed: a literal would compile `_append` twice
+    _write(room.far, room, total, most)
+    close = np.int64(0)  # typed: a literal would compile `_write` twice
     for e in range(total):
         d = _distance(y, found[e] * dy, p * dy, dy)
         if d <= radius:
             found[close], ys[close], zs[close] = found[e], np.int16(min(d * scale, TOP)), zs[e]
             close += 1
-    ends[0] = _append(near, q, ends[0], block, close, most)
+    _write(room.near, room, close, most)
 
 
 @part
-def _kth(codes, here, base, dims, near, q, k, best, seen):
+def _kth(codes, here, base, dims, near, k, best, seen):
     """Rounded k-th joint distance of each lane, along the (y, z) list.
 
     Returns the largest, and how many entries were written to ``seen``: all that can be among the k nearest.
     """
-    ys, zs, row, low, starts, sizes = near
-    at = starts[q]
-    end = at + sizes[q]
+    ys, zs, row, low, size = near
+    end = size[0]
     for m in range(k):
         store(best, m * SHORTS, splat(np.int16(TOP)))
     top, slack = splat(np.int16(TOP - _SLACK)), splat(np.int16(-_SLACK))
     limit = splat(np.int16(TOP))
     total = 0
-    for e in range(at, end, _CHUNK):
+    for e in range(0, end, _CHUNK):
         if low[e // _CHUNK] > largest(limit):
             break
         for f in range(e, min(e + _CHUNK, end)):
@@ -264,10 +247,10 @@ def _kth(codes, here, base, dims, near, q, k, best, seen):
 
 
 @part
-def _refine(points, x, here, base, p, block, total, k, lanes):
+def _refine(points, x, here, base, p, room, total, k, lanes):
     """Exact k nearest joint neighbours of each lane, among the entries seen."""
     exact, codes, best, who, order = x.exact, x.codes, lanes.best, lanes.who, points.tree.order
-    near, seen = block.near, block.seen
+    near, seen = room.near, room.seen
     y, z, dy, dz, row, dims = points.y, points.z, points.dy, points.dz, near.row, x.dims
     for h in range(SHORTS * k):
         best[h], who[h] = np.inf, -1
@@ -331,16 +314,15 @@ def _flush(total, lanes, block):
 
 
 @part
-def _count_with_z(points, x, here, base, p, entries, q, lanes, block):
+def _count_with_z(points, x, here, base, p, entries, lanes, block):
     """Count along a list the points within the radii of a block and of z: n_xz and n_z (block 0), or n_yz (block 1)."""
     dims, radius, counts, nothing = x.dims, lanes.radius, lanes.counts, splat(np.int16(0))
-    at = entries.at[q]
-    end = at + entries.size[q]
+    end = entries.size[0]
     sure, sure_z = load(lanes.sure, block * SHORTS), load(lanes.sure, 2 * SHORTS)
     may, may_z = load(lanes.possible, block * SHORTS), load(lanes.possible, 2 * SHORTS)
     stop = largest(larger(may, may_z)) if block else largest(may_z)
     both = alone = nothing
-    for e in range(at, end, _CHUNK):
+    for e in range(0, end, _CHUNK):
         if entries.low[e // _CHUNK] > stop:
             break
         for f in range(e, min(e + _CHUNK, end)):
@@ -363,7 +345,7 @@ def _count_with_z(points, x, here, base, p, entries, q, lanes, block):
                     if hit and unsure >> m & 1:
                         away = dy if block else _distance(x.exact, here + m * dims, there + m * dims, dims)
                         counts[block * SHORTS + m] += away <= radius[block * SHORTS + m]
-        if (e - at) % 16384 == 16384 - _CHUNK:
+        if e % 16384 == 16384 - _CHUNK:
             _flush(both, lanes, block)
             _flush(nothing if block else alone, lanes, 2)
             both = alone = nothing
@@ -372,118 +354,75 @@ def _count_with_z(points, x, here, base, p, entries, q, lanes, block):
 
 
 @inlined
-def _settle(points, x, g, q, k, algorithm, block, lanes):
+def _settle(points, x, g, p, reach, k, algorithm, room, lanes):
     """Count for one point and one group of questions; return the list radius that it takes.
 
     If that is more than the radius of the lists at hand, there is no count yet.
     """
-    n, dims = x.n, x.dims
-    p, reach, near, seen = block.who[q], block.reach[q], block.near, block.seen
+    n, dims, near, seen = x.n, x.dims, room.near, room.seen
     base = g * n * dims * SHORTS
     here = base + p * dims * SHORTS
-    last, total = _kth(x.codes, here, base, dims, near, q, k, lanes.codes, seen)
+    last, total = _kth(x.codes, here, base, dims, near, k, lanes.codes, seen)
     if last >= TOP - _SLACK and reach < np.inf:
         return np.inf
     needed = (last + _SLOP) / x.scale if last < TOP - _SLACK else np.inf
     if needed > reach:
         return needed
-    _refine(points, x, here, base, p, block, total, k, lanes)
+    _refine(points, x, here, base, p, room, total, k, lanes)
     _radii(points, x, here, base, p, near, k, algorithm, lanes)
     _limits(x.scale, lanes)
     for m in range(3 * SHORTS):
         lanes.counts[m] = 0
-    _count_with_z(points, x, here, base, p, near, q, lanes, np.int64(1))
-    _count_with_z(points, x, here, base, p, block.far, q, lanes, np.int64(0))
+    _count_with_z(points, x, here, base, p, near, lanes, np.int64(1))
+    _count_with_z(points, x, here, base, p, room.far, lanes, np.int64(0))
     return needed
 
 
-@inlined
-def _walk(points, x, k, algorithm, out, built, block, lanes):
-    """Settle what is pending of the first ``built`` points of a block, group by group."""
-    order, b = points.tree.order, x.b
-    who, pending, reach, needed = block.who, block.pending, block.reach, block.needed
-    for g in range(block.groups):
-        for q in range(built):
-            if pending[q * block.groups + g]:
-                t = _settle(points, x, g, q, k, algorithm, block, lanes)
-                needed[q] = max(needed[q], t)
-                if t <= reach[q]:
-                    pending[q * block.groups + g] = 0
-                    row = order[who[q]]
-                    for m in range(min(SHORTS, b - g * SHORTS)):
-                        for count in range(3):
-                            out[(count * b + g * SHORTS + m) * x.n + row] = lanes.counts[count * SHORTS + m]
-
-
-@part
-def _keep(block, waiting, built, everything, guess):
-    """Let settled points go and give the others a larger radius; return how many wait, and what was learnt of it."""
-    who, pending, reach, needed, groups = block.who, block.pending, block.reach, block.needed, block.groups
-    kept = 0
-    for q in range(waiting):
-        left = 0
-        for g in range(groups):
-            left += pending[q * groups + g]
-        if left == 0:
-            if needed[q] < np.inf:
-                guess += (needed[q] - guess) / _MEMORY
-            continue
-        if q < built:
-            longer = max(reach[q] * _GROWTH, everything / 64)
-            reach[q] = np.inf if reach[q] >= everything else min(needed[q], longer)
-        who[kept], reach[kept] = who[q], reach[q]
-        for g in range(groups):
-            pending[kept * groups + g] = pending[q * groups + g]
-        kept += 1
-    return kept, guess
-
-
 @kernel
-def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block, everything):
-    """Points wait in a queue until all their groups are settled, with longer lists if need be.
+def _ksg(points, x, k, algorithm, out, lo, hi, lanes, room, everything):
+    """Settle all groups of questions about one point after the other, with longer lists if need be.
 
     How far the lists of the last points had to reach is the first guess for the next: neighbours in the tree are
     neighbours in z. ``everything`` is the widest side of the box around all z.
     """
-    points, x, out, lanes, block = flat((points, x, out, lanes, block))
-    ends, pending = block.ends, block.pending
-    waiting, p, guess = 0, lo, everything / 16
-    while waiting > 0 or p < hi:
-        while waiting < _BLOCK and p < hi:
-            block.who[waiting], block.reach[waiting] = p, guess * _MARGIN
-            for g in range(block.groups):
-                pending[waiting * block.groups + g] = 1
-            waiting += 1
-            p += 1
-        built = np.int64(0)
-        ends[0] = ends[1] = 0
-        while built < waiting and ends[1] + x.n + _CHUNK <= block.capacity:
-            _enlist(points, x.scale, built, block)
-            block.needed[built] = 0.0
-            built += 1
-        _walk(points, x, k, algorithm, out, built, block, lanes)
-        waiting, guess = _keep(block, waiting, built, everything, guess)
+    points, x, out, lanes, room = flat((points, x, out, lanes, room))
+    guess = everything / 16
+    for p in range(lo, hi):
+        reach, taken, g = guess * _MARGIN, 0.0, 0
+        _enlist(points, x.scale, p, reach, room)
+        while g * SHORTS < x.b:
+            needed = _settle(points, x, g, p, reach, k, algorithm, room, lanes)
+            if needed > reach:
+                longer = min(needed, max(reach * _GROWTH, everything / 64))
+                reach = np.inf if reach >= everything else longer
+                _enlist(points, x.scale, p, reach, room)
+                continue
+            for m in range(min(SHORTS, x.b - g * SHORTS)):
+                for count in range(3):
+                    at = (count * x.b + g * SHORTS + m) * x.n + points.tree.order[p]
+                    out[at] = lanes.counts[count * SHORTS + m]
+            taken, g = max(taken, needed), g + 1
+        if taken < np.inf:
+            guess += (taken - guess) / _MEMORY
 
 
 @kernel
-def _box(points, x, radius, out, lo, hi, lanes, block):
+def _box(points, x, radius, out, lo, hi, lanes, room):
     """Count x along the list in (y, z) and along the list in z, both of the points within ``radius``."""
-    points, x, out, lanes, block = flat((points, x, out, lanes, block))
-    block.reach[0] = radius
+    points, x, out, lanes, room = flat((points, x, out, lanes, room))
     for m in range(3 * SHORTS):
         lanes.radius[m] = radius
     _limits(x.scale, lanes)
     for p in range(lo, hi):
-        block.who[0], block.ends[0], block.ends[1] = p, 0, 0
-        _enlist(points, x.scale, np.int64(0), block)
-        for g in range(block.groups):
+        _enlist(points, x.scale, p, radius, room)
+        for g in range((x.b + SHORTS - 1) // SHORTS):
             base = g * x.n * x.dims * SHORTS
             here = base + p * x.dims * SHORTS
             for kind in range(2):
                 for m in range(3 * SHORTS):
                     lanes.counts[m] = 0
-                entries = block.near if kind == 0 else block.far
-                _count_with_z(points, x, here, base, p, entries, np.int64(0), lanes, np.int64(0))
+                entries = room.near if kind == 0 else room.far
+                _count_with_z(points, x, here, base, p, entries, lanes, np.int64(0))
                 for m in range(min(SHORTS, x.b - g * SHORTS)):
                     row = points.tree.order[p]
                     out[(kind * x.b + g * SHORTS + m) * x.n + row] = lanes.counts[m]
