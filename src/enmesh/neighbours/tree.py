@@ -327,7 +327,7 @@ def search(tree, query, k, spans, i, best, who, reach, nodes):
 
     Of equally far ones the smallest rows are taken.
     """
-    order, leaf = tree.order, after(reach, (tree.top + 1) * FLOATS)
+    order = tree.order
     for m in range(k):
         best[m], who[m] = np.inf, -1
     begin(tree, query, reach, nodes)
@@ -337,10 +337,8 @@ def search(tree, query, k, spans, i, best, who, reach, nodes):
             break
         away = to_points(tree, child, query)
         hits = bits(away <= splat(best[k - 1]))
-        if hits:
-            store(leaf, 0, away)
         while hits:
-            s, d = child * FLOATS + first(hits), leaf[first(hits)]
+            s, d = child * FLOATS + first(hits), pick(away, first(hits))
             hits &= hits - 1
             m = k - 1
             if s >= tree.n or d > best[m] or _share_time(spans, i, order[s]):
@@ -353,8 +351,8 @@ def search(tree, query, k, spans, i, best, who, reach, nodes):
 
 
 def search_room(tree: Tree, k: int) -> tuple[np.ndarray, ...]:
-    """Return memory for a query and its search: ``query``, ``best``, ``who``, ``reach`` and a leaf, ``nodes``."""
-    places = np.empty(k, np.int64), np.empty((tree.top + 2) * FLOATS), np.empty(tree.top + 2, np.int64)
+    """Return memory for a query and its search: ``query``, ``best``, ``who``, ``reach``, ``nodes``."""
+    places = np.empty(k, np.int64), np.empty((tree.top + 1) * FLOATS), np.empty(tree.top + 2, np.int64)
     return np.empty(tree.dims), np.empty(k), *places
 
 
