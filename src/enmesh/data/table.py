@@ -1,5 +1,6 @@
 """Table: the columns of one file or DataFrame as they stand, and the words in which its cells are named."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,12 +62,18 @@ def visible(name: object) -> str:
     'a\\\\x1b[31m\\\\u200b\\\\n'
     """
     text = str(name)
-    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(mark if _is_seen(mark) else ascii(mark)[1:-1] for mark in text)
 
 
 def can_be_seen(name: str) -> bool:
     """Say whether a name has at least one mark that can be seen."""
-    return any(mark != " " and mark.isprintable() for mark in name)
+    return any(not mark.isspace() and _is_seen(mark) for mark in name)
+
+
+def _is_seen(mark: str) -> bool:
+    return mark == " " or unicodedata.category(mark) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def default_names(width: int) -> list[str]:
