@@ -14,18 +14,16 @@ from enmesh.search import RPDAG, BasinFlooding, Exact, HillClimb, Problem, Tabu
 from random_tables import RandomTable
 
 SIZES = [
-    (RandomTable(n_nodes=10, max_parents=9), "auto"),
-    (RandomTable(n_nodes=14, max_parents=4), "auto"),
-    (RandomTable(n_nodes=18, max_parents=4), "dp"),
-    (RandomTable(n_nodes=18, max_parents=4), "ip"),
-    (RandomTable(n_nodes=18, max_parents=4, noise=1.0), "dp"),
-    (RandomTable(n_nodes=18, max_parents=4, noise=1.0), "ip"),
-    (RandomTable(n_nodes=30, max_parents=3, candidates=10), "auto"),
-    (RandomTable(n_nodes=40, max_parents=3, candidates=8), "auto"),
-    (RandomTable(n_nodes=40, max_parents=3, candidates=10), "auto"),
-    (RandomTable(n_nodes=40, max_parents=3, candidates=12), "auto"),
-    (RandomTable(n_nodes=40, max_parents=3, candidates=12, noise=1.0), "auto"),
-    (RandomTable(n_nodes=60, max_parents=3, candidates=8), "auto"),
+    RandomTable(n_nodes=10, max_parents=9),
+    RandomTable(n_nodes=14, max_parents=4),
+    RandomTable(n_nodes=18, max_parents=4),
+    RandomTable(n_nodes=18, max_parents=4, noise=1.0),
+    RandomTable(n_nodes=30, max_parents=3, candidates=10),
+    RandomTable(n_nodes=40, max_parents=3, candidates=8),
+    RandomTable(n_nodes=40, max_parents=3, candidates=10),
+    RandomTable(n_nodes=40, max_parents=3, candidates=12),
+    RandomTable(n_nodes=40, max_parents=3, candidates=12, noise=1.0),
+    RandomTable(n_nodes=60, max_parents=3, candidates=8),
 ]
 HEURISTICS = [
     HillClimb(restarts=0),
@@ -44,21 +42,20 @@ def problem_of(table: RandomTable) -> Problem:
 
 
 def sizes() -> None:
-    heads = ["nodes", "parents up to", "candidates", "noise", "method", "families"]
+    heads = ["nodes", "parents up to", "candidates", "noise", "families"]
     heads += ["edges", "gap", "proven", "seconds"]
     print("|", " | ".join(heads), "|")
     print("|---" * len(heads) + "|")
-    for table, method in SIZES:
+    for table in SIZES:
         scores, problem = table.draw(), problem_of(table)
         start = time.perf_counter()
-        found = Exact(method=method, time_limit=LIMIT).run(scores, problem)
+        found = Exact(time_limit=LIMIT).run(scores, problem)
         seconds = time.perf_counter() - start
         cells = [
             table.n_nodes,
             table.max_parents,
             table.candidates or "all",
             table.noise,
-            method,
             found.evaluated,
         ]
         cells += [

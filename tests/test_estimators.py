@@ -738,7 +738,7 @@ def test_degrees_of_freedom():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: em.KSG(k=0), "k=0 is not possible; give a whole number of neighbours, 4 is usual"),
+        (lambda: em.KSG(k=0), "k=0 is not possible; give a whole number of at least 1"),
         (lambda: em.KSG(algorithm=3), "algorithm=3 is not known; KSG has 1 and 2"),
         (
             lambda: em.Gaussian(normalise="max"),
@@ -753,7 +753,7 @@ def test_degrees_of_freedom():
         (lambda: em.KSG(noise=-1), "noise=-1 is not possible; give a small number such as 1e-8, or 0"),
         (
             lambda: em.KSG(theiler=-1),
-            "theiler=-1 is not possible; give a whole number of samples, 0 for none",
+            "theiler=-1 is not possible; give a whole number of at least 0",
         ),
         (
             lambda: em.Kernel(width=0),
@@ -763,7 +763,7 @@ def test_degrees_of_freedom():
             lambda: em.Discrete(correction="panzeri"),
             "correction='panzeri' is not known; use 'none', 'miller-madow', 'grassberger'",
         ),
-        (lambda: em.Mixed(k=0), "k=0 is not possible; give a whole number of neighbours, 4 is usual"),
+        (lambda: em.Mixed(k=0), "k=0 is not possible; give a whole number of at least 1"),
         (
             lambda: em.cmi([1, 1, 1], [1.0, 2.0, 3.0], estimator=em.Mixed()),
             "too few samples: 3 for k=4; at least 6 are needed",
@@ -794,7 +794,7 @@ def test_degrees_of_freedom():
             lambda: em.Combined(level=1),
             "level=1 is not possible; give a number between 0 and 1, such as 0.99",
         ),
-        (lambda: em.Discrete(arity=1), "arity=1 is not possible; give a whole number of at least 2, or None"),
+        (lambda: em.Discrete(arity=1), "arity=1 is not possible; give a whole number of at least 2"),
         (
             lambda: em.cmi([0.5, 1, 2], [1, 2, 3], estimator=em.Discrete()),
             "x[0] holds fractions, not states; use Series.discretise(), or another estimator",

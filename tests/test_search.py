@@ -17,7 +17,7 @@ from tests.batteries import (
     settings_with_scores,
 )
 
-PROVING = [Exact(), Exact(method="dp"), Exact(method="ip"), Exhaustive()]
+PROVING = [Exact(), Exhaustive()]
 HEURISTICS = [
     HillClimb(restarts=4),
     Tabu(restarts=1, patience=10, length=3),
@@ -121,7 +121,6 @@ def test_a_required_cycle_is_fine_where_cycles_are():
         lambda: BasinFlooding(patience=0),
         lambda: RPDAG(restarts=-1),
         lambda: Exact(time_limit=-1),
-        lambda: Exact(method="magic"),
     ],
 )
 def test_options_are_checked(make):

@@ -1,4 +1,4 @@
-"""The proven optimum: against enumeration, one method against the other, and its bounds."""
+"""The proven optimum: against enumeration, against dynamic programming, and its bounds."""
 
 from math import fsum
 
@@ -8,13 +8,13 @@ from benchmarks.random_tables import RandomTable, Table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enmesh.errors import InputError
-from enmesh.search import Exact, Exhaustive, Independent, Problem, integer
+from enmesh.search import Exact, Exhaustive, Independent, Problem, exact, integer
 from enmesh.search.base import Memo
 from enmesh.search.families import every_set, generate
 from enmesh.search.graphs import is_acyclic
-from enmesh.search.parts import Part, best_order, settle, shaken, split
+from enmesh.search.parts import Part, settle, shaken, split
 from tests.marks import rest_slow
+from tests.naive import best_order
 
 
 def drawn(n, seed, **options):
@@ -32,9 +32,7 @@ def whole(scores, problem):
 def test_equals_exhaustive_on_random_tables(n):
     for seed in range({4: 60, 5: 10}.get(n, 160)):
         scores, problem = drawn(n, seed)
-        best = Exhaustive().run(scores, problem)
-        assert Exact(method="dp").run(scores, problem) == best
-        assert Exact(method="ip").run(scores, problem) == best
+        assert Exact().run(scores, problem) == Exhaustive().run(scores, problem)
 
 
 @pytest.mark.slow
@@ -45,19 +43,29 @@ def test_equals_exhaustive_on_500_random_tables():
 
 
 @pytest.mark.parametrize("tables", rest_slow([25, 100]))
-def test_the_two_methods_agree_on_tables_with_ten_nodes(tables):
+def test_equals_dynamic_programming_on_tables_with_ten_nodes(tables):
     cyclic = 0
     for seed in range(tables):
         scores, problem = drawn(10, seed, max_parents=2)
-        by_subsets, by_cuts = (Exact(method=method).run(scores, problem) for method in ("dp", "ip"))
-        assert by_subsets == by_cuts
-        assert by_cuts.optimal
-        cyclic += by_cuts.gap > 0
+        part, found = whole(scores, problem), Exact().run(scores, problem)
+        assert found.score == pytest.approx(part.value(best_order(part)), abs=1e-12)
+        assert found.optimal
+        cyclic += found.gap > 0
     assert cyclic == tables
 
 
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_cuts_find_what_all_orders_do(n, monkeypatch):
+    for seed in range(10):
+        scores, problem = drawn(n, seed)
+        best = Exact().run(scores, problem)
+        with monkeypatch.context() as patch:
+            patch.setattr(exact, "FEW", 0)
+            assert Exact().run(scores, problem) == best
+
+
 @pytest.mark.parametrize("seed", range(5))
-def test_the_methods_agree_without_any_shortcut(seed):
+def test_cuts_find_the_optimum_without_any_shortcut(seed):
     """The kernels alone: no order to beat, nothing pruned, nothing taken apart."""
     scores, problem = drawn(8, seed)
     part, rng = whole(scores, problem), np.random.default_rng(0)
@@ -120,18 +128,11 @@ def test_parts_are_the_strong_components():
     assert Exact().run(Table(scores), problem).parents == ((1,), (), (1,), (2,), (3,))
 
 
-def test_dynamic_programming_says_when_it_is_too_large():
-    scores, problem = drawn(21, 0, max_parents=2, noise=1.0, penalty=0.0)
-    with pytest.raises(InputError, match="ip"):
-        Exact(method="dp").run(scores, problem)
-
-
-@pytest.mark.parametrize("method", ["dp", "ip"])
-def test_a_time_limit_returns_a_graph_and_a_bound_that_holds(method):
+def test_a_time_limit_returns_a_graph_and_a_bound_that_holds():
     for seed in range(10):
         scores, problem = drawn(9, seed)
         best = Exact().run(scores, problem)
-        found = Exact(time_limit=0, method=method).run(scores, problem)
+        found = Exact(time_limit=0).run(scores, problem)
         assert is_acyclic(found.parents)
         assert found.score <= best.score <= found.bound
         assert found.optimal == (found.bound == found.score)
@@ -183,7 +184,7 @@ def test_bounds_save_evaluations_and_change_nothing(seed, price, required):
     must = frozenset({(0, 1), (2, 1)}) if required else frozenset()
     plain = Problem(n_nodes=5, max_parents=4, required=must)
     bounded = Problem(n_nodes=5, max_parents=4, required=must, bounds=score)
-    for search in (Exact(method="dp"), Exact(method="ip"), Independent()):
+    for search in (Exact(), Independent()):
         with_bounds, without = search.run(score, bounded), search.run(score, plain)
         assert with_bounds.parents == without.parents
         assert with_bounds.optimal

@@ -25,7 +25,7 @@ class InputError(ValueError):
     ...     em.KSG(k=0)
     ... except em.InputError as refused:
     ...     print(refused)
-    k=0 is not possible; give a whole number of neighbours, 4 is usual
+    k=0 is not possible; give a whole number of at least 1
     """
 
 

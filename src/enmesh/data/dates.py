@@ -80,9 +80,9 @@ def numbers_of(column: Any) -> np.ndarray | None:
     """Return finite numbers, or text that is such numbers, as float64; None for anything else."""
     if column.dtype.kind == "O" and all(isinstance(cell, str) for cell in column):
         column = pd.to_numeric(column, errors="coerce")
-    values = (
-        column.to_numpy(dtype=float, na_value=np.nan) if column.dtype.kind in "iuf" else np.array([np.nan])
-    )
+    if column.dtype.kind not in "iuf":
+        return None
+    values = column.to_numpy(dtype=float, na_value=np.nan)
     return values if np.isfinite(values).all() else None
 
 
@@ -222,10 +222,8 @@ def _day_or_month_first(table: Table, name: str, text: Any, groups: Groups) -> A
     """Read 31/01/2020 or 01/31/2020: the order in which all dates exist, or else the one that makes even steps."""
     parts = text.astype(object).str.extract(f"^{DAY_OR_MONTH_FIRST}$")
     first, second = parts[0].str.zfill(2), parts[1].str.zfill(2)
-    found = [
-        _parsed(parts[2] + "-" + month + "-" + day + parts[3].fillna(""))
-        for day, month in ((first, second), (second, first))
-    ]
+    orders, clock = ((first, second), (second, first)), parts[3].fillna("")
+    found = [_parsed(parts[2] + "-" + month + "-" + day + clock) for day, month in orders]
     wrong = [int(dates.isna().sum()) for dates in found]
     if wrong[0] != wrong[1]:
         return found[int(np.argmin(wrong))]
@@ -264,10 +262,6 @@ def looks_like_labels_in_time(column: Any) -> bool:
 def _share(column: Any, pattern: str, kind: type) -> float:
     """Return the share of cells that are of a kind, or text that is written like it."""
     written = re.compile(pattern)
-    alike = [
-        len(cell) <= LONGEST and bool(written.fullmatch(cell))
-        if isinstance(cell, str)
-        else isinstance(cell, kind)
-        for cell in column
-    ]
-    return sum(alike) / max(len(alike), 1)
+    texts = [cell for cell in column if isinstance(cell, str) and len(cell) <= LONGEST]
+    alike = sum(written.fullmatch(cell) is not None for cell in texts)
+    return (alike + sum(isinstance(cell, kind) for cell in column)) / max(len(column), 1)

@@ -13,18 +13,13 @@ from enmesh.errors import InputError
 def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tuple[str, ...]]:
     """Return ``{target: (parent, ...)}`` with every node as a key.
 
-    Parameters
-    ----------
-    graph
-        ``{target: [parents]}``, edges ``[(source, target), ...]``, text such as ``"a>b, b>c, d"`` (``a>b>c``
-        and ``->`` work too, a name alone is a node without edges), a networkx DiGraph, or anything with
-        ``parents`` such as a `Network`. Cycles are allowed; a node that drives itself is not, because every
-        node depends on its own past.
-    names
-        The nodes that exist. The result has these keys in this order; any other node is refused.
+    A graph is ``{target: [parents]}``, edges ``[(source, target), ...]``, text such as ``"a>b, b>c, d"`` (``a>b>c`` and
+    ``->`` work too, a name alone is a node without edges), a networkx DiGraph, or anything with ``parents`` such as a
+    `Network`. Cycles are allowed; a node that drives itself is not, because every node depends on its own past.
 
-    Without ``names`` a graph that lists every node (a mapping with all of them as keys, a DiGraph) keeps its
-    order; otherwise parents come before their targets, in order of appearance where that leaves a choice.
+    With ``names`` the result has these keys in this order, and any other node is refused. Without, a graph that lists
+    every node (a mapping with all of them as keys, a DiGraph) keeps its order; otherwise parents come before their
+    targets, in order of appearance where that leaves a choice.
 
     >>> parents_of({"b": ["a"], "c": ["b"]})
     {'a': (), 'b': ('a',), 'c': ('b',)}

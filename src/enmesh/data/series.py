@@ -415,9 +415,7 @@ class Series:
 
         return series_html(self)
 
-    def _derive(
-        self, trials: Any, kinds: tuple[str, ...], names: Any = None, truth: Any = None, note: str = ""
-    ) -> Any:
+    def _derive(self, trials: Any, kinds: Any, names: Any = None, truth: Any = None, note: str = "") -> Any:
         """Return a series of other values that keeps what is known of this one."""
         made, names = object.__new__(Series), self.names if names is None else names
         made.file, made.prepared = self.file, (*self.prepared, note) if note else self.prepared

@@ -32,16 +32,9 @@ OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 # Suffixes of open files that count; other formats are known by their first bytes, and those by their names alone.
 KNOWN_BY_NAME = (".tsv", ".txt", ".dat", ".mat")
 MAGIC = {
-    b"\x93NUMPY": ".npy",
-    b"PAR1": ".parquet",
-    b"MATLAB": ".mat",
-    b"\x89HDF": ".mat",
-    b"0       ": ".edf",
-    b"\x1f\x8b": ".gz",
-    b"\xfd7zXZ": ".xz",
-    b"BZh": ".bz2",
-    b"PK\x03\x04": ".zip",
-}
+    b"\x93NUMPY": ".npy", b"PAR1": ".parquet", b"MATLAB": ".mat", b"\x89HDF": ".mat", b"0       ": ".edf",
+    b"\x1f\x8b": ".gz", b"\xfd7zXZ": ".xz", b"BZh": ".bz2", b"PK\x03\x04": ".zip",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,16 +80,11 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
     low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
     refuse(low == high, "constant column:", "it carries no information, leave it out")
     if pooled.dtype.kind == "f":
-        large, small = (
-            f"values over {LARGEST:g} are too large",
-            f"differences under {SMALLEST:g} are too little",
-        )
-        refuse(
-            np.fmax(-low, high) > LARGEST,
-            f"{large} to compute with, in column",
-            "divide it by a power of ten",
-        )
-        refuse(high - low < SMALLEST, f"{small} to compute with, in column", "multiply it by a power of ten")
+        where, by = "to compute with, in column", "by a power of ten"
+        large = f"values over {LARGEST:g} are too large"
+        little = f"differences under {SMALLEST:g} are too little"
+        refuse(np.fmax(-low, high) > LARGEST, f"{large} {where}", f"divide it {by}")
+        refuse(high - low < SMALLEST, f"{little} {where}", f"multiply it {by}")
     seen: dict[bytes, str] = {}
     for name, column in zip(names, pooled.T) if duplicates == "raise" else ():
         first = seen.setdefault(hashlib.sha256(np.ascontiguousarray(column).data).digest(), name)

@@ -30,7 +30,7 @@ def gas_furnace() -> Series:
     with (files("enmesh.datasets") / "gas_furnace.csv").open(encoding="utf-8") as file:
         names = file.readline().strip().split(",")
         values = np.loadtxt(file, delimiter=",")
-    series = _known(values, names, {("gas_rate", "co2"): ()}, dt=9.0, time=Time(start=0.0, unit="s"))
+    series = _known(values, names, {("gas_rate", "co2"): ()}, dt=9.0, unit="s")
     series.truth_lags = None
     return series
 
@@ -49,7 +49,7 @@ def heart_breath() -> Series:
         heart[i + 1] = 0.7 * heart[i] + 1.5 * np.tanh(breath[i] / 2) + rng.normal()
     links = {("breath", "heart"): (1,), ("heart", "breath"): (1,)}
     values = np.column_stack([heart, breath])[100:]
-    return _known(values, ["heart", "breath"], links, dt=0.5, time=Time(start=0.0, unit="s"))
+    return _known(values, ["heart", "breath"], links, dt=0.5, unit="s")
 
 
 def cortex() -> Series:
@@ -69,7 +69,7 @@ def cortex() -> Series:
             values[i, target] += strength * values[i - lag, source]
     names = [f"ch{i}" for i in range(1, 6)]
     truth = {(names[s], names[t]): (lag,) for s, t, lag in links}
-    return _known(values[200:], names, truth, dt=0.004, time=Time(start=0.0, unit="s"))
+    return _known(values[200:], names, truth, dt=0.004, unit="s")
 
 
 def plankton() -> Series:
@@ -89,7 +89,9 @@ def plankton() -> Series:
     values = np.column_stack([14 + season + temperature, 2 + algae, 1 + grazers]).round(4)
     links = {("temperature", "algae"): (1,), ("grazers", "algae"): (1,), ("algae", "grazers"): (1,)}
     names = ["temperature", "algae", "grazers"]
-    return _known(values, names, links, time=Time(start="1980-01", unit="month"))
+    series = _known(values, names, links)
+    series.time = Time(start="1980-01", unit="month")
+    return series
 
 
 def markets() -> Series:
@@ -130,7 +132,7 @@ def plant() -> Series:
     values = np.column_stack([50 + 10 * valve, 20 + 4 * flow, 3 + level, 60 + 5 * temperature])[100:].round(4)
     links = {("valve", "flow"): (2,), ("flow", "level"): (3,), ("level", "temperature"): (5,)}
     names = ["valve", "flow", "level", "temperature"]
-    return _known(values, names, links, dt=5.0, time=Time(start=0.0, unit="s"))
+    return _known(values, names, links, dt=5.0, unit="s")
 
 
 def logistic_maps() -> Series:
@@ -184,10 +186,8 @@ def _maker(name: str) -> Callable[[], Series]:
 Links = Mapping[tuple[str, str], tuple[int, ...]]
 
 
-def _known(
-    values: np.ndarray, nodes: list[str], links: Links, dt: float = 1.0, time: Time | None = None
-) -> Series:
+def _known(values: np.ndarray, nodes: list[str], links: Links, dt: float = 1.0, unit: str = "") -> Series:
     truth = {target: tuple(s for s, t in links if t == target) for target in nodes}
     series = Series(values, nodes, dt, truth=truth, truth_lags=links)
-    series.time = time
+    series.time = Time(start=0.0, unit=unit) if unit else None
     return series

@@ -9,17 +9,3 @@ from enmesh.estimators.ksg import KSG
 from enmesh.estimators.mixed import Mixed
 from enmesh.estimators.ordinal import Ordinal
 from enmesh.estimators.regression import Regression
-
-__all__ = [
-    "KSG",
-    "Combined",
-    "Discrete",
-    "Estimator",
-    "Gaussian",
-    "Kernel",
-    "Mixed",
-    "Ordinal",
-    "Prepared",
-    "Regression",
-    "combine",
-]

@@ -17,6 +17,7 @@ from enmesh.errors import InputError
 from enmesh.methods import Method
 from enmesh.surrogates import CircularShift, Draw, Surrogate, batches
 
+Array = np.ndarray
 # Joint dimension beyond which nearest neighbours are hardly nearer than any other sample.
 NEIGHBOUR_DIMENSION = 10
 
@@ -134,9 +135,7 @@ class Estimator(Method, ABC):
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Return one variable's whole series as `prepare` wants it (scaled, ranked, coded)."""
 
-    def prepare(
-        self, y: np.ndarray, z: np.ndarray | None = None, *, times: np.ndarray | None = None
-    ) -> Prepared:
+    def prepare(self, y: Array, z: Array | None = None, *, times: Array | None = None) -> Prepared:
         """Fix the target ``y (n, d_y)`` and the condition ``z (n, d_z)``; ``times (n,)`` are for a Theiler window."""
         y = as_block(y)
         z = np.empty((len(y), 0), y.dtype) if z is None else as_block(z)

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared, Surrogates, forward_selected
 from enmesh.estimators.residuals import Residuals
 from enmesh.neighbours import check_device, chosen, engine
@@ -45,16 +44,10 @@ class ByNeighbours(Estimator):
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if self.k is not None and (isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1):
-            raise InputError(f"k={self.k!r} is not possible; give a whole number of neighbours, 4 is usual")
-        if not isinstance(self.theiler, int) or self.theiler < 0:
-            raise InputError(
-                f"theiler={self.theiler!r} is not possible; give a whole number of samples, 0 for none"
-            )
+        least = {"k": 1, "theiler": 0, "threads": 1}
+        whole_fields(self, **{name: least[name] for name in least if vars(self).get(name) is not None})
         check_device(self.device)
         known_fields(self, precision=("single", "double"))
-        if "threads" in vars(self):  # Mixed has one thread
-            whole_fields(self, threads=1)
 
     @property
     def at_once(self) -> int:

@@ -85,13 +85,11 @@ class Combined(Estimator):
     def __post_init__(self) -> None:
         object.__setattr__(self, "members", tuple(self.members))
         if len(self.members) < 2 or any(m.discrete or isinstance(m, Combined) for m in self.members):
-            raise InputError(
-                "members must be two or more estimators of numbers, such as KSG() and Gaussian()"
-            )
+            needed = "two or more estimators of numbers, such as KSG() and Gaussian()"
+            raise InputError(f"members must be {needed}")
         if not 0 < self.level < 1:
-            raise InputError(
-                f"level={self.level!r} is not possible; give a number between 0 and 1, such as 0.99"
-            )
+            advice = "give a number between 0 and 1, such as 0.99"
+            raise InputError(f"level={self.level!r} is not possible; {advice}")
         if len({getattr(member, "normalise", "none") == "rank" for member in self.members}) > 1:
             raise InputError("members differ in normalise='rank'; give it to all members or to none")
         references = dict.fromkeys(work for member in self.members for work in member.references)

@@ -22,7 +22,7 @@ import numpy as np
 
 from enmesh.errors import InputError
 from enmesh.estimators.base import Estimator, Prepared
-from enmesh.options import known_fields, option
+from enmesh.options import known_fields, option, whole_fields
 
 DENSE_STATES_PER_SAMPLE = 8  # joint states beyond which states are sorted, not counted in a table
 
@@ -34,20 +34,18 @@ def _grassberger(n: np.ndarray) -> np.ndarray:
     return digamma(n) + sign / 2 * (digamma((n + 1) / 2) - digamma(n / 2))
 
 
-# What stands for the logarithm of a count, words for the methods paragraph, and works to cite.
-CORRECTIONS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str, tuple[str, ...]]] = {
-    "none": (np.log, "", ()),
+# What stands for the logarithm of a count, words for the methods paragraph, and the work to cite.
+CORRECTIONS: dict[str, tuple[Any, ...]] = {
+    "none": (np.log, ""),
     "miller-madow": (
         lambda n: np.log(n) - 1 / (2 * n),
         ", corrected for bias after Miller (1955)",
-        (
-            "Miller, G. A. (1955). Note on the Bias of Information Estimates. Information Theory in Psychology, 95.",
-        ),
+        "Miller, G. A. (1955). Note on the Bias of Information Estimates. Information Theory in Psychology, 95.",
     ),
     "grassberger": (
         _grassberger,
         ", corrected for bias after Grassberger (2003)",
-        ("Grassberger, P. (2003). Entropy Estimates from Insufficient Samplings. arXiv:physics/0307138.",),
+        "Grassberger, P. (2003). Entropy Estimates from Insufficient Samplings. arXiv:physics/0307138.",
     ),
 }
 
@@ -81,12 +79,10 @@ class Discrete(Estimator):
     correction: str = "none"
 
     def __post_init__(self) -> None:
-        if self.arity is not None and (not isinstance(self.arity, int) or self.arity < 2):
-            raise InputError(
-                f"arity={self.arity!r} is not possible; give a whole number of at least 2, or None"
-            )
+        if self.arity is not None:
+            whole_fields(self, arity=2)
         known_fields(self, correction=tuple(CORRECTIONS))
-        object.__setattr__(self, "references", CORRECTIONS[self.correction][2])
+        object.__setattr__(self, "references", CORRECTIONS[self.correction][2:])
 
     @property
     def plug_in(self) -> "Discrete":
@@ -99,9 +95,8 @@ class Discrete(Estimator):
         if column.dtype.kind == "f":
             whole = column.astype(np.int64)
             if (whole != column).any():
-                raise InputError(
-                    f"{name} holds fractions, not states; use Series.discretise(), or another estimator"
-                )
+                advice = "use Series.discretise(), or another estimator"
+                raise InputError(f"{name} holds fractions, not states; {advice}")
             column = whole
         if self.arity is None or column.dtype.kind not in "biu":
             codes, states = _coded(column)
@@ -109,9 +104,8 @@ class Discrete(Estimator):
                 raise InputError(f"{name} has {states} states but the declared arity is {self.arity}")
             return codes
         if column.min() < 0 or column.max() >= self.arity:
-            raise InputError(
-                f"{name} has values outside 0 .. {self.arity - 1}, the states of the declared arity"
-            )
+            declared = f"0 .. {self.arity - 1}, the states of the declared arity"
+            raise InputError(f"{name} has values outside {declared}")
         return column.astype(np.int64)
 
     def sentence(self) -> str:

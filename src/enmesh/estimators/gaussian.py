@@ -27,9 +27,8 @@ INCE = (
     "Framework for Neuroimaging Data Analysis Based on Mutual Information Estimated via a Gaussian Copula. "
     "Human Brain Mapping 38, 1541."
 )
-SINGULAR = (
-    1e-12  # a direction with less than this share of its variance left after z is rounding error, not data
-)
+# A direction with less than this share of its variance left after z is rounding error, not data.
+SINGULAR = 1e-12
 CAUTIOUS = 1e-6  # below this share sums of squares lose their digits to cancellation, and residuals are formed instead
 # Values of lagged variables that are held at once to form their covariance, multiplications it is worth, and columns:
 # of 1,000 nodes with 3 lags it takes as long as all the questions that a search asks, one by one.
@@ -99,9 +98,8 @@ class Gaussian(Estimator):
         covariance = centred.T @ centred / len(x)
         scale = np.sqrt(np.diag(covariance))
         if not _has_full_rank(covariance / np.outer(scale, scale)):
-            raise InputError(
-                "the covariance is singular: one variable is a linear function of others; leave it out"
-            )
+            told = "the covariance is singular: one variable is a linear function of others"
+            raise InputError(f"{told}; leave it out")
         constant = np.linalg.slogdet(2 * np.pi * covariance)[1] / 2
         surprise = np.einsum("ni,ni->n", centred, np.linalg.solve(covariance, centred.T).T) / 2
         return constant + surprise if local else float(constant + x.shape[1] / 2)
@@ -180,9 +178,8 @@ class _PreparedGaussian(Prepared):
         residual = self._residual(y)
         norms = np.linalg.norm(y - y.mean(0), axis=0)
         if not _has_full_rank(residual.T @ residual / np.outer(norms, norms)):
-            raise NothingLeft(
-                "the target is a linear function of its past: nothing is left to explain; add noise or leave it out"
-            )
+            told = "the target is a linear function of its past: nothing is left to explain"
+            raise NothingLeft(f"{told}; add noise or leave it out")
         # Whitened residual of y: orthonormal columns.
         self._target = np.linalg.solve(np.linalg.cholesky(residual.T @ residual), residual.T).T
         self._fixed = np.column_stack([self._basis, self._target])
@@ -200,10 +197,8 @@ class _PreparedGaussian(Prepared):
         variance, axes = np.linalg.eigh(share)
         lost = variance < SINGULAR
         if lost.any():
-            hazard(
-                f"near-singular covariance: {int(lost.sum(1).max())} of {x.shape[2]} source directions are a linear "
-                "function of the rest and were left out"
-            )
+            few = f"{int(lost.sum(1).max())} of {x.shape[2]} source directions are a linear function of the rest"
+            hazard(f"near-singular covariance: {few} and were left out")
         weights = axes * np.where(lost, 0, 1 / np.sqrt(np.where(lost, 1, variance)))[:, None, :]
         white = scaled @ weights
         return white, np.swapaxes(white, 1, 2) @ self._target
@@ -211,10 +206,8 @@ class _PreparedGaussian(Prepared):
     def _log_ratio(self, correlation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         unexplained = np.eye(correlation.shape[2]) - np.swapaxes(correlation, 1, 2) @ correlation
         if np.linalg.eigvalsh(unexplained).min() < SINGULAR:
-            raise InputError(
-                "the target is a linear function of source and past: the Gaussian estimate is infinite; "
-                "add noise or leave out one of the duplicates"
-            )
+            told = "the target is a linear function of source and past: the Gaussian estimate is infinite"
+            raise InputError(f"{told}; add noise or leave out one of the duplicates")
         return unexplained, -np.linalg.slogdet(unexplained)[1] / 2
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
@@ -246,9 +239,8 @@ class _PreparedGaussian(Prepared):
 def require_samples(n: int, dimension: int, model: str) -> None:
     """Refuse fewer samples than a model of so many variables needs."""
     if n < dimension + 2:
-        raise InputError(
-            f"too few samples: {n} for a {model} of {dimension} variables; at least {dimension + 2} are needed"
-        )
+        few = f"too few samples: {n} for a {model} of {dimension} variables"
+        raise InputError(f"{few}; at least {dimension + 2} are needed")
 
 
 def _has_full_rank(share: np.ndarray) -> bool:

@@ -53,9 +53,8 @@ class Kernel(ByNeighbours):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.width) and self.width > 0):
-            raise InputError(
-                f"width={self.width!r} is not possible; give a positive number of standard deviations"
-            )
+            advice = "give a positive number of standard deviations"
+            raise InputError(f"width={self.width!r} is not possible; {advice}")
         super().__post_init__()
 
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:

@@ -126,10 +126,8 @@ class KSG(ByNeighbours):
 
         k, mutual = self.neighbours(n, dz), dz == 0
         if n <= k + 2 * self.theiler + 1:
-            raise InputError(
-                f"too few samples: {n} for k={k} and theiler={self.theiler}; "
-                f"at least {k + 2 * self.theiler + 2} are needed"
-            )
+            few = f"too few samples: {n} for k={k} and theiler={self.theiler}"
+            raise InputError(f"{few}; at least {k + 2 * self.theiler + 2} are needed")
         constant = digamma(k) - (self.algorithm - 1) * (1 if mutual else 2) / k
         return Question("ksg", (k, self.algorithm), (_tables, n, self.algorithm, mutual), constant)
 
@@ -150,9 +148,8 @@ class KSG(ByNeighbours):
             scaled += tie_noise(self.noise, d, (n, d))
         distance = cKDTree(scaled).query(scaled, k=k + 1, p=np.inf)[0][:, -1]
         if (distance == 0).any():
-            raise InputError(
-                "many values are equal, so the entropy is minus infinity; set noise=1e-8, or use Discrete"
-            )
+            told = "many values are equal, so the entropy is minus infinity"
+            raise InputError(f"{told}; set noise=1e-8, or use Discrete")
         values = digamma(n) - digamma(k) + d * np.log(2 * distance) + np.log(x.std(0, ddof=1)).sum()
         return values if local else float(values.mean())
 

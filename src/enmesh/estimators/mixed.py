@@ -78,11 +78,9 @@ class Mixed(ByNeighbours):
             return zscore(column) if np.ptp(column) > 0 else np.zeros(len(column))
         states, codes = np.unique(column, return_inverse=True)
         if len(states) * FEW_PER_STATE > len(column):
-            hazard(
-                f"in {len(column)} samples: most samples are alone in theirs and say nothing; if it is a quantity give "
-                "it as floating-point numbers",
-                f"{name} has {len(states)} states",
-            )
+            told = f"in {len(column)} samples: most samples are alone in theirs and say nothing"
+            advice = "if it is a quantity give it as floating-point numbers"
+            hazard(f"{told}; {advice}", f"{name} has {len(states)} states")
         return codes * APART
 
     def question(self, n: int, dz: int) -> Question:
@@ -93,9 +91,8 @@ class Mixed(ByNeighbours):
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
         """Refuse: numbers have a density and states a probability, and no entropy is of both."""
-        raise InputError(
-            "numbers and states together have no entropy; use KSG for numbers, Discrete for states"
-        )
+        advice = "use KSG for numbers, Discrete for states"
+        raise InputError(f"numbers and states together have no entropy; {advice}")
 
 
 @functools.lru_cache(maxsize=8)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.estimators.base import Estimator, Prepared, numeric
+from enmesh.estimators.base import Array, Estimator, Prepared, numeric
 from enmesh.estimators.discrete import Discrete
 from enmesh.options import option, whole_fields
 
@@ -72,9 +72,7 @@ class Ordinal(Estimator):
         """The samples from the first to the last value of a pattern."""
         return (self.order - 1) * self.delay
 
-    def condition(
-        self, column: np.ndarray, index: int, name: str, *, starts: np.ndarray | None = None
-    ) -> np.ndarray:
+    def condition(self, column: Array, index: int, name: str, *, starts: Array | None = None) -> Array:
         """Return the pattern that ends at each sample, 0 .. order! - 1, or -1 where it would begin before its run.
 
         ``starts`` are the rows at which runs of consecutive samples begin (trials, or what follows a gap); by
@@ -90,10 +88,8 @@ class Ordinal(Estimator):
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         known = np.asarray((np.hstack([y, z]) >= 0).all(axis=1))
         if not known.any():
-            raise InputError(
-                f"too few samples: {len(y)} for patterns of order {self.order} and delay {self.delay}; "
-                f"at least {self.reaches_back + 1} in a row are needed"
-            )
+            few = f"too few samples: {len(y)} for patterns of order {self.order} and delay {self.delay}"
+            raise InputError(f"{few}; at least {self.reaches_back + 1} in a row are needed")
         return _PreparedOrdinal(y, z, known)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
@@ -116,10 +112,8 @@ class _PreparedOrdinal(Prepared):
     def _where_known(self, x: np.ndarray) -> np.ndarray:
         x = x[:, self._known]
         if (x < 0).any():
-            raise InputError(
-                "the source has no pattern where the target has one: it is too near the start of a trial or a gap; "
-                "leave out the first samples of each trial"
-            )
+            told = "the source has no pattern where the target has one: it is too near the start of a trial or a gap"
+            raise InputError(f"{told}; leave out the first samples of each trial")
         return x
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:

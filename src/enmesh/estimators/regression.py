@@ -287,9 +287,8 @@ class PreparedRegression(Prepared):
             target -= (target @ basis.T) @ basis
         left = target @ target.T
         if not float(xp.linalg.eigvalsh(left)[0]) > SHRINK**2 * n:
-            raise InputError(
-                "the target is constant, or one of its columns is a function of others; leave it out"
-            )
+            told = "the target is constant, or one of its columns is a function of others"
+            raise InputError(f"{told}; leave it out")
         self._basis, self._hidden = basis[:, :n], basis[:, n:] @ basis[:, n:].T
         self._target = xp.linalg.solve(xp.linalg.cholesky(left), target[:, :n])  # whitened, but for the ridge
 
@@ -355,9 +354,8 @@ class PreparedRegression(Prepared):
         require_samples(n, self.y.shape[1] + known + d, "regression")
         count = self._features.count(known + d)
         if n < SCARCE * count:
-            hazard(
-                f"{count} features for {n} samples: values are mostly chance; use fewer lags or parents, or lines"
-            )
+            told = f"{count} features for {n} samples: values are mostly chance"
+            hazard(f"{told}; use fewer lags or parents, or lines")
         most = max(1, HELD // (n * (count - self._features.count(known))))
         for first in range(0, b, most):
             part = self._xp.asarray(x[first : first + most], dtype=np.float64)

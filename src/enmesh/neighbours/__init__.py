@@ -50,10 +50,8 @@ def chosen(device: str) -> str:
         return device
     missing = _missing_for_cuda()
     if device == "cuda" and missing:
-        raise InputError(
-            f"device='cuda' needs CuPy and an NVIDIA GPU, but {missing}; "
-            "install enmesh[gpu] on a machine with a GPU, or use device='cpu'"
-        )
+        advice = "install enmesh[gpu] on a machine with a GPU, or use device='cpu'"
+        raise InputError(f"device='cuda' needs CuPy and an NVIDIA GPU, but {missing}; {advice}")
     found = "cpu" if missing else "cuda"
     if device == "auto":
         logging.getLogger("enmesh").info("device='auto' uses %s%s", found, f": {missing}" if missing else "")

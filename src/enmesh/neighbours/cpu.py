@@ -17,6 +17,7 @@ import numpy as np
 
 from enmesh.neighbours import lists, plain, tree
 from enmesh.neighbours.lanes import SHORTS
+from enmesh.neighbours.plain import Array
 
 logger = logging.getLogger("enmesh.neighbours")
 
@@ -106,10 +107,8 @@ class Neighbours(plain.Neighbours):
         """What lists are made from: the tree over z, y and z in its order, and what is not to be compared."""
         index = self._z_tree
         assert index is not None
-        widths = self.y.shape[1], self.z.shape[1]
-        return lists.Points(
-            index, self.y[index.order], self.z[index.order], *widths, self._spans(self.theiler)
-        )
+        y, z = self.y[index.order], self.z[index.order]
+        return lists.Points(index, y, z, y.shape[1], z.shape[1], self._spans(self.theiler))
 
     def _spans(self, theiler: int) -> np.ndarray:
         """Return from when to before when each point is; points that overlap in time are not compared."""
@@ -156,16 +155,17 @@ class Neighbours(plain.Neighbours):
             cuts = np.linspace(0, len(self.y), 4 * self.threads + 1).astype(int).tolist()
         self._each(lambda piece: work(*args, *piece), pairwise(cuts))
 
-    def _count(
-        self, index: tree.Tree | None, cut: int, near: np.ndarray, far: np.ndarray, exclude: bool = True
-    ) -> np.ndarray:
-        """Points within ``near`` along the first ``cut`` axes and ``far`` along the others, both inclusive."""
+    def _count(self, index: tree.Tree | None, cut: int, near: Array, far: Array, apart: bool = True) -> Array:
+        """Points within ``near`` along the first ``cut`` axes and ``far`` along the others, both inclusive.
+
+        Those near in time are left out if points must be ``apart``.
+        """
         rows, start, stop = self._windows
         if index is None:
-            return (len(rows) - (stop - start) * exclude).astype(np.int32)
+            return (len(rows) - (stop - start) * apart).astype(np.int32)
         out = np.empty(index.n, np.int32)
         self._share(tree.count, index, cut, near, far, out)
-        if exclude:
+        if apart:
             tree.leave_out(index.rows, rows, start, stop, cut, near, far, out)
         return out
 

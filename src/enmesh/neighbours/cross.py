@@ -3,7 +3,7 @@
 import numpy as np
 
 from enmesh.compiled import inlined, kernel, part
-from enmesh.neighbours.lanes import FLOATS, after, bits, first, flat, splat, store
+from enmesh.neighbours.lanes import FLOATS, after, bits, first, flat, pick, splat
 from enmesh.neighbours.plain import Array
 from enmesh.neighbours.tree import begin, grow, next_leaf, search, search_room, to_points
 
@@ -47,7 +47,7 @@ def _nearest(tree, points, never, k, who, room):
     _, best, whose, reach, nodes = flat(room)
     for i in range(n):
         query = after(points, i * tree.dims)
-        search(tree, query, k, True, never, i, best, whose, reach, nodes)
+        search(tree, query, k, never, i, best, whose, reach, nodes)
         for m in range(k):
             who[i * k + m] = tree.order[whose[m]]
 
@@ -59,20 +59,18 @@ def _look(tree, query, spans, p, n, k, best, away, reach, nodes):
     ``away`` gets all distances that may be no larger, of the former and, from ``tree.n`` on, of the latter; their
     numbers are returned too.
     """
-    leaf, far, some, others = after(reach, (tree.top + 1) * FLOATS), np.inf, 0, 0
+    far, some, others = np.inf, 0, 0
     for m in range(2 * k):
         best[m] = np.inf
     begin(tree, query, reach, nodes)
     while True:
-        child = next_leaf(tree, query, far, True, reach, nodes)
+        child = next_leaf(tree, query, far, reach, nodes)
         if child < 0:
             break
         distances = to_points(tree, child, query)
         hits = bits(distances <= splat(far))
-        if hits:
-            store(leaf, 0, distances)
         while hits:
-            s, d = child * FLOATS + first(hits), leaf[first(hits)]
+            s, d = child * FLOATS + first(hits), pick(distances, first(hits))
             hits &= hits - 1
             if s >= tree.n or d > far or _share_time(spans, p, s):
                 continue

@@ -111,17 +111,9 @@ class Neighbours:
             yield part if isinstance(part, Resampled) else _on_device(part)
 
     def _launch(
-        self,
-        questions: Any,
-        counts: Array,
-        tables: Any,
-        sums: Array,
-        *,
-        mode: int,
-        k: int = 1,
-        radius: float = 0.0,
+        self, x: Any, counts: Array, tables: Any, sums: Array, *, mode: int, k: int = 1, radius: float = 0.0
     ) -> None:
-        count, _, width = questions.shape
+        count, _, width = x.shape
         lanes = TILE if count >= MANY else 1
         dims = (width, *self.dims)
         if lanes > 1:
@@ -133,9 +125,8 @@ class Neighbours:
         shape = dict(zip(("DX", "DY", "DZ"), dims), DOUBLE=int(self.real == np.float64), K=k, MODE=mode)
         shape |= {"QUERIES": queries, "WARPS": warps, "RESIDENT": resident, "TIMED": int(timed)}
         kernel = _kernel("many" if lanes > 1 else "one", "tiles", self.real, **shape)
-        x = self._lay(questions, lanes)
         answers = (count, *(_pointer(a) for a in (counts, *tables, sums)))
-        arguments = (*self._points, x, self.real(radius), *_integers(answers))
+        arguments = (*self._points, self._lay(x, lanes), self.real(radius), *_integers(answers))
         kernel((blocks, -(-count // lanes)), (warps * TILE,), arguments)
 
     def _settle(self, points: Array, times: Array, order: Array) -> tuple[Any, ...]:
@@ -202,9 +193,8 @@ class Resampled:
 def brackets(points: Array, others: Array, spans: Array, other_spans: Array, k: int, psi: Array) -> Array:
     """Return the bracket of every point among points and others, as `enmesh.neighbours.cross` does."""
     n, dims = points.shape
-    sets = [
-        (_on_device(a), _on_device(b), np.int32(len(a))) for a, b in ((points, spans), (others, other_spans))
-    ]
+    pairs = (points, spans), (others, other_spans)
+    sets = [(_on_device(a), _on_device(b), np.int32(len(a))) for a, b in pairs]
     out, kernel = cupy.empty(n), _kernel("brackets", "cross", DIMS=dims, K=k)
     kernel((-(-n * TILE // 256),), (256,), (*sets[0], *sets[1], _on_device(psi), out))
     return out.get()

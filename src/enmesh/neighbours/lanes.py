@@ -44,15 +44,12 @@ class _Flat(types.Type):
 
 
 @register_model(_Lanes)
-class _LanesModel(models.PrimitiveModel):
-    def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, fe_type.vector)
-
-
 @register_model(_Flat)
-class _FlatModel(models.PrimitiveModel):
-    def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+class _Model(models.PrimitiveModel):
+    def __init__(self, dmm, kind):
+        lanes = isinstance(kind, _Lanes)
+        held = kind.vector if lanes else dmm.lookup(kind.dtype).get_data_type().as_pointer()
+        super().__init__(dmm, kind, held)
 
 
 _KINDS = {
@@ -86,10 +83,8 @@ def _flat_kind(kind):
 
 def _flattened(context, builder, kind, value):
     if isinstance(kind, types.BaseTuple):
-        parts = [
-            _flattened(context, builder, part, builder.extract_value(value, i))
-            for i, part in enumerate(kind.types)
-        ]
+        held = [builder.extract_value(value, i) for i in range(len(kind.types))]
+        parts = [_flattened(context, builder, part, one) for part, one in zip(kind.types, held)]
         return context.make_tuple(builder, _flat_kind(kind), parts)
     return context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
 
@@ -175,12 +170,14 @@ def pick(typingctx, a, lane):
 
 def _operator(sign, build, mask=False):
     """Define ``a sign b`` of two vectors of a kind; the result is of that kind, or a mask."""
-    type_callable(sign)(
-        lambda context: lambda a, b: (_MASKS[a.width] if mask else a) if isinstance(a, _Lanes) else None
-    )
-    lower_builtin(sign, _Lanes, _Lanes)(
-        lambda context, builder, signature, args: build(builder, signature.args[0], *args)
-    )
+
+    @type_callable(sign)
+    def type_result(context):
+        return lambda a, b: (_MASKS[a.width] if mask else a) if isinstance(a, _Lanes) else None
+
+    @lower_builtin(sign, _Lanes, _Lanes)
+    def lower(context, builder, signature, args):
+        return build(builder, signature.args[0], *args)
 
 
 def _of_two(build):
@@ -191,7 +188,7 @@ def _of_two(build):
     return function
 
 
-def _of_one(build, result):
+def _of_one(build, result=lambda kind: types.int64):
     @intrinsic
     def function(typingctx, a):
         return result(a)(a), lambda context, builder, signature, args: build(builder, a, *args)
@@ -221,15 +218,10 @@ def _gap(builder, kind, a, b):
 
 def _extreme(name):
     def build(builder, kind, a):
-        return _call(
-            builder, f"vector.reduce.{'f' if kind.real else 's'}{name}", kind, kind.vector.element, a
-        )
+        reduce = f"vector.reduce.{'f' if kind.real else 's'}{name}"
+        return _call(builder, reduce, kind, kind.vector.element, a)
 
     return build
-
-
-def _mask_bits(builder, kind, a):
-    return builder.zext(builder.bitcast(a, ir.IntType(kind.width)), ir.IntType(64))
 
 
 _operator(operator.sub, _difference)
@@ -248,8 +240,6 @@ largest = _of_one(_extreme("max"), lambda kind: kind.element)
 smallest = _of_one(_extreme("min"), lambda kind: kind.element)
 
 # A mask as an integer, lane 0 in the lowest bit; the place of an integer's lowest set bit; the number of its set bits.
-bits = _of_one(_mask_bits, lambda kind: types.int64)
-first = _of_one(
-    lambda builder, kind, a: builder.cttz(a, ir.Constant(ir.IntType(1), 1)), lambda kind: types.int64
-)
-ones = _of_one(lambda builder, kind, a: builder.ctpop(a), lambda kind: types.int64)
+bits = _of_one(lambda build, kind, a: build.zext(build.bitcast(a, ir.IntType(kind.width)), ir.IntType(64)))
+first = _of_one(lambda builder, kind, a: builder.cttz(a, ir.Constant(ir.IntType(1), 1)))
+ones = _of_one(lambda builder, kind, a: builder.ctpop(a))

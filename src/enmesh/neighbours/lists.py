@@ -6,7 +6,7 @@ candidates) share a walk, one per lane: the list is read once and nothing is gat
 
 The walk reads distances as int16 multiples of a small unit. A rounded distance is off by at most one unit, so it
 settles nearly every comparison; the few that it cannot settle are made in float64, and the result is exact.
-Lists live for one block of neighbouring points at a time; one that proves too short is built again, longer.
+Lists live for one point at a time; one that proves too short is built again, longer.
 """
 
 from typing import NamedTuple
@@ -35,10 +35,8 @@ from enmesh.neighbours.tree import STACK, Tree, collect
 TOP = 32767  # the largest code of a distance; stands for itself and everything above
 EDGE = 16383  # codes of x lie between -EDGE and EDGE
 _SLOP = 1.0 + 1e-6  # units by which a difference of codes and a distance may differ, rounding included
-_TILE = 16  # points whose codes are written at once
 _CHUNK = 8  # list entries between two looks at the stopping rule
 _SLACK = 2  # codes by which a distance no larger than another may seem larger
-_BLOCK = 16  # points whose lists are alive at once
 _GROWTH = 2.0  # at most, of a list radius that proved too short
 _MEMORY = 16  # points over which the list radius is learnt
 _MARGIN = 1.1  # times which it is taken
@@ -53,7 +51,6 @@ class Codes(NamedTuple):
     b: int  # questions
     n: int  # points
     dims: int
-    bound: int  # codes at or beyond it may have been clipped
 
 
 class Points(NamedTuple):
@@ -68,14 +65,13 @@ class Points(NamedTuple):
 
 
 class List(NamedTuple):
-    """Neighbour lists of a block of points, one after the other, each roughly from near to far."""
+    """Neighbours of a point, roughly from near to far."""
 
     y: np.ndarray  # rounded distance in y
     z: np.ndarray  # rounded distance in z
     row: np.ndarray  # tree position of the neighbour
     low: np.ndarray  # smallest max(y, z) from each chunk on
-    at: np.ndarray  # start of each point's list
-    size: np.ndarray  # and its length
+    size: np.ndarray  # (1,) their number
 
 
 class Lanes(NamedTuple):
@@ -91,8 +87,8 @@ class Lanes(NamedTuple):
     held: np.ndarray  # (SHORTS,)
 
 
-class Block(NamedTuple):
-    """Working memory of a block of points whose lists are alive."""
+class Room(NamedTuple):
+    """Working memory for the lists of a point."""
 
     near: List  # in (y, z)
     far: List  # in z
@@ -103,61 +99,38 @@ class Block(NamedTuple):
     heads: np.ndarray  # (n + 2,) where buckets start
     seen: np.ndarray  # (n,) entries that may be among the k nearest
     stack: np.ndarray  # nodes of the tree to visit
-    ends: np.ndarray  # (2,) of the lists so far, near and far
-    who: np.ndarray  # (_BLOCK,) tree positions of the points
-    pending: np.ndarray  # (_BLOCK, groups) 1 where a group of questions waits for longer lists
-    reach: np.ndarray  # (_BLOCK,) radius of the lists
-    needed: np.ndarray  # (_BLOCK,) radius that the questions take
-    capacity: int  # entries that the lists of a block may have
-    groups: int
 
 
 def encode(x: np.ndarray, order: np.ndarray) -> Codes:
-    """Codes of x (b, n, d) for a tree with this ``order``.
+    """Codes of x (b, n, d) for a tree with this ``order``; the unit is set by the widest column.
 
-    The unit is set by the spread of all but the most extreme thousandth of the values, which are clipped.
+    Columns have unit variance, so that no outlier of n values makes it coarser than the root of n does.
     """
     b, n, dims = x.shape
-    sample = x[0] if b * n < 10_000 else x[:: max(1, b // 8)].reshape(-1, dims)[:: max(1, n // 1000)]
-    tails = np.quantile(sample, [0.001, 0.5, 0.999], axis=0)
-    least, most = np.array([(x[..., c].min(), x[..., c].max()) for c in range(dims)]).T
-    low = np.maximum(least, tails[1] - 4 * (tails[1] - tails[0]))
-    high = np.minimum(most, tails[1] + 4 * (tails[2] - tails[1]))
+    low, high = np.array([(x[..., c].min(), x[..., c].max()) for c in range(dims)]).T
     span = float((high - low).max())
     scale = (2 * EDGE - 2) / span if span > 0 else 1.0
-    clipped = bool((least < low).any() or (most > high).any())
-    codes = aligned(-(-b // SHORTS) * n * dims * SHORTS, np.int16)
-    exact = aligned(codes.size, np.float64)
-    _interleave(x, order, 0.5 * (low + high), scale, exact, codes)
-    return Codes(exact, codes, scale, b, n, dims, EDGE if clipped else TOP + EDGE)
-
-
-@kernel
-def _interleave(x, order, centre, scale, exact, codes):
-    """Put the points in order and write their codes side by side; the last question fills the last group."""
-    b, n, dims = x.shape
-    x, order, centre, exact, codes = flat((x, order, centre, exact, codes))
-    for g in range((b + SHORTS - 1) // SHORTS):
-        for tile in range(0, n, _TILE):
-            for m in range(SHORTS):
-                s = min(g * SHORTS + m, b - 1)
-                for p in range(tile, min(n, tile + _TILE)):
-                    for c in range(dims):
-                        v = x[(s * n + order[p]) * dims + c]
-                        exact[((g * n + p) * SHORTS + m) * dims + c] = v
-                        v = np.floor((v - centre[c]) * scale)
-                        codes[((g * n + p) * dims + c) * SHORTS + m] = np.int16(min(max(v, -EDGE), EDGE))
+    groups, centre = -(-b // SHORTS), 0.5 * (low + high)
+    exact, codes = (aligned(groups * n * SHORTS * dims, dtype) for dtype in (np.float64, np.int16))
+    for g in range(groups):
+        which = np.arange(g * SHORTS, (g + 1) * SHORTS).clip(
+            max=b - 1
+        )  # the last question fills the last group
+        values = x[which][:, order]
+        exact.reshape(groups, n, SHORTS, dims)[g] = values.transpose(1, 0, 2)
+        codes.reshape(groups, n, dims, SHORTS)[g] = np.floor((values - centre) * scale).transpose(1, 2, 0)
+    return Codes(exact, codes, scale, b, n, dims)
 
 
 def ksg(points: Points, x: Codes, k: int, algorithm: int, out: np.ndarray, lo: int, hi: int) -> None:
     """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n)."""
     everything = float(np.ptp(points.z, axis=0).max())
-    _ksg(points, x, k, algorithm, out, lo, hi, _lanes(k), _block(x), everything)
+    _ksg(points, x, k, algorithm, out, lo, hi, _lanes(k), _room(x.n), everything)
 
 
 def box(points: Points, x: Codes, radius: float, out: np.ndarray, lo: int, hi: int) -> None:
     """Write (n_xyz, n_xz) within ``radius``, inclusive, of tree positions lo..hi to ``out`` (2, b, n)."""
-    _box(points, x, radius, out, lo, hi, _lanes(1), _block(x))
+    _box(points, x, radius, out, lo, hi, _lanes(1), _room(x.n))
 
 
 def _lanes(k: int) -> Lanes:
@@ -166,30 +139,25 @@ def _lanes(k: int) -> Lanes:
     return Lanes(codes, best, who, np.empty(SHORTS * 3), sure, possible, counts, held)
 
 
-def _block(x: Codes) -> Block:
-    n, groups = x.n, -(-x.b // SHORTS)
-    capacity = n + max(n, 1 << 14) + _CHUNK
-
+def _room(n: int) -> Room:
     def empty_list() -> List:
-        y, z, low = (aligned(size, np.int16) for size in (capacity, capacity, capacity // _CHUNK + 1))
-        return List(y, z, np.empty(capacity, np.int32), low, *np.empty((2, _BLOCK), np.int64))
+        y, z, low = (aligned(size, np.int16) for size in (n, n, n // _CHUNK + 1))
+        return List(y, z, np.empty(n, np.int32), low, np.empty(1, np.int64))
 
     (found, seen), (y, z) = np.empty((2, n), np.int32), np.empty((2, n), np.int16)
-    stack, ends, who, pending = (np.empty(size, np.int64) for size in (STACK, 2, _BLOCK, _BLOCK * groups))
-    away, heads, reach, needed = np.empty(n), np.empty(n + 2, np.int32), np.empty(_BLOCK), np.empty(_BLOCK)
-    around = found, away, y, z, heads, seen, stack, ends
-    return Block(empty_list(), empty_list(), *around, who, pending, reach, needed, capacity, groups)
+    away, heads, stack = np.empty(n), np.empty(n + 2, np.int32), np.empty(STACK, np.int64)
+    return Room(empty_list(), empty_list(), found, away, y, z, heads, seen, stack)
 
 
 @part
-def _append(entries, q, at, block, total, most):
-    """Write ``total`` found points as list q from ``at`` on, nearly sorted; return where the next list may start.
+def _write(entries, room, total, most):
+    """Write ``total`` found points as a list, nearly sorted.
 
     Buckets of a few entries are in order, entries within a bucket are not; ``low`` makes stopping exact. ``most`` is
     the largest code there can be.
     """
-    y, z, row, low, starts, sizes = entries
-    found, ys, zs, heads = block.found, block.y, block.z, block.heads
+    y, z, row, low, size = entries
+    found, ys, zs, heads = room.found, room.y, room.z, room.heads
     buckets = total // 4 + 1
     spread = (buckets << 20) // (most + 1)
     for h in range(buckets + 1):
@@ -200,16 +168,15 @@ def _append(entries, q, at, block, total, most):
         heads[h + 1] += heads[h]
     for e in range(total):
         h = max(ys[e], zs[e]) * spread >> 20
-        s = at + heads[h]
+        s = heads[h]
         heads[h] += 1
         y[s], z[s], row[s] = ys[e], zs[e], found[e]
     least = np.int16(TOP)
     for e in range(total - 1, -1, -1):
-        least = min(least, max(y[at + e], z[at + e]))
+        least = min(least, max(y[e], z[e]))
         if e % _CHUNK == 0:
-            low[(at + e) // _CHUNK] = least
-    starts[q], sizes[q] = at, total
-    return (at + total + _CHUNK - 1) // _CHUNK * _CHUNK
+            low[e // _CHUNK] = least
+    size[0] = total
 
 
 @inlined
@@ -231,40 +198,38 @@ def _distance(a, here, there, width):
 
 
 @inlined
-def _enlist(points, scale, q, block):
-    """Write the lists of the q-th point of a block."""
-    near, far, found, away, ys, zs = block.near, block.far, block.found, block.away, block.y, block.z
-    p, radius, ends, y, dy = block.who[q], block.reach[q], block.ends, points.y, points.dy
+def _enlist(points, scale, p, radius, room):
+    """Write the lists of the point in place p, of those within a radius."""
+    found, away, ys, zs, y, dy = room.found, room.away, room.y, room.z, points.y, points.dy
     query, order, spans = after(points.z, p * points.dz), points.tree.order, points.spans
-    total = collect(points.tree, query, radius, spans, order[p], found, away, block.stack)
+    total = collect(points.tree, query, radius, spans, order[p], found, away, room.stack)
     most = np.int64(min(radius * scale, TOP))
     for e in range(total):
         ys[e], zs[e] = 0, np.int16(min(away[e] * scale, TOP))
-    ends[1] = _append(far, q, ends[1], block, total, most)
-    close = np.int64(0)  # typed: a literal would compile `_append` twice
+    _write(room.far, room, total, most)
+    close = np.int64(0)  # typed: a literal would compile `_write` twice
     for e in range(total):
         d = _distance(y, found[e] * dy, p * dy, dy)
         if d <= radius:
             found[close], ys[close], zs[close] = found[e], np.int16(min(d * scale, TOP)), zs[e]
             close += 1
-    ends[0] = _append(near, q, ends[0], block, close, most)
+    _write(room.near, room, close, most)
 
 
 @part
-def _kth(codes, here, base, dims, near, q, k, best, seen):
+def _kth(codes, here, base, dims, near, k, best, seen):
     """Rounded k-th joint distance of each lane, along the (y, z) list.
 
     Returns the largest, and how many entries were written to ``seen``: all that can be among the k nearest.
     """
-    ys, zs, row, low, starts, sizes = near
-    at = starts[q]
-    end = at + sizes[q]
+    ys, zs, row, low, size = near
+    end = size[0]
     for m in range(k):
         store(best, m * SHORTS, splat(np.int16(TOP)))
     top, slack = splat(np.int16(TOP - _SLACK)), splat(np.int16(-_SLACK))
     limit = splat(np.int16(TOP))
     total = 0
-    for e in range(at, end, _CHUNK):
+    for e in range(0, end, _CHUNK):
         if low[e // _CHUNK] > largest(limit):
             break
         for f in range(e, min(e + _CHUNK, end)):
@@ -282,35 +247,27 @@ def _kth(codes, here, base, dims, near, q, k, best, seen):
 
 
 @part
-def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
+def _refine(points, x, here, base, p, room, total, k, lanes):
     """Exact k nearest joint neighbours of each lane, among the entries seen."""
     exact, codes, best, who, order = x.exact, x.codes, lanes.best, lanes.who, points.tree.order
-    near, seen = block.near, block.seen
+    near, seen = room.near, room.seen
     y, z, dy, dz, row, dims = points.y, points.z, points.dy, points.dz, near.row, x.dims
     for h in range(SHORTS * k):
         best[h], who[h] = np.inf, -1
     last = load(lanes.codes, (k - 1) * SHORTS)
-    nearer = splat(np.int16(-1))
-    if algorithm == 1 and x.bound > EDGE:  # nearer than the k-th for sure: it is enough to count them
-        nearer = last - splat(np.int16(_SLACK + 1))
     reach = smaller(last, splat(np.int16(TOP - _SLACK))) - splat(np.int16(-_SLACK))
     for e in range(total):
         f = seen[e]
         j = row[f]
         there, rank = base + j * dims * SHORTS, order[j]  # of equally far points the smaller row wins
         d = larger(splat(max(near.y[f], near.z[f])), _separation(codes, here, there, dims))
-        some, sure = bits(d <= reach), bits(d <= nearer)
-        apart = (
-            max(_distance(y, j * dy, p * dy, dy), _distance(z, j * dz, p * dz, dz)) if some & ~sure else 0.0
-        )
+        some, apart = bits(d <= reach), 0.0
+        if some:
+            apart = max(_distance(y, j * dy, p * dy, dy), _distance(z, j * dz, p * dz, dz))
         while some:
             m = first(some)
             some &= some - 1
-            away = (
-                0.0
-                if sure >> m & 1
-                else max(apart, _distance(exact, here + m * dims, there + m * dims, dims))
-            )
+            away = max(apart, _distance(exact, here + m * dims, there + m * dims, dims))
             h = m * k + k - 1
             if away > best[h] or (away == best[h] and who[h] >= 0 and rank > order[row[who[h]]]):
                 continue
@@ -323,28 +280,10 @@ def _refine(points, x, here, base, p, block, total, k, algorithm, lanes):
 
 
 @part
-def _unclip(x, here, limit, near, q, seen, total):
-    """Where clipped codes may have hidden distance from a lane, let it see the whole list; return its length."""
-    dims, suspect = x.dims, False
-    for m in range(SHORTS):
-        for c in range(dims):
-            if abs(x.codes[here + c * SHORTS + m]) + limit[m] + _SLACK >= x.bound:
-                limit[m] = TOP
-                suspect = True
-    if suspect:
-        total = near.size[q]
-        for e in range(total):
-            seen[e] = near.at[q] + e
-    return total
-
-
-@part
 def _radii(points, x, here, base, p, near, k, algorithm, lanes):
-    """Inclusive radii (x, y, z) of each lane; return the largest distance of a k-th neighbour."""
+    """Inclusive radii (x, y, z) of each lane."""
     best, who, radius, dims = lanes.best, lanes.who, lanes.radius, x.dims
-    most = 0.0
     for m in range(SHORTS):
-        most = max(most, best[m * k + k - 1])
         rx = ry = rz = np.nextafter(best[m * k + k - 1], -np.inf)
         if algorithm == 2:
             rx = ry = rz = 0.0
@@ -355,24 +294,15 @@ def _radii(points, x, here, base, p, near, k, algorithm, lanes):
                     ry = max(ry, _distance(points.y, j * points.dy, p * points.dy, points.dy))
                     rz = max(rz, _distance(points.z, j * points.dz, p * points.dz, points.dz))
         radius[m], radius[SHORTS + m], radius[2 * SHORTS + m] = rx, ry, rz
-    return most
 
 
 @part
-def _limits(x, here, lanes):
-    """Codes that are surely, and possibly, at most the radius; none is sure where clipped codes are in reach."""
-    radius, dims = lanes.radius, x.dims
-    for m in range(SHORTS):
-        safe = True
-        if x.bound == EDGE:
-            reach = max(radius[m], max(radius[SHORTS + m], radius[2 * SHORTS + m])) * x.scale + 2
-            for c in range(dims):
-                safe &= abs(x.codes[here + c * SHORTS + m]) + reach < x.bound
-        for block in range(3):
-            r = radius[block * SHORTS + m] * x.scale
-            sure = max(min(np.floor(r - _SLOP), TOP - 1), -1)
-            lanes.sure[block * SHORTS + m] = np.int16(sure if safe else -1)
-            lanes.possible[block * SHORTS + m] = np.int16(max(min(np.floor(r + _SLOP), TOP), -1))
+def _limits(scale, lanes):
+    """Codes that are surely, and possibly, at most the radius."""
+    for m in range(3 * SHORTS):
+        r = lanes.radius[m] * scale
+        lanes.sure[m] = np.int16(max(min(np.floor(r - _SLOP), TOP - 1), -1))
+        lanes.possible[m] = np.int16(max(min(np.floor(r + _SLOP), TOP), -1))
 
 
 @inlined
@@ -384,16 +314,15 @@ def _flush(total, lanes, block):
 
 
 @part
-def _count_with_z(points, x, here, base, p, entries, q, lanes, block):
+def _count_with_z(points, x, here, base, p, entries, lanes, block):
     """Count along a list the points within the radii of a block and of z: n_xz and n_z (block 0), or n_yz (block 1)."""
     dims, radius, counts, nothing = x.dims, lanes.radius, lanes.counts, splat(np.int16(0))
-    at = entries.at[q]
-    end = at + entries.size[q]
+    end = entries.size[0]
     sure, sure_z = load(lanes.sure, block * SHORTS), load(lanes.sure, 2 * SHORTS)
     may, may_z = load(lanes.possible, block * SHORTS), load(lanes.possible, 2 * SHORTS)
     stop = largest(larger(may, may_z)) if block else largest(may_z)
     both = alone = nothing
-    for e in range(at, end, _CHUNK):
+    for e in range(0, end, _CHUNK):
         if entries.low[e // _CHUNK] > stop:
             break
         for f in range(e, min(e + _CHUNK, end)):
@@ -416,7 +345,7 @@ def _count_with_z(points, x, here, base, p, entries, q, lanes, block):
                     if hit and unsure >> m & 1:
                         away = dy if block else _distance(x.exact, here + m * dims, there + m * dims, dims)
                         counts[block * SHORTS + m] += away <= radius[block * SHORTS + m]
-        if (e - at) % 16384 == 16384 - _CHUNK:
+        if e % 16384 == 16384 - _CHUNK:
             _flush(both, lanes, block)
             _flush(nothing if block else alone, lanes, 2)
             both = alone = nothing
@@ -425,154 +354,75 @@ def _count_with_z(points, x, here, base, p, entries, q, lanes, block):
 
 
 @inlined
-def _settle(points, x, g, q, k, algorithm, block, lanes):
+def _settle(points, x, g, p, reach, k, algorithm, room, lanes):
     """Count for one point and one group of questions; return the list radius that it takes.
 
     If that is more than the radius of the lists at hand, there is no count yet.
     """
-    n, dims = x.n, x.dims
-    p, reach, near, seen = block.who[q], block.reach[q], block.near, block.seen
+    n, dims, near, seen = x.n, x.dims, room.near, room.seen
     base = g * n * dims * SHORTS
     here = base + p * dims * SHORTS
-    last, total = _kth(x.codes, here, base, dims, near, q, k, lanes.codes, seen)
+    last, total = _kth(x.codes, here, base, dims, near, k, lanes.codes, seen)
     if last >= TOP - _SLACK and reach < np.inf:
         return np.inf
     needed = (last + _SLOP) / x.scale if last < TOP - _SLACK else np.inf
     if needed > reach:
         return needed
-    if x.bound == EDGE:
-        total = _unclip(x, here, after(lanes.codes, (k - 1) * SHORTS), near, q, seen, total)
-    _refine(points, x, here, base, p, block, total, k, algorithm, lanes)
-    most = _radii(points, x, here, base, p, near, k, algorithm, lanes)
-    if x.bound == EDGE and max(needed, most) > reach:
-        return max(needed, most)
-    _limits(x, here, lanes)
+    _refine(points, x, here, base, p, room, total, k, lanes)
+    _radii(points, x, here, base, p, near, k, algorithm, lanes)
+    _limits(x.scale, lanes)
     for m in range(3 * SHORTS):
         lanes.counts[m] = 0
-    _count_with_z(points, x, here, base, p, near, q, lanes, np.int64(1))
-    _count_with_z(points, x, here, base, p, block.far, q, lanes, np.int64(0))
+    _count_with_z(points, x, here, base, p, near, lanes, np.int64(1))
+    _count_with_z(points, x, here, base, p, room.far, lanes, np.int64(0))
     return needed
 
 
-@inlined
-def _walk(points, x, k, algorithm, out, built, block, lanes):
-    """Settle what is pending of the first ``built`` points of a block, group by group."""
-    order, b = points.tree.order, x.b
-    who, pending, reach, needed = block.who, block.pending, block.reach, block.needed
-    for g in range(block.groups):
-        for q in range(built):
-            if pending[q * block.groups + g]:
-                t = _settle(points, x, g, q, k, algorithm, block, lanes)
-                needed[q] = max(needed[q], t)
-                if t <= reach[q]:
-                    pending[q * block.groups + g] = 0
-                    row = order[who[q]]
-                    for m in range(min(SHORTS, b - g * SHORTS)):
-                        for count in range(3):
-                            out[(count * b + g * SHORTS + m) * x.n + row] = lanes.counts[count * SHORTS + m]
-
-
-@part
-def _keep(block, waiting, built, everything, guess):
-    """Let settled points go and give the others a larger radius; return how many wait, and what was learnt of it."""
-    who, pending, reach, needed, groups = block.who, block.pending, block.reach, block.needed, block.groups
-    kept = 0
-    for q in range(waiting):
-        left = 0
-        for g in range(groups):
-            left += pending[q * groups + g]
-        if left == 0:
-            if needed[q] < np.inf:
-                guess += (needed[q] - guess) / _MEMORY
-            continue
-        if q < built:
-            longer = max(reach[q] * _GROWTH, everything / 64)
-            reach[q] = np.inf if reach[q] >= everything else min(needed[q], longer)
-        who[kept], reach[kept] = who[q], reach[q]
-        for g in range(groups):
-            pending[kept * groups + g] = pending[q * groups + g]
-        kept += 1
-    return kept, guess
-
-
 @kernel
-def _ksg(points, x, k, algorithm, out, lo, hi, lanes, block, everything):
-    """Points wait in a queue until all their groups are settled, with longer lists if need be.
+def _ksg(points, x, k, algorithm, out, lo, hi, lanes, room, everything):
+    """Settle all groups of questions about one point after the other, with longer lists if need be.
 
     How far the lists of the last points had to reach is the first guess for the next: neighbours in the tree are
     neighbours in z. ``everything`` is the widest side of the box around all z.
     """
-    points, x, out, lanes, block = flat((points, x, out, lanes, block))
-    ends, pending = block.ends, block.pending
-    waiting, p, guess = 0, lo, everything / 16
-    while waiting > 0 or p < hi:
-        while waiting < _BLOCK and p < hi:
-            block.who[waiting], block.reach[waiting] = p, guess * _MARGIN
-            for g in range(block.groups):
-                pending[waiting * block.groups + g] = 1
-            waiting += 1
-            p += 1
-        built = np.int64(0)
-        ends[0] = ends[1] = 0
-        while built < waiting and ends[1] + x.n + _CHUNK <= block.capacity:
-            _enlist(points, x.scale, built, block)
-            block.needed[built] = 0.0
-            built += 1
-        _walk(points, x, k, algorithm, out, built, block, lanes)
-        waiting, guess = _keep(block, waiting, built, everything, guess)
+    points, x, out, lanes, room = flat((points, x, out, lanes, room))
+    guess = everything / 16
+    for p in range(lo, hi):
+        reach, taken, g = guess * _MARGIN, 0.0, 0
+        _enlist(points, x.scale, p, reach, room)
+        while g * SHORTS < x.b:
+            needed = _settle(points, x, g, p, reach, k, algorithm, room, lanes)
+            if needed > reach:
+                longer = min(needed, max(reach * _GROWTH, everything / 64))
+                reach = np.inf if reach >= everything else longer
+                _enlist(points, x.scale, p, reach, room)
+                continue
+            for m in range(min(SHORTS, x.b - g * SHORTS)):
+                for count in range(3):
+                    at = (count * x.b + g * SHORTS + m) * x.n + points.tree.order[p]
+                    out[at] = lanes.counts[count * SHORTS + m]
+            taken, g = max(taken, needed), g + 1
+        if taken < np.inf:
+            guess += (taken - guess) / _MEMORY
 
 
 @kernel
-def _box(points, x, radius, out, lo, hi, lanes, block):
-    """Walk the points within ``radius`` in z: those that are so in y too first, whose count goes to both."""
-    points, x, out, lanes, block = flat((points, x, out, lanes, block))
-    order, found, near, far, counts = points.tree.order, block.found, block.seen, block.heads, lanes.counts
+def _box(points, x, radius, out, lo, hi, lanes, room):
+    """Count x along the list in (y, z) and along the list in z, both of the points within ``radius``."""
+    points, x, out, lanes, room = flat((points, x, out, lanes, room))
     for m in range(3 * SHORTS):
         lanes.radius[m] = radius
+    _limits(x.scale, lanes)
     for p in range(lo, hi):
-        query = after(points.z, p * points.dz)
-        total = collect(points.tree, query, radius, points.spans, order[p], found, block.away, block.stack)
-        n_near = n_far = np.int64(0)
-        for e in range(total):
-            if _distance(points.y, found[e] * points.dy, p * points.dy, points.dy) <= radius:
-                near[n_near] = found[e]
-                n_near += 1
-            else:
-                far[n_far] = found[e]
-                n_far += 1
-        for g in range(block.groups):
+        _enlist(points, x.scale, p, radius, room)
+        for g in range((x.b + SHORTS - 1) // SHORTS):
             base = g * x.n * x.dims * SHORTS
             here = base + p * x.dims * SHORTS
-            _limits(x, here, lanes)
-            for m in range(2 * SHORTS):
-                counts[m] = 0
-            _count_x(x, here, base, near, n_near, radius, lanes, np.int64(0))
-            _count_x(x, here, base, far, n_far, radius, lanes, np.int64(1))
-            for m in range(min(SHORTS, x.b - g * SHORTS)):
-                at = (g * SHORTS + m) * x.n + order[p]
-                out[at] = counts[m]
-                out[x.b * x.n + at] = counts[m] + counts[SHORTS + m]
-
-
-@part
-def _count_x(x, here, base, rows, total, radius, lanes, block):
-    """Add to the counts of a block how many of the ``rows`` lie within ``radius`` in x."""
-    exact, codes, dims = x.exact, x.codes, x.dims
-    surely, maybe = load(lanes.sure, 0), load(lanes.possible, 0)
-    count = splat(np.int16(0))
-    for e in range(total):
-        there = base + rows[e] * dims * SHORTS
-        d = _separation(codes, here, there, dims)
-        inside = d <= surely
-        count = tally(count, inside)
-        doubt = bits(inside ^ (d <= maybe))
-        while doubt:
-            m = first(doubt)
-            doubt &= doubt - 1
-            lanes.counts[block * SHORTS + m] += (
-                _distance(exact, here + m * dims, there + m * dims, dims) <= radius
-            )
-        if e % 16384 == 16383:
-            _flush(count, lanes, block)
-            count = splat(np.int16(0))
-    _flush(count, lanes, block)
+            for kind in range(2):
+                for m in range(3 * SHORTS):
+                    lanes.counts[m] = 0
+                entries = room.near if kind == 0 else room.far
+                _count_with_z(points, x, here, base, p, entries, lanes, np.int64(0))
+                for m in range(min(SHORTS, x.b - g * SHORTS)):
+                    row = points.tree.order[p]
+                    out[(kind * x.b + g * SHORTS + m) * x.n + row] = lanes.counts[m]

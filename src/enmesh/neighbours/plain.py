@@ -1,32 +1,20 @@
 """Neighbour counts by comparing every pair of points: the plain twin of `enmesh.neighbours.cpu`, equal to the last bit.
 
-It holds no tree, no list and no vector, and takes N^2 steps a question. ``ENMESH_NEIGHBOURS=plain`` in the environment
-chooses it (`enmesh.neighbours.engine`).
+It holds no tree, no list and no compiled loop, and takes N^2 steps a question. ``ENMESH_NEIGHBOURS=plain`` in the
+environment chooses it (`enmesh.neighbours.engine`).
 """
 
-from typing import Any
-
 import numpy as np
-
-from enmesh.compiled import allocating_kernel
 
 Array = np.ndarray
 BOX, TIED = 0, 3  # beside algorithms 1 and 2
 
 
 class Neighbours:
-    """Prepared (y, z): answers, for any x, the counts that KSG, the box kernel and ties need.
+    """Prepared ``y (n, dy)`` and ``z (n, dz)``: answers, for any x, the counts that KSG, the box kernel and ties need.
 
-    Parameters
-    ----------
-    y, z : (n, dy) and (n, dz) arrays, dz >= 0
-        Compared in the max norm, as they are.
-    times : (n,) int array, optional
-        When each point was sampled; by default its row.
-    theiler : int
-        Pairs no farther apart in time than this are not compared; 0 leaves out a point itself alone.
-    threads : int
-        Points are shared out among so many threads, where the work can be; the counts do not depend on it.
+    Distances are in the max norm. Pairs whose ``times`` (by default their rows) are no farther apart than ``theiler``
+    are not compared; 0 leaves out a point itself alone. No count depends on the number of ``threads``.
     """
 
     def __init__(self, y: Array, z: Array, *, times: Array | None = None, theiler: int = 0, threads: int = 1):
@@ -54,50 +42,35 @@ class Neighbours:
         """
         return tuple(self._counts(x, TIED, k, far, self.theiler))
 
-    def _counts(self, x: Any, *how: Any) -> Array:
+    def _counts(self, x: Array, algorithm: int, k: int, radius: float, theiler: int) -> Array:
+        """Count, for every question and point, the others within the radii that an algorithm asks for."""
         out = np.zeros((4, *x.shape[:2]), np.int32)
-        _count(np.asarray(x, float), self.y, self.z, self.times, *how, out)
+        for i, when in enumerate(self.times):
+            others = np.abs(self.times - when) > theiler
+            in_y, in_z = _apart(self.y, i, others), _apart(self.z, i, others)
+            for s, one in enumerate(np.asarray(x, float)):
+                in_x = _apart(one, i, others)
+                rx, ry, rz = _radii(algorithm, k, radius, in_x, in_y, in_z)
+                with_x, with_y = (in_x <= rx) & (in_z <= rz), (in_y <= ry) & (in_z <= rz)
+                within = with_x & with_y, with_x, with_y, in_z <= rz
+                out[:, s, i] = [which.sum() for which in within]
         return out
 
 
-@allocating_kernel
-def _apart(points: Array, i: int, j: int) -> float:
-    """Distance of two points in the max norm; in a space without axes everyone is nearer than anything."""
-    most = -np.inf
-    for c in range(points.shape[1]):
-        most = max(most, abs(points[i, c] - points[j, c]))
-    return most
+def _apart(points: Array, i: int, others: Array) -> Array:
+    """Distances from a point to others in the max norm; in a space without axes everyone is nearer than anything."""
+    return np.abs(points[others] - points[i]).max(axis=1, initial=-np.inf)
 
 
-@allocating_kernel
-def _count(x, y, z, times, algorithm, k, radius, theiler, out):  # type: ignore[no-untyped-def]
-    """Count, for every question and point, the others within the radii that an algorithm asks for."""
-    n = len(y)
-    in_x, in_y, in_z, joint = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    for s in range(len(x)):
-        for i in range(n):
-            others = 0
-            for j in range(n):
-                if abs(times[i] - times[j]) > theiler:
-                    in_x[others], in_y[others] = _apart(x[s], i, j), _apart(y, i, j)
-                    in_z[others] = _apart(z, i, j)
-                    joint[others] = max(in_x[others], in_y[others], in_z[others])
-                    others += 1
-            rx = ry = rz = radius
-            if algorithm != BOX:
-                # of equally far ones the smaller row first
-                near = np.argsort(joint[:others], kind="mergesort")[:k]
-                kth = joint[near[-1]] if others >= k else np.inf
-                if algorithm == TIED and kth > radius:
-                    continue
-                rx = ry = rz = np.nextafter(kth, -np.inf) if algorithm == 1 else kth
-                if algorithm == 2:
-                    rx = ry = rz = 0.0
-                    for e in near:
-                        rx, ry, rz = max(rx, in_x[e]), max(ry, in_y[e]), max(rz, in_z[e])
-            for e in range(others):
-                with_x, with_y = in_x[e] <= rx and in_z[e] <= rz, in_y[e] <= ry and in_z[e] <= rz
-                out[0, s, i] += with_x and with_y
-                out[1, s, i] += with_x
-                out[2, s, i] += with_y
-                out[3, s, i] += in_z[e] <= rz
+def _radii(algorithm: int, k: int, radius: float, *blocks: Array) -> tuple[float, ...]:
+    """Return the radii in x, y and z, from the distances in each; nobody is within NaN."""
+    if algorithm == BOX:
+        return (radius,) * 3
+    joint = np.max(blocks, axis=0)
+    near = np.argsort(joint, kind="stable")[:k]  # of equally far ones the smaller row first
+    if algorithm == 2:
+        return tuple(float(block[near].max(initial=0.0)) for block in blocks)
+    kth = joint[near[-1]] if len(joint) >= k else np.inf
+    if algorithm == TIED:
+        return (kth if kth <= radius else np.nan,) * 3
+    return (np.nextafter(kth, -np.inf),) * 3

@@ -296,8 +296,8 @@ def begin(tree, query, reach, nodes):
 
 
 @inlined
-def next_leaf(tree, query, far, ties, reach, nodes):
-    """Return the next leaf that is nearer than ``far``, or with ``ties`` as near; -1 if there is none.
+def next_leaf(tree, query, far, reach, nodes):
+    """Return the next leaf that is no farther than ``far``; -1 if there is none.
 
     Nodes are entered from near to far. ``reach`` keeps, level by level, how far the children not yet entered are,
     ``nodes`` the node of each level and, last, the level.
@@ -306,7 +306,7 @@ def next_leaf(tree, query, far, ties, reach, nodes):
     while level <= tree.top:
         near = load(reach, level * FLOATS)
         closest = smallest(near)
-        if closest > far or closest == np.inf or (closest == far and not ties):
+        if closest > far or closest == np.inf:
             level += 1
             continue
         slot = first(bits(near <= splat(closest)))
@@ -322,25 +322,23 @@ def next_leaf(tree, query, far, ties, reach, nodes):
 
 
 @part
-def search(tree, query, k, ties, spans, i, best, who, reach, nodes):
+def search(tree, query, k, spans, i, best, who, reach, nodes):
     """Find the distances and positions of the k points nearest to the i-th query that share no time with it.
 
-    Of equally far ones the smallest rows are taken, if ``ties`` are looked for.
+    Of equally far ones the smallest rows are taken.
     """
-    order, leaf = tree.order, after(reach, (tree.top + 1) * FLOATS)
+    order = tree.order
     for m in range(k):
         best[m], who[m] = np.inf, -1
     begin(tree, query, reach, nodes)
     while True:
-        child = next_leaf(tree, query, best[k - 1], ties, reach, nodes)
+        child = next_leaf(tree, query, best[k - 1], reach, nodes)
         if child < 0:
             break
         away = to_points(tree, child, query)
         hits = bits(away <= splat(best[k - 1]))
-        if hits:
-            store(leaf, 0, away)
         while hits:
-            s, d = child * FLOATS + first(hits), leaf[first(hits)]
+            s, d = child * FLOATS + first(hits), pick(away, first(hits))
             hits &= hits - 1
             m = k - 1
             if s >= tree.n or d > best[m] or _share_time(spans, i, order[s]):
@@ -353,8 +351,8 @@ def search(tree, query, k, ties, spans, i, best, who, reach, nodes):
 
 
 def search_room(tree: Tree, k: int) -> tuple[np.ndarray, ...]:
-    """Return memory for a query and its search: ``query``, ``best``, ``who``, ``reach`` and a leaf, ``nodes``."""
-    places = np.empty(k, np.int64), np.empty((tree.top + 2) * FLOATS), np.empty(tree.top + 2, np.int64)
+    """Return memory for a query and its search: ``query``, ``best``, ``who``, ``reach``, ``nodes``."""
+    places = np.empty(k, np.int64), np.empty((tree.top + 1) * FLOATS), np.empty(tree.top + 2, np.int64)
     return np.empty(tree.dims), np.empty(k), *places
 
 
@@ -378,7 +376,7 @@ def _nearest(tree, spans, how, radii, lo, hi, room):
         row = tree.order[p]
         for c in range(dims):
             query[c] = points[(p // FLOATS * dims + c) * FLOATS + p % FLOATS]
-        search(tree, query, k, algorithm == 2, spans, row, best, who, reach, nodes)
+        search(tree, query, k, spans, row, best, who, reach, nodes)
         for block in range(3):
             radii[block * n + row] = np.nextafter(best[k - 1], -np.inf) if algorithm == 1 else 0.0
         if algorithm == 2:

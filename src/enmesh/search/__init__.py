@@ -8,19 +8,3 @@ from enmesh.search.hill_climb import HillClimb
 from enmesh.search.independent import Independent
 from enmesh.search.rpdag import RPDAG
 from enmesh.search.tabu import Tabu
-
-__all__ = [
-    "RPDAG",
-    "BasinFlooding",
-    "Bounds",
-    "Evaluate",
-    "Exact",
-    "Exhaustive",
-    "Family",
-    "Found",
-    "HillClimb",
-    "Independent",
-    "Problem",
-    "Search",
-    "Tabu",
-]

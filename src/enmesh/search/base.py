@@ -46,36 +46,21 @@ class Bounds(Protocol):
 class Problem:
     """What graphs are allowed; there is no data in it.
 
-    Attributes
-    ----------
-    n_nodes, max_parents
-        Number of nodes, and of parents of any node at most.
-    acyclic
-        Whether cycles are ruled out; if not, each node is a problem of its own.
-    required, forbidden
-        Edges ``(source, target)`` that every graph must have, and that none may have.
-    candidates
-        For each target the sources it may have; None allows all.
-    bounds
-        Bounds of the score, where it has a monotone fit.
-    redundant
-        Names for each of several families a parent without which it scores no less, where that is cheap to see.
-    seed
-        Seed of the searches that draw random numbers.
-    names
-        Names of the nodes for error messages.
+    ``redundant`` names for each of several families a parent without which it scores no less, or None.
     """
 
     n_nodes: int
-    max_parents: int
-    acyclic: bool = True
-    required: frozenset[Edge] = frozenset()
-    forbidden: frozenset[Edge] = frozenset()
-    candidates: tuple[tuple[int, ...], ...] | None = None
-    bounds: Bounds | None = None
+    max_parents: int  # of any node, at most
+    acyclic: bool = True  # if not, each node is a problem of its own
+    required: frozenset[Edge] = frozenset()  # (source, target) that every graph must have
+    forbidden: frozenset[Edge] = frozenset()  # and that none may have
+    candidates: tuple[tuple[int, ...], ...] | None = (
+        None  # sources that each target may have; None allows all
+    )
+    bounds: Bounds | None = None  # where the score has a monotone fit
     redundant: Callable[[Sequence[Family]], Sequence[int | None]] | None = None
-    seed: int = 0
-    names: tuple[str, ...] | None = None
+    seed: int = 0  # of the searches that draw random numbers
+    names: tuple[str, ...] | None = None  # of the nodes, for error messages
 
     def __post_init__(self) -> None:
         whole_fields(self, n_nodes=1, max_parents=0)
@@ -94,15 +79,11 @@ class Problem:
     def _refuse_contradictions(self) -> None:
         loops = {(s, t) for s, t in self.required if s == t}
         outside = {(s, t) for s, t in self.required if s not in self._listed(t)}
+        both = self.required & self.forbidden
+        own_past = "a node's own past is always conditioned on, leave the edge out"
         for refused, why in (
-            (
-                loops,
-                "required edge {} is a self loop; a node's own past is always conditioned on, leave the edge out",
-            ),
-            (
-                self.required & self.forbidden,
-                "edge {} is required and forbidden at once; drop it from one of them",
-            ),
+            (loops, f"required edge {{}} is a self loop; {own_past}"),
+            (both, "edge {} is required and forbidden at once; drop it from one of them"),
             (outside, "required edge {} is not among the candidates; add its source to them"),
         ):
             if refused:
@@ -110,16 +91,12 @@ class Problem:
         needed = from_edges(self.n_nodes, self.required)
         for target, sources in enumerate(needed):
             if len(sources) > self.max_parents:
-                demanded = self.arrows((source, target) for source in sources)
-                raise InputError(
-                    f"{len(sources)} parents are required ({demanded}) but max_parents is "
-                    f"{self.max_parents}; raise it or require fewer"
-                )
+                needs = f"{len(sources)} parents are required ({self.arrows((s, target) for s in sources)})"
+                raise InputError(f"{needs} but max_parents is {self.max_parents}; raise it or require fewer")
         if self.acyclic and (cycle := find_cycle(needed)):
             path = " -> ".join(map(self.name, (*cycle, cycle[0])))
-            raise InputError(
-                f"the required edges form a cycle, {path}; drop one of them or allow cycles (acyclic=False)"
-            )
+            advice = "drop one of them or allow cycles (acyclic=False)"
+            raise InputError(f"the required edges form a cycle, {path}; {advice}")
 
     def name(self, node: int) -> str:
         """Return the name of a node."""
@@ -162,10 +139,9 @@ class Memo:
         for family, score in zip(new, map(float, self._evaluate(new)), strict=True):
             if not isfinite(score):
                 sources = ", ".join(map(self.problem.name, family[1])) or "no parents"
-                raise InputError(
-                    f"the score of {self.problem.name(family[0])} given {sources} is {score}; a search needs finite "
-                    "scores: check the data for constant or identical series"
-                )
+                what = f"the score of {self.problem.name(family[0])} given {sources} is {score}"
+                advice = "check the data for constant or identical series"
+                raise InputError(f"{what}; a search needs finite scores: {advice}")
             self.scores[family] = score
 
     def __getitem__(self, family: Family) -> float:
@@ -191,31 +167,15 @@ class Memo:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """The graph a search found.
-
-    Attributes
-    ----------
-    parents, local
-        Parents and score of each node.
-    optimal
-        Whether no allowed graph has a higher score, proven.
-    bound
-        Proven upper bound on the score of any allowed graph; infinite where nothing is known.
-    gap
-        Best score with cycles allowed minus the score found; NaN where it is not known.
-    removed
-        Edges of the best graph with cycles allowed that this one has not.
-    evaluated
-        Number of distinct families whose score was asked for.
-    """
+    """The graph a search found."""
 
     parents: Parents
-    local: tuple[float, ...]
-    optimal: bool
-    bound: float
-    gap: float
-    removed: tuple[Edge, ...]
-    evaluated: int
+    local: tuple[float, ...]  # the score of each node
+    optimal: bool  # whether no allowed graph has a higher score, proven
+    bound: float  # proven upper bound on the score of any allowed graph; infinite where nothing is known
+    gap: float  # best score with cycles allowed minus the score found; NaN where it is not known
+    removed: tuple[Edge, ...]  # edges of the best graph with cycles allowed that this one has not
+    evaluated: int  # distinct families whose score was asked for
 
     @property
     def score(self) -> float:

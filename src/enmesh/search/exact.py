@@ -3,33 +3,25 @@
 The best parents of each node alone are the optimum if they make no cycle. Otherwise the parent sets that a
 subset dominates are dropped, the rest falls into independent parts (strongly connected components), a good
 order of the nodes of each part gives a graph to beat, and every choice that loses more than that graph does
-in total is dropped too, which splits the part further. What is left is solved by dynamic programming over
-subsets where it is small, and by integer programming with cluster cuts where it is not.
+in total is dropped too, which splits the part further. Of the few nodes that are left all orders are tried; many
+are a matter of integer programming with cluster cuts.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from math import fsum, inf
 from time import monotonic
-from typing import Literal
 
 import numpy as np
 
 from enmesh.errors import InputError
-from enmesh.options import known_fields, option
+from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
-from enmesh.search.families import Choice, generate
+from enmesh.search.families import Choice, best_alone, generate
 from enmesh.search.graphs import Parents, ancestors, is_acyclic, topological_order
-from enmesh.search.parts import LARGEST, Part, best_order, settle, shaken, split
+from enmesh.search.parts import Part, settle, shaken, split
 
-BARTLETT = (
-    "Bartlett, M. and Cussens, J. (2017). Integer Linear Programming for the Bayesian Network Structure Learning "
-    "Problem. Artificial Intelligence 244, 258."
-)
-SILANDER = (
-    "Silander, T. and Myllymäki, P. (2006). A Simple Approach for Finding the Globally Optimal Bayesian Network "
-    "Structure. Proceedings of UAI 22, 445."
-)
-SMALL = 18  # nodes up to which a part is solved by dynamic programming when the choice is ours
+FEW = 6  # nodes of which all orders are tried
 STARTS, SHAKES = 5, 10  # random orders tried for the graph to beat, and shakes in a row that may fail
 ROUNDING = 1e-10  # of the total: a loss smaller than that is rounding
 
@@ -43,9 +35,6 @@ class Exact(Search):
     time_limit
         Seconds for the optimisation once the scores are known; None for no limit. When it is reached the best graph so
         far is returned with ``optimal=False`` and a proven ``bound``.
-    method
-        ``"dp"`` dynamic programming over subsets (up to 20 nodes that cannot be taken apart), ``"ip"`` integer
-        programming with cluster cuts, ``"auto"`` the first for small and the second for large problems.
 
     Every allowed parent set is evaluated unless the score has bounds. Among parent sets of equal score the smaller one
     is taken, then the lexicographically first.
@@ -60,21 +49,22 @@ class Exact(Search):
     cli_name = "exact"
     summary = "The best graph, proven; always first, with a time limit it returns a proven bound."
     phrase = "an exact search"
-    references = (BARTLETT, SILANDER)
+    references = (
+        "Bartlett, M. and Cussens, J. (2017). Integer Linear Programming for the Bayesian Network Structure Learning "
+        "Problem. Artificial Intelligence 244, 258.",
+    )
 
     time_limit: float | None = None
-    method: Literal["auto", "dp", "ip"] = "auto"
 
     def __post_init__(self) -> None:
         if self.time_limit is not None and not self.time_limit >= 0:
             raise InputError(f"time_limit is {self.time_limit}; give seconds, 0 or more, or None")
-        known_fields(self, method=("auto", "dp", "ip"))
 
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph."""
         memo = Memo(evaluate, problem)
         table = generate(memo, problem)
-        free = tuple(choices[0].parents for choices in table)  # the optimum with cycles allowed
+        free = best_alone(table)
         if not problem.acyclic or is_acyclic(free):
             return conclude(memo, free, proven=True, free=free)
         if problem.bounds is not None:
@@ -92,10 +82,9 @@ Answer = tuple[dict[int, Choice], float]
 
 
 class Solver:
-    """One run of `Exact`: its method, deadline, random numbers and required edges."""
+    """One run of `Exact`: its deadline, random numbers and required edges."""
 
     def __init__(self, search: Exact, problem: Problem):
-        self.method = search.method
         self.deadline = inf if search.time_limit is None else monotonic() + search.time_limit
         self.rng = np.random.default_rng(problem.seed)
         self.needed = [problem.needed(target) for target in range(problem.n_nodes)]
@@ -135,7 +124,7 @@ class Solver:
         return chosen, fsum(bounds)
 
     def solve_part(self, part: Part, order: list[int] | None) -> Answer:
-        """Return the best choices for a part: at once, by taking it apart, or by one of the methods."""
+        """Return the best choices for a part: at once, by taking it apart, by all orders or cuts."""
         if len(part) == 1:
             return self.follow(part, [0])
         order = self.order(part) if order is None else order
@@ -148,17 +137,8 @@ class Solver:
             return self.solve(part.only(keep), [part.nodes[i] for i in order])
         if monotonic() > self.deadline:
             return self.follow(part, order, part.ceiling)
-        if self.method == "ip" or (self.method == "auto" and len(part) > SMALL):
-            return self.by_cuts(part, order, loss, slack)
-        if len(part) > LARGEST:
-            raise InputError(
-                f"{len(part)} nodes depend on each other, dynamic programming holds {LARGEST}; "
-                "use method='ip' or 'auto'"
-            )
-        return self.follow(part, best_order(part))
-
-    def by_cuts(self, part: Part, order: list[int], loss: float, slack: float) -> Answer:
-        """Return the best choices by integer programming."""
+        if len(part) <= FEW:
+            return self.follow(part, max(permutations(range(len(part))), key=part.value))
         from enmesh.search import integer
 
         program = integer.Program(part, loss)

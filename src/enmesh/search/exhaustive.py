@@ -3,7 +3,7 @@
 from enmesh.errors import InputError
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
-from enmesh.search.families import Choice, every_set
+from enmesh.search.families import best_alone, every_set, generate
 from enmesh.search.graphs import dags
 
 LARGEST = 6  # 3.8 million graphs; seven nodes have 1.1 billion
@@ -28,16 +28,12 @@ class Exhaustive(Search):
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph."""
         if problem.acyclic and problem.n_nodes > LARGEST:
-            raise InputError(
-                f"Exhaustive scores every acyclic graph, which is possible for up to {LARGEST} nodes, not "
-                f"for {problem.n_nodes}; use Exact, which finds the same graph"
-            )
+            limit = f"is possible for up to {LARGEST} nodes, not for {problem.n_nodes}"
+            advice = "use Exact, which finds the same graph"
+            raise InputError(f"Exhaustive scores every acyclic graph, which {limit}; {advice}")
         memo = Memo(evaluate, problem)
         sets = [list(every_set(problem, target)) for target in range(problem.n_nodes)]
         memo.ask((target, parents) for target, allowed in enumerate(sets) for parents in allowed)
-        choices = [
-            [Choice(memo[i, parents], parents) for parents in allowed] for i, allowed in enumerate(sets)
-        ]
-        free = tuple(min(of_node, key=lambda choice: choice.rank).parents for of_node in choices)
+        free = best_alone(generate(memo, problem))
         best = min(dags(sets), key=memo.rank) if problem.acyclic else free
         return conclude(memo, best, proven=True, free=free)

@@ -11,6 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from enmesh.search.base import Memo, Problem
+from enmesh.search.graphs import Parents
 
 FEW = 3  # candidates up to which all their sets are evaluated: bounds, which workers do not share in, cost as much
 
@@ -109,3 +110,8 @@ def generate(memo: Memo, problem: Problem, floors: Sequence[float] | None = None
             growth.take(memo)
             growth.front = list(growth.grow(size))
     return [sorted(growth.choices, key=lambda choice: choice.rank) for growth in growths]
+
+
+def best_alone(table: Sequence[Sequence[Choice]]) -> Parents:
+    """Return the first choice of each node: the best graph with cycles allowed."""
+    return tuple(choices[0].parents for choices in table)

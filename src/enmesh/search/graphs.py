@@ -68,10 +68,9 @@ def find_cycle(parents: Parents) -> tuple[int, ...]:
 def strong_components(parents: Sequence[Iterable[int]]) -> list[tuple[int, ...]]:
     """Return the strongly connected components, by their first node; every cycle lies inside one of them."""
     above = ancestors(parents)
-    mutual = (
-        {i, *(j for j, back in enumerate(above) if bits >> j & back >> i & 1)} for i, bits in enumerate(above)
-    )
-    return list(dict.fromkeys(tuple(sorted(nodes)) for nodes in mutual))
+    numbered = list(enumerate(above))
+    mutual = (tuple(j for j, up in numbered if i == j or bits >> j & up >> i & 1) for i, bits in numbered)
+    return list(dict.fromkeys(mutual))
 
 
 def topological_order(parents: Sequence[Iterable[int]], rng: np.random.Generator | None = None) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from enmesh.options import option, whole_fields
 from enmesh.search.base import HEURISTIC, KOLLER, Edge, Evaluate, Found, Memo, Problem, Rank, Search, conclude
-from enmesh.search.graphs import Parents, adjacency, from_edges, topological_order
+from enmesh.search.graphs import Parents, adjacency, ancestors, from_edges, topological_order
 
 
 class Position:
@@ -44,7 +44,8 @@ class Position:
         add = ~edge & allowed & room
         if not problem.acyclic:
             return remove, np.zeros_like(edge), add
-        path = _closure(edge)
+        above = ancestors(self.parents)
+        path = np.array([[bits >> node & 1 for bits in above] for node in range(len(above))], bool)
         detour = (edge.astype(np.float32) @ path.astype(np.float32)) > 0  # a path of two edges or more
         reverse = remove & allowed.T & room[:, None] & ~detour
         return remove, reverse, add & ~path.T
@@ -177,13 +178,3 @@ def random_graph(problem: Problem, rng: np.random.Generator) -> Parents:
         drawn = rng.choice(free, rng.integers(room + 1), replace=False).tolist() if room else []
         parents.append(tuple(sorted((*needed[target], *drawn))))
     return tuple(parents)
-
-
-def _closure(edge: np.ndarray) -> np.ndarray:
-    """Return ``[a, b]``: whether a path of one edge or more leads from a to b."""
-    path = edge.astype(np.float32)
-    reached = 0
-    while path.sum() > reached:
-        reached = path.sum()
-        path = ((path @ path + path) > 0).astype(np.float32)
-    return path.astype(bool)

@@ -2,7 +2,7 @@
 
 from enmesh.options import option
 from enmesh.search.base import Evaluate, Found, Memo, Problem, Search, conclude
-from enmesh.search.families import generate
+from enmesh.search.families import best_alone, generate
 
 
 @option
@@ -25,5 +25,5 @@ class Independent(Search):
     def run(self, evaluate: Evaluate, problem: Problem) -> Found:
         """Return the best graph with cycles allowed."""
         memo = Memo(evaluate, problem)
-        free = tuple(choices[0].parents for choices in generate(memo, problem))
+        free = best_alone(generate(memo, problem))
         return conclude(memo, free, proven=True, free=free)

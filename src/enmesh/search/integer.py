@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.random import Generator
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import shortest_path
 
@@ -25,6 +26,7 @@ from enmesh.search.parts import Part, settle
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
+Order = list[int]
 RANGE = 1e4  # the largest useful loss as HiGHS sees it: its absolute gap of 1e-6 is then relative 1e-10
 BROKEN = 1e-4  # by how much a solution must violate a cut for the cut to be added
 PATIENCE, STALL = 8, 0.05  # rounds of cuts that must close at least this part of the gap to the best graph
@@ -173,8 +175,8 @@ def grown_clusters(program: Program, x: np.ndarray) -> list[int]:
 
 
 def tighten(
-    program: Program, order: list[int], slack: float, deadline: float, rng: np.random.Generator
-) -> tuple[list[int], float]:
+    program: Program, order: Order, slack: float, deadline: float, rng: Generator
+) -> tuple[Order, float]:
     """Add broken cuts to the linear relaxation until none is left or they no longer help; return best order and bound.
 
     Choices that the bound rules out are dropped on the way; ``slack`` is the loss that counts as rounding.
@@ -198,9 +200,7 @@ def tighten(
         program.add(cuts)
 
 
-def finish(
-    program: Program, order: list[int], deadline: float, rng: np.random.Generator
-) -> tuple[list[int], float]:
+def finish(program: Program, order: Order, deadline: float, rng: Generator) -> tuple[Order, float]:
     """Solve integer programs, adding the cuts that solutions break, until one is acyclic; return order and bound."""
     part, bound = program.part, -inf
     while True:
@@ -219,6 +219,6 @@ def finish(
         program.add(program.broken([*map(mask, loops), *short_cycles(arcs)], x))
 
 
-def _better(part: Part, order: list[int], other: list[int], rng: np.random.Generator) -> list[int]:
+def _better(part: Part, order: Order, other: Order, rng: Generator) -> Order:
     """Return the better of an order and another one, which is improved first."""
     return order if part.follow(other) is None else max(order, settle(part, other, rng), key=part.value)

@@ -6,14 +6,13 @@ parents inside matter, and choices that differ outside only collapse to the best
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import fsum
 
 import numpy as np
 
 from enmesh.search.families import Choice
 from enmesh.search.graphs import mask, strong_components
-
-LARGEST = 20  # nodes whose subsets dynamic programming can hold: 170 MB; each further node doubles it
 
 
 class Part:
@@ -30,7 +29,7 @@ class Part:
             self.masks.append(masks)
         self.ceiling = fsum(choices[0].score for choices in self.choices)
         """Score of the best choices of all nodes together, cycles or not."""
-        self._worth: dict[tuple[int, int], float] = {}
+        self.cached_worth = cache(self.worth)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -46,12 +45,8 @@ class Part:
 
     def worth(self, node: int, before: int) -> float:
         """Return the score of `fit`, minus infinity where nothing fits."""
-        known = self._worth.get((node, before))
-        if known is None:
-            j = self.fit(node, before)
-            known = -np.inf if j is None else self.choices[node][j].score
-            self._worth[node, before] = known
-        return known
+        j = self.fit(node, before)
+        return -np.inf if j is None else self.choices[node][j].score
 
     def follow(self, order: Iterable[int]) -> list[int] | None:
         """Return the best choice of each node that fits an order; None if some node has none."""
@@ -100,47 +95,6 @@ def split(table: Mapping[int, Sequence[Choice]]) -> list[Part]:
     wanted = [{place[p] for c in table[node] for p in c.parents if p in place} for node in nodes]
     components = strong_components(wanted)
     return [Part(tuple(nodes[i] for i in component), table) for component in components]
-
-
-def best_order(part: Part) -> list[int]:
-    """Return an order of the part's nodes that the best acyclic graph follows, by dynamic programming over subsets.
-
-    Some node of an acyclic graph on S has no children in S. With F(S) the best score of a graph on S and B(v, S) the
-    best score of v with parents in S (Silander and Myllymäki, UAI 2006),
-
-        F(S) = max over v in S of  F(S - v) + B(v, S - v),      B(v, S) = max over j in S of B(v, S - j), or of S itself
-
-    Time and memory grow as m 2^m; the recursion runs over whole layers of subsets of equal size at once.
-    """
-    m = len(part)
-    alone = np.array([_best_within(part, node) for node in range(m)])
-    sizes = np.bitwise_count(np.arange(1 << m))
-    by_size = np.split(np.argsort(sizes, kind="stable"), np.cumsum(np.bincount(sizes))[:-1])
-    total, last = np.full(1 << m, -np.inf), np.zeros(1 << m, np.int8)  # F(S), and the node that comes last
-    total[0] = 0.0
-    for layer in by_size[1:]:
-        for node in range(m):
-            ending = layer[layer >> node & 1 == 1]
-            rest = ending ^ (1 << node)
-            found = total[rest] + alone[node, rest]
-            better = found > total[ending]
-            total[ending[better]], last[ending[better]] = found[better], node
-    order, left = [], (1 << m) - 1
-    while left:
-        order.append(int(last[left]))
-        left ^= 1 << order[-1]
-    return order[::-1]
-
-
-def _best_within(part: Part, node: int) -> np.ndarray:
-    """Return B(node, S) for every subset S, indexed by its bits."""
-    best = np.full(1 << len(part), -np.inf)
-    for inside, choice in zip(part.masks[node], part.choices[node]):
-        best[inside] = choice.score
-    for bit in range(len(part)):
-        without, within = best.reshape(-1, 2, 1 << bit).transpose(1, 0, 2)
-        np.maximum(within, without, out=within)
-    return best
 
 
 def settle(part: Part, order: Sequence[int], rng: np.random.Generator) -> list[int]:
@@ -193,5 +147,6 @@ def _best_place(part: Part, order: list[int], node: int) -> int:
 
 def _exchange(part: Part, first: int, second: int, before: int) -> float:
     """Return the gain when two neighbours in an order change places; ``before`` comes before both."""
-    gain = part.worth(second, before) - part.worth(second, before | 1 << first)
-    return gain + part.worth(first, before | 1 << second) - part.worth(first, before)
+    worth = part.cached_worth
+    gain = worth(second, before) - worth(second, before | 1 << first)
+    return gain + worth(first, before | 1 << second) - worth(first, before)

@@ -14,11 +14,6 @@ from enmesh.search.base import Family, Memo, Rank
 from enmesh.search.graphs import Parents, RestrictedPDAG
 from enmesh.search.hill_climb import Position, Restarted, climb
 
-ACID = (
-    "Acid, S. and de Campos, L. M. (2003). Searching for Bayesian Network Structures in the Space of Restricted "
-    "Acyclic Partially Directed Graphs. Journal of Artificial Intelligence Research 18, 445."
-)
-
 
 @option
 class RPDAG(Restarted):
@@ -40,7 +35,10 @@ class RPDAG(Restarted):
 
     cli_name = "rpdag"
     phrase = "a search over restricted partially directed graphs"
-    references = (ACID,)
+    references = (
+        "Acid, S. and de Campos, L. M. (2003). Searching for Bayesian Network Structures in the Space of Restricted "
+        "Acyclic Partially Directed Graphs. Journal of Artificial Intelligence Research 18, 445.",
+    )
 
     restarts: int = 40
     shake: int = 8
@@ -76,12 +74,13 @@ class Classes:
 
     def rank(self, pieces: list[list[list[Family]]]) -> Rank:
         """Return the rank of the best graph of a class (`Memo.rank`)."""
-        best = [min(piece, key=self._layout_rank) for piece in pieces]
+
+        def order(layout: list[Family]) -> tuple[float, list[Family]]:
+            return -fsum(self.memo[family] for family in layout), sorted(layout)
+
+        best = [min(piece, key=order) for piece in pieces]
         parents = tuple(sources for _, sources in sorted(family for layout in best for family in layout))
         return self.memo.rank(parents)
-
-    def _layout_rank(self, layout: list[Family]) -> tuple[float, list[Family]]:
-        return (-fsum(self.memo[family] for family in layout), sorted(layout))
 
     def climb(self, pdag: RestrictedPDAG) -> Rank:
         """Return the rank of the local optimum that steepest ascent reaches."""

@@ -18,17 +18,6 @@ from enmesh.simulate.maps import coupled_map, map_system
 from enmesh.simulate.system import GraphDynamicalSystem
 
 __all__ = [
-    "GraphDynamicalSystem",
-    "Lorenz",
-    "Rossler",
-    "boolean",
-    "coupled_events",
-    "coupled_flow",
-    "coupled_map",
-    "flow_system",
-    "map_system",
-    "markov",
-    "random_dag",
-    "var",
-    "var_system",
-]
+    "GraphDynamicalSystem", "Lorenz", "Rossler", "boolean", "coupled_events", "coupled_flow", "coupled_map",
+    "flow_system", "map_system", "markov", "random_dag", "var", "var_system",
+]  # fmt: skip

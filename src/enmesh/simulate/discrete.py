@@ -1,18 +1,18 @@
 """Finite-state networks: nodes that draw their next state from a table given the parents' states."""
 
 from collections.abc import Callable, Mapping
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from enmesh.data.graph_input import flat_parents, parents_of
+from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.options import whole
 from enmesh.simulate.graphs import Graph, links_of, per_node, require_number, streams
 
 MAX_ROWS = 2**22
+States = int | Mapping[str, int]
 # From a node, the number of joint states of what it looks at, and a generator to its table of probabilities.
 Table = Callable[[str, int, np.random.Generator], np.ndarray]
 
@@ -54,13 +54,7 @@ def boolean(
 
 
 def markov(
-    graph: Any,
-    n: int,
-    *,
-    states: int | Mapping[str, int] = 3,
-    concentration: float = 0.5,
-    seed: int = 0,
-    burn_in: int = 100,
+    graph: Any, n: int, *, states: States = 3, concentration: float = 0.5, seed: int = 0, burn_in: int = 100
 ) -> Series:
     """Simulate a network of Markov chains p(x^i_{n+1} | x^i_n, <x^ij_n>_j) with random tables.
 
@@ -94,29 +88,33 @@ def _simulate(
     graph: Graph, n: int, arity: Mapping[str, int], own: bool, table: Table, seed: int, burn_in: int
 ) -> Series:
     """Run nodes that draw their states from tables ``(row, state)``, rows by the parents' states (and the own one)."""
-    from enmesh.simulate import kernels
-
     n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
     for_tables, rng = streams(seed, 2)
-    tables = []
-    for name, parents in graph.items():
-        rows = prod(arity[node] for node in (*parents, *[name] * own))
+    names, widest, limits = list(graph), max(arity.values()), []
+    place = np.zeros(
+        (len(names), len(names)), np.int64
+    )  # value of a node's digit in the row number of another
+    for i, (name, parents) in enumerate(graph.items()):
+        rows = 1
+        for node in reversed((*[name] * own, *parents)):
+            place[names.index(node), i] = rows
+            rows *= arity[node]
         if rows > MAX_ROWS:
             few = "give it fewer parents or states"
             raise InputError(f"{name} with {len(parents)} parents has {rows} joint states; {few}")
-        tables.append(table(name, rows, for_tables))
-    widths = np.array([*arity.values()])
-    start = rng.integers(widths)
-    uniforms = rng.uniform(size=(burn_in + n - 1, len(graph)))
-    flat = np.concatenate([each.cumsum(1).ravel() for each in tables])
-    origins = np.cumsum([0, *(each.size for each in tables)])[:-1]
-    orbit = kernels.table_orbit(start, uniforms, flat, origins, widths, own, *flat_parents(graph))
-    values = orbit[burn_in:]
+        cumulative = table(name, rows, for_tables).cumsum(1)[:, :-1]
+        limits.append(np.pad(cumulative, ((0, 0), (0, widest - arity[name])), constant_values=np.inf))
+    states = np.empty((burn_in + n, len(names)), np.int64)
+    states[0] = rng.integers(np.array([*arity.values()]))
+    first, joined = np.cumsum([0, *map(len, limits)])[:-1], np.concatenate(limits)
+    for now, uniforms in enumerate(rng.uniform(size=(burn_in + n - 1, len(graph)))):
+        states[now + 1] = (uniforms[:, None] >= joined[first + states[now] @ place]).sum(axis=1)
+    values = states[burn_in:]
     if still := [name for name, spread in zip(graph, np.ptp(values, axis=0)) if spread == 0]:
         remedy = "raise flip or concentration, n, or change the seed"
         raise InputError(f"{', '.join(still)} never left one state; {remedy}")
     lags = dict.fromkeys(links_of(graph), (1,))
-    return Series(values, list(graph), duplicates="allow", truth=graph, truth_lags=lags)
+    return Series(values, names, duplicates="allow", truth=graph, truth_lags=lags)
 
 
 def _random_rule(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:

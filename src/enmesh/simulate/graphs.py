@@ -11,6 +11,7 @@ from enmesh.options import whole
 
 Graph = Mapping[str, tuple[str, ...]]
 Link = tuple[str, str]
+Names = Sequence[str] | None
 Value = TypeVar("Value")
 
 
@@ -75,12 +76,7 @@ def streams(seed: int, count: int) -> list[np.random.Generator]:
 
 
 def random_dag(
-    n_nodes: int,
-    *,
-    density: float = 0.5,
-    max_parents: int | None = None,
-    names: Sequence[str] | None = None,
-    seed: int = 0,
+    n_nodes: int, *, density: float = 0.5, max_parents: int | None = None, names: Names = None, seed: int = 0
 ) -> dict[str, tuple[str, ...]]:
     """Draw a directed acyclic graph ``{target: parents}``.
 

@@ -64,29 +64,6 @@ def map_orbit(start, noise, kind, r, coupling, offsets, drivers, lags):
     return states
 
 
-@allocating_kernel
-def table_orbit(start, uniforms, tables, origins, widths, own, offsets, drivers):
-    """Return the orbit of finite-state nodes that draw from conditional probability tables.
-
-    Node i's rows begin at ``origins[i]`` in ``tables`` (cumulative probabilities); the row is the number with
-    digits own state (if ``own``), then the parents' states.
-    """
-    states = np.empty((len(uniforms) + 1, len(start)), np.int64)
-    _copy(start, states[0])
-    for n in range(len(uniforms)):
-        x = states[n]
-        for i in range(len(start)):
-            row = x[i] if own else 0
-            for j in drivers[offsets[i] : offsets[i + 1]]:
-                row = row * widths[j] + x[j]
-            first = origins[i] + row * widths[i]
-            state = 0
-            while state < widths[i] - 1 and uniforms[n, i] >= tables[first + state]:
-                state += 1
-            states[n + 1, i] = state
-    return states
-
-
 @part
 def _velocity(x, rossler, parameters, coupling, offsets, drivers, held, out):
     """Write the velocities of diffusively coupled Lorenz and Rossler systems, three coordinates each, into ``out``.

@@ -101,9 +101,8 @@ def var_system(
     matrix[:, 0], matrix[:, 1:] = a.transpose(1, 2, 0), np.eye(m * order).reshape(matrix.shape)[:, :-1]
     flat = matrix.reshape(m * order, m * order)
     if (radius := np.abs(np.linalg.eigvals(flat)).max()) >= 1:
-        raise InputError(
-            f"the process is unstable, spectral radius {radius:.3g}, not under 1; lower coefficients"
-        )
+        told = f"the process is unstable, spectral radius {radius:.3g}, not under 1"
+        raise InputError(f"{told}; lower coefficients")
     scale = np.zeros((m, order))
     scale[:, 0] = list(per_node("noise", noise, graph).values())
     parts = {name: [matrix[i, :, at[j]] for j in (name, *graph[name])] for name, i in at.items()}

@@ -6,18 +6,3 @@ from enmesh.surrogates.local import LocalPermute
 from enmesh.surrogates.permute import Permute
 from enmesh.surrogates.random_words import random_words, stream_of
 from enmesh.surrogates.shift import CircularShift, decorrelation_time, parted
-
-__all__ = [
-    "BATCH_VALUES",
-    "Bootstrap",
-    "CircularShift",
-    "Draw",
-    "LocalPermute",
-    "Permute",
-    "Surrogate",
-    "batches",
-    "decorrelation_time",
-    "parted",
-    "random_words",
-    "stream_of",
-]

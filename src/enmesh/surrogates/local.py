@@ -8,10 +8,7 @@ from enmesh.options import option, whole_fields
 from enmesh.surrogates.base import Draw, Surrogate
 from enmesh.surrogates.random_words import random_orders, random_words
 
-RUNGE = (
-    "Runge, J. (2018). Conditional Independence Testing Based on a Nearest-Neighbor Estimator of Conditional Mutual "
-    "Information. Proceedings of Machine Learning Research 84, 938."
-)
+SWEEPS = 2
 
 
 @option
@@ -36,7 +33,10 @@ class LocalPermute(Surrogate):
     cli_name = "local"
     summary = "Keeps the source's dependence on the conditions; for strong conditions."
     phrase = "local permutations of the source among near conditions"
-    references = (RUNGE,)
+    references = (
+        "Runge, J. (2018). Conditional Independence Testing Based on a Nearest-Neighbor Estimator of Conditional "
+        "Mutual Information. Proceedings of Machine Learning Research 84, 938.",
+    )
     looks_at_z = True
 
     neighbours: int = 5
@@ -50,16 +50,30 @@ class LocalPermute(Surrogate):
             return _within_states(z)
         from scipy.spatial import cKDTree
 
-        from enmesh.surrogates.kernels import swap_among
-
         n = len(x)
         near = cKDTree(z).query(z, k=min(self.neighbours + 1, n), p=np.inf)[1][:, 1:].astype(np.int64)
 
         def draw(stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
-            order = random_orders(random_words(stream, first, count, n), np)
-            return xp.asarray(swap_among(near, order, random_words(stream + 1, first, count, n)))
+            order = random_orders(stream, first, count, n)
+            return xp.asarray(_swapped(near, order, random_words(stream + 1, first, count, n)))
 
         return draw
+
+
+def _swapped(near: np.ndarray, order: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Let each row, in the given random order, swap its vector with that of a random near row, `SWEEPS` times over.
+
+    ``near (n, k)`` without the row itself, ``order (b, n)``, ``words (b, n)`` random; returns rows ``(b, n)``. Swaps
+    make a permutation: no vector is used twice, which nearest neighbours would take for structure.
+    """
+    count, n = order.shape
+    each, rows = np.arange(count), np.tile(np.arange(n), (count, 1))
+    for sweep in range(SWEEPS):
+        chosen = (words >> np.uint64(20 * sweep)) % np.uint64(near.shape[1])
+        for i in order.T:
+            j = near[i, chosen[each, i]]
+            rows[each, i], rows[each, j] = rows[each, j], rows[each, i]
+    return rows
 
 
 def _within_states(z: np.ndarray) -> Draw:

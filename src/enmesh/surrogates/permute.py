@@ -4,7 +4,7 @@ import numpy as np
 
 from enmesh.options import option
 from enmesh.surrogates.base import Draw, Surrogate
-from enmesh.surrogates.random_words import random_orders, random_words
+from enmesh.surrogates.random_words import random_orders
 
 
 @option
@@ -23,7 +23,4 @@ class Permute(Surrogate):
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Order the rows by random words."""
-        n = len(x)
-        return lambda stream, first, count, xp=np: random_orders(
-            random_words(stream, first, count, n, xp), xp
-        )
+        return lambda stream, first, count, xp=np: random_orders(stream, first, count, len(x), xp)

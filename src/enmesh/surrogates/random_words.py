@@ -25,13 +25,12 @@ def random_words(stream: int, first: int, count: int, n: int, xp: Any = np) -> n
         return word ^ (word >> np.uint64(31))
 
 
-def random_orders(words: np.ndarray, xp: Any) -> np.ndarray:
-    """Return a random order of each row's places: that of its words, with the place itself in their low bits.
+def random_orders(stream: int, first: int, count: int, n: int, xp: Any = np) -> np.ndarray:
+    """Return random orders ``(count, n)`` of n places: those of random words, with the place itself in their low bits.
 
     No two words are then equal, so that every sort gives the same order, and sorting values is faster than places.
     """
-    count, n = words.shape
-    bits = np.uint64((n - 1).bit_length())
+    bits, words = np.uint64((n - 1).bit_length()), random_words(stream, first, count, n, xp)
     words = ((words >> bits) << bits) | xp.arange(n, dtype=np.uint64)
     mask = (np.uint64(1) << bits) - np.uint64(1)
     if xp is np:

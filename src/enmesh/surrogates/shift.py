@@ -1,6 +1,5 @@
 """Circular shifts: the source moved in time around the end of its trial."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from enmesh.errors import InputError
 from enmesh.options import option, whole_fields
 from enmesh.surrogates.base import Draw, Surrogate
-from enmesh.surrogates.random_words import random_orders, random_words
+from enmesh.surrogates.random_words import random_orders
 
 # Parts in which a record is shifted where shifts must differ by several samples. A part is so many times as long as the
 # memory of the source and a few samples, which a cut disturbs, and has room for shifts of several kinds.
@@ -49,10 +48,8 @@ class CircularShift(Surrogate):
         least = self.min_shift or span + decorrelation_time(x, starts)
         choices = lengths - 2 * least + 1
         if (choices < 1).any():
-            raise InputError(
-                f"a trial of {lengths.min()} embedded samples is too short for circular shifts of at least {least}; "
-                "use longer trials, Permute() or a smaller min_shift"
-            )
+            short = f"a trial of {lengths.min()} embedded samples is too short for circular shifts of at least {least}"
+            raise InputError(f"{short}; use longer trials, Permute() or a smaller min_shift")
         return _Shifts(starts, lengths, least, choices)
 
 
@@ -63,12 +60,10 @@ class _Shifts:
         self._starts, self._lengths, self._least = starts[:-1], lengths, least
         self._choices: list[int] = choices.tolist()
         self.distinct = self._choices[0] if len(choices) == 1 else None
-        self._cached_layout = lru_cache(maxsize=2)(self._layout)
-        self._cached_order = lru_cache(maxsize=4 * len(choices))(self._order)
 
     def __call__(self, stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
         used = [self._used(stream, trial, first, count) for trial in range(len(self._choices))]
-        start, length, place, trial = self._cached_layout(xp)
+        start, length, place, trial = self._layout(xp)
         moved = (place - xp.asarray(self._least + np.stack(used, axis=1))[:, trial]) % length
         return moved if self.distinct else moved + start
 
@@ -85,13 +80,9 @@ class _Shifts:
         """Shifts that draws first .. first + count - 1 take of a trial: all of them in random order, then again."""
         several = self._choices[trial]
         turns = range(first // several, (first + count - 1) // several + 1)
-        orders = np.concatenate([self._cached_order(stream, trial, turn) for turn in turns])
+        draws = [trial + turn * len(self._choices) for turn in turns]
+        orders = np.concatenate([random_orders(stream, draw, 1, several)[0] for draw in draws])
         return orders[first % several :][:count]
-
-    def _order(self, stream: int, trial: int, turn: int) -> np.ndarray:
-        """Return a trial's shifts in the random order of a turn."""
-        words = random_words(stream, trial + turn * len(self._choices), 1, self._choices[trial])
-        return random_orders(words, np)[0]
 
 
 def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:
