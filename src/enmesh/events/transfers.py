@@ -12,6 +12,7 @@ from enmesh.events.nearby import EventSurrogates
 from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
 from enmesh.events.question import Question
 from enmesh.measures import link
+from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.significance import Significance, sampled
 from enmesh.surrogates import Surrogate, stream_of
@@ -70,7 +71,8 @@ class EventTransfers:
         """Test a link by surrogates, no further than ``level`` asks for."""
         stream = stream_of("events", seed, target, tuple(sorted(sources)))
         question = self.question(sources, target, given)
-        surrogates: Any = EventSurrogates(question, surrogate or self.estimator.usual_surrogate, stream)
+        how = resolve(Surrogate, surrogate or self.estimator.usual_surrogate)
+        surrogates: Any = EventSurrogates(question, how, stream)
         return (yield from sampled(surrogates, None, count, None, level))  # type: ignore[arg-type]
 
     def twin(self) -> "EventTransfers":
