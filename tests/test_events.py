@@ -275,6 +275,10 @@ def test_what_does_not_go_together_is_refused(chain):
         (lambda: em.lag_profile(chain, "a", "b"), "these are events, not samples"),
         (lambda: em.score(chain, "a>b", em.Criterion("bic")), "Criterion is not made for events"),
         (lambda: chain.select([]), "no node is named"),
+        (
+            lambda: em.infer(chain, max_parents=1, n_surrogates=99).explain("a", "b"),
+            "links of events have no",
+        ),
         (lambda: em.infer(chain, score="bic"), "is not made for events"),
         (lambda: em.infer(chain, estimator="gaussian"), "takes samples"),
         (lambda: em.infer(chain, max_lag=2), "max_lag belongs to samples"),
