@@ -104,6 +104,52 @@ def test_trials_and_windows():
     assert listed.select(["b"]).counts == {"b": 5}
 
 
+def test_a_copy_is_the_same():
+    cut = em.Events(
+        [{"a": A, "b": B}, {"a": B}], windows=[(3, 5), (0, 2)], mend="outside", truth={"b": ["a"]}
+    )
+    copy = em.Events(cut)
+    assert copy.digest == cut.digest
+    assert copy.truth == cut.truth
+    assert em.Events({"a": A, "b": B}, names=["b"]).duration == A[-1] - A[0]
+    assert em.Events(cut, names="b").digest == cut.select("b").digest
+
+
+def test_windows_that_touch_are_one():
+    one = em.Events({"a": [0.5, 1.0, 1.5]}, windows=pd.DataFrame({"start": [1, 0], "stop": [2, 1]}))
+    assert [(s.start, s.stop) for s in one.stretches] == [(0, 2)]
+    assert one.counts == {"a": 3}
+
+
+def test_units_are_kept():
+    """Quantities and time differences become seconds, also in a mapping; a mapping of trains has their limits."""
+    table = pd.DataFrame({"node": list("aaabb"), "time": pd.to_timedelta(A + B, unit="s")})
+    trains = {name: spike_train("", times) for name, times in (("a", A), ("b", B))}
+    for events in (
+        em.Events(table, 5),
+        em.Events(trains),
+        em.Events({"a": pd.to_timedelta(A, unit="s"), "b": B}, 5),
+    ):
+        assert events.duration == 5
+        np.testing.assert_allclose(events["a"], A)
+
+
+def test_more_forms(tmp_path):
+    columns = {"node": list("aaabb"), "time": A + B}
+    np.savez(tmp_path / "e.npz", **columns)
+    cells = np.empty(2, object)
+    cells[:] = [A, B]
+    mixed = pd.DataFrame(columns | {"trial": [1, "x", 1, 1, "x"]})
+    (tmp_path / "e.csv").write_text("who;when\na;01.02.2024 00:00:01\nb;01.02.2024 00:00:03\n")
+    assert em.Events(tmp_path / "e.npz", 5).digest == em.Events(columns, 5).digest
+    assert em.Events(cells, 5).counts == {"x0": 3, "x1": 2}
+    assert em.Events(mixed, 5).lengths == (3, 2)
+    assert em.Events([{"a": [A, B]}, {"a": A}], 5).lengths == (3, 2, 3)
+    dates = em.Events(tmp_path / "e.csv", node="who", time="when", date_format="%d.%m.%Y %H:%M:%S")
+    assert dates.counts == {"a": 1, "b": 1}
+    assert dates["b"].tolist() == [2.0]
+
+
 def test_what_is_asked_is_mended():
     messy = {"a": [4.0, 0.5, 1.5, 1.5, 7.0], "b": B}
     events = em.Events(messy, 5.0, mend=("sort", "duplicates", "outside"))
@@ -125,14 +171,38 @@ def test_what_is_asked_is_mended():
             "1 events of a lie outside the observed time 0 to 5 (first at 9)",
         ),
         ({"a": [1.0, np.nan]}, {"duration": 5}, "a has 1 missing or infinite times"),
-        ({"a": ["x"]}, {"duration": 5}, "the times of a are no numbers"),
+        ({"a": ["x"]}, {"duration": 5}, "the times of a are no list of numbers"),
+        ({"a": 3.0}, {}, "the times of a are no list of numbers"),
+        ({"a": None}, {}, "the times of a are no list of numbers"),
+        ({"a": [1j]}, {}, "the times of a are no list of numbers"),
+        ({"a": np.array(["2024-01-01"], "M8[s]")}, {}, "or dates in a table"),
+        ({"a": [1.0, np.nan]}, {}, "a has 1 missing or infinite times"),
+        ({"a": [1.0]}, {}, "1 events and no duration; pass duration= or windows="),
+        ({1: [1.0], "1": [2.0]}, {"duration": 5}, "named twice, as a number and as text"),
+        ({"a": [1.0]}, {"duration": 5, "decimal": ","}, "decimal has no effect on events that are not read"),
+        ({"a": [1.0]}, {"duration": 5, "pivot": "a"}, "pivot has no effect on events"),
+        ({"a": [1.0]}, {"mend": True}, "mend=True is not known"),
+        ({"a": [1.0]}, {"duration": 5, "names": []}, "no node is named"),
+        ({"a": [1.0]}, {"windows": 5}, "windows=5 are no observed times; give [(start, stop), ...]"),
+        (
+            np.array([[0.5, 0], [0.7, 1]]),
+            {"duration": 5},
+            "a node is called 0.5; nodes are whole numbers or text",
+        ),
+        (pd.DataFrame([[1, 2, 3.0]], columns=["node", "node", "time"]), {}, "two columns have the same name"),
+        (
+            pd.DataFrame({"node": ["a", "b"], "time": [1.0, 2.0], "trial": [1, np.nan]}),
+            {},
+            "an event has no trial",
+        ),
+        (pd.DataFrame({"node": ["a", "a"], "time": ["1", "x"]}), {}, "neither numbers nor dates ('x')"),
         ({"a": []}, {}, "no events and no duration"),
         ({}, {}, "there are no events"),
         ({"a": [1.0]}, {"duration": -1}, "from 0 to -1 is empty"),
         ({"a": [1.0]}, {"duration": "long"}, "duration has 'long'; give a number"),
         ({"a": [1.0]}, {"duration": 5, "windows": [(0, 1)]}, "both given"),
         ({"a": [1.0]}, {"windows": [(0, 3), (2, 5)]}, "observed times overlap at 2"),
-        ({"a": [1.0]}, {"windows": [3]}, "3 is no observed time; give (start, stop)"),
+        ({"a": [1.0]}, {"windows": [3]}, "3 is no observed time; give [(start, stop), ...]"),
         ({"a": [1.0]}, {"windows": []}, "there are no windows"),
         ({"a": [1.0]}, {"duration": [1, 2]}, "2 durations for 1 trials"),
         ({"a": [1.0]}, {"mend": "all"}, "mend='all' is not known; use 'sort', 'duplicates', 'outside'"),
@@ -169,6 +239,7 @@ def test_bad_events_are_refused_in_one_line(given, options, said):
         ({"source_history": 1.5}, "source_history=1.5"),
         ({"ratio": -1}, "ratio=-1"),
         ({"per": "spike"}, "per='spike' is not known"),
+        ({"target_history": [1, 2]}, "target_history="),
     ],
 )
 def test_bad_options_are_refused(options, said):
@@ -195,6 +266,18 @@ def test_what_does_not_go_together_is_refused(chain):
         (
             lambda: em.significance(series, "a", "b", surrogate=em.NearbyHistories(), n_surrogates=19),
             "is for events",
+        ),
+        (lambda: em.significance(chain, "a", "b", surrogate="permute"), "Permute is not made for events"),
+        (
+            lambda: em.significance(chain, "a", "b", surrogate=em.NearbyHistories(neighbours=10**6)),
+            "too many",
+        ),
+        (lambda: em.lag_profile(chain, "a", "b"), "these are events, not samples"),
+        (lambda: em.score(chain, "a>b", em.Criterion("bic")), "Criterion is not made for events"),
+        (lambda: chain.select([]), "no node is named"),
+        (
+            lambda: em.infer(chain, max_parents=1, n_surrogates=99).explain("a", "b"),
+            "links of events have no",
         ),
         (lambda: em.infer(chain, score="bic"), "is not made for events"),
         (lambda: em.infer(chain, estimator="gaussian"), "takes samples"),
@@ -353,6 +436,7 @@ def test_links_are_found_and_their_reverse_is_not(chain):
     assert back.p_value > 0.05
     assert forth.value == em.transfer_entropy(chain, "a", "b")
     assert em.significance(chain, "a", "b", n_surrogates=39, surrogate=em.CircularShift()).p_value == 0.025
+    assert em.significance(chain, "a", "b", n_surrogates=39, surrogate="shift").p_value == 0.025
     assert em.significance(chain, "a", "c", given="b", n_surrogates=39).p_value > 0.05
 
 
@@ -428,14 +512,35 @@ def test_on_the_command_line(chain, tmp_path, capsys):
     chain.to_dataframe().to_csv(file, index=False)
     assert main(["te", str(file), "a", "b", "--events", "--duration", "300", "--surrogates", "19"]) == 0
     assert "nats per unit of time" in capsys.readouterr().out
+    chain.to_dataframe().set_axis(["who", "when"], axis=1).to_csv(tmp_path / "named.csv", index=False)
+    named = [
+        "te",
+        str(tmp_path / "named.csv"),
+        "a",
+        "b",
+        "--events",
+        "--surrogate",
+        "shift",
+        "--surrogates",
+        "19",
+    ]
+    assert main(named) == 2
+    assert "use --node with the name of the column" in capsys.readouterr().err
+    assert main([*named, "--node", "who", "--time", "when"]) == 0
     out = tmp_path / "out"
     short = ["--alpha", "0.95", "--surrogates", "39", "--target-history", "1", "--quiet"]
     assert main(["infer", str(file), "--events", "--duration", "300", "--out", str(out), *short]) == 0
     assert 'id="raster"' in (out / "report.html").read_text()
+    (tmp_path / "bare.csv").write_text("a,0.5\nb,0.7\n")
+    capsys.readouterr()
     for words, said in [
         (["te", str(file), "a", "b", "--events", "--duration", "200"], "use --mend outside"),
         (["te", str(file), "a", "b", "--events", "--dim", "2"], "--dim has no effect on events"),
         (["te", str(file), "a", "b", "--events", "--target-history", "many"], "is no number of values"),
+        (["te", str(file), "a", "b", "--duration", "300"], "--duration goes with --events"),
+        (["te", str(file), "a", "b", "--events", "--rows", "1:9"], "--rows has no effect on events"),
+        (["te", str(file), "a", "b", "--events", "--surrogates", "0"], "give --surrogates, such as 199"),
+        (["te", str(tmp_path / "bare.csv"), "a", "b", "--events"], "the columns are a, 0.5"),
         (["infer", str(file), str(file), "--events"], "takes one file"),
         (["infer", str(file), "--events", "--score", "bic"], "is not made for events"),
     ]:

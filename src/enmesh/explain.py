@@ -106,6 +106,10 @@ class Explainer:
 
     def __init__(self, network: Network):
         self.network, self.series = network, network.series
+        if "events" in network.provenance:
+            raise InputError(
+                "links of events have no such panel; significance(events, ...) has value and null"
+            )
         if not hasattr(self.series, "trials"):
             raise InputError(
                 "the data are not in memory: ask the network that infer returned, or, of one from a file, for its links"

@@ -206,10 +206,11 @@ def transfer_entropy(
     >>> round(em.transfer_entropy(series, "a", "c", given="b", estimator=em.Gaussian()), 2)
     0.0
     """
-    if isinstance(series, Events):
-        measure = late.room("events")
-        return measure.transfer_entropy(series, source, target, given, estimator, embedding, local)
-    transfers = Transfers.of(series, estimator, embedding)
+    transfers: Any = (
+        late.room("events").prepared(series, estimator, embedding=embedding)
+        if isinstance(series, Events)
+        else Transfers.of(series, estimator, embedding)
+    )
     return transfers.value(*link(transfers.series, source, target, given), pointwise=local)
 
 

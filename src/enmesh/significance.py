@@ -323,9 +323,9 @@ def significance(
     (0.07, 0.01, 99)
     """
     if isinstance(series, Events):
-        how = estimator, surrogate, n_surrogates, seed
-        measure = late.room("events")
-        return measure.significance(series, source, target, given, *how, embedding=embedding, max_lag=max_lag)
+        asked = late.room("events").prepared(series, estimator, embedding=embedding, max_lag=max_lag)
+        count = USUAL if n_surrogates is None else n_surrogates
+        return run(asked.test(*link(asked.series, source, target, given), surrogate, count, seed))
     series = Series.of(series).in_order()
     sources, end, rest = link(series, source, target, given)
     if n_surrogates is None and surrogate is None:

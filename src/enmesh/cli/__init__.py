@@ -28,6 +28,8 @@ UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__
 IN_WORDS_OF_THE_SHELL = {
     "pass duration= or windows=": "use --duration",
     "give the right duration or windows": "give the right --duration",
+    "give n_surrogates": "give --surrogates",
+    "pass node= with": "use --node with",
     "give the file that was passed as store=": "give the run.db of a results folder",
     "allow cycles to keep": "--allow-cycles keeps",
     "acyclic=False": "--allow-cycles",

@@ -17,7 +17,7 @@ from enmesh.embedding.base import EmbeddingMethod
 from enmesh.embedding.choose import embedding_method
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
-from enmesh.events.events import MEND, Events
+from enmesh.events.events import MEND, READING, Events
 from enmesh.events.point_process import GREEDY, PointProcess
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.wanted import Choices, Scores, Wanted
@@ -30,6 +30,7 @@ METHODS = {"season": "deseason", "bins": "discretise"}
 EVENTS = a.group(
     "Events",
     events=(bool, None, "Rows are events (columns node, time; trial), not samples."),
+    node=(str, "NAME", "Column that tells the node; by default node, unit, neuron or the like."),
     duration=(float, "X", "Observed from 0 to X; else from first to last event."),
     mend=(a.choice("MendName", MEND, True), None, "Put right: times out of order, equal, or outside."),
     target_history=(str, "N", f"Values of the target's own history, or {GREEDY}; 2."),
@@ -39,8 +40,9 @@ EVENT_FIELDS = ("k", "device", "target_history", "source_history")  # of PointPr
 # Options that have no effect on events: how samples are read, prepared or embedded, and those of other scores.
 OF_SAMPLES = (
     "estimator", "dim", "delay", "lag", "max_lag", "bootstrap", *PREPARING, "mask", "states", "missing", "variable",
-    "dt", "header",
+    "dt", "header", "rows", "pivot", "transpose", "sfreq",
 )  # fmt: skip
+OF_EVENTS = ("node", "duration", "mend", "target_history", "source_history")
 
 
 def recording(given: a.Given) -> Any:
@@ -48,6 +50,8 @@ def recording(given: a.Given) -> Any:
     paths: list[Path] = given["data"] if isinstance(given["data"], list) else [given["data"]]
     if given.get("events"):
         return _events(given, paths)
+    for name in present(given, OF_EVENTS):
+        raise InputError(f"{a.flag_of(name)} goes with --events; add that, or leave it out")
     said = {word: given[word] for word in Reading.__annotations__ if given.get(word) not in (None, [])}
     said |= {name: names(said[name]) for name in ("columns", "states", "na", "time") if name in said}
     if "time" in said:
@@ -76,8 +80,10 @@ def _events(given: a.Given, paths: list[Path]) -> Events:
         given["duration"],
         names=names(given.get("columns")) or None,
         mend=given["mend"] or (),
+        node=given.get("node"),
         time=next(iter(names(given.get("time"))), None),
         trial=given.get("trials"),
+        **present(given, READING),
     )
 
 

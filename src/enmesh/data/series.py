@@ -92,6 +92,9 @@ class Series:
         duplicates = words.pop("duplicates", None) or "raise"
         truth, lags = words.pop("truth", None), words.pop("truth_lags", None)
         source = is_source(values)
+        if hasattr(values, "stretches"):
+            takes = "transfer_entropy, significance, te_matrix, score and infer take events"
+            raise InputError(f"these are events, not samples; {takes}")
         rules = rules_of(words, counters=names is not None and not source)
         if isinstance(values, Series):
             if rules.given - {"missing"}:

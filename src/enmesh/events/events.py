@@ -1,6 +1,7 @@
 """Events: when each node fired, traded or rang, in continuous time; what `Series` is for samples."""
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,12 +10,22 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.errors import InputError
-from enmesh.events.sources import Trial, trials_of
+from enmesh.events.sources import Columns, Trial, plain_numbers, trials_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MEND = ("sort", "duplicates", "outside")
+READING = (
+    "decimal",
+    "thousands",
+    "na",
+    "skip",
+    "units",
+    "date_format",
+    "encoding",
+    "sheet",
+)  # words of `read`
 # Times that are whole multiples of a step, up to this share of it, were recorded in steps; fewer times cannot tell.
 ON_STEP, ENOUGH = 0.02, 20
 
@@ -52,6 +63,8 @@ class Events:
         Names of the columns of a table; by default those called so, or alike (unit, neuron; times, onset).
     truth
         The graph that generated the data, where it is known.
+    **reading
+        How a file is written, as in `read`: decimal, thousands, na, skip, units, date_format, encoding, sheet.
 
     Attributes
     ----------
@@ -68,6 +81,7 @@ class Events:
     Events(2 nodes: a (3), b (2); 5 units of time)
     """
 
+    truth: dict[str, tuple[str, ...]] | None = None
     dt: float | None = None  # what a series has and events have not
     every: str | None = None
     prepared: tuple[str, ...] = ()
@@ -84,20 +98,31 @@ class Events:
         time: str | None = None,
         trial: str | None = None,
         truth: Mapping[str, Sequence[str]] | None = None,
+        **reading: Any,
     ):
-        words = (mend,) if isinstance(mend, str) else tuple(mend)
+        words = tuple(mend or ()) if isinstance(mend, (list, tuple, set, type(None))) else (mend,)
         for word in words:
             if word not in MEND:
                 raise InputError(f"mend={word!r} is not known; use {', '.join(map(repr, MEND))}")
-        found, self.file = trials_of(data, node, time, trial)
-        self.names = _names(found, names)
+        idle = sorted(reading.keys() - set(READING))
+        if idle:
+            raise InputError(f"{idle[0]} has no effect on events; leave it out")
+        found = trials_of(data, Columns(node, time, trial), reading)
+        self.file = str(data) if isinstance(data, (str, os.PathLike)) and str(data) != "-" else ""
+        if isinstance(data, Events):
+            self.file, truth = data.file, data.truth if truth is None else truth
+        self.names = _names(found, [names] if isinstance(names, str) else names)
         self.guessed = duration is None and windows is None and any(one.limits is None for one in found)
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
-        observed = _observed(found, duration, windows)
+        places = [f" in trial {number + 1}" if len(found) > 1 else "" for number in range(len(found))]
+        found = [
+            one._replace(times={name: _times(t, name + place) for name, t in one.times.items()})
+            for one, place in zip(found, places)
+        ]
         stretches = []
-        for number, (one, limits) in enumerate(zip(found, observed)):
-            where = f" in trial {number + 1}" if len(found) > 1 else ""
-            times = [_checked(one.times.get(name, ()), name + where, limits, words) for name in self.names]
+        for number, limits in enumerate(_observed(found, duration, windows)):
+            some = {name: found[number].times.get(name, np.empty(0)) for name in self.names}
+            times = [_checked(t, name + places[number], limits, words) for name, t in some.items()]
             for start, stop in limits:
                 cut = tuple(t[(t >= start) & (t <= stop)] for t in times)
                 stretches.append(Stretch(number, start, stop, cut))
@@ -165,6 +190,8 @@ class Events:
     def select(self, nodes: Sequence[str]) -> "Events":
         """Return the events of the given nodes alone."""
         keep = self.indices(nodes)  # type: ignore[misc]
+        if not keep:
+            raise InputError("no node is named; name at least one")
         return self._with([s._replace(times=tuple(s.times[i] for i in keep)) for s in self.stretches], keep)
 
     def spread(self) -> "Events":
@@ -229,6 +256,8 @@ def _names(found: Sequence[Trial], wanted: Sequence[str] | None) -> tuple[str, .
         if absent:
             raise InputError(f"there is no node {listed(absent)}; the nodes are {listed(known)}")
         known = [str(name) for name in wanted]
+        if not known:
+            raise InputError("no node is named; name at least one")
     if len(set(known)) < len(known):
         raise InputError("a node is named twice; name each once")
     unseen = [name for name in known if not can_be_seen(name)]
@@ -244,8 +273,15 @@ def _observed(
     if duration is not None and windows is not None:
         raise InputError("duration and windows are both given; leave one of them out")
     if windows is not None:
-        nested = bool(len(windows)) and np.ndim(windows[0]) == 2
-        lists = list(windows) if nested else [windows] * len(found)
+        if not (isinstance(windows, (list, tuple)) or hasattr(windows, "to_numpy") or np.ndim(windows)):
+            raise InputError(f"windows={windows!r} are no observed times; give [(start, stop), ...]")
+        windows = windows.to_numpy().tolist() if hasattr(windows, "to_numpy") else list(windows)
+        nested = (
+            bool(windows)
+            and isinstance(windows[0], (list, tuple, np.ndarray))
+            and np.ndim(windows[0][0]) == 1
+        )
+        lists = windows if nested else [windows] * len(found)
         if len(lists) != len(found):
             raise InputError(f"windows are given for {len(lists)} trials and there are {len(found)}")
         return [_windows(some) for some in lists]
@@ -254,21 +290,23 @@ def _observed(
         if len(lasting) != len(found):
             raise InputError(f"{len(lasting)} durations for {len(found)} trials; give one, or one per trial")
         return [_windows([(0.0, _number("duration", one))]) for one in lasting]
-    return [_windows([one.limits or _first_to_last(one)]) for one in found]
+    return [_windows(one.limits or [_first_to_last(one)]) for one in found]
 
 
 def _first_to_last(one: Trial) -> tuple[float, float]:
-    times = [np.asarray(t, float) for t in one.times.values() if len(t)]
-    if not times:
-        raise InputError("a trial has no events and no duration; say how long it was observed")
-    return float(min(t.min() for t in times)), float(max(t.max() for t in times))
+    times = np.concatenate([*one.times.values()])
+    if len(np.unique(times)) < 2:
+        raise InputError(
+            f"a trial has {len(times) or 'no'} events and no duration; pass duration= or windows="
+        )
+    return float(times.min()), float(times.max())
 
 
 def _windows(some: Sequence[Any]) -> list[tuple[float, float]]:
-    made = []
+    made: list[tuple[float, float]] = []
     for window in some:
         if np.shape(window) != (2,):
-            raise InputError(f"{window!r} is no observed time; give (start, stop)")
+            raise InputError(f"{window!r} is no observed time; give [(start, stop), ...]")
         start, stop = (_number("a window", end) for end in window)
         if not start < stop:
             raise InputError(f"the observed time from {start:g} to {stop:g} is empty; give start before stop")
@@ -276,10 +314,13 @@ def _windows(some: Sequence[Any]) -> list[tuple[float, float]]:
     made.sort()
     if not made:
         raise InputError("there are no windows; give at least one (start, stop)")
-    for (_, end), (start, _) in zip(made, made[1:]):
+    joined = made[:1]
+    for start, stop in made[1:]:
+        first, end = joined[-1]
         if start < end:
             raise InputError(f"observed times overlap at {start:g}; join them")
-    return made
+        joined[-1:] = [(first, stop)] if start == end else [(first, end), (start, stop)]
+    return joined
 
 
 def _number(what: str, value: Any) -> float:
@@ -292,17 +333,29 @@ def _number(what: str, value: Any) -> float:
     return number
 
 
-def _checked(times: Any, name: str, limits: Sequence[tuple[float, float]], mend: Sequence[str]) -> np.ndarray:
-    """Return the times of a node in order, each once, all of them in the observed time; or say what is wrong."""
+def _times(times: Any, name: str) -> np.ndarray:
+    """Return the times of a node as numbers, or say why they are none."""
     name = visible(name)
     try:
-        t = np.array(times, dtype=float)
+        held = plain_numbers(times)
+        t = np.array(None if held.dtype.kind in "cM" else held, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"the times of {name} are no numbers; give a list of times") from None
+        t = np.array(np.nan)
+    if t.ndim == 0:
+        said = "give a list of times, or dates in a table with columns node and time"
+        raise InputError(f"the times of {name} are no list of numbers; {said}")
     if t.ndim != 1:
         raise InputError(f"the times of {name} have the shape {t.shape}; give a list of times")
     if not np.isfinite(t).all():
         raise InputError(f"{name} has {int((~np.isfinite(t)).sum())} missing or infinite times; remove them")
+    return t
+
+
+def _checked(
+    t: np.ndarray, name: str, limits: Sequence[tuple[float, float]], mend: Sequence[str]
+) -> np.ndarray:
+    """Return the times of a node in order, each once, all of them in the observed time; or say what is wrong."""
+    name = visible(name)
     falls = np.flatnonzero(np.diff(t) < 0)
     if len(falls) and "sort" not in mend:
         at = falls[0]

@@ -61,6 +61,8 @@ class Pool:
     def __init__(self, question: Question, neighbours: int, rng: np.random.Generator):
         self.question = question
         times = question.random_times(rng, max(POOL, LEAST_POOL / question.n))
+        if neighbours > sum(map(len, times)) // 10:
+            raise InputError(f"neighbours={neighbours} are too many to be near; 10 are usual")
         known, self.told, spans = question.histories(times)
         self.spans, self.interval = spans[:, 2:], question.interval(times)
         weights = _weights(question, neighbours)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,36 +18,66 @@ FORMS = "give {node: times}, a table with columns node and time, or a list of ar
 
 
 class Trial(NamedTuple):
-    """Times of each node of a trial, as given, and where the observed time starts and stops, if that is known."""
+    """Times of each node of a trial, as given, and when it was observed (start, stop), if that is known."""
 
     times: Mapping[str, Any]
-    limits: tuple[float, float] | None = None
+    limits: Sequence[tuple[float, float]] | None = None
 
 
-def trials_of(data: Any, node: str | None, time: str | None, trial: str | None) -> tuple[list[Trial], str]:
-    """Return the trials that an object or a file holds, and the name of the file."""
+class Columns(NamedTuple):
+    """Names of the columns of a table, where they are given, and how dates in it are written."""
+
+    node: str | None = None
+    time: str | None = None
+    trial: str | None = None
+    dates: str | None = None
+
+
+def trials_of(data: Any, named: Columns, words: Mapping[str, Any]) -> list[Trial]:
+    """Return the trials that an object or a file, read as ``words`` of `read` say, holds."""
     if isinstance(data, (str, os.PathLike)):
-        return _from_file(data, node, time, trial), "" if str(data) == "-" else str(data)
+        return _from_file(data, named, words)
+    if words:
+        raise InputError(
+            f"{next(iter(words))} has no effect on events that are not read from a file; leave it out"
+        )
     if hasattr(data, "stretches"):
-        named = [dict(zip(data.names, s.times)) for s in data.stretches]
-        return [Trial(t, (s.start, s.stop)) for t, s in zip(named, data.stretches)], data.file
-    found = _spike_trains(data)
-    if found is not None:
-        return found, ""
+        return _from_events(data)
+    if hasattr(data, "segments") or hasattr(data, "spiketrains"):
+        segments = data.segments if hasattr(data, "segments") else [data]
+        return [_of_trains(list(enumerate(segment.spiketrains))) for segment in segments]
     if hasattr(data, "onset") and hasattr(data, "description"):
         columns = {"node": np.asarray(data.description), "time": np.asarray(data.onset, float)}
-        return _from_columns(columns, "node", "time", None), ""
+        return _from_columns(columns, Columns())
     if getattr(getattr(data, "dtype", None), "names", None):
-        return _from_columns({name: data[name] for name in data.dtype.names}, node, time, trial), ""
+        return _from_columns({name: data[name] for name in data.dtype.names}, named)
     if hasattr(data, "columns"):
-        return _from_columns({str(c): np.asarray(data[c]) for c in data.columns}, node, time, trial), ""
+        names = [str(c) for c in data.columns]
+        if len(set(names)) < len(names):
+            raise InputError(f"two columns have the same name; the columns are {listed(names)}")
+        return _from_columns({name: np.asarray(data[c]) for name, c in zip(names, data.columns)}, named)
     if isinstance(data, Mapping):
-        return _from_mapping(data), ""
-    return _from_sequence(data), ""
+        return _from_mapping(data, named)
+    return _from_sequence(data, named)
 
 
-def _from_mapping(data: Mapping[Any, Any]) -> list[Trial]:
+def _from_events(data: Any) -> list[Trial]:
+    made = []
+    for number in range(len(data.lengths)):
+        parts = [s for s in data.stretches if s.trial == number]
+        times = [np.concatenate(some) for some in zip(*(s.times for s in parts))]
+        made.append(Trial(dict(zip(data.names, times)), [(s.start, s.stop) for s in parts]))
+    return made
+
+
+def _from_mapping(data: Mapping[Any, Any], named: Columns) -> list[Trial]:
     """Return {node: times} as one trial, {node: [times of trial 1, times of trial 2]} as several."""
+    if {"node", "time"} <= data.keys():
+        return _from_columns({str(name): np.asarray(column) for name, column in data.items()}, named)
+    if data and all(hasattr(train, "t_stop") for train in data.values()):
+        return [_of_trains(list(data.items()), by_key=True)]
+    if len({str(name) for name in data}) < len(data):
+        raise InputError("a node is named twice, as a number and as text; name each once")
     nested = [len(t) for t in data.values() if _is_list(t) and len(t) and all(_is_list(one) for one in t)]
     if not nested:
         return [Trial({str(name): t for name, t in data.items()})]
@@ -59,13 +90,17 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def _from_sequence(data: Any) -> list[Trial]:
+def _from_sequence(data: Any, named: Columns) -> list[Trial]:
     if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[1] == 2:
-        return _from_columns({"node": data[:, 0], "time": data[:, 1]}, "node", "time", None)
-    if isinstance(data, (list, tuple)) and data and all(isinstance(one, Mapping) for one in data):
-        return [_from_mapping(one)[0] for one in data]
-    if isinstance(data, (list, tuple)) and data and all(_is_list(one) for one in data):
-        return [Trial({f"x{i}": one for i, one in enumerate(data)})]
+        return _from_columns({"node": data[:, 0], "time": data[:, 1]}, Columns())
+    cells = isinstance(data, np.ndarray) and data.dtype.kind == "O"
+    held = list(data) if cells or isinstance(data, (list, tuple)) else []
+    if held and all(hasattr(one, "t_stop") for one in held):
+        return [_of_trains(list(enumerate(held)))]
+    if held and all(isinstance(one, Mapping) for one in held):
+        return [trial for one in held for trial in _from_mapping(one, named)]
+    if held and all(_is_list(one) for one in held):
+        return [Trial({f"x{i}": one for i, one in enumerate(held)})]
     shape = f" of shape {data.shape}" if isinstance(data, np.ndarray) else ""
     raise InputError(f"a {type(data).__name__}{shape} holds no events that could be told apart; {FORMS}")
 
@@ -73,22 +108,28 @@ def _from_sequence(data: Any) -> list[Trial]:
 # --- tables --------------------------------------------------------------------------------------------------
 
 
-def _from_columns(
-    columns: Mapping[str, np.ndarray], node: str | None, time: str | None, trial: str | None
-) -> list[Trial]:
-    who = columns[_column(columns, node, NODES, "node")]
-    when = _seconds(columns[_column(columns, time, TIMES, "time")])
-    which = _column(columns, trial, TRIALS, "trial", needed=trial is not None)
+def _from_columns(columns: Mapping[str, np.ndarray], named: Columns) -> list[Trial]:
+    who = columns[_column(columns, named.node, NODES, "node")]
+    when = _seconds(columns[_column(columns, named.time, TIMES, "time")], named.dates)
+    which = _column(columns, named.trial, TRIALS, "trial", needed=named.trial is not None)
     runs = columns[which] if which is not None else np.zeros(len(who), int)
-    if any(value is None or value != value for value in who.tolist()):
-        raise InputError("an event has no node; every row needs one")
-    whole = who.dtype.kind == "f" and bool((who == np.round(who)).all())
-    named = np.array([str(value) for value in (who.astype(int) if whole else who).tolist()])
-    numeric = who.dtype.kind in "iuf"
-    order = sorted(set(named.tolist()), key=(lambda name: (float(name), name)) if numeric else None)
+    for what, column in (("node", who), ("trial", runs)):
+        if any(value is None or value != value for value in column.tolist()):
+            raise InputError(f"an event has no {what}; every row needs one")
+    if who.dtype.kind == "f":
+        if (who != np.round(who)).any():
+            odd = who[who != np.round(who)][0]
+            raise InputError(
+                f"a node is called {odd:g}; nodes are whole numbers or text, in the column before times"
+            )
+        who = who.astype(int)
+    order = (
+        np.unique(who).tolist() if who.dtype.kind in "iu" else sorted({str(value) for value in who.tolist()})
+    )
+    names = np.array([str(value) for value in who.tolist()])
     return [
-        Trial({name: when[(runs == run) & (named == name)] for name in order})
-        for run in sorted(set(runs.tolist()))
+        Trial({str(name): when[(runs == run) & (names == str(name))] for name in order})
+        for run in sorted(set(runs.tolist()), key=lambda run: (isinstance(run, str), run))
     ]
 
 
@@ -109,48 +150,57 @@ def _column(
     return named[0] if named else None
 
 
-def _seconds(column: np.ndarray) -> np.ndarray:
+def _seconds(column: np.ndarray, dates: str | None) -> np.ndarray:
     """Return times as numbers; dates become seconds after the first of them."""
-    if column.dtype.kind in "iuf":
-        return column.astype(float)
     import pandas as pd
 
-    try:
-        if column.dtype.kind != "M":
-            return np.array(column, dtype=float)
-    except (TypeError, ValueError):
-        pass
-    try:
-        stamps = pd.to_datetime(
-            pd.Series(column), utc=True, format=None if column.dtype.kind == "M" else "ISO8601"
-        )
-    except (TypeError, ValueError):
+    if column.dtype.kind != "M":
+        plain = pd.to_numeric(pd.Series(plain_numbers(column)), errors="coerce")
+        odd = np.flatnonzero(plain.isna() & pd.notna(column))
+        if not len(odd):
+            return plain.to_numpy(float)
+    how = None if column.dtype.kind == "M" else dates or "ISO8601"
+    stamps = pd.to_datetime(pd.Series(column), utc=True, format=how, errors="coerce")
+    wrong = np.flatnonzero(stamps.isna() & pd.notna(column))
+    if len(wrong):
+        first = column[odd[0] if len(odd) < len(wrong) else wrong[0]]
         raise InputError(
-            f"the times are neither numbers nor dates ({shown(column[0])}); give numbers, or dates as 2024-01-31 12:00"
-        ) from None
+            f"the times are neither numbers nor dates ({shown(first)}); give numbers, or dates as 2024-01-31 12:00"
+        )
     return (stamps - stamps.min()).dt.total_seconds().to_numpy()
 
 
-def _from_file(path: Any, node: str | None, time: str | None, trial: str | None) -> list[Trial]:
+def plain_numbers(values: Any) -> Any:
+    """Return a quantity or time differences in seconds; what has no unit is taken as it is."""
+    if hasattr(values, "rescale"):
+        return np.asarray(values.rescale("s").magnitude, float)
+    held = np.asarray(values)
+    return held / np.timedelta64(1, "s") if held.dtype.kind == "m" else held
+
+
+def _from_file(path: Any, named: Columns, words: Mapping[str, Any]) -> list[Trial]:
     from enmesh.data.rules import rules_of
     from enmesh.data.tables import read_table
 
     if str(path).endswith((".npz", ".npy")):
-        return _from_numpy(path, node, time, trial)
-    frame = read_table(path, rules_of({})).frame
-    return _from_columns({str(c): frame[c].to_numpy() for c in frame.columns}, node, time, trial)
+        if words:
+            raise InputError(f"{path}: {next(iter(words))} has no effect on npy and npz; leave it out")
+        return _from_numpy(path, named)
+    # Every table of events has names over its columns.
+    frame = read_table(path, replace(rules_of(words), header=True)).frame
+    columns = {str(c): frame[c].to_numpy() for c in frame.columns}
+    return _from_columns(columns, named._replace(dates=words.get("date_format")))
 
 
-def _from_numpy(path: Any, node: str | None, time: str | None, trial: str | None) -> list[Trial]:
+def _from_numpy(path: Any, named: Columns) -> list[Trial]:
     """Read an array of (node, time) rows or with fields of these names, or one array of times per node (npz)."""
     from enmesh.data.sources import open_source
 
     source = open_source(path)
     try:
         held = np.load(source.file, allow_pickle=False)
-        if isinstance(held, np.ndarray):
-            return trials_of(held, node, time, trial)[0]
-        return [Trial({name: held[name] for name in held.files})]
+        array = isinstance(held, np.ndarray)
+        return trials_of(held if array else {name: held[name] for name in held.files}, named, {})
     except (ValueError, OSError, EOFError) as error:
         if isinstance(error, InputError):
             raise
@@ -160,31 +210,14 @@ def _from_numpy(path: Any, node: str | None, time: str | None, trial: str | None
 # --- Neo and what looks like it ------------------------------------------------------------------------------
 
 
-def _spike_trains(data: Any) -> list[Trial] | None:
-    """Return the trials of a block (segments), of a segment or of a list of spike trains; None if it is none."""
-    if hasattr(data, "segments"):
-        return [_of_trains(segment.spiketrains) for segment in data.segments]
-    if hasattr(data, "spiketrains"):
-        return [_of_trains(data.spiketrains)]
-    if isinstance(data, (list, tuple)) and data and all(hasattr(one, "t_stop") for one in data):
-        return [_of_trains(data)]
-    return None
-
-
-def _of_trains(trains: Sequence[Any]) -> Trial:
+def _of_trains(trains: Sequence[tuple[Any, Any]], by_key: bool = False) -> Trial:
+    """Return spike trains, named by themselves, else by their place, or by their keys; observed is what all were."""
     times: dict[str, Any] = {}
-    for i, train in enumerate(trains):
-        name = str(getattr(train, "name", None) or f"x{i}")
+    for key, train in trains:
+        name = str(key) if by_key else str(getattr(train, "name", None) or f"x{key}")
         if name in times:
             raise InputError(f"two spike trains are called {name}; names must differ")
-        times[name] = _plain(getattr(train, "times", train))
-    starts = [float(_plain(getattr(train, "t_start", 0.0))) for train in trains]
-    return Trial(
-        times, (max(starts), min(float(_plain(train.t_stop)) for train in trains)) if times else None
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Return a quantity in seconds as numbers; what has no unit is taken as it is."""
-    value = value.rescale("s").magnitude if hasattr(value, "rescale") else value
-    return np.asarray(value, float)
+        times[name] = getattr(train, "times", train)
+    starts = [float(plain_numbers(getattr(train, "t_start", 0.0))) for _, train in trains]
+    stops = [float(plain_numbers(train.t_stop)) for _, train in trains]
+    return Trial(times, [(max(starts), min(stops))] if times else None)

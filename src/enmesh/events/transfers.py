@@ -11,14 +11,13 @@ from enmesh.events.events import Events
 from enmesh.events.nearby import EventSurrogates
 from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
 from enmesh.events.question import Question
-from enmesh.measures import link
+from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.significance import Significance, sampled
 from enmesh.surrogates import Surrogate, stream_of
 from enmesh.tasks import Task, run
 
 KEPT = 8  # questions whose histories are kept
-USUAL = 199  # surrogates, where none are asked for
 LONGEST, LEVEL, GREEDY_SURROGATES = 5, 0.05, 99  # of the greedy choice of histories
 
 
@@ -68,9 +67,14 @@ class EventTransfers:
         level: float | None = None,
     ) -> Task[Significance]:
         """Test a link by surrogates, no further than ``level`` asks for."""
+        if whole("n_surrogates", count) == 0:
+            raise InputError(
+                "the null distribution of PointProcess is not known; give n_surrogates, such as 199"
+            )
         stream = stream_of("events", seed, target, tuple(sorted(sources)))
         question = self.question(sources, target, given)
-        surrogates: Any = EventSurrogates(question, surrogate or self.estimator.usual_surrogate, stream)
+        how = resolve(Surrogate, surrogate or self.estimator.usual_surrogate)
+        surrogates: Any = EventSurrogates(question, how, stream)
         return (yield from sampled(surrogates, None, count, None, level))  # type: ignore[arg-type]
 
     def twin(self) -> "EventTransfers":
@@ -113,31 +117,3 @@ def prepared(events: Events, estimator: Any, **samples: Any) -> EventTransfers:
     if isinstance(estimator, str):
         raise InputError(f"estimator={estimator!r} takes samples; give PointProcess() for events")
     return EventTransfers(events, estimator or PointProcess())
-
-
-def transfer_entropy(
-    events: Events, source: Any, target: Any, given: Any, estimator: Any, embedding: Any, local: bool
-) -> Any:
-    """Return the transfer entropy rate, or the value of every target event."""
-    sources, end, rest = link(events, source, target, given)  # type: ignore[arg-type]
-    return prepared(events, estimator, embedding=embedding).value(sources, end, rest, pointwise=local)
-
-
-def significance(
-    events: Events,
-    source: Any,
-    target: Any,
-    given: Any,
-    estimator: Any,
-    surrogate: Surrogate | None,
-    n_surrogates: int | None,
-    seed: int,
-    **samples: Any,
-) -> Significance:
-    """Test a transfer entropy of events against surrogates."""
-    n_surrogates = USUAL if n_surrogates is None else n_surrogates
-    if whole("n_surrogates", n_surrogates) == 0:
-        raise InputError("the null distribution of PointProcess is not known; give n_surrogates, such as 199")
-    sources, end, rest = link(events, source, target, given)  # type: ignore[arg-type]
-    transfers = prepared(events, estimator, **samples)
-    return run(transfers.test(sources, end, rest, surrogate, n_surrogates, seed))

@@ -51,6 +51,9 @@ class Score(Method, ABC):
     FORMAT: ClassVar[int] = 1
     """Raised whenever the same options give other values than before, so that stored values are not reused."""
 
+    takes_events: ClassVar[bool] = False
+    """Whether there is such a score of events."""
+
     needs_analytic: ClassVar[bool] = False
     """Whether the estimator must have a known null distribution."""
 
@@ -59,6 +62,10 @@ class Score(Method, ABC):
 
     def bind(self, series: Series) -> "Scorer[Any]":
         """Return the scorer of this series."""
+        if isinstance(series, Events) and not self.takes_events:
+            raise InputError(
+                f"{type(self).__name__} is not made for events; use TEE(estimator=PointProcess())"
+            )
         return self.with_embedding(series)._scorer(series)
 
     def with_embedding(self, series: Series) -> "Score":

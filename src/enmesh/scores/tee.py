@@ -70,6 +70,7 @@ class TEE(Score):
     cli_name = "tee"
     cli_options = ("alpha", "surrogate", "n_surrogates", "seed")
     summary = "T minus the quantile of surrogates, for any estimator"
+    takes_events = True
 
     estimator: Estimator = KSG()
     embedding: Pasts | None = None

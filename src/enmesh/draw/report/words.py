@@ -117,7 +117,7 @@ def links(network: Network) -> Any:
     edges = network.edges
     lags = [", ".join(f"{lag:g}" for lag in found) for found in edges["lags"]]
     shown = edges.iloc[:, :5].assign(lag=lags)
-    shown.columns = ["source", "target", "TE (nats)", "p", "q", "lag"]
+    shown.columns = ["source", "target", f"TE ({te_unit(network)})", "p", "q", "lag"]
     return shown.assign(stability=edges["stability"]) if edges["stability"].notna().any() else shown
 
 
