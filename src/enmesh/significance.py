@@ -49,11 +49,11 @@ class Significance:
         """Bias-corrected value: measured minus the mean under the null."""
         return self.value - self.null_mean
 
-    def quantile(self, alpha: float) -> float:
+    def quantile(self, alpha: float, lower: float = 0.0) -> float:
         """Return the null's order statistic at ``alpha`` (see `order_statistic`)."""
         if not len(self.null):
             raise InputError("an analytic test has no surrogate values; ask with n_surrogates=199")
-        return order_statistic(self.null, alpha)
+        return order_statistic(self.null, alpha, lower)
 
     def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"
@@ -154,9 +154,8 @@ def sampled(
 
 def _distinct(draw: Draw, count: int, warn: bool = True) -> int:
     """Return how many of ``count`` surrogates are different; repeated ones would make the p-value too small."""
-    distinct = min(
-        count, getattr(draw, "distinct", None) or count
-    )  # not known of trials that move on their own
+    known = getattr(draw, "distinct", None)  # None of trials that move on their own
+    distinct = min(count, known or count)
     if warn and distinct < count:
         hazard(
             f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be "
@@ -255,13 +254,6 @@ def f_p_value(statistic: float, dof: float, n: int, rest: float) -> float:
     from scipy.special import fdtrc
 
     return max(SMALLEST, float(fdtrc(dof, rest, np.expm1(max(0.0, statistic) / n) * rest / dof)))
-
-
-def analytic_quantile(dof: int, n: int, above: float) -> float:
-    """Return the value that T exceeds with probability ``above`` where 2 N T is chi-square with ``dof``."""
-    from scipy.special import chdtri
-
-    return float(chdtri(dof, above)) / (2 * n)
 
 
 def analytic(
@@ -383,3 +375,14 @@ def order_rank(count: int, alpha: float, lower: float = 0.0) -> int:
 def least_surrogates(alpha: float) -> int:
     """Return the fewest surrogates for confidence ``alpha``: ceil(alpha / (1 - alpha)), whose maximum counts."""
     return math.ceil(round(alpha / (1 - alpha), 9)) if alpha < 1 else 1
+
+
+def usual_surrogates(alpha: float) -> int:
+    """Return the number of surrogates of a test where none is asked for: as many as ``alpha`` needs at least."""
+    return max(USUAL, least_surrogates(alpha))
+
+
+def check_surrogates(count: int, alpha: float) -> None:
+    """Refuse fewer surrogates than confidence ``alpha`` needs."""
+    if count < (least := least_surrogates(alpha)):
+        raise InputError(f"{count} surrogates are too few for alpha={alpha:g}; at least {least} are needed")

@@ -13,6 +13,7 @@ After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011), and Wollstadt et al
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import field
 from itertools import groupby
 from math import comb
@@ -28,7 +29,14 @@ from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Gaussian
 from enmesh.measures import Transfers
 from enmesh.options import option, whole, whole_fields
-from enmesh.significance import Sampling, Significance, analytic, least_surrogates, sampled
+from enmesh.significance import (
+    Sampling,
+    Significance,
+    analytic,
+    check_surrogates,
+    sampled,
+    usual_surrogates,
+)
 from enmesh.surrogates import CircularShift, Surrogate, stream_of
 from enmesh.tasks import Task, ready, run
 
@@ -104,18 +112,15 @@ class NonUniform(EmbeddingMethod):
                 raise InputError(
                     f"known={entry!r} is not possible; give (source, target, lag), lags from 1 to {self.max_lag}"
                 )
-        count, least = self.count, least_surrogates(self.alpha)
-        if (count or not self.estimator.analytic) and count < least:
-            raise InputError(
-                f"{count} surrogates are too few for alpha={self.alpha:g}; at least {least} are needed"
-            )
+        if self.count or not self.estimator.analytic:
+            check_surrogates(self.count, self.alpha)
 
     @property
     def count(self) -> int:
         """Number of surrogates of a test; 0 for the analytic null distribution."""
         if self.n_surrogates is not None:
             return self.n_surrogates
-        return 0 if self.estimator.analytic else max(199, least_surrogates(self.alpha))
+        return 0 if self.estimator.analytic else usual_surrogates(self.alpha)
 
     def sentence(self) -> str:
         """Name the procedure."""
@@ -149,10 +154,9 @@ class NonUniform(EmbeddingMethod):
 
     def bind(self, series: Series) -> Any:
         """Return the selection on a series: by regression where the estimator is one, else by tests of candidates."""
-        features = (
-            "linear" if isinstance(self.estimator, Gaussian) else getattr(self.estimator, "features", "")
-        )
-        if not self.count and not self.known and features in ("linear", "quadratic"):
+        features = getattr(self.estimator, "features", "")
+        regression = isinstance(self.estimator, Gaussian) or features in ("linear", "quadratic")
+        if not self.count and not self.known and regression:
             return ForwardSelection(self, series)
         return TestedSelection(self, series)
 
@@ -173,10 +177,6 @@ class TestedSelection:
         self._known: dict[int, list[Lagged]] = {}
         for source, node, lag in method.known:
             self._known.setdefault(series.index(node), []).append(Lagged(series.index(source), lag))
-
-    def past(self, target: int) -> Past:
-        """Choose the lagged variables of one target."""
-        return run(self.find(target))[0]
 
     def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
         """Return each target by itself."""
@@ -236,9 +236,7 @@ class TestedSelection:
 
     def twin(self) -> "TestedSelection":
         """Return a selection for another thread: the same data, prepared objects of its own."""
-        import copy
-
-        twin = copy.copy(self)
+        twin = copy(self)
         twin.transfers, twin._tested = self.transfers.twin(), {}
         return twin
 
@@ -284,12 +282,8 @@ class TestedSelection:
         nodes = range(self.transfers.blocks.n_nodes)
         sources = tuple(j for j in nodes if j != target and lags(j))
         found = {j: [Lagged(j, lag) for lag in lags(j)] for j in (target, *sources)}
-        return Past(
-            lags(target),
-            tuple(lags(j) or (best[j],) for j in nodes),
-            sources,
-            nulls=self._nulls(target, found),
-        )
+        listed = tuple(lags(j) or (best[j],) for j in nodes)
+        return Past(lags(target), listed, sources, nulls=self._nulls(target, found))
 
     def _nulls(
         self, target: int, found: dict[int, list[Lagged]]

@@ -90,10 +90,11 @@ class Planner(Scores):
         method = self.method(score.estimator, alpha, self._reach(), score)
         pasts = self.selected(method)
         self._note_lags([(i, past, past.sources) for i, past in enumerate(pasts)])
-        selected = score.embedded(method.lags(pasts, self.series.names))
-        return Plan(
-            selected, tuple(past.sources for past in pasts), nulls=nulls_of(selected, dict(enumerate(pasts)))
+        selected, candidates = (
+            score.embedded(method.lags(pasts, self.series.names)),
+            (p.sources for p in pasts),
         )
+        return Plan(selected, tuple(candidates), nulls=nulls_of(selected, dict(enumerate(pasts))))
 
     def _self_predicted(self, score: Score) -> Plan:
         """Return the paper's procedure: kappa and tau of each node from its own series, sources at lag 1."""
@@ -102,9 +103,8 @@ class Planner(Scores):
         embedding = chosen_embedding(tables)
         words = _embedding_words(embedding, self.series.names)
         self.choices.add("embedding", words, f"{type(method).__name__}, from each node's own past")
-        return Plan(
-            score.embedded(embedding), None, {name: table.to_dict() for name, table in tables.items()}
-        )
+        criteria = {name: table.to_dict() for name, table in tables.items()}
+        return Plan(score.embedded(embedding), None, criteria)
 
     # --- by evidence --------------------------------------------------------------------------------------------------
 
@@ -117,7 +117,11 @@ class Planner(Scores):
             self.choices.add("estimator", estimator, rule.reason)
             return self._with_estimator(estimator)
         if rule.choice == "neighbours":
-            return self._neighbours_alone(rule.reason)
+            how = decided(NEIGHBOURS, evidence)
+            estimator = self.choices.add("estimator", how.choice(evidence), f"{rule.reason}; {how.reason}")
+            # Where samples are few the largest lag is 1: the paper's procedure.
+            self.wanted = replace(self.wanted, max_lag=self._reach())
+            return self._with_estimator(estimator)
         shares = [
             decided(TARGETS, evidence, i).choice if rule.choice == "all" else SHARES[rule.choice]
             for i in self._nodes
@@ -129,7 +133,7 @@ class Planner(Scores):
         if rule.choice != "line":
             curve = Regression(features="quadratic")
             found.append(self._regressed(curve, self._alphas(shares, "curve"), far))
-        targets = Targets(self.series, found, [self._picked(i, found) for i in self._nodes])
+        targets = Targets(found, [self._picked(i, found) for i in self._nodes])
         if rule.choice != "line" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
             confirm(self, targets)
         if rule.choice == "all":
@@ -152,14 +156,6 @@ class Planner(Scores):
     def _order(self, far: int) -> int:
         """Return how many lags of every source a line takes together: the own memory of the node in the middle."""
         return 1 if self.evidence.smooth else min(far, int(np.median(self.evidence.memory)))
-
-    def _neighbours_alone(self, reason: str) -> Plan:
-        """Return the plan for smooth series: neighbours look for sources by themselves."""
-        how = decided(NEIGHBOURS, self.evidence)
-        estimator = self.choices.add("estimator", how.choice(self.evidence), f"{reason}; {how.reason}")
-        # Where samples are few the largest lag is 1: the paper's procedure.
-        self.wanted = replace(self.wanted, max_lag=self._reach())
-        return self._with_estimator(estimator)
 
     def _reach(self) -> int:
         """Return the largest lag that is looked at: as given, or the usual one, or as far as the record bears.
@@ -199,20 +195,16 @@ class Planner(Scores):
         p_value, level = strict.bind(self.series).beyond, (1 - strict.alpha) / farthest
         return max((one.lag for i, one in far if p_value(i, one, nearer[i]) <= level), default=1)
 
-    def method(self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None) -> NonUniform:
+    def method(
+        self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None, **how: Any
+    ) -> NonUniform:
         """Return the selection of lagged variables that suits an estimator, sampled as a score is."""
-        sampling: dict[str, Any] = {}
+        alpha = max(alpha, 0.5)
         if not estimator.analytic or isinstance(score, TEE):
-            sampling = {"surrogate": getattr(score, "surrogate", None), "seed": self.wanted.seed}
-            sampling = {key: value for key, value in sampling.items() if value is not None}
-            sampling["n_surrogates"] = self.count(max(alpha, 0.5))
-        return NonUniform(
-            max_lag=max_lag,
-            estimator=estimator,
-            alpha=min(max(alpha, 0.5), 1 - 1e-12),
-            candidates=self.wanted.candidates,
-            **sampling,
-        )
+            how |= {"seed": self.wanted.seed, "n_surrogates": self.count(alpha)}
+            how |= {"surrogate": score.surrogate} if hasattr(score, "surrogate") else {}
+        how = {"candidates": self.wanted.candidates} | how
+        return NonUniform(max_lag=max_lag, estimator=estimator, alpha=min(alpha, 1 - 1e-12), **how)
 
     def selected(
         self, method: NonUniform, targets: Iterable[int] | None = None, series: Series | None = None
@@ -228,7 +220,7 @@ class Planner(Scores):
     ) -> Regressed:
         """Select lagged variables by a regression, and find each target's best sources among them."""
         loosest = min(filter(None, alphas), default=self.alpha)
-        method = replace(self.method(estimator, loosest, far), together=together)
+        method = self.method(estimator, loosest, far, together=together)
         pasts = self.selected(method)
         names, lags = self.series.names, method.lags(pasts, self.series.names)
         selected = {names[i]: tuple(names[j] for j in past.sources) for i, past in enumerate(pasts)}
@@ -351,7 +343,5 @@ def _embedding_words(embedding: Embedding, names: tuple[str, ...]) -> str:
     per = embedding.per_node(names)
     if len(names) <= 6:
         return ", ".join(f"{name}: dim {k} delay {t}" for name, k, t in zip(names, per["dim"], per["delay"]))
-    ranges = {what: sorted(set(per[what])) for what in ("dim", "delay")}
-    return ", ".join(
-        f"{what} {found[0]}" + f" to {found[-1]}" * (len(found) > 1) for what, found in ranges.items()
-    )
+    ranges = {what: sorted({min(per[what]), max(per[what])}) for what in ("dim", "delay")}
+    return ", ".join(f"{what} {' to '.join(map(str, found))}" for what, found in ranges.items())

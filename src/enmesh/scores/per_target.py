@@ -150,9 +150,6 @@ class _PerTargetScorer(Scorer[PerTarget]):
         test = yield from self._parts[link.target].test(link, level, count)
         return test if shares == 1 else replace(test, p_value=min(1.0, shares * test.p_value))
 
-    def lags(self, source: int, target: int) -> tuple[int, ...]:
-        return self._parts[target].lags(source, target)
-
     def of_target(self, target: int) -> Scorer[Any]:
         return self._parts[target]
 

@@ -25,16 +25,7 @@ from enmesh.embedding import Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator, Gaussian
 from enmesh.options import known_fields, option
-from enmesh.scores.base import (
-    FitBounds,
-    Link,
-    Parents,
-    PenalisedScorer,
-    Score,
-    Scorer,
-    check_alpha,
-    need_analytic,
-)
+from enmesh.scores.base import Link, Parents, PenalisedScorer, Score, Scorer, check_alpha, need_analytic
 from enmesh.scores.penalty import chi2_quantile, largest_sum
 from enmesh.scores.shift_null import ShiftNull, Widened
 from enmesh.significance import Significance, f_p_value, lag_choices
@@ -119,7 +110,9 @@ class _TEAScorer(PenalisedScorer[TEA]):
     def __init__(self, score: TEA, series: Series):
         super().__init__(score, series)
         selected = {series.index(target): series.indices(sources) for target, sources in score.selected}
-        self._shifts = ShiftNull(self.transfers, selected)
+        self._widened = (
+            ShiftNull(self.transfers, selected).of if score.null == "shift" else lambda *_: Widened()
+        )
         self._quantiles: dict[tuple[int, Parents, int], float] = {}
         self._penalties: dict[tuple[int, Parents], float] = {}
 
@@ -142,7 +135,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
             )
         return self._penalties[target, parents]
 
-    def bounds(self, candidates: Sequence[Parents]) -> FitBounds | None:
+    def bounds(self, candidates: Sequence[Parents]) -> Any:
         return None if self.score.null == "ess" else super().bounds(candidates)
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
@@ -157,9 +150,6 @@ class _TEAScorer(PenalisedScorer[TEA]):
         choices = lag_choices(self.transfers, [link.source], link.target)
         mean = factor * share * dof / (2 * n)
         return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), mean))
-
-    def _widened(self, source: int, target: int) -> Widened:
-        return self._shifts.of(source, target) if self.score.null == "shift" else Widened()
 
     def _quantile(self, target: int, sources: Parents, earlier: Parents) -> float:
         """Value that 2 N T(sources | own past, earlier) stays under with probability alpha under independence.

@@ -22,19 +22,11 @@ from typing import NamedTuple
 from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
-from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.events.events import Events
 from enmesh.options import known_fields, option, whole
 from enmesh.scores.base import Link, Parents, Score, Scorer, Tests, check_alpha
-from enmesh.significance import (
-    Sampling,
-    Significance,
-    by_surrogates,
-    least_surrogates,
-    order_rank,
-    order_statistic,
-)
+from enmesh.significance import Sampling, Significance, by_surrogates, check_surrogates, order_rank
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import Task, run
 
@@ -85,11 +77,7 @@ class TEE(Score):
         check_alpha(self.alpha)
         whole("n_surrogates", self.n_surrogates)
         known_fields(self, penalty=("sequential", "collective"))
-        least = least_surrogates(self.alpha)
-        if self.n_surrogates < least:
-            raise InputError(
-                f"{self.n_surrogates} surrogates are too few for alpha={self.alpha:g}; at least {least} are needed"
-            )
+        check_surrogates(self.n_surrogates, self.alpha)
 
     FORMAT = 3
 
@@ -146,8 +134,7 @@ class TEEScorer(Scorer[TEE]):
         alpha = self.score.alpha
         for link in tests.keys() - self._steps.keys():
             test = tests[link]
-            lowered = order_statistic(test.null, alpha, LOWER)
-            self._steps[link] = _Step(test.value, test.quantile(alpha), lowered)
+            self._steps[link] = _Step(test.value, test.quantile(alpha), test.quantile(alpha, LOWER))
         steps = [self._steps[link] for link in self._strongest_first(target, parents)]
         penalty = sum(step.quantile for step in steps)
         if len(parents) <= self._compared:
