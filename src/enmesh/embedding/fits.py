@@ -73,10 +73,8 @@ class Records:
         return self._sums[exponent]
 
     def with_target(self, target: int, exponent: int = 1) -> Any:
-        """Return ``sum_n v^exponent y`` of every candidate v, y a node's next value, centred.
-
-        Those of a few dozen targets are made at once: a matrix product takes little longer than one of its columns.
-        """
+        """Return ``sum_n v^exponent y`` of every candidate v, y a node's next value, centred."""
+        # Those of a few dozen targets are made at once: a matrix product takes little longer than one of its columns.
         some = target // TOGETHER
         kept = self._with_targets.get(exponent, (None,))  # read once: threads share it
         if kept[0] != some:

@@ -29,14 +29,7 @@ from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Gaussian
 from enmesh.measures import Transfers
 from enmesh.options import option, whole, whole_fields
-from enmesh.significance import (
-    Sampling,
-    Significance,
-    analytic,
-    check_surrogates,
-    sampled,
-    usual_surrogates,
-)
+from enmesh.significance import Sampling, Significance, analytic, check_surrogates, sampled, usual_surrogates
 from enmesh.surrogates import CircularShift, Surrogate, stream_of
 from enmesh.tasks import Task, ready, run
 
@@ -137,12 +130,9 @@ class NonUniform(EmbeddingMethod):
         nodes = range(len(names))
         all_pairs = len(names) * (len(names) - 1) <= MOST_PAIRS
         found = {(names[i], names[i]): past.own for i, past in enumerate(pasts)}
-        found |= {
-            (names[j], names[i]): past.lags[j]
-            for i, past in enumerate(pasts)
-            for j in (nodes if all_pairs else past.sources)
-            if i != j
-        }
+        for i, past in enumerate(pasts):
+            sources = nodes if all_pairs else past.sources
+            found |= {(names[j], names[i]): past.lags[j] for j in sources if i != j}
         return Lags(found, searched=0 if self.together else self.max_lag)
 
     def allowed_sources(self, series: Series) -> list[list[int]] | None:
@@ -194,10 +184,7 @@ class TestedSelection:
         return (self._past(target, chosen, best),)
 
     def _grown(self, y: Lagged, known: list[Lagged]) -> Task[tuple[list[Lagged], dict[int, int]]]:
-        """Choose one variable after the other, beginning with those known; return them and every node's best lag.
-
-        If some are known, the first source beyond them ends it.
-        """
+        """Choose one variable after the other, beginning with those known; return them and every node's best lag."""
         chosen = [Lagged(y.node, 1), *known]
         nodes = range(self.transfers.blocks.n_nodes)
         open_ = list(nodes) if self._allowed is None else [y.node, *self._allowed[y.node]]
@@ -213,16 +200,13 @@ class TestedSelection:
                 break
             chosen.append(leader)
             if known and leader.node not in {y.node, *(variable.node for variable in known)}:
-                break
+                break  # the first source beyond those known
         return chosen, best
 
     def _first_to_pass(
         self, y: Lagged, z: Sequence[Lagged], open_: list[int], values: dict[Lagged, float]
     ) -> Task[Lagged | None]:
-        """Return the first candidate that passes its test, from the one that says most on.
-
-        A node whose best candidate fails, or does not stand out, takes no further part.
-        """
+        """Return the first candidate that passes its test; a node whose best candidate fails takes no further part."""
         leaders, enough = _leaders(values), _stands_out(np.array(list(values.values())))
         for leader in sorted(leaders.values(), key=lambda v: (-values[v], v.node)):
             if values[leader] < enough:
@@ -243,15 +227,12 @@ class TestedSelection:
     def _test(
         self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], free: Sequence[Lagged], value: float | None
     ) -> Task[Significance]:
-        """Test the lags x of a node, chosen among ``free``, given z; each surrogate chooses as many of its own.
-
-        A source that is chosen last is asked about once, though it is tested twice.
-        """
+        """Test the lags x of a node, chosen among ``free``, given z; each surrogate chooses as many of its own."""
         transfers, sampling, node = self.transfers, self._sampling, x[0].node
         if not sampling.count:
             return (yield from ready(analytic(transfers, x, y, z, comb(len(free), len(x)))))
         question = y, tuple(z), node, tuple(free), len(x)
-        if question not in self._tested:
+        if question not in self._tested:  # a source that is chosen last is tested twice, and asked about once
             draw = transfers.draw(sampling.surrogate, free, y, z, in_parts=True)
             prepared, stream = transfers.prepared(y, z), stream_of(sampling.seed, y.node, (node,))
             surrogates = prepared.surrogates(transfers.blocks.take(free), draw, stream, choose=len(x))

@@ -1,6 +1,7 @@
 """What a user knows beforehand: edges that must be or must not be, tiers, and the sources a target may have."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from enmesh.data.series import Series
 from enmesh.errors import InputError
@@ -16,23 +17,21 @@ def constrained(
     seed: int,
     required: Edges,
     forbidden: Edges,
-    tiers: Sequence[Sequence[str]] | None,
-    candidates: Mapping[str, Sequence[str]] | None,
+    tiers: Any,
+    candidates: Any,
 ) -> Problem:
-    """Return what a search may find, from the rules as a user writes them; contradictions are refused."""
+    """Return what a search may find, from the rules as a user writes them (`infer`); contradictions are refused."""
     never = _edges(series, forbidden) | _against(series, tiers)
     nodes = range(series.n_nodes)
     given = {series.index(target): series.indices(named) for target, named in (candidates or {}).items()}
+    possible = {i: {j for j in given.get(i, nodes) if j != i and (j, i) not in never} for i in nodes}
     return Problem(
         n_nodes=len(nodes),
         max_parents=len(nodes),
         acyclic=acyclic,
         required=_edges(series, required),
         forbidden=never,
-        candidates=tuple(
-            tuple(j for j in nodes if j != i and (j, i) not in never and j in given.get(i, nodes))
-            for i in nodes
-        ),
+        candidates=tuple(tuple(sorted(possible[i])) for i in nodes),
         seed=seed,
         names=series.names,
     )

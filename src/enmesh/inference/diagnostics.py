@@ -123,7 +123,9 @@ def hazards_of_data(series: Series, evidence: Evidence | None = None) -> tuple[F
     findings = [*_synchronisation(series), *_slowness(series), *_sentinels(series)]
     if not series.is_integer:
         findings += [*_spikes(series, _concerned(findings, "sentinel")), *_stuck(series), *_trends(series)]
-        findings += [*_seasons(series), *_variances(series, evidence or Evidence(series))]
+        found = evidence or Evidence(series)
+        common = dict.fromkeys(series.names if found.variance_is_common else (), found.common_variance)
+        findings += [*_seasons(series), *_finding("variance", common)]
     return *findings, *_shifts(series, _concerned(findings, "trend", "stationarity"))
 
 
@@ -163,8 +165,17 @@ def _concerned(findings: list[Finding], *kinds: str) -> set[str]:
 
 
 def _synchronisation(series: Series) -> list[Finding]:
-    """Pairs with |correlation| over 0.99: both carry the same values, neither tells more."""
-    correlation, names = _correlations(series), series.names
+    """Pairs with |correlation| over 0.99: both carry the same values, neither tells more.
+
+    Correlations are over the samples at which both are there; 0 for a constant.
+    """
+    names, there = series.names, np.isfinite(series.values.astype(float)).astype(float)
+    values = _filled(series) - _filled(series).mean(axis=0)
+    values = there * values / np.maximum(values.std(axis=0), 1e-300)
+    count, total = np.maximum(there.T @ there, 1), values.T @ there  # [i, j]: sum of i over the samples of j
+    product, square = values.T @ values - total * total.T / count, (values**2).T @ there - total**2 / count
+    scale = np.sqrt(np.maximum(square * square.T, 0))
+    correlation = np.where(scale > 1e-9, product / np.maximum(scale, 1e-9), 0.0)
     pairs = np.argwhere(np.triu(np.abs(correlation) > SYNCHRONISED, 1))
     found = {f"{names[i]} and {names[j]}": correlation[i, j] for i, j in pairs}
     nodes = dict.fromkeys((names[i] for i in np.unique(pairs)), max(found.values(), key=abs, default=0))
@@ -178,10 +189,8 @@ def _slowness(series: Series) -> list[Finding]:
     lasting = _over(series, times, LASTING * longest)
     slow = {name: time for name, time in _over(series, times, SLOW - 1).items() if name not in lasting}
     worth = sum(series.lengths) / (2 * max(slow.values(), default=1))
-    return [
-        *_finding("autocorrelation", slow, worth=worth),
-        *_finding("stationarity", lasting, "lasting", longest=longest),
-    ]
+    long = _finding("stationarity", lasting, "lasting", longest=longest)
+    return [*_finding("autocorrelation", slow, worth=worth), *long]
 
 
 def _measured(series: Series, *kinds: str) -> Iterator[tuple[str, np.ndarray]]:
@@ -270,12 +279,6 @@ def _seasons(series: Series) -> list[Finding]:
     return []
 
 
-def _variances(series: Series, evidence: Evidence) -> list[Finding]:
-    """Changes of variance that nodes share: a hidden driver of how large, not of which way, they move."""
-    nodes = series.names if evidence.variance_is_common else ()
-    return _finding("variance", dict.fromkeys(nodes, evidence.common_variance))
-
-
 def _determinism(blocks: Blocks) -> list[Finding]:
     """Nodes whose own past predicts them almost fully: little is left for a source to explain."""
     found: dict[str, float] = {}
@@ -288,14 +291,12 @@ def _determinism(blocks: Blocks) -> list[Finding]:
 
 
 def _shifts(series: Series, but: set[str]) -> Iterator[Finding]:
-    """Nodes whose mean or variance differs between the two halves of the trials by many standard errors.
-
-    The scatter of means over blocks that are longer than the memory of the process gives the error.
-    """
+    """Nodes whose mean or variance differs between the two halves of the trials by many standard errors."""
     late = np.concatenate([np.arange(length) >= length // 2 for length in series.lengths])
     values = _filled(series)
     for what, samples in (("mean", values), ("variance", (values - values.mean(axis=0)) ** 2)):
         halves = [_block_means(half, BLOCKS) for half in (samples[~late], samples[late])]
+        # The scatter of means over blocks that are longer than the memory of the process gives the error.
         error = np.sqrt(sum(half.var(axis=0, ddof=1) / len(half) for half in halves if len(half) > 1))
         shift = np.abs(halves[0].mean(axis=0) - halves[1].mean(axis=0)) / np.where(error > 0, error, np.inf)
         found = {name: size for name, size in _over(series, shift, SHIFTED).items() if name not in but}
@@ -318,10 +319,8 @@ def _size(series: Series, blocks: Blocks, most: int) -> list[Finding]:
     words |= {"n": blocks.n, "enough": each * sizes[name], "limit": LARGE_DIMENSION}
     wide = {node: size for node, size in sizes.items() if size > LARGE_DIMENSION and not counted}
     few = {node: size for node, size in sizes.items() if blocks.n < each * size}
-    return [
-        *_finding("dimension", wide, **words),
-        *_finding("samples", few, "states" if counted else "", blocks.n, **words),
-    ]
+    crowded = _finding("samples", few, "states" if counted else "", blocks.n, **words)
+    return [*_finding("dimension", wide, **words), *crowded]
 
 
 def _block_means(samples: np.ndarray, blocks: int) -> np.ndarray:
@@ -339,14 +338,3 @@ def _filled(series: Series) -> np.ndarray:
     """Return all values as floats, missing ones as their node's mean."""
     values = series.values.astype(float)
     return values if series.missing is None else np.where(np.isnan(values), np.nanmean(values, 0), values)
-
-
-def _correlations(series: Series) -> np.ndarray:
-    """Return the correlations of all pairs, each over the samples at which both are there; 0 for a constant."""
-    there = np.isfinite(series.values.astype(float)).astype(float)
-    values = _filled(series) - _filled(series).mean(axis=0)
-    values = there * values / np.maximum(values.std(axis=0), 1e-300)
-    count, total = np.maximum(there.T @ there, 1), values.T @ there  # [i, j]: sum of i over the samples of j
-    product, square = values.T @ values - total * total.T / count, (values**2).T @ there - total**2 / count
-    scale = np.sqrt(np.maximum(square * square.T, 0))
-    return np.where(scale > 1e-9, product / np.maximum(scale, 1e-9), 0.0)

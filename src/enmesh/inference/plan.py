@@ -7,7 +7,7 @@ within a budget. Each target so has one score: that of a regression, or that of 
 tests that are made of a link share one level, and p-values say so.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -56,7 +56,7 @@ class Planner(Scores):
         wanted: Wanted,
         choices: Choices,
         evidence: Evidence,
-        evaluators: Callable[..., Evaluator] = Evaluator,
+        evaluators: Any = Evaluator,
     ):
         super().__init__(series, wanted, choices, evidence)
         self.evaluators, self._nodes = evaluators, range(series.n_nodes)
@@ -79,7 +79,7 @@ class Planner(Scores):
 
     def _with_pasts(self, score: Score) -> Plan:
         """Return a score with its pasts, found from the data where they are left open."""
-        wanted = self.wanted
+        wanted, names = self.wanted, self.series.names
         if score.embedding is not None:
             if wanted.max_lag is not None:
                 raise InputError("max_lag and an embedding are both given; leave one of them out")
@@ -90,11 +90,8 @@ class Planner(Scores):
         method = self.method(score.estimator, alpha, self._reach(), score)
         pasts = self.selected(method)
         self._note_lags([(i, past, past.sources) for i, past in enumerate(pasts)])
-        selected, candidates = (
-            score.embedded(method.lags(pasts, self.series.names)),
-            (p.sources for p in pasts),
-        )
-        return Plan(selected, tuple(candidates), nulls=nulls_of(selected, dict(enumerate(pasts))))
+        selected, candidates = score.embedded(method.lags(pasts, names)), tuple(p.sources for p in pasts)
+        return Plan(selected, candidates, nulls=nulls_of(selected, dict(enumerate(pasts))))
 
     def _self_predicted(self, score: Score) -> Plan:
         """Return the paper's procedure: kappa and tau of each node from its own series, sources at lag 1."""
@@ -122,10 +119,8 @@ class Planner(Scores):
             # Where samples are few the largest lag is 1: the paper's procedure.
             self.wanted = replace(self.wanted, max_lag=self._reach())
             return self._with_estimator(estimator)
-        shares = [
-            decided(TARGETS, evidence, i).choice if rule.choice == "all" else SHARES[rule.choice]
-            for i in self._nodes
-        ]
+        of_target = {i: decided(TARGETS, evidence, i).choice for i in self._nodes if rule.choice == "all"}
+        shares = [of_target.get(i) or SHARES[rule.choice] for i in self._nodes]
         far, line = self._reach(), self._line
         found = [self._regressed(line, self._alphas(shares, "line"), far)]
         if (order := self._order(far)) > 1:
@@ -158,11 +153,7 @@ class Planner(Scores):
         return 1 if self.evidence.smooth else min(far, int(np.median(self.evidence.memory)))
 
     def _reach(self) -> int:
-        """Return the largest lag that is looked at: as given, or the usual one, or as far as the record bears.
-
-        The record is looked at as far as it bears where a line finds a source beyond the usual lag at a tenth of the
-        level.
-        """
+        """Return the largest lag that is looked at: as given, or the usual one, or as far as the record bears."""
         given, evidence = self.wanted.max_lag, self.evidence
         if given is not None:
             most = max(1, min(max(self.series.lengths) - 2, evidence.samples // 4))
@@ -175,7 +166,7 @@ class Planner(Scores):
             why = "as far as the samples bear"
         elif evidence.kind != "numbers" or evidence.smooth or farthest == usual:
             why = "usual; max_lag looks further"
-        else:
+        else:  # further where a line finds a source beyond the usual lag at a tenth of the level
             last = self._last(usual, farthest)
             why = f"usual; a line finds no source at lags up to {farthest} beyond it"
             if last > usual:
@@ -288,11 +279,11 @@ class Planner(Scores):
         """Record the selected lags: of few targets one by one, of many as a range."""
         names = self.series.names
         if len(names) <= 6:
-            words = "; ".join(
-                f"{names[i]}: own {_numbers(past.own)}"
-                + "".join(f", {names[j]} {_numbers(past.lags[j])}" for j in sources)
-                for i, past, sources in found
-            )
+            lags_of = [
+                [("own", past.own), *((names[j], past.lags[j]) for j in some)] for _, past, some in found
+            ]
+            said = [", ".join(f"{who} {_numbers(lags)}" for who, lags in one) for one in lags_of]
+            words = "; ".join(f"{names[i]}: {one}" for (i, _, _), one in zip(found, said))
         else:
             lags = sorted({lag for _, past, sources in found for j in sources for lag in past.lags[j]})
             words = f"sources at lags {lags[0]} to {lags[-1]}" if lags else "no source was selected"

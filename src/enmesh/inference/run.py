@@ -75,10 +75,8 @@ class Run:
 
     def plan(self, wanted: Wanted) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
-        named = self._by_name(self._possible).items()
-        narrowed = tuple(
-            (target, sources) for target, sources in named if len(sources) < self.series.n_nodes - 1
-        )
+        possible, others = self._by_name(self._possible), self.series.n_nodes - 1
+        narrowed = tuple(pair for pair in possible.items() if len(pair[1]) < others)
         with self.progress.phase("selecting lags"):
             wanted = replace(wanted, candidates=narrowed)
             return Planner(self.series, wanted, self.choices, self.evidence, self._evaluators).plan()
@@ -143,10 +141,8 @@ class Run:
         """Return the sources each target may have: those that were selected with their lags, or after screening."""
         allowed, screen, required, report = self._possible, self._screen, self.problem.required, {}
         if plan.candidates is not None and screen is not False:
-            allowed = tuple(
-                tuple(j for j in sources if j in kept or (j, i) in required)
-                for i, (sources, kept) in enumerate(zip(allowed, plan.candidates))
-            )
+            kept = {(j, i) for i, sources in enumerate(plan.candidates) for j in sources} | required
+            allowed = tuple(tuple(j for j in some if (j, i) in kept) for i, some in enumerate(allowed))
             report["selected"] = [len(sources) for sources in allowed]
             screen = None if screen is True else screen
         most = THRESHOLDS.few_parents if self._max_parents is None else self._max_parents
@@ -197,10 +193,8 @@ class Run:
         most, reason = (others, "") if by_regression else _bearable_parents(self.series, score)
         most = min(others, most)
         first = min(THRESHOLDS.few_parents, most)
-        sizes = range(1, most + 1)
-        affordable = max(
-            (n for n in sizes if count_families([range(widest)], n) <= BUDGET_ANALYTIC), default=1
-        )
+        sets = {n: count_families([range(widest)], n) for n in range(1, most + 1)}
+        affordable = max((n for n, count in sets.items() if count <= BUDGET_ANALYTIC), default=1)
         if affordable < most:
             most = max(first, affordable)
             reason = f"more would be over {BUDGET_ANALYTIC:,} sets of parents for a node"
@@ -221,18 +215,13 @@ class Run:
         return found
 
     def _edge_tests(self, evaluator: Evaluator, parents: Parents, allowed: Parents) -> tuple[Candidate, ...]:
-        """Test every candidate edge given the target's other parents; q-values count all pairs as tests.
-
-        Edges of the network get as many surrogates as their q-values need; others are tested until they are doubtful.
-        """
+        """Test every candidate edge given the target's other parents; q-values count all pairs as tests."""
         size = self.series.n_nodes
         pairs = size * (size - 1)
         asked = allowed if pairs > MOST_PAIRS else self._possible
-        links = [
-            Link(j, i, tuple(p for p in parents[i] if p != j))
-            for i, sources in enumerate(asked)
-            for j in sources
-        ]
+        ends = [(j, i) for i, sources in enumerate(asked) for j in sources]
+        links = [Link(j, i, tuple(p for p in parents[i] if p != j)) for j, i in ends]
+        # Edges of the network get as many surrogates as their q-values need; others are tested until they are doubtful.
         chosen = [link for link in links if link.source in parents[link.target]]
         tests = _tests_of_found(evaluator, chosen, pairs)
         rest = [link for link in links if link not in tests]
@@ -284,10 +273,7 @@ def _tests_of_found(evaluator: Evaluator, links: list[Link], pairs: int) -> dict
 
 
 def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[int, ...]]:
-    """Return the strongest lag of a link and the lags it acts at.
-
-    Of lags that are asked together, those of a chosen link count that say something given the others.
-    """
+    """Return the strongest lag of a link and the lags it acts at."""
     scorer = evaluator.scorer.of_target(link.target)
     lags = scorer.lags(link.source, link.target)
     if len(lags) == 1:
@@ -296,6 +282,7 @@ def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[
     strongest = transfers.strongest(link.source, link.target, link.given).lag
     if not (selected and transfers.estimator.analytic):
         return strongest, lags
+    # Of lags that are asked together, those of a chosen link count that say something given the others.
     x, y, z = transfers.variables([link.source], link.target, link.given)
     alpha = THRESHOLDS.alpha if scorer.score.alpha is None else scorer.score.alpha
     level = (1 - alpha) / len(lags)

@@ -12,7 +12,7 @@ from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
 from enmesh.methods import by_name, from_name, resolve
 from enmesh.options import brief
 from enmesh.scores import TEA, TEE, Score
-from enmesh.significance import least_surrogates
+from enmesh.significance import usual_surrogates
 from enmesh.surrogates import Surrogate
 
 
@@ -100,12 +100,8 @@ class Scores:
         idle = [key for key in given if key not in known]
         if idle:
             raise InputError(f"{', '.join(idle)} has no effect on the score {name}; leave it out")
-        usual: dict[str, Any] = {
-            "alpha": self.alpha,
-            "n_surrogates": self.count(self.alpha),
-            "seed": wanted.seed,
-        }
-        usual |= {} if estimator.discrete else {"null": "shift"}
+        usual: dict[str, Any] = {"null": "shift"} if not estimator.discrete else {}
+        usual |= {"alpha": self.alpha, "n_surrogates": self.count(self.alpha), "seed": wanted.seed}
         given = {key: value for key, value in usual.items() if key in known} | given
         return resolve(Score, replace(score, **given))  # type: ignore[type-var]
 
@@ -129,13 +125,9 @@ class Scores:
     def count(self, alpha: float) -> int:
         """Return the number of surrogates: as given, or as many as a confidence level needs."""
         given = self.wanted.n_surrogates
-        return given if given is not None else max(THRESHOLDS.surrogates, least_surrogates(alpha))
+        return usual_surrogates(alpha) if given is None else given
 
     def sampled(self, estimator: Estimator, alpha: float, pasts: Pasts | None = None) -> TEE:
         """Return a test by surrogates."""
-        how = {
-            "surrogate": self.wanted.surrogate,
-            "n_surrogates": self.count(alpha),
-            "seed": self.wanted.seed,
-        }
-        return TEE(estimator=estimator, embedding=pasts, alpha=alpha, **how)
+        sampling: Any = {"surrogate": self.wanted.surrogate, "n_surrogates": self.count(alpha)}
+        return TEE(estimator=estimator, embedding=pasts, alpha=alpha, seed=self.wanted.seed, **sampling)

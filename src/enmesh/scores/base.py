@@ -36,6 +36,7 @@ class Link(NamedTuple):
 
 
 Tests = Mapping[Link, Significance]
+AtLevel = tuple[Link, float]  # a test, and the level that its p-value is compared with
 
 
 class Score(Method, ABC):
@@ -97,9 +98,7 @@ class Scorer(ABC, Generic[AnyScore]):
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         """Return the score of a family from the results of its tests; higher is better."""
 
-    def redundancy_test(
-        self, target: int, parents: Parents, failed: Container[Link] = frozenset()
-    ) -> tuple[Link, float] | None:
+    def redundancy_test(self, target: int, parents: Parents, failed: Container[Link] = ()) -> AtLevel | None:
         """Return a test and a level: if its p-value is over it, the family is no better than some subset of it.
 
         Such a family need not be scored, and such a test may stop early. ``failed`` are such tests, asked for

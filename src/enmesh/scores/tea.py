@@ -110,9 +110,8 @@ class _TEAScorer(PenalisedScorer[TEA]):
     def __init__(self, score: TEA, series: Series):
         super().__init__(score, series)
         selected = {series.index(target): series.indices(sources) for target, sources in score.selected}
-        self._widened = (
-            ShiftNull(self.transfers, selected).of if score.null == "shift" else lambda *_: Widened()
-        )
+        shifts = ShiftNull(self.transfers, selected)
+        self._widened = shifts.of if score.null == "shift" else lambda source, target: Widened()
         self._quantiles: dict[tuple[int, Parents, int], float] = {}
         self._penalties: dict[tuple[int, Parents], float] = {}
 
@@ -152,10 +151,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), mean))
 
     def _quantile(self, target: int, sources: Parents, earlier: Parents) -> float:
-        """Value that 2 N T(sources | own past, earlier) stays under with probability alpha under independence.
-
-        Where lags were chosen from the data, the level is divided by the number of choices.
-        """
+        """Value that 2 N T(sources | own past, earlier) stays under with probability alpha under independence."""
         if self.score.null == "ess" or self.score.estimator.discrete:
             x, y, z = self.transfers.variables(sources, target, earlier)
             value = chi2_quantile(self._alpha(target, sources), self.transfers.dof(x, y, z))
@@ -178,6 +174,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         return factor * _f_quantile(alpha, share * dof, n, rest)
 
     def _alpha(self, target: int, sources: Parents) -> float:
+        """Divide the level by the number of choices, where lags were chosen from the data."""
         choices, alpha = lag_choices(self.transfers, sources, target), self.score.alpha
         return alpha if choices == 1 or not alpha else 1 - (1 - alpha) / choices
 
@@ -208,10 +205,7 @@ def _f_quantile(alpha: float, dof: float, n: int, rest: int) -> float:
 
 
 def bartlett_inflation(x: np.ndarray, y: np.ndarray, starts: np.ndarray) -> float:
-    """N / N_eff = 1 + 2 sum_k (1 - k/N) r_x(k) r_y(k), autocorrelations within trials (Bartlett's formula), at least 1.
-
-    Sums run to a tenth of the longest trial: beyond, sample autocorrelations are noise.
-    """
+    """N / N_eff = 1 + 2 sum_k (1 - k/N) r_x(k) r_y(k), autocorrelations within trials (Bartlett), at least 1."""
     longest = int(np.diff(starts).max())
     size = 1 << (2 * longest - 1).bit_length()
     product = np.zeros((2, longest))
@@ -219,6 +213,6 @@ def bartlett_inflation(x: np.ndarray, y: np.ndarray, starts: np.ndarray) -> floa
         for row, series in zip(product, (x, y)):
             power = np.abs(np.fft.rfft(series[start:stop], size)) ** 2
             row[: stop - start] += np.fft.irfft(power, size)[: stop - start]
-    lags = np.arange(1, max(2, longest // 10))
+    lags = np.arange(1, max(2, longest // 10))  # beyond, sample autocorrelations are noise
     correlation = prod(row[lags] / row[0] for row in product)
     return max(1.0, 1 + 2 * float(correlation.sum()))

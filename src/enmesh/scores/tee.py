@@ -25,7 +25,7 @@ from enmesh.embedding import Pasts
 from enmesh.estimators import KSG, Estimator
 from enmesh.events.events import Events
 from enmesh.options import known_fields, option, whole
-from enmesh.scores.base import Link, Parents, Score, Scorer, Tests, check_alpha
+from enmesh.scores.base import AtLevel, Link, Parents, Score, Scorer, Tests, check_alpha
 from enmesh.significance import Sampling, Significance, by_surrogates, check_surrogates, order_rank
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import Task, run
@@ -141,9 +141,7 @@ class TEEScorer(Scorer[TEE]):
             penalty = max(penalty, self._largest_cost(target, tuple(parents)))
         return sum(step.value for step in steps) - penalty
 
-    def redundancy_test(
-        self, target: int, parents: Parents, failed: Container[Link] = frozenset()
-    ) -> tuple[Link, float] | None:
+    def redundancy_test(self, target: int, parents: Parents, failed: Container[Link] = ()) -> AtLevel | None:
         """Return the test of the weakest parent given all others, at the level of its quantile.
 
         T grows by T(j | rest) with the weakest j, the penalty by the quantile of j along the strongest-first order, or
