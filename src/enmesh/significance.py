@@ -17,7 +17,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import Surrogates
 from enmesh.events.events import Events
-from enmesh.measures import Node, Question, Transfers, link
+from enmesh.measures import Indices, Node, Nodes, Question, Transfers, Variables, link
 from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
@@ -75,6 +75,7 @@ class Sampling:
         object.__setattr__(self, "seed", whole("seed", self.seed))
 
 
+Level = float | None  # beyond which the p-value of a test need not be known
 # Surrogates are drawn in batches of this size, the value itself being one of the first; in smaller ones where each is
 # asked at several lags.
 BATCH, SMALLEST_BATCH = 32, 8
@@ -89,11 +90,11 @@ MANY_LAGS = 0.02
 
 def by_surrogates(
     transfers: Transfers,
-    sources: Sequence[int],
+    sources: Indices,
     target: int,
-    given: Sequence[int],
+    given: Indices,
     sampling: Sampling,
-    level: float | None = None,
+    level: Level = None,
 ) -> Task[Significance]:
     """Test one link, or several sources together, by surrogates; ``level`` as in `sampled`.
 
@@ -128,7 +129,7 @@ def _surrogates(
 
 
 def sampled(
-    surrogates: Surrogates, draw: Draw, count: int, value: float | None = None, level: float | None = None
+    surrogates: Surrogates, draw: Draw, count: int, value: float | None = None, level: Level = None
 ) -> Task[Significance]:
     """Compare a value with those of surrogates; None computes the value too, in one batch with the first surrogates.
 
@@ -167,10 +168,7 @@ def _distinct(draw: Draw, count: int, warn: bool = True) -> int:
 def every_lag(
     transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a source says at every lag up to ``blocks.searched``, ``(L,)``, and each surrogate, ``(count, L)``.
-
-    A surrogate is one shift for all lags. Without surrogates the second has no rows.
-    """
+    """Return what a source says at every lag that was searched, ``(L,)``, and its surrogates, ``(count, L)``."""
     _, y, z = transfers.variables([], target, given)
     choices = transfers.blocks.choices(source)
     values, null = transfers.each(choices, y, z), np.empty((0, len(choices)))
@@ -256,9 +254,7 @@ def f_p_value(statistic: float, dof: float, n: int, rest: float) -> float:
     return max(SMALLEST, float(fdtrc(dof, rest, np.expm1(max(0.0, statistic) / n) * rest / dof)))
 
 
-def analytic(
-    transfers: Transfers, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], choices: int = 1
-) -> Significance:
+def analytic(transfers: Transfers, x: Variables, y: Lagged, z: Variables, choices: int = 1) -> Significance:
     """Test I(x ; y | z) by the chi-square distribution of 2 N I.
 
     ``choices`` is the number of sets of lags among which x was chosen; the p-value is multiplied by it (Bonferroni).
@@ -268,9 +264,7 @@ def analytic(
     return Significance(value, min(1.0, choices * analytic_p(dof, n, value)), np.empty(0), dof / (2 * n))
 
 
-def by_formula(
-    transfers: Transfers, sources: Sequence[int], target: int, given: Sequence[int]
-) -> Significance:
+def by_formula(transfers: Transfers, sources: Indices, target: int, given: Indices) -> Significance:
     """Test one link, or several sources together, by `analytic`; lags that were chosen from the data count."""
     choices = lag_choices(transfers, sources, target)
     return analytic(transfers, *transfers.variables(sources, target, given), choices)
@@ -278,10 +272,10 @@ def by_formula(
 
 def significance(
     series: Series | Events,
-    source: Node | Sequence[Node],
+    source: Nodes,
     target: Node,
     *,
-    given: Node | Sequence[Node] = (),
+    given: Nodes = (),
     estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     surrogate: Surrogate | None = None,

@@ -11,14 +11,7 @@ Edges = Iterable[tuple[str, str]]
 
 
 def constrained(
-    series: Series,
-    *,
-    acyclic: bool,
-    seed: int,
-    required: Edges,
-    forbidden: Edges,
-    tiers: Any,
-    candidates: Any,
+    series: Series, acyclic: bool, seed: int, required: Edges, forbidden: Edges, tiers: Any, candidates: Any
 ) -> Problem:
     """Return what a search may find, from the rules as a user writes them (`infer`); contradictions are refused."""
     never = _edges(series, forbidden) | _against(series, tiers)

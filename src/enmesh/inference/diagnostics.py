@@ -13,7 +13,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.data.table import listed
 from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
-from enmesh.embedding.prediction import prediction_errors, scaled
+from enmesh.embedding.base import prediction_errors, scaled
 from enmesh.errors import first_few
 from enmesh.inference.evidence import Evidence
 from enmesh.surrogates import decorrelation_time

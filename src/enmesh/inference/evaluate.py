@@ -71,7 +71,7 @@ class Evaluator:
 
     def __call__(self, families: Iterable[Family]) -> np.ndarray:
         """Return the score of each family, in the order given."""
-        questions = [Question.family(target, tuple(parents)) for target, parents in families]
+        questions = [Question("family", (target, tuple(parents))) for target, parents in families]
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
         self._look_up(new)
         tests = {question: self.scorer.tests(*question.args) for question in new}

@@ -133,14 +133,13 @@ class Evidence:
         z-scores, which leave such a function as it is, unless tails are heavy.
         """
         scale = normal_scores if self.heavy_tails else standard_scores
-        gains, left = [], []
+        left = np.empty(self.nodes)
         for i in range(self.nodes):
             y, own = self.own_past(i, OWN_LAGS, scale, thinned=True)
             error = prediction_error(Residuals("features", own).basis[:, 1:], y)
-            others = min(prediction_error(own, y), prediction_error(curve(own), y))
-            gains.append(error / max(others, 1e-300))
-            left.append(error / max(float(np.var(y)), 1e-300))
-        return np.array(gains), np.array(left)
+            left[i] = error / max(float(np.var(y)), 1e-300)
+        others = np.minimum(self._errors(scale, False), self._errors(scale, True))
+        return left / np.maximum(others, 1e-300), left
 
     @property
     def smooth(self) -> bool:
@@ -191,8 +190,6 @@ class Evidence:
         blocks = max(1, self.samples // VARIANCE_BLOCK)
         limit = max(THRESHOLDS.common_variance, 4 / np.sqrt(blocks * max(1, self.nodes - 1)))
         return self.common_variance > limit
-
-    # --- samples ------------------------------------------------------------------------------------------------------
 
     def scored(self, scale: Scale = normal_scores) -> list[np.ndarray]:
         """Return the trials ``(time, node)`` on a scale; missing values become 0, the centre."""

@@ -70,8 +70,6 @@ class Planner(Scores):
         score = self.one()
         return self._with_pasts(score if wanted.embedding is None else score.embedded(wanted.embedding))
 
-    # --- pasts ------------------------------------------------------------------------------------------------
-
     def _with_estimator(self, estimator: Estimator) -> Plan:
         """Return the plan for an estimator that was chosen."""
         self.wanted = replace(self.wanted, estimator=estimator)
@@ -102,8 +100,6 @@ class Planner(Scores):
         self.choices.add("embedding", words, f"{type(method).__name__}, from each node's own past")
         criteria = {name: table.to_dict() for name, table in tables.items()}
         return Plan(score.embedded(embedding), None, criteria)
-
-    # --- by evidence --------------------------------------------------------------------------------------------------
 
     def _by_evidence(self) -> Plan:
         """Choose tests, estimators and pasts from the data."""
@@ -256,8 +252,6 @@ class Planner(Scores):
         step = max(1, len(y) // THRESHOLDS.enough_samples)
         curved = isinstance(found.scores[target].estimator, Regression)
         return float(prediction_error(curve(x[::step]) if curved else x[::step], y[::step]))
-
-    # --- words --------------------------------------------------------------------------------------------------------
 
     def _note(self, reason: str, scores: Sequence[Score], shares: Sequence[Mapping[str, float]]) -> None:
         """Record which test each target was left to, and at which level."""

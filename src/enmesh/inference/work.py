@@ -38,11 +38,6 @@ class Question(NamedTuple):
     surrogates: int | None = None
 
     @classmethod
-    def family(cls, target: int, parents: tuple[int, ...]) -> "Question":
-        """Ask for the score of a family."""
-        return cls("family", (target, parents))
-
-    @classmethod
     def test(cls, link: Link, level: float | None = None, surrogates: int | None = None) -> "Question":
         """Ask for the test of an edge; with a level it may stop once its verdict is certain."""
         source, target, given = link

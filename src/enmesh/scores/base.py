@@ -6,8 +6,9 @@ results: families share tests, and each is computed once. Answers depend on data
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from math import inf
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -153,28 +154,24 @@ class PenalisedScorer(Scorer[AnyScore]):
         return self.fit(target, parents) - self.penalty(target, parents)
 
     def bounds(self, candidates: Sequence[Parents]) -> "FitBounds | None":
-        """Return bounds from fit and penalty."""
-        return FitBounds(self, candidates)
+        """Return bounds from fit and penalty: no superset has a smaller penalty, no subset a better fit."""
+        return FitBounds(partial(self._ceiling, candidates), self.penalty)
 
-
-class FitBounds:
-    """Upper bounds of score = fit - penalty, where both grow with the set of parents (`search.base.Bounds`)."""
-
-    def __init__(self, scorer: PenalisedScorer[Any], candidates: Sequence[Parents]):
-        self._scorer, self._candidates = scorer, candidates
-
-    def ceiling(self, target: int) -> float:
-        """Return the fit of all candidates together, which no subset's exceeds; infinite if they are too many."""
-        transfers, sources = self._scorer.transfers, self._candidates[target]
+    def _ceiling(self, candidates: Sequence[Parents], target: int) -> float:
+        """Return the fit of all candidates of a target together; infinite if they are too many."""
+        transfers, sources = self.transfers, candidates[target]
         x, y, z = transfers.variables(sources, target)
         if not transfers.estimator.discrete and transfers.dof([*z, *x], y, ()) > transfers.blocks.n - 2:
             return inf
         with collected_hazards(show=False):
-            return self._scorer.fit(target, sources)
+            return self.fit(target, sources)
 
-    def penalty(self, target: int, parents: tuple[int, ...]) -> float:
-        """Return the penalty of a set; no superset's is smaller."""
-        return self._scorer.penalty(target, parents)
+
+class FitBounds(NamedTuple):
+    """Upper bounds of score = fit - penalty, where both grow with the set of parents (`search.base.Bounds`)."""
+
+    ceiling: Callable[[int], float]
+    penalty: Callable[[int, Parents], float]
 
 
 class GraphScore:

@@ -41,11 +41,8 @@ def largest_sum(
         return before + quantile(ordered[-1], ordered[:-1])
     if alpha < SORTED_IS_LARGEST and len({states(j) for j in parents}) > 1:
         if len(parents) > MOST_PERMUTED:
-            many = (
-                f"{len(parents)} parents have too many orders to find the largest penalty at alpha={alpha:g}"
-            )
-            raise InputError(
-                f"{many}; use one of {SORTED_IS_LARGEST} or more, or at most {MOST_PERMUTED} parents"
-            )
+            many = f"{len(parents)} parents have too many orders to find the largest penalty"
+            use = f"use one of {SORTED_IS_LARGEST} or more, or at most {MOST_PERMUTED} parents"
+            raise InputError(f"{many} at alpha={alpha:g}; {use}")
         orders = permutations(ordered)
     return max(sum(quantile(j, order[:at]) for at, j in enumerate(order)) for order in orders)

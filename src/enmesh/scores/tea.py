@@ -110,8 +110,8 @@ class _TEAScorer(PenalisedScorer[TEA]):
     def __init__(self, score: TEA, series: Series):
         super().__init__(score, series)
         selected = {series.index(target): series.indices(sources) for target, sources in score.selected}
-        shifts = ShiftNull(self.transfers, selected)
-        self._widened = shifts.of if score.null == "shift" else lambda source, target: Widened()
+        self._shifts = ShiftNull(self.transfers, selected)
+        self._widened = self._shifts.of if score.null == "shift" else lambda source, target: Widened()
         self._quantiles: dict[tuple[int, Parents, int], float] = {}
         self._penalties: dict[tuple[int, Parents], float] = {}
 
