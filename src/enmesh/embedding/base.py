@@ -102,17 +102,12 @@ def chosen_embedding(tables: Mapping[str, EmbeddingTable]) -> Embedding:
 
 
 def windows(
-    series: Series,
-    name: str,
-    span: int,
-    condition: Any,
-    neighbours: int = 0,
-    lower: str = "max_dim or max_delay",
+    series: Series, name: str, span: int, condition: Any, near: int = 0, lower: str = "max_dim or max_delay"
 ) -> Blocks:
-    """Return one node's samples at all lags up to ``span``; of too few, the message says what to ``lower``."""
+    """Return one node's samples at all lags up to ``span``; too few, with so many ``near``, are refused."""
     _require_samples(max(series.lengths), 3 * span + 3, lower)
     blocks = Blocks(series.select([name]), Embedding(dim=span), condition)
-    _require_samples(blocks.n, neighbours + 2, f"{lower}, or ask for fewer neighbours")
+    _require_samples(blocks.n, near + 2, f"{lower}, or ask for fewer neighbours")
     return blocks
 
 

@@ -118,10 +118,7 @@ class Blocks:
         return sorted({*self.everything(), *(v for i in range(self.n_nodes) for v in self.choices(i))})
 
     def take(self, variables: Iterable[Lagged], part: slice = slice(None)) -> np.ndarray:
-        """Return the samples of lagged variables, ``(n, number of variables)``, each column contiguous.
-
-        ``part`` takes some of the n rows.
-        """
+        """Return the samples ``(n, number of variables)``, or a part of the n rows; each column is contiguous."""
         variables, rows = list(variables), self.rows[part]
         samples = np.empty((len(variables), len(rows)), self.values.dtype)
         first, last = int(rows[0]), int(rows[-1])

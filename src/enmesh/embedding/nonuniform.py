@@ -102,9 +102,8 @@ class NonUniform(EmbeddingMethod):
             raise InputError(f"alpha={self.alpha!r} is not possible; give a confidence level such as 0.99")
         for entry in self.known:
             if len(entry) != 3 or not 1 <= whole("known", entry[2], 1) <= self.max_lag:
-                raise InputError(
-                    f"known={entry!r} is not possible; give (source, target, lag), lags from 1 to {self.max_lag}"
-                )
+                needed = f"give (source, target, lag), lags from 1 to {self.max_lag}"
+                raise InputError(f"known={entry!r} is not possible; {needed}")
         if self.count or not self.estimator.analytic:
             check_surrogates(self.count, self.alpha)
 

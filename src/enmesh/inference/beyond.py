@@ -109,12 +109,9 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
 
 def nulls_of(score: Score, pasts: Mapping[int, Past]) -> dict[Link, np.ndarray]:
     """Return the null distributions that a selection has made and the score needs, if it samples in the same way."""
-    return {
-        Link(source, target, given): null
-        for target, past in pasts.items()
-        for source, given, null in past.nulls
-        if len(null) == score.n_surrogates
-    }
+    nulls = [(target, *made) for target, past in pasts.items() for made in past.nulls]
+    usable = [made for made in nulls if len(made[-1]) == score.n_surrogates]
+    return {Link(source, target, given): null for target, source, given, null in usable}
 
 
 def confirm(planner: Planner, plan: Targets) -> None:

@@ -53,12 +53,8 @@ class Evaluator:
 
         self.score: Any = score.with_embedding(series) if isinstance(score, Score) else score
         self.series = series
-        description = {
-            "data": series.digest,
-            "names": list(series.names),
-            "score": describe(self.score),
-            "code": f"{__version__}/{score.FORMAT}",
-        }
+        description = {"data": series.digest, "names": list(series.names), "score": describe(self.score)}
+        description["code"] = f"{__version__}/{score.FORMAT}"
         self._payload = Payload(series, self.score, key_of(description))
         with single_thread():  # binding may form sums that threads would round otherwise
             self.scorer = scorer_pool.take(self._payload.key, self._payload)

@@ -170,9 +170,8 @@ class Evidence:
         correlation.
         """
         most = max(self.memory)
-        surprise = np.column_stack(
-            [residual(*self.own_past(i, order, reach=most)) for i, order in enumerate(self.memory)]
-        )
+        left = [residual(*self.own_past(i, order, reach=most)) for i, order in enumerate(self.memory)]
+        surprise = np.column_stack(left)
         blocks = len(surprise) // VARIANCE_BLOCK
         if blocks < 8 or self.nodes < 2:
             return 0.0

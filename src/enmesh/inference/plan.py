@@ -27,6 +27,7 @@ from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence, curve, prediction_error
 from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
 from enmesh.inference.wanted import Choices, Scores, Wanted
+from enmesh.measures import Indices
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Independent
@@ -50,16 +51,7 @@ class Plan(NamedTuple):
 class Planner(Scores):
     """Makes the plan of one run; ``evaluators(score, series)`` makes an evaluator of a score or a selection of lags."""
 
-    def __init__(
-        self,
-        series: Series,
-        wanted: Wanted,
-        choices: Choices,
-        evidence: Evidence,
-        evaluators: Any = Evaluator,
-    ):
-        super().__init__(series, wanted, choices, evidence)
-        self.evaluators, self._nodes = evaluators, range(series.n_nodes)
+    evaluators: Any = Evaluator
 
     def plan(self) -> Plan:
         """Return the plan: by evidence, or for the score or estimator that was given."""
@@ -183,7 +175,7 @@ class Planner(Scores):
         return max((one.lag for i, one in far if p_value(i, one, nearer[i]) <= level), default=1)
 
     def method(
-        self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None, **how: Any
+        self, estimator: Estimator, alpha: float, lags: int, score: Any = None, **how: Any
     ) -> NonUniform:
         """Return the selection of lagged variables that suits an estimator, sampled as a score is."""
         alpha = max(alpha, 0.5)
@@ -191,7 +183,7 @@ class Planner(Scores):
             how |= {"seed": self.wanted.seed, "n_surrogates": self.count(alpha)}
             how |= {"surrogate": score.surrogate} if hasattr(score, "surrogate") else {}
         how = {"candidates": self.wanted.candidates} | how
-        return NonUniform(max_lag=max_lag, estimator=estimator, alpha=min(alpha, 1 - 1e-12), **how)
+        return NonUniform(max_lag=lags, estimator=estimator, alpha=min(alpha, 1 - 1e-12), **how)
 
     def selected(
         self, method: NonUniform, targets: Iterable[int] | None = None, series: Series | None = None
@@ -273,11 +265,11 @@ class Planner(Scores):
         """Record the selected lags: of few targets one by one, of many as a range."""
         names = self.series.names
         if len(names) <= 6:
-            lags_of = [
-                [("own", past.own), *((names[j], past.lags[j]) for j in some)] for _, past, some in found
-            ]
-            said = [", ".join(f"{who} {_numbers(lags)}" for who, lags in one) for one in lags_of]
-            words = "; ".join(f"{names[i]}: {one}" for (i, _, _), one in zip(found, said))
+            words = "; ".join(
+                f"{names[i]}: own {_numbers(past.own)}"
+                + "".join(f", {names[j]} {_numbers(past.lags[j])}" for j in sources)
+                for i, past, sources in found
+            )
         else:
             lags = sorted({lag for _, past, sources in found for j in sources for lag in past.lags[j]})
             words = f"sources at lags {lags[0]} to {lags[-1]}" if lags else "no source was selected"
@@ -293,12 +285,7 @@ def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
 
 
 def asked(
-    series: Series,
-    wanted: Wanted,
-    sources: Sequence[int],
-    target: int,
-    given: Sequence[int],
-    count: int | None = None,
+    series: Series, wanted: Wanted, sources: Indices, target: int, given: Indices, count: int | None = None
 ) -> Significance:
     """Test a link, or several sources together, as `infer` tests a link; ``count`` is the number of surrogates."""
     score = planned(series, wanted)[0].score

@@ -79,7 +79,9 @@ class Run:
         narrowed = tuple(pair for pair in possible.items() if len(pair[1]) < others)
         with self.progress.phase("selecting lags"):
             wanted = replace(wanted, candidates=narrowed)
-            return Planner(self.series, wanted, self.choices, self.evidence, self._evaluators).plan()
+            planner = Planner(self.series, wanted, self.choices, self.evidence)
+            planner.evaluators = self._evaluators
+            return planner.plan()
 
     def network(self, plan: Plan) -> Network:
         """Find the best graph, test its links, and return it with everything that is needed to repeat it."""

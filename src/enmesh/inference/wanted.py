@@ -58,6 +58,7 @@ class Scores:
 
     def __init__(self, series: Series, wanted: Wanted, choices: Choices, evidence: Evidence):
         self.series, self.wanted, self.choices, self.evidence = series, wanted, choices, evidence
+        self._nodes = range(series.n_nodes)
         self._pairs = max(1, series.n_nodes * (series.n_nodes - 1))
         usual = max(THRESHOLDS.alpha, round(1 - 1 / self._pairs, 6))
         self.alpha = usual if wanted.alpha is None else wanted.alpha

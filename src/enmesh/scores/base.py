@@ -209,17 +209,12 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
     return GraphScore({series.names[i]: float(scorer.family_score(i, parents[i])) for i in places})
 
 
-def possible_alpha(alpha: float) -> None:
-    """Refuse a confidence level outside [0, 1)."""
+def check_alpha(alpha: float, *, warn: bool = True) -> None:
+    """Refuse a confidence level outside [0, 1), and warn of one that is most likely the level of a test."""
     if not (isinstance(alpha, (int, float)) and 0 <= alpha < 1):
         level = "a confidence level from 0 to below 1, such as 0.99"
         raise InputError(f"alpha={alpha!r} is not possible; give {level}")
-
-
-def check_alpha(alpha: float) -> None:
-    """Refuse a confidence level outside [0, 1), and warn of one that is most likely the level of a test."""
-    possible_alpha(alpha)
-    if 0 < alpha < SMALL_ALPHA:
+    if warn and 0 < alpha < SMALL_ALPHA:
         instead = f"for a {alpha:g} test give alpha={1 - alpha:g}"
         hazard(f"alpha={alpha:g} is a confidence level of {alpha:.0%}; {instead}")
 

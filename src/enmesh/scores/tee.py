@@ -10,9 +10,6 @@ quantiles a standard error lower, raises the penalty to that: in deterministic f
 indirect driver fails in one of them. (The largest penalty as it is would favour whichever order chance has raised; the
 smallest sum of T would lose true parents, because KSG underestimates a strong parent given a spurious one.) Counted
 states have one order: their T is the same along any, and quantiles differ by the bias of rarely seen states alone.
-
-Collective is the paper's literal form, T - T_alpha of all parents shuffled together; it keeps spurious parents beside a
-strong one.
 """
 
 from collections.abc import Container, Sequence
