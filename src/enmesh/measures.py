@@ -21,8 +21,7 @@ from enmesh.events.events import Events
 from enmesh.methods import resolve
 from enmesh.surrogates import Draw, Surrogate, parted
 
-# Prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large.
-KEPT = 4
+KEPT = 4  # prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large
 
 Node = str | int
 Nodes = Node | Sequence[Node]

@@ -80,12 +80,9 @@ Level = float | None  # beyond which the p-value of a test need not be known
 # asked at several lags.
 BATCH, SMALLEST_BATCH = 32, 8
 FIRST_LOOK = BATCH - 1
-# Surrogates of a test where none are asked for.
-USUAL = 199
-# Analytic p-values are never 0: the smallest normal number.
-SMALLEST = float(np.finfo(float).tiny)
-# Lags for each sample beyond which the test of the best of them is not sure of itself.
-MANY_LAGS = 0.02
+USUAL = 199  # surrogates of a test where none are asked for
+SMALLEST = float(np.finfo(float).tiny)  # analytic p-values are never 0: the smallest normal number
+MANY_LAGS = 0.02  # lags for each sample beyond which the test of the best of them is not sure of itself
 
 
 def by_surrogates(

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 # Standard errors within which a shorter past counts as good as the best: more than a test of two would need, since the
 # best of many is best by chance as well.
 PARSIMONY = 2.5
-# Breaks ties between neighbours, far below any measurement, as the KSG estimator does.
-TIE_NOISE = 1e-8
-# Further neighbours that are looked at so that a tie for the last place falls to the earlier one.
-TIED = 4
+TIE_NOISE = 1e-8  # breaks ties between neighbours, far below any measurement, as the KSG estimator does
+TIED = 4  # further neighbours that are looked at so that a tie for the last place falls to the earlier one
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,18 +37,10 @@ def _conditioned(series: Series, condition: Callable[..., np.ndarray]) -> np.nda
 class Blocks:
     """The embedded samples of a series: ``past(nodes, target)`` lists lagged variables, ``take`` returns their samples.
 
-    Attributes
-    ----------
-    n, span
-        Number of embedded samples, over all trials, and of samples before the first predicted one.
-    searched
-        Largest lag among which lags were chosen from the data; 0 if they were not.
-    times, starts
-        ``(n,)`` sample times, trials further apart than any window; row at which each trial starts, and ``n``.
-    arity
-        Per node the number of states, 0 for a continuous one.
-    values, rows
-        Conditioned values ``(node, total time)`` and the positions in them of the predicted samples.
+    There are ``n`` of them in all trials, each of which reaches ``span`` samples back; lags were chosen from the data
+    up to ``searched``, 0 if they were not. ``times (n,)`` puts trials further apart than any window, ``starts`` has the
+    row at which each trial starts, and n; ``arity`` the number of states of each node, 0 for a continuous one;
+    ``values (node, total time)`` are conditioned, and ``rows`` the positions in them of the predicted samples.
     """
 
     def __init__(

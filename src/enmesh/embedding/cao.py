@@ -10,8 +10,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.options import option, whole_fields
 from enmesh.surrogates import decorrelation_time
 
-# Neighbours among which Cao's method looks for the nearest at a distance over zero.
-CAO_NEIGHBOURS = 8
+CAO_NEIGHBOURS = 8  # neighbours among which Cao's method looks for the nearest at a distance over zero
 
 
 @option

@@ -16,17 +16,15 @@ After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011).
 from collections.abc import Sequence
 from functools import cached_property
 from math import comb
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from enmesh.data.series import Series
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.fits import SAMPLES_PER_COEFFICIENT, TOGETHER, Curve, Fit, Line, Products, Records
 from enmesh.embedding.lagged import Lagged, Lags
 from enmesh.tasks import Task, interleave
-
-if TYPE_CHECKING:
-    from enmesh.data.series import Series
 
 # Candidates up to which the covariance of all of them is kept (300 MB); beyond, its columns are made when needed.
 MOST_KEPT = 6000
@@ -54,7 +52,7 @@ class Past(NamedTuple):
 class ForwardSelection:
     """Forward selection for the targets of one series (`NonUniform` with an analytic estimator)."""
 
-    def __init__(self, method: Any, series: "Series"):
+    def __init__(self, method: Any, series: Series):
         self.score = method
         longest = max(series.lengths)
         bearable = min(MOST_MEMORY, longest // 4, sum(series.lengths) // 50, longest - 2)

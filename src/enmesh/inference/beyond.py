@@ -21,10 +21,8 @@ QUESTIONS_OF_A_TEST = 32
 # Questions about sources that regressions see loosely only, as many or as many for each sample, and about all sources
 # of targets of which they see little. Of sources seen loosely 3 of 8 missed links of forks (T = 250) were found.
 BEYOND, BEYOND_SAMPLES, EXPLORED = 2_000, 10_000_000, 20_000
-# Samples of the part of a long record on which all sources of a target are looked at.
-EXPLORED_SAMPLES = 1500
-# Lags of a source, and of the own past, with which neighbours confirm it.
-LAGS_CONFIRMED = 2
+EXPLORED_SAMPLES = 1500  # samples of the part of a long record on which all sources of a target are looked at
+LAGS_CONFIRMED = 2  # lags of a source, and of the own past, with which neighbours confirm it
 # Lagged variables, found before, with which neighbours look for more: their joint space must stay small.
 WIDEST_KNOWN = 6
 

@@ -19,19 +19,15 @@ from enmesh.inference.evidence import Evidence
 from enmesh.surrogates import decorrelation_time
 
 SYNCHRONISED = 0.99
-# Samples over which the autocorrelation stays above 1/e before permuted surrogates mislead.
-SLOW = 5
+SLOW = 5  # samples over which the autocorrelation stays above 1/e before permuted surrogates mislead
 # A node whose autocorrelation lasts for this share of the record cannot be told from one that is not stationary.
 LASTING = 0.1
-# Share of the variance that a node's own past leaves unexplained.
-DETERMINED = 0.01
-# Samples from which that share is known well enough; of more, evenly spaced ones are taken.
-ENOUGH = 3000
+DETERMINED = 0.01  # share of the variance that a node's own past leaves unexplained
+ENOUGH = 3000  # samples from which that share is known well enough; of more, evenly spaced ones are taken
 # Standard errors between the two halves of a record.
 SHIFTED = 5.0
 BLOCKS = 10
-# Standard errors by which a straight line rises or falls, beyond which it is a trend.
-TRENDING = 8.0
+TRENDING = 8.0  # standard errors by which a straight line rises or falls, beyond which it is a trend
 # Times its surroundings that a peak of the spectrum must reach to be a period.
 PEAK = 30.0
 LARGE_DIMENSION = 10

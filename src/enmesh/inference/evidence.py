@@ -20,8 +20,7 @@ Scale = Callable[[np.ndarray], np.ndarray]
 # Folds of contiguous samples by which predictions are judged, and penalties of the regression that are tried.
 FOLDS = 8
 PENALTIES = 10.0 ** np.arange(-3, 2.5)
-# Lags of the own past through which a curve or random features are laid.
-OWN_LAGS = 3
+OWN_LAGS = 3  # lags of the own past through which a curve or random features are laid
 # Samples of a block whose variance is taken.
 VARIANCE_BLOCK = 10
 TOGETHER = 16  # nodes whose errors of prediction are computed at once

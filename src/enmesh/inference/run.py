@@ -38,8 +38,7 @@ from enmesh.te_matrix import instantaneous_of
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
-# Pairs of nodes up to which links that were screened out are tested too.
-MOST_PAIRS = 400
+MOST_PAIRS = 400  # pairs of nodes up to which links that were screened out are tested too
 
 
 class Run:

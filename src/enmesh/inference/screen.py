@@ -24,8 +24,7 @@ from enmesh.significance import FIRST_LOOK, Significance
 BUDGET_ANALYTIC, BUDGET_SURROGATES = 4100, 64
 # Level of the tests where the budget does not ask for a stricter one, and sources conditioned on at most.
 LENIENT, DEPTH = 0.2, 2
-# Probability with which a parent of the stated strength may be lost over all its tests.
-MISS = 0.01
+MISS = 0.01  # probability with which a parent of the stated strength may be lost over all its tests
 
 NOTE = "a parent that is informative only together with another source (pure synergy) is not found"
 

@@ -26,8 +26,7 @@ from enmesh.significance import Significance
 
 # "enms" in the file's header, at byte 68, says whose file it is before SQLite opens it.
 APPLICATION, LAYOUT = 0x656E6D73, 3
-# Seconds to wait for another process that is writing.
-WAIT = 10.0
+WAIT = 10.0  # seconds to wait for another process that is writing
 
 TABLES = (
     f"PRAGMA application_id={APPLICATION}",

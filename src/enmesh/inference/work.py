@@ -21,8 +21,7 @@ from enmesh.tasks import Task, interleave, single_thread
 
 Answer = float | Significance | tuple[Past, ...]
 
-# Data sets a process keeps scorers for.
-KEPT = 2
+KEPT = 2  # data sets a process keeps scorers for
 
 
 class Question(NamedTuple):

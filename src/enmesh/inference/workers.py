@@ -22,10 +22,8 @@ from enmesh.tasks import single_thread
 log = logging.getLogger("enmesh")
 Answers = dict[Question, Answer]
 
-# Seconds of work in a chunk: what a kill can lose, and what sending it must be small against.
-CHUNK = 1.0
-# The same in this process, where nothing is sent, so that progress is seen.
-HERE = 0.25
+CHUNK = 1.0  # seconds of work in a chunk: what a kill can lose, and what sending it must be small against
+HERE = 0.25  # the same in this process, where nothing is sent, so that progress is seen
 # Where workers cost time to start, the first questions are answered here for PROBE seconds, and all of them
 # if the rest would take less than SHORT.
 PROBE, SHORT = 0.2, 1.0

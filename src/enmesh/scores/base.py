@@ -24,8 +24,7 @@ from enmesh.tasks import Task, ready, run
 
 Parents = tuple[int, ...]
 
-# A confidence level below this is most likely meant as the level of a test.
-SMALL_ALPHA = 0.5
+SMALL_ALPHA = 0.5  # a confidence level below this is most likely meant as the level of a test
 
 
 class Link(NamedTuple):

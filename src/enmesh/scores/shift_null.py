@@ -23,8 +23,7 @@ import numpy as np
 from enmesh.estimators.regression import PreparedRegression, shifted_products
 from enmesh.measures import Transfers
 
-# Products of shifted columns that are held at a time.
-HELD = 4_000_000
+HELD = 4_000_000  # products of shifted columns that are held at a time
 # Nodes up to which all sources of a target are asked at once; in larger networks few sources are asked about at all.
 SMALL = 20
 # Of curves so many shifts are asked that the scatter of their values is known to this standard error, as a share of it:

@@ -26,7 +26,7 @@ from enmesh.errors import InputError
 from enmesh.estimators import Estimator, Gaussian
 from enmesh.options import known_fields, option
 from enmesh.scores.base import Link, Parents, PenalisedScorer, Score, Scorer, check_alpha, need_analytic
-from enmesh.scores.penalty import chi2_quantile, largest_sum
+from enmesh.scores.mit import chi2_quantile, largest_sum
 from enmesh.scores.shift_null import ShiftNull, Widened
 from enmesh.significance import Significance, f_p_value, lag_choices
 from enmesh.tasks import Task, ready
