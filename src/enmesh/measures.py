@@ -29,8 +29,7 @@ AnyEstimator = Estimator | str | None
 AnyPasts = Pasts | None
 Indices = Sequence[int]
 Variables = Sequence[Lagged]
-Question = tuple[list[Lagged], Lagged, list[Lagged]]
-"""x, y and z of I(x ; y | z)."""
+Question = tuple[list[Lagged], Lagged, list[Lagged]]  # x, y and z of I(x ; y | z)
 
 
 class Transfers:

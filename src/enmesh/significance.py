@@ -252,10 +252,7 @@ def f_p_value(statistic: float, dof: float, n: int, rest: float) -> float:
 
 
 def analytic(transfers: Transfers, x: Variables, y: Lagged, z: Variables, choices: int = 1) -> Significance:
-    """Test I(x ; y | z) by the chi-square distribution of 2 N I.
-
-    ``choices`` is the number of sets of lags among which x was chosen; the p-value is multiplied by it (Bonferroni).
-    """
+    """Test I(x ; y | z) by the chi-square distribution of 2 N I; p times the choices that x is one of (Bonferroni)."""
     dof, n, value = transfers.dof(x, y, z), transfers.blocks.n, transfers.cmi(x, y, z)
     tested(value, np.zeros(1))  # refuses a value that is not finite
     return Significance(value, min(1.0, choices * analytic_p(dof, n, value)), np.empty(0), dof / (2 * n))

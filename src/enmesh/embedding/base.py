@@ -27,15 +27,12 @@ TIED = 4  # further neighbours that are looked at so that a tie for the last pla
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingTable:
-    """One node's criterion over dimension and delay, and the choice made by it.
-
-    ``values[i][j]`` belongs to ``dims[i]`` and ``delays[j]``; ``further`` holds other curves over ``dims``.
-    """
+    """One node's criterion over dimension and delay, and the choice made by it; further curves over ``dims``."""
 
     method: str
     dims: tuple[int, ...]
     delays: tuple[int, ...]
-    values: tuple[tuple[float, ...], ...]
+    values: tuple[tuple[float, ...], ...]  # a row for each of the dims, a column for each of the delays
     best: tuple[int, int]
     further: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
@@ -63,13 +60,9 @@ class EmbeddingMethod(Method, ABC):
 
 
 class SelfPrediction(EmbeddingMethod):
-    """A method that judges each node's kappa and tau by the node's own series alone.
+    """Judges each node's kappa and tau by its own series alone, all on the samples on which the largest is defined."""
 
-    Every candidate is judged on the same samples, those on which the largest of them is defined.
-    """
-
-    criterion = "value"
-    """What the numbers of its tables are."""
+    criterion = "value"  # what the numbers of its tables are
 
     @abstractmethod
     def judge(self, series: Series, name: str) -> EmbeddingTable:
@@ -128,16 +121,13 @@ def past_errors(method: Any, blocks: Blocks, dim: int, delay: int = 1) -> np.nda
 def criterion_table(
     method: Any, loss: Callable[[int, int], np.ndarray], max_dim: int, max_delay: int, sign: int = 1
 ) -> EmbeddingTable:
-    """Judge every (dim, delay) by the mean of its losses ``(n,)``; the table shows it times ``sign``.
-
-    The first dim, at its best delay, is chosen whose loss is as good as the least (`Ragwitz.parsimony`).
-    """
+    """Judge every (dim, delay) by the mean of its losses ``(n,)``; the table shows it times ``sign``."""
     dims, delays = tuple(range(1, max_dim + 1)), tuple(range(1, max_delay + 1))
     first = loss(1, 1)  # one value has no delay
     losses = {(dim, delay): first if dim == 1 else loss(dim, delay) for dim in dims for delay in delays}
     means = {key: float(each.mean()) for key, each in losses.items()}
     ranked = sorted(means, key=lambda key: (means[key], key))
-    for dim in dims:
+    for dim in dims:  # the first, at its best delay, whose loss is as good as the least (`Ragwitz.parsimony`)
         best = next(key for key in ranked if key[0] == dim)
         excess = losses[best] - losses[ranked[0]]
         if excess.mean() <= method.parsimony * excess.std(ddof=1) / np.sqrt(len(excess)):
@@ -160,11 +150,9 @@ def prediction_errors(past: Any, after: np.ndarray, times: Any, k: int = 4, thei
 
 
 def nearest(points: np.ndarray, times: np.ndarray, k: int, theiler: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and max-norm distances of the k nearest other points, none within ``theiler`` in time.
-
-    The earlier of two equally near points comes first: overlapping windows share pairs of values, so that
-    ties are common, between the windows just before and just after a point above all.
-    """
+    """Return rows and max-norm distances of the k nearest other points, none within ``theiler`` in time."""
+    # The earlier of two equally near points comes first: overlapping windows share pairs of values, so that ties are
+    # common, between the windows just before and just after a point above all.
     from scipy.spatial import cKDTree
 
     asked = min(k + 2 * theiler + 1 + TIED, len(points))

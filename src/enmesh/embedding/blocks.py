@@ -63,10 +63,9 @@ class Blocks:
         self.n = len(self.rows)
         needed = 2 * self.widest + 3  # unknowns of the smallest question: own past and one source
         if self.n < needed:
-            raise InputError(
-                f"too few samples: {max(series.lengths)} in the longest trial leave {self.n} embedded ones; "
-                f"this embedding needs at least {self.span + needed}"
-            )
+            left = f"{max(series.lengths)} in the longest trial leave {self.n} embedded ones"
+            least = f"this embedding needs at least {self.span + needed}"
+            raise InputError(f"too few samples: {left}; {least}")
         self.starts = np.searchsorted(trial, np.arange(len(lengths) + 1))
         self.times = times + trial * (2 * lengths.max() + 1)
         states = self.values.dtype.kind == "i"

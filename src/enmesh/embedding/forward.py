@@ -30,8 +30,10 @@ from enmesh.tasks import Task, interleave
 MOST_KEPT = 6000
 # Samples, of all targets that grow in step, up to which their columns fit beside the recording in the cache.
 SAMPLES_TOGETHER = 2**16
-# Unrelated sources that would pass the loose level by chance, and such sources that are named at most.
-LOOSE, FURTHER = 2.0, 6
+LOOSE, FURTHER = (
+    2.0,
+    6,
+)  # unrelated sources that pass the loose level by chance, and such that are named at most
 # Order of a node's own linear memory at most; for curves less, with so many samples for each feature of the own past.
 MOST_MEMORY, CURVED_MEMORY, SAMPLES_PER_OWN_FEATURE = 10, 5, 40
 MOST_SELECTED = 30  # lagged variables at most
@@ -43,8 +45,7 @@ class Past(NamedTuple):
     own: tuple[int, ...]
     lags: tuple[tuple[int, ...], ...]
     sources: tuple[int, ...]
-    further: tuple[int, ...] = ()
-    """Sources that a regression sees at a loose level only, the most promising first."""
+    further: tuple[int, ...] = ()  # sources that a regression sees loosely only, the most promising first
     nulls: tuple[tuple[int, tuple[int, ...], np.ndarray], ...] = ()
     """Null distributions ``(source, given sources, values)`` that tests with these lags need, made while selecting."""
 

@@ -12,8 +12,7 @@ from enmesh.estimators import KSG, Regression
 from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
 from enmesh.scores import TEA, TEE, Link, Score
 
-Planner = Any
-"""The planner of a run (`inference.plan`), which asks these functions."""
+Planner = Any  # that of a run (`inference.plan`), which asks these functions
 
 # What nearest neighbours are asked in a default run is bounded. A question is one estimate from all samples: .3 to
 # .8 ms at 1,000 samples, growing with them. A test that fails asks about 32 surrogates, at every lag.

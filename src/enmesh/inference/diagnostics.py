@@ -24,15 +24,10 @@ SLOW = 5  # samples over which the autocorrelation stays above 1/e before permut
 LASTING = 0.1
 DETERMINED = 0.01  # share of the variance that a node's own past leaves unexplained
 ENOUGH = 3000  # samples from which that share is known well enough; of more, evenly spaced ones are taken
-# Standard errors between the two halves of a record.
-SHIFTED = 5.0
-BLOCKS = 10
+SHIFTED, BLOCKS = 5.0, 10  # standard errors between the two halves of a record, from so many blocks
 TRENDING = 8.0  # standard errors by which a straight line rises or falls, beyond which it is a trend
-# Times its surroundings that a peak of the spectrum must reach to be a period.
-PEAK = 30.0
-LARGE_DIMENSION = 10
-SAMPLES_PER_DIMENSION = 50
-SAMPLES_PER_STATE = 3
+PEAK = 30.0  # times its surroundings that a peak of the spectrum must reach to be a period
+LARGE_DIMENSION, SAMPLES_PER_DIMENSION, SAMPLES_PER_STATE = 10, 50, 3
 # Numbers that often stand for a missing value, and how far, in ranges of the other values, one must lie from them.
 SENTINELS = {*(99, 999, 9999, 99999, 999999, 8888, 99.99, 999.9, 9999.9)}
 SENTINELS |= {-number for number in SENTINELS}
@@ -161,10 +156,8 @@ def _concerned(findings: list[Finding], *kinds: str) -> set[str]:
 
 
 def _synchronisation(series: Series) -> list[Finding]:
-    """Pairs with |correlation| over 0.99: both carry the same values, neither tells more.
-
-    Correlations are over the samples at which both are there; 0 for a constant.
-    """
+    """Pairs with |correlation| over 0.99: both carry the same values, neither tells more."""
+    # Correlations are over the samples at which both are there; 0 for a constant.
     names, there = series.names, np.isfinite(series.values.astype(float)).astype(float)
     values = _filled(series) - _filled(series).mean(axis=0)
     values = there * values / np.maximum(values.std(axis=0), 1e-300)

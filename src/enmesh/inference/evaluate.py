@@ -89,10 +89,8 @@ class Evaluator:
         return self._answers([Question.test(link, level) for link in links])
 
     def redundant(self, families: Iterable[Family]) -> list[int | None]:
-        """Return for each family a parent that it scores no less without, alone or with weaker ones; or None.
-
-        One test of that parent shows it. Smaller families are to be asked about first: what was found for them counts.
-        """
+        """Return for each family a parent that it scores no less without, alone or with weaker ones; or None."""
+        # One test of that parent shows it. Smaller families must be asked about first: what was found for them counts.
         tests = [self.scorer.redundancy_test(*family, self._failed) for family in families]
         asked, failed = sorted({test for test in tests if test is not None}), set()
         for level in sorted({level for _, level in asked}):

@@ -163,11 +163,7 @@ class Evidence:
 
     @cached_property
     def common_variance(self) -> float:
-        """The median over pairs of the correlation of log variances over short blocks.
-
-        Less what values that go along with each other, now or a few samples later, give by themselves: their squared
-        correlation.
-        """
+        """The median over pairs of the correlation of log variances over short blocks, beyond that of the values."""
         most = max(self.memory)
         left = [residual(*self.own_past(i, order, reach=most)) for i, order in enumerate(self.memory)]
         surprise = np.column_stack(left)
@@ -179,6 +175,7 @@ class Evidence:
         pairs = np.triu_indices(self.nodes, 1)
         scaled = (surprise - surprise.mean(0)) / np.maximum(surprise.std(0), 1e-12)
         near = [scaled[: len(scaled) - lag].T @ scaled[lag:] / len(scaled) for lag in range(VARIANCE_BLOCK)]
+        # What values that go along with each other, now or a few samples later, give by themselves.
         going_along = np.max([np.maximum(one**2, one.T**2) for one in near], axis=0)
         return float(np.median((np.corrcoef(logs.T) - going_along)[pairs]))
 
@@ -230,10 +227,8 @@ def curve(columns: np.ndarray) -> np.ndarray:
 
 
 def prediction_error(features: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the mean squared error of predicting ``y (..., n)`` out of sample from ``features (..., n, d)``.
-
-    By ridge regression on contiguous folds, with the penalty that suits best; all of it from products of samples.
-    """
+    """Return the mean squared error of predicting ``y (..., n)`` out of sample from ``features (..., n, d)``."""
+    # By ridge regression on contiguous folds, with the penalty that suits best; all of it from products of samples.
     both = np.concatenate([features, y[..., None]], axis=-1)
     both = both - both.mean(axis=-2, keepdims=True)
     n, d = y.shape[-1], features.shape[-1]

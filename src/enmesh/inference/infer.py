@@ -14,11 +14,10 @@ from enmesh.embedding import Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
-from enmesh.inference.constraints import Edges
 from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.network import Network
 from enmesh.inference.run import Run
-from enmesh.inference.wanted import Wanted
+from enmesh.inference.wanted import Edges, Wanted
 from enmesh.inference.workers import check_jobs
 from enmesh.options import whole
 from enmesh.scores import Score

@@ -37,15 +37,12 @@ from enmesh.tasks import run, single_thread
 
 
 class Plan(NamedTuple):
-    """What is searched: a score with its pasts, the sources each target may have, and the embedding criteria.
-
-    ``nulls`` are null distributions of tests that the choice of pasts has made already.
-    """
+    """What is searched: a score with its pasts, the sources each target may have, and the embedding criteria."""
 
     score: Score
     candidates: tuple[tuple[int, ...], ...] | None = None
     criteria: Mapping[str, Any] = {}
-    nulls: Mapping[Link, np.ndarray] = {}
+    nulls: Mapping[Link, np.ndarray] = {}  # of tests that the choice of pasts has made already
 
 
 class Planner(Scores):

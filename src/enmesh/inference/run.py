@@ -16,7 +16,6 @@ from enmesh.embedding import Embedding, Pasts, reach
 from enmesh.errors import InputError, first_few, hazard
 from enmesh.events.events import Events
 from enmesh.explain import with_effects
-from enmesh.inference.constraints import constrained
 from enmesh.inference.diagnostics import hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence
@@ -26,7 +25,7 @@ from enmesh.inference.progress import Progress
 from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.screen import BUDGET_ANALYTIC, count_families
 from enmesh.inference.screen import screen as preselect
-from enmesh.inference.wanted import Choices, Wanted
+from enmesh.inference.wanted import Choices, Wanted, constrained
 from enmesh.methods import resolve
 from enmesh.options import describe
 from enmesh.scores import Link, PerTarget, Score
@@ -159,6 +158,7 @@ class Run:
     ) -> tuple[int, Found, tuple[Candidate, ...]]:
         """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
         limit, most, reason = self._parent_limits(evaluator, allowed, selected)
+        level = 1 - (evaluator.score.alpha or THRESHOLDS.alpha)
         bounds, redundant = evaluator.scorer.bounds(allowed), evaluator.redundant
         problem = replace(self.problem, candidates=allowed, bounds=bounds, redundant=redundant)
         while True:
@@ -166,7 +166,7 @@ class Run:
                 found = search.run(evaluator, replace(problem, max_parents=limit))
             with self.progress.phase("testing links"):
                 tests = self._edge_tests(evaluator, found.parents, allowed)
-            left_out = self._left_out(evaluator, found.parents, tests, limit)
+            left_out = self._left_out(level, found.parents, tests, limit)
             if not left_out or limit >= most:
                 break
             limit += 1
@@ -202,10 +202,9 @@ class Run:
         return max(first, min(most, widest)), most, reason
 
     def _left_out(
-        self, evaluator: Evaluator, parents: Parents, tests: tuple[Candidate, ...], limit: int
+        self, level: float, parents: Parents, tests: tuple[Candidate, ...], limit: int
     ) -> list[str]:
         """Return links to full targets that are significant given the parents kept."""
-        level = 1 - (evaluator.score.alpha or THRESHOLDS.alpha)
         above = ancestors(parents) if self.problem.acyclic else [0] * len(parents)
         found = []
         for test in tests:
@@ -257,11 +256,9 @@ class Run:
 
 
 def _tests_of_found(evaluator: Evaluator, links: list[Link], pairs: int) -> dict[Link, Significance]:
-    """Test the links found with as many surrogates as a q-value of 0.05 among all pairs needs.
-
-    First as many as would do if all were clear; then, for those that no surrogate reached, as many as the clear ones
-    need. P-values hold, because only those go on that have the smallest there is.
-    """
+    """Test the links found with as many surrogates as a q-value of 0.05 among all pairs needs."""
+    # First as many as would do if all were clear; then, for those that no surrogate reached, as many as the clear ones
+    # need. P-values hold, because only those go on that have the smallest there is.
     usual = evaluator.score.n_surrogates
     count = max(usual, ceil(2 * pairs / (LEVEL * len(links)))) if usual and links else 0
     tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))

@@ -93,10 +93,8 @@ def most_candidates(evaluator: Evaluator, max_parents: int, wanted: bool | int |
 
 
 def _level(evaluator: Evaluator, widest: int, most: int) -> float:
-    """Return the level of the tests: lenient, but so that unrelated sources fill at most half the candidates.
-
-    No stricter than the score's own level, at which a parent that fails is lost anyway, nor than surrogates can tell.
-    """
+    """Return the level of the tests: lenient, but so that unrelated sources fill at most half the candidates."""
+    # No stricter than the score's own level, at which a parent that fails is lost anyway, nor than surrogates can tell.
     score = evaluator.score
     sampled = isinstance(score, TEE) or not score.estimator.analytic
     finest = 1 / (1 + max(1, score.n_surrogates)) if sampled else 0.0

@@ -164,11 +164,9 @@ def _is_local(backend: Any) -> bool:
 
 
 def affordable(scorer: Any, memory: int, prefer: str) -> int:
-    """Return how many workers fit in ``memory`` bytes beside this process, 1 meaning this process alone.
-
-    A worker holds the conditioned series, its lagged columns and the working arrays of one batch of surrogates; a
-    process holds the interpreter and libraries too.
-    """
+    """Return how many workers fit in ``memory`` bytes beside this process, 1 meaning this process alone."""
+    # A worker holds the conditioned series, its lagged columns and the working arrays of one batch of surrogates; a
+    # process holds the interpreter and libraries too.
     blocks = scorer.blocks if hasattr(scorer, "blocks") else scorer.transfers.blocks
     columns = 8 * blocks.n * blocks.n_nodes * (2 + blocks.widest)
     surrogates = getattr(scorer.score, "n_surrogates", None) or 1

@@ -190,10 +190,8 @@ def _rest(n: int, n_given: int, dof: int) -> int:
     """Return the degrees of freedom that are left to the residuals; refuse if there are none."""
     rest = n - 1 - n_given - dof
     if rest < 1:
-        raise InputError(
-            f"too few samples: {n} for {n_given + dof + 1} coefficients; use fewer parents, fewer lags, or "
-            "features='linear'"
-        )
+        instead = "use fewer parents, fewer lags, or features='linear'"
+        raise InputError(f"too few samples: {n} for {n_given + dof + 1} coefficients; {instead}")
     return rest
 
 
