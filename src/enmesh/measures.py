@@ -112,14 +112,12 @@ class Transfers:
         return self._prepared[key]
 
     def draw(self, surrogate: Surrogate, x: Variables, y: Lagged, z: Variables, *, in_parts: bool) -> Draw:
-        """Return the function that draws rows to resample x by; kept where it does not depend on z.
-
-        ``in_parts`` shifts parts of the record on their own, for tests that need more shifts than the whole has: where
-        each surrogate is asked at its best lag, shifts nearer than the number of lags share most of them.
-        """
+        """Return the function that draws rows to resample x by; kept where it does not depend on z."""
         key = surrogate, tuple(x), in_parts
         if key not in self._draws:
             known, samples, starts = self.prepared(y, z).z, self.blocks.take(x), self.blocks.starts
+            # Parts are shifted on their own for tests that need more shifts than the whole has: where each surrogate
+            # is asked at its best lag, shifts nearer than the number of lags share most of them.
             if in_parts:
                 starts = parted(samples, starts, self.blocks.span)
             drawn = surrogate.plan(samples, known, starts=starts, span=self.blocks.span)

@@ -32,8 +32,7 @@ LARGE_DIMENSION, SAMPLES_PER_DIMENSION, SAMPLES_PER_STATE = 10, 50, 3
 SENTINELS = {*(99, 999, 9999, 99999, 999999, 8888, 99.99, 999.9, 9999.9)}
 SENTINELS |= {-number for number in SENTINELS}
 SENTINEL_GAP = 1.0
-# Robust standard deviations that make a spike, and samples in a row that make a stuck sensor.
-SPIKE, STUCK = 20.0, 20
+SPIKE, STUCK = 20.0, 20  # robust standard deviations that make a spike, samples in a row a stuck sensor
 
 # What is said of each hazard; {numbers} are those of the nodes.
 SENTENCES = {

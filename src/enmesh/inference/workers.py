@@ -27,10 +27,8 @@ HERE = 0.25  # the same in this process, where nothing is sent, so that progress
 # Where workers cost time to start, the first questions are answered here for PROBE seconds, and all of them
 # if the rest would take less than SHORT.
 PROBE, SHORT = 0.2, 1.0
-# Bytes of an interpreter with its libraries, and of working arrays per surrogate value.
-INTERPRETER, WORKING = 300_000_000, 100
-# Questions in a chunk at most, and how often workers may die without any chunk being finished.
-MOST_QUESTIONS, PATIENCE = 5000, 3
+INTERPRETER, WORKING = 300_000_000, 100  # bytes with libraries, and of working arrays per surrogate value
+MOST_QUESTIONS, PATIENCE = 5000, 3  # in a chunk; how often workers may die without any chunk being finished
 
 
 def check_jobs(n_jobs: Any) -> None:

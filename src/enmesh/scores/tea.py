@@ -15,7 +15,6 @@ where no parent has more states than the target: MIT takes parents with more sta
 """
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from enmesh.scores.base import Link, Parents, PenalisedScorer, Score, Scorer, ch
 from enmesh.scores.mit import chi2_quantile, largest_sum
 from enmesh.scores.shift_null import ShiftNull, Widened
 from enmesh.significance import Significance, f_p_value, lag_choices
+from enmesh.surrogates.shift import autocovariances
 from enmesh.tasks import Task, ready
 
 # Null distributions in words, for the methods paragraph.
@@ -204,13 +204,7 @@ def _f_quantile(alpha: float, dof: float, n: int, rest: int) -> float:
 
 def bartlett_inflation(x: np.ndarray, y: np.ndarray, starts: np.ndarray) -> float:
     """N / N_eff = 1 + 2 sum_k (1 - k/N) r_x(k) r_y(k), autocorrelations within trials (Bartlett), at least 1."""
-    longest = int(np.diff(starts).max())
-    size = 1 << (2 * longest - 1).bit_length()
-    product = np.zeros((2, longest))
-    for start, stop in zip(starts[:-1], starts[1:]):
-        for row, series in zip(product, (x, y)):
-            power = np.abs(np.fft.rfft(series[start:stop], size)) ** 2
-            row[: stop - start] += np.fft.irfft(power, size)[: stop - start]
-    lags = np.arange(1, max(2, longest // 10))  # beyond, sample autocorrelations are noise
-    correlation = prod(row[lags] / row[0] for row in product)
+    product = autocovariances(np.column_stack([x, y]), starts)
+    lags = np.arange(1, max(2, len(product) // 10))  # beyond, sample autocorrelations are noise
+    correlation = (product[lags] / product[0]).prod(axis=1)
     return max(1.0, 1 + 2 * float(correlation.sum()))
