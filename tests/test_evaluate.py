@@ -339,7 +339,7 @@ def test_chunks_lose_and_repeat_nothing(series, n, workers, draw):
                 raise OSError("lost")
 
     score = SCORES["TEE"]
-    questions = [Question.family(0, (i,)) for i in range(n)]
+    questions = [Question("family", (0, (i,))) for i in range(n)]
     job = Workers(work.Payload(series, score, "key"), score.bind(series), workers, None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Workers, "_replies", replies)

@@ -17,6 +17,11 @@ ESTIMATORS = {
 }
 
 
+def past_of(selection, target):
+    """What is selected for one target."""
+    return run(selection.find(target))[0]
+
+
 def system(n=400, seed=0):
     """Five nodes: lines and a product, delays up to 4."""
     rng = np.random.default_rng(seed)
@@ -56,7 +61,7 @@ def test_selection_is_that_of_the_naive_twin(kind):
     method = em.NonUniform(max_lag=4, estimator=ESTIMATORS[kind], alpha=0.99)
     selection = method.bind(series)
     for target in range(5):
-        past = selection.past(target)
+        past = past_of(selection, target)
         expected = naive.forward_selection(
             selection.records.values[:, :],
             target,
@@ -75,7 +80,7 @@ def test_squares_and_products_are_found_by_the_curve_alone():
     x[2:, 2] += 0.5 * x[1:-1, 0] ** 2 + 0.6 * x[1:-1, 0] * x[:-2, 1]
     found = {}
     for kind, estimator in ESTIMATORS.items():
-        past = em.NonUniform(max_lag=4, estimator=estimator).bind(em.Series(x)).past(2)
+        past = past_of(em.NonUniform(max_lag=4, estimator=estimator).bind(em.Series(x)), 2)
         found[kind] = {j: past.lags[j] for j in past.sources}
     assert found == {"line": {}, "curve": {0: (1,), 1: (2,)}}
 
@@ -86,9 +91,9 @@ def test_many_weak_lags_are_stronger_together():
     for t in range(4, 400):
         x[t, 1] += 0.13 * (x[t - 1, 0] + x[t - 2, 0] + x[t - 3, 0] + x[t - 4, 0])
     series = em.Series(x)
-    alone = em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999).bind(series).past(1)
-    together = (
-        em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999, together=True).bind(series).past(1)
+    alone = past_of(em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999).bind(series), 1)
+    together = past_of(
+        em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999, together=True).bind(series), 1
     )
     assert together.sources == (0,)
     assert together.lags[0] == (1, 2, 3, 4)
@@ -98,23 +103,23 @@ def test_many_weak_lags_are_stronger_together():
 def test_only_candidates_are_selected():
     series = system()
     method = em.NonUniform(max_lag=4, estimator=em.Gaussian(), candidates={"x3": ["x0", "x2"]})
-    assert 1 not in method.bind(series).past(3).sources
-    assert method.bind(series).past(1).sources == (0,)
+    assert 1 not in past_of(method.bind(series), 3).sources
+    assert past_of(method.bind(series), 1).sources == (0,)
 
 
 @pytest.mark.parametrize("together", [False, True])
 def test_blocks_of_columns_give_the_same(monkeypatch, together):
     series = system()
     method = em.NonUniform(max_lag=4, estimator=em.Gaussian(), together=together)
-    whole = [method.bind(series).past(i) for i in range(5)]
+    whole = [past_of(method.bind(series), i) for i in range(5)]
     monkeypatch.setattr(forward, "MOST_KEPT", 0)
-    assert [method.bind(series).past(i) for i in range(5)] == whole
+    assert [past_of(method.bind(series), i) for i in range(5)] == whole
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_targets_that_grow_in_step_select_what_each_selects_alone(kind, monkeypatch):
     selection = em.NonUniform(max_lag=4, estimator=ESTIMATORS[kind]).bind(system())
-    alone = [selection.past(i) for i in range(5)]
+    alone = [past_of(selection, i) for i in range(5)]
     assert selection.groups(range(5)) == [(0, 1, 2, 3, 4)]
     assert list(run(selection.find(0, 1, 2, 3, 4))) == alone
     monkeypatch.setattr(forward, "SAMPLES_TOGETHER", 2 * selection.blocks.n)
@@ -127,19 +132,19 @@ def test_doubled_columns_are_harmless():
     noise = 1e-9 * np.random.default_rng(0).normal(size=len(values))
     doubled = em.Series(np.column_stack([values, values[:, 0] + noise]))
     for estimator in ESTIMATORS.values():
-        past = em.NonUniform(max_lag=4, estimator=estimator).bind(doubled).past(1)
+        past = past_of(em.NonUniform(max_lag=4, estimator=estimator).bind(doubled), 1)
         assert len(set(past.sources) & {0, 5}) == 1
 
 
 def test_trials_and_missing_values():
     one = system(n=300)
     trials = em.Series([one.values[:150], one.values[150:]])
-    assert em.NonUniform(max_lag=4, estimator=em.Gaussian()).bind(trials).past(1).lags[0] == (3,)
+    assert past_of(em.NonUniform(max_lag=4, estimator=em.Gaussian()).bind(trials), 1).lags[0] == (3,)
     holes = one.values.copy()
     holes[[40, 90, 200], 2] = np.nan
     series = em.Series(holes, missing="drop")
     with pytest.warns(em.HazardWarning, match="missing"):
-        assert em.NonUniform(max_lag=4, estimator=em.Gaussian()).bind(series).past(1).lags[0] == (3,)
+        assert past_of(em.NonUniform(max_lag=4, estimator=em.Gaussian()).bind(series), 1).lags[0] == (3,)
 
 
 def test_a_hundred_nodes_with_lags():

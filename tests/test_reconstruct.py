@@ -7,9 +7,8 @@ import pytest
 
 import enmesh as em
 from enmesh import ActiveStorage, Cao, Ragwitz, SmallTse, simulate
-from enmesh.embedding.base import chosen_embedding
+from enmesh.embedding.base import chosen_embedding, nearest
 from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedding_notes
-from enmesh.embedding.prediction import nearest
 from enmesh.options import describe, restore
 from tests import naive
 

@@ -12,7 +12,7 @@ from enmesh.measures import Transfers
 from enmesh.methods import members
 from enmesh.options import describe, restore
 from enmesh.scores import Score
-from enmesh.scores.penalty import largest_sum
+from enmesh.scores.mit import largest_sum
 from enmesh.significance import Sampling, by_surrogates
 from enmesh.tasks import run
 from tests import naive

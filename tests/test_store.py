@@ -28,7 +28,7 @@ from enmesh.significance import Significance
 from tests import endurance
 
 DESCRIPTION = {"data": "d", "names": ["a", "b"], "score": {"type": "TEA"}, "code": "0/1"}
-FAMILY = Question.family(0, (1, 2))
+FAMILY = Question("family", (0, (1, 2)))
 EDGE = Question.test(Link(0, 1, (2,)))
 SCORE = em.TEA(embedding=em.Embedding())
 
@@ -42,7 +42,7 @@ def test_values_come_back_to_the_last_bit(tmp_path):
     null = np.random.default_rng(0).normal(size=19)
     answers = {
         FAMILY: 0.1 + 0.2,
-        Question.family(1, (0,)): float("-inf"),
+        Question("family", (1, (0,))): float("-inf"),
         EDGE: Significance(1e-300, 0.05, null, float(null.mean())),
         Question.test(Link(1, 0, ())): Significance(0.25, float("nan"), np.empty(0), 0.001),
     }
@@ -140,7 +140,7 @@ def test_runs_says_what_is_inside(series, tmp_path):
 
 def sound_store(path):
     store = Store(path, "key", DESCRIPTION)
-    store.write({Question.family(i, (j,)): float(j) for i in range(50) for j in range(100)})
+    store.write({Question("family", (i, (j,))): float(j) for i in range(50) for j in range(100)})
     store.close()
     return path
 

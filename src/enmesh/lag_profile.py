@@ -173,10 +173,11 @@ def _profile(
         each = [[significance.order_statistic(one, q) for one in null.T] for q in (LEVEL, 1 - LEVEL)]
         (low, high), threshold = np.array(each), significance.order_statistic(null.max(axis=1), 1 - LEVEL)
     else:  # chi-square / (2 N), the same at every lag
+        from scipy.special import chdtri
+
         dof = transfers.dof([Lagged(source, 1)], y, z)
-        levels = (1 - LEVEL, LEVEL, LEVEL / size)
-        least, most, threshold = (significance.analytic_quantile(dof, n, above) for above in levels)
-        low, high = np.full(size, least), np.full(size, most)
+        low, high = (np.full(size, chdtri(dof, above) / (2 * n)) for above in (1 - LEVEL, LEVEL))
+        threshold = float(chdtri(dof, LEVEL / size)) / (2 * n)
         if test is not None:  # as much wider as the null distribution of the test is
             dof = transfers.dof(*transfers.variables([source], target, given))
             wider = test.null_mean * 2 * n / dof

@@ -21,15 +21,15 @@ from enmesh.events.events import Events
 from enmesh.methods import resolve
 from enmesh.surrogates import Draw, Surrogate, parted
 
-# Prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large.
-KEPT = 4
+KEPT = 4  # prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large
 
 Node = str | int
 Nodes = Node | Sequence[Node]
 AnyEstimator = Estimator | str | None
 AnyPasts = Pasts | None
-Question = tuple[list[Lagged], Lagged, list[Lagged]]
-"""x, y and z of I(x ; y | z)."""
+Indices = Sequence[int]
+Variables = Sequence[Lagged]
+Question = tuple[list[Lagged], Lagged, list[Lagged]]  # x, y and z of I(x ; y | z)
 
 
 class Transfers:
@@ -64,15 +64,13 @@ class Transfers:
         z = past([target], target) + past(sorted(given), target)
         return past(sorted(sources), target), Lagged(target, 0), z
 
-    def value(
-        self, sources: Sequence[int], target: int, given: Sequence[int] = (), *, pointwise: bool = False
-    ) -> Any:
+    def value(self, sources: Indices, target: int, given: Indices = (), *, pointwise: bool = False) -> Any:
         """Return T_{sources -> target | given}, eq. te."""
         if not len(sources):
             return np.zeros(self.blocks.n) if pointwise else 0.0
         return self.cmi(*self.variables(sources, target, given), pointwise=pointwise)
 
-    def cmi(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], *, pointwise: bool = False) -> Any:
+    def cmi(self, x: Variables, y: Lagged, z: Variables, *, pointwise: bool = False) -> Any:
         """Return I(x ; y | z) of lagged variables, from one pass over the data where the estimator can do that."""
         if self.joint is not None and not pointwise:
             value = self.joint.cmi(x, y, z)
@@ -113,17 +111,13 @@ class Transfers:
         self._prepared.move_to_end(key)
         return self._prepared[key]
 
-    def draw(
-        self, surrogate: Surrogate, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], *, in_parts: bool
-    ) -> Draw:
-        """Return the function that draws rows to resample x by; kept where it does not depend on z.
-
-        ``in_parts`` shifts parts of the record on their own, for tests that need more shifts than the whole has: where
-        each surrogate is asked at its best lag, shifts nearer than the number of lags share most of them.
-        """
+    def draw(self, surrogate: Surrogate, x: Variables, y: Lagged, z: Variables, *, in_parts: bool) -> Draw:
+        """Return the function that draws rows to resample x by; kept where it does not depend on z."""
         key = surrogate, tuple(x), in_parts
         if key not in self._draws:
             known, samples, starts = self.prepared(y, z).z, self.blocks.take(x), self.blocks.starts
+            # Parts are shifted on their own for tests that need more shifts than the whole has: where each surrogate
+            # is asked at its best lag, shifts nearer than the number of lags share most of them.
             if in_parts:
                 starts = parted(samples, starts, self.blocks.span)
             drawn = surrogate.plan(samples, known, starts=starts, span=self.blocks.span)
@@ -152,9 +146,7 @@ def cmi(x: Any, y: Any, z: Any = None, *, estimator: AnyEstimator = None, local:
     estimator = resolve(Estimator, estimator or KSG())
     blocks: dict[str, np.ndarray] = {}
     index = 0
-    for name, block in (("x", x), ("y", y), ("z", z)):
-        if name == "z" and block is None:
-            continue
+    for name, block in {"x": x, "y": y, **({} if z is None else {"z": z})}.items():
         block = np.asarray(block)
         block = block[:, None] if block.ndim == 1 else block
         if block.ndim != 2 or not block.size:
@@ -214,9 +206,7 @@ def transfer_entropy(
     return transfers.value(*link(transfers.series, source, target, given), pointwise=local)
 
 
-def link(
-    series: Series, source: Nodes, target: Node, given: Nodes
-) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+def link(series: Series, source: Nodes, target: Node, given: Nodes) -> tuple[Indices, int, Indices]:
     """Return positions of sources, target and given, or say why they make no link."""
     sources, end, rest = series.indices(source), series.index(target), series.indices(given)
     if not sources:
@@ -337,12 +327,10 @@ def kl_divergence(
 
 def _total_correlation(transfers: Transfers) -> float:
     """TC(Y_{n+1} | all pasts) = sum_i I(Y^i ; Y^1 .. Y^{i-1} | all pasts), by the chain rule."""
-    following = [Lagged(i, 0) for i in range(transfers.blocks.n_nodes)]
-    everything = transfers.blocks.everything()
-    return sum(
-        transfers.prepared(following[i], everything).cmi(transfers.blocks.take(following[:i]))
-        for i in range(1, len(following))
-    )
+    blocks = transfers.blocks
+    everything, following = blocks.everything(), [Lagged(i, 0) for i in range(blocks.n_nodes)]
+    later = enumerate(following[1:], 1)
+    return sum(transfers.prepared(y, everything).cmi(blocks.take(following[:i])) for i, y in later)
 
 
 def kl_floor(series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None) -> float:

@@ -17,7 +17,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import Surrogates
 from enmesh.events.events import Events
-from enmesh.measures import Node, Question, Transfers, link
+from enmesh.measures import Indices, Node, Nodes, Question, Transfers, Variables, link
 from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
@@ -49,11 +49,11 @@ class Significance:
         """Bias-corrected value: measured minus the mean under the null."""
         return self.value - self.null_mean
 
-    def quantile(self, alpha: float) -> float:
+    def quantile(self, alpha: float, lower: float = 0.0) -> float:
         """Return the null's order statistic at ``alpha`` (see `order_statistic`)."""
         if not len(self.null):
             raise InputError("an analytic test has no surrogate values; ask with n_surrogates=199")
-        return order_statistic(self.null, alpha)
+        return order_statistic(self.null, alpha, lower)
 
     def __repr__(self) -> str:
         tested = f"{len(self.null)} surrogates" if len(self.null) else "analytic"
@@ -75,25 +75,23 @@ class Sampling:
         object.__setattr__(self, "seed", whole("seed", self.seed))
 
 
+Level = float | None  # beyond which the p-value of a test need not be known
 # Surrogates are drawn in batches of this size, the value itself being one of the first; in smaller ones where each is
 # asked at several lags.
 BATCH, SMALLEST_BATCH = 32, 8
 FIRST_LOOK = BATCH - 1
-# Surrogates of a test where none are asked for.
-USUAL = 199
-# Analytic p-values are never 0: the smallest normal number.
-SMALLEST = float(np.finfo(float).tiny)
-# Lags for each sample beyond which the test of the best of them is not sure of itself.
-MANY_LAGS = 0.02
+USUAL = 199  # surrogates of a test where none are asked for
+SMALLEST = float(np.finfo(float).tiny)  # analytic p-values are never 0: the smallest normal number
+MANY_LAGS = 0.02  # lags for each sample beyond which the test of the best of them is not sure of itself
 
 
 def by_surrogates(
     transfers: Transfers,
-    sources: Sequence[int],
+    sources: Indices,
     target: int,
-    given: Sequence[int],
+    given: Indices,
     sampling: Sampling,
-    level: float | None = None,
+    level: Level = None,
 ) -> Task[Significance]:
     """Test one link, or several sources together, by surrogates; ``level`` as in `sampled`.
 
@@ -128,7 +126,7 @@ def _surrogates(
 
 
 def sampled(
-    surrogates: Surrogates, draw: Draw, count: int, value: float | None = None, level: float | None = None
+    surrogates: Surrogates, draw: Draw, count: int, value: float | None = None, level: Level = None
 ) -> Task[Significance]:
     """Compare a value with those of surrogates; None computes the value too, in one batch with the first surrogates.
 
@@ -154,9 +152,8 @@ def sampled(
 
 def _distinct(draw: Draw, count: int, warn: bool = True) -> int:
     """Return how many of ``count`` surrogates are different; repeated ones would make the p-value too small."""
-    distinct = min(
-        count, getattr(draw, "distinct", None) or count
-    )  # not known of trials that move on their own
+    known = getattr(draw, "distinct", None)  # None of trials that move on their own
+    distinct = min(count, known or count)
     if warn and distinct < count:
         hazard(
             f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be "
@@ -168,10 +165,7 @@ def _distinct(draw: Draw, count: int, warn: bool = True) -> int:
 def every_lag(
     transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a source says at every lag up to ``blocks.searched``, ``(L,)``, and each surrogate, ``(count, L)``.
-
-    A surrogate is one shift for all lags. Without surrogates the second has no rows.
-    """
+    """Return what a source says at every lag that was searched, ``(L,)``, and its surrogates, ``(count, L)``."""
     _, y, z = transfers.variables([], target, given)
     choices = transfers.blocks.choices(source)
     values, null = transfers.each(choices, y, z), np.empty((0, len(choices)))
@@ -257,28 +251,14 @@ def f_p_value(statistic: float, dof: float, n: int, rest: float) -> float:
     return max(SMALLEST, float(fdtrc(dof, rest, np.expm1(max(0.0, statistic) / n) * rest / dof)))
 
 
-def analytic_quantile(dof: int, n: int, above: float) -> float:
-    """Return the value that T exceeds with probability ``above`` where 2 N T is chi-square with ``dof``."""
-    from scipy.special import chdtri
-
-    return float(chdtri(dof, above)) / (2 * n)
-
-
-def analytic(
-    transfers: Transfers, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], choices: int = 1
-) -> Significance:
-    """Test I(x ; y | z) by the chi-square distribution of 2 N I.
-
-    ``choices`` is the number of sets of lags among which x was chosen; the p-value is multiplied by it (Bonferroni).
-    """
+def analytic(transfers: Transfers, x: Variables, y: Lagged, z: Variables, choices: int = 1) -> Significance:
+    """Test I(x ; y | z) by the chi-square distribution of 2 N I; p times the choices that x is one of (Bonferroni)."""
     dof, n, value = transfers.dof(x, y, z), transfers.blocks.n, transfers.cmi(x, y, z)
     tested(value, np.zeros(1))  # refuses a value that is not finite
     return Significance(value, min(1.0, choices * analytic_p(dof, n, value)), np.empty(0), dof / (2 * n))
 
 
-def by_formula(
-    transfers: Transfers, sources: Sequence[int], target: int, given: Sequence[int]
-) -> Significance:
+def by_formula(transfers: Transfers, sources: Indices, target: int, given: Indices) -> Significance:
     """Test one link, or several sources together, by `analytic`; lags that were chosen from the data count."""
     choices = lag_choices(transfers, sources, target)
     return analytic(transfers, *transfers.variables(sources, target, given), choices)
@@ -286,10 +266,10 @@ def by_formula(
 
 def significance(
     series: Series | Events,
-    source: Node | Sequence[Node],
+    source: Nodes,
     target: Node,
     *,
-    given: Node | Sequence[Node] = (),
+    given: Nodes = (),
     estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
     surrogate: Surrogate | None = None,
@@ -383,3 +363,14 @@ def order_rank(count: int, alpha: float, lower: float = 0.0) -> int:
 def least_surrogates(alpha: float) -> int:
     """Return the fewest surrogates for confidence ``alpha``: ceil(alpha / (1 - alpha)), whose maximum counts."""
     return math.ceil(round(alpha / (1 - alpha), 9)) if alpha < 1 else 1
+
+
+def usual_surrogates(alpha: float) -> int:
+    """Return the number of surrogates of a test where none is asked for: as many as ``alpha`` needs at least."""
+    return max(USUAL, least_surrogates(alpha))
+
+
+def check_surrogates(count: int, alpha: float) -> None:
+    """Refuse fewer surrogates than confidence ``alpha`` needs."""
+    if count < (least := least_surrogates(alpha)):
+        raise InputError(f"{count} surrogates are too few for alpha={alpha:g}; at least {least} are needed")

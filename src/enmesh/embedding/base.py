@@ -1,4 +1,4 @@
-"""What a method that chooses an embedding is, and the table of its criterion."""
+"""What a method that chooses an embedding is, the table of its criterion, and local prediction from neighbours."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -10,8 +10,9 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Embedding, Lagged, Pasts
-from enmesh.embedding.prediction import prediction_errors
 from enmesh.errors import InputError, hazard, said_of_all_columns
+from enmesh.estimators.base import numeric
+from enmesh.estimators.scaling import tie_noise, zscore
 from enmesh.methods import Method
 
 if TYPE_CHECKING:
@@ -20,19 +21,18 @@ if TYPE_CHECKING:
 # Standard errors within which a shorter past counts as good as the best: more than a test of two would need, since the
 # best of many is best by chance as well.
 PARSIMONY = 2.5
+TIE_NOISE = 1e-8  # breaks ties between neighbours, far below any measurement, as the KSG estimator does
+TIED = 4  # further neighbours that are looked at so that a tie for the last place falls to the earlier one
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingTable:
-    """One node's criterion over dimension and delay, and the choice made by it.
-
-    ``values[i][j]`` belongs to ``dims[i]`` and ``delays[j]``; ``further`` holds other curves over ``dims``.
-    """
+    """One node's criterion over dimension and delay, and the choice made by it; further curves over ``dims``."""
 
     method: str
     dims: tuple[int, ...]
     delays: tuple[int, ...]
-    values: tuple[tuple[float, ...], ...]
+    values: tuple[tuple[float, ...], ...]  # a row for each of the dims, a column for each of the delays
     best: tuple[int, int]
     further: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
@@ -60,13 +60,9 @@ class EmbeddingMethod(Method, ABC):
 
 
 class SelfPrediction(EmbeddingMethod):
-    """A method that judges each node's kappa and tau by the node's own series alone.
+    """Judges each node's kappa and tau by its own series alone, all on the samples on which the largest is defined."""
 
-    Every candidate is judged on the same samples, those on which the largest of them is defined.
-    """
-
-    criterion = "value"
-    """What the numbers of its tables are."""
+    criterion = "value"  # what the numbers of its tables are
 
     @abstractmethod
     def judge(self, series: Series, name: str) -> EmbeddingTable:
@@ -97,20 +93,12 @@ def chosen_embedding(tables: Mapping[str, EmbeddingTable]) -> Embedding:
 
 
 def windows(
-    series: Series,
-    name: str,
-    span: int,
-    condition: Callable[[np.ndarray, int, str], np.ndarray],
-    neighbours: int = 0,
-    lower: str = "max_dim or max_delay",
+    series: Series, name: str, span: int, condition: Any, near: int = 0, lower: str = "max_dim or max_delay"
 ) -> Blocks:
-    """Return one node's samples on the window that reaches ``span`` back, at all lags up to it.
-
-    Too few samples, or too few for so many neighbours, are refused; the message says what to ``lower``.
-    """
+    """Return one node's samples at all lags up to ``span``; too few, with so many ``near``, are refused."""
     _require_samples(max(series.lengths), 3 * span + 3, lower)
     blocks = Blocks(series.select([name]), Embedding(dim=span), condition)
-    _require_samples(blocks.n, neighbours + 2, f"{lower}, or ask for fewer neighbours")
+    _require_samples(blocks.n, near + 2, f"{lower}, or ask for fewer neighbours")
     return blocks
 
 
@@ -133,16 +121,13 @@ def past_errors(method: Any, blocks: Blocks, dim: int, delay: int = 1) -> np.nda
 def criterion_table(
     method: Any, loss: Callable[[int, int], np.ndarray], max_dim: int, max_delay: int, sign: int = 1
 ) -> EmbeddingTable:
-    """Judge every (dim, delay) by the mean of its losses ``(n,)``; the table shows it times ``sign``.
-
-    The first dim, at its best delay, is chosen whose loss is as good as the least (`Ragwitz.parsimony`).
-    """
+    """Judge every (dim, delay) by the mean of its losses ``(n,)``; the table shows it times ``sign``."""
     dims, delays = tuple(range(1, max_dim + 1)), tuple(range(1, max_delay + 1))
     first = loss(1, 1)  # one value has no delay
     losses = {(dim, delay): first if dim == 1 else loss(dim, delay) for dim in dims for delay in delays}
     means = {key: float(each.mean()) for key, each in losses.items()}
     ranked = sorted(means, key=lambda key: (means[key], key))
-    for dim in dims:
+    for dim in dims:  # the first, at its best delay, whose loss is as good as the least (`Ragwitz.parsimony`)
         best = next(key for key in ranked if key[0] == dim)
         excess = losses[best] - losses[ranked[0]]
         if excess.mean() <= method.parsimony * excess.std(ddof=1) / np.sqrt(len(excess)):
@@ -156,3 +141,33 @@ def require_positive(field: str, value: Any) -> None:
     """Refuse a number below 0."""
     if not (isinstance(value, (int, float)) and np.isfinite(value) and value >= 0):
         raise InputError(f"{field}={value!r} is not possible; give a number of at least 0")
+
+
+def prediction_errors(past: Any, after: np.ndarray, times: Any, k: int = 4, theiler: int = 0) -> np.ndarray:
+    """Return the squared errors ``(n,)`` of predicting ``after`` by the mean over the past's k neighbours."""
+    near, _ = nearest(past, times, k, theiler)
+    return (after - after[near].mean(axis=1)) ** 2
+
+
+def nearest(points: np.ndarray, times: np.ndarray, k: int, theiler: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and max-norm distances of the k nearest other points, none within ``theiler`` in time."""
+    # The earlier of two equally near points comes first: overlapping windows share pairs of values, so that ties are
+    # common, between the windows just before and just after a point above all.
+    from scipy.spatial import cKDTree
+
+    asked = min(k + 2 * theiler + 1 + TIED, len(points))
+    distance, rows = cKDTree(points).query(points, asked, p=np.inf)
+    refused = np.abs(times[rows] - times[:, None]) <= theiler
+    order = np.lexsort((rows, distance, refused), axis=1)[:, :k]
+    return np.take_along_axis(rows, order, 1), np.take_along_axis(distance, order, 1)
+
+
+def scaled(column: np.ndarray, index: int, name: str) -> np.ndarray:
+    """Z-score a column and break its ties."""
+    column = standardised(column, index, name)
+    return column + tie_noise(TIE_NOISE, index, len(column))
+
+
+def standardised(column: np.ndarray, index: int, name: str) -> np.ndarray:
+    """Z-score a column of numbers."""
+    return zscore(numeric(column, name, "a neighbour method"))

@@ -37,18 +37,10 @@ def _conditioned(series: Series, condition: Callable[..., np.ndarray]) -> np.nda
 class Blocks:
     """The embedded samples of a series: ``past(nodes, target)`` lists lagged variables, ``take`` returns their samples.
 
-    Attributes
-    ----------
-    n, span
-        Number of embedded samples, over all trials, and of samples before the first predicted one.
-    searched
-        Largest lag among which lags were chosen from the data; 0 if they were not.
-    times, starts
-        ``(n,)`` sample times, trials further apart than any window; row at which each trial starts, and ``n``.
-    arity
-        Per node the number of states, 0 for a continuous one.
-    values, rows
-        Conditioned values ``(node, total time)`` and the positions in them of the predicted samples.
+    There are ``n`` of them in all trials, each of which reaches ``span`` samples back; lags were chosen from the data
+    up to ``searched``, 0 if they were not. ``times (n,)`` puts trials further apart than any window, ``starts`` has the
+    row at which each trial starts, and n; ``arity`` the number of states of each node, 0 for a continuous one;
+    ``values (node, total time)`` are conditioned, and ``rows`` the positions in them of the predicted samples.
     """
 
     def __init__(
@@ -71,10 +63,9 @@ class Blocks:
         self.n = len(self.rows)
         needed = 2 * self.widest + 3  # unknowns of the smallest question: own past and one source
         if self.n < needed:
-            raise InputError(
-                f"too few samples: {max(series.lengths)} in the longest trial leave {self.n} embedded ones; "
-                f"this embedding needs at least {self.span + needed}"
-            )
+            left = f"{max(series.lengths)} in the longest trial leave {self.n} embedded ones"
+            least = f"this embedding needs at least {self.span + needed}"
+            raise InputError(f"too few samples: {left}; {least}")
         self.starts = np.searchsorted(trial, np.arange(len(lengths) + 1))
         self.times = times + trial * (2 * lengths.max() + 1)
         states = self.values.dtype.kind == "i"
@@ -118,10 +109,7 @@ class Blocks:
         return sorted({*self.everything(), *(v for i in range(self.n_nodes) for v in self.choices(i))})
 
     def take(self, variables: Iterable[Lagged], part: slice = slice(None)) -> np.ndarray:
-        """Return the samples of lagged variables, ``(n, number of variables)``, each column contiguous.
-
-        ``part`` takes some of the n rows.
-        """
+        """Return the samples ``(n, number of variables)``, or a part of the n rows; each column is contiguous."""
         variables, rows = list(variables), self.rows[part]
         samples = np.empty((len(variables), len(rows)), self.values.dtype)
         first, last = int(rows[0]), int(rows[-1])

@@ -3,16 +3,14 @@
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding.base import EmbeddingTable, SelfPrediction, windows
+from enmesh.embedding.base import EmbeddingTable, SelfPrediction, nearest, standardised, windows
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Lagged
-from enmesh.embedding.prediction import nearest, standardised
 from enmesh.errors import InputError, hazard
 from enmesh.options import option, whole_fields
 from enmesh.surrogates import decorrelation_time
 
-# Neighbours among which Cao's method looks for the nearest at a distance over zero.
-CAO_NEIGHBOURS = 8
+CAO_NEIGHBOURS = 8  # neighbours among which Cao's method looks for the nearest at a distance over zero
 
 
 @option

@@ -56,10 +56,8 @@ def choose_embedding(
 
 
 def embedding_method(estimator: Estimator) -> SelfPrediction:
-    """Return the method that suits an estimator when the user names none.
-
-    Few dimensions are tried: a long past hides drivers, and every dimension costs samples.
-    """
+    """Return the method that suits an estimator when the user names none."""
+    # Few dimensions are tried: a long past hides drivers, and every dimension costs samples.
     if estimator.analytic or estimator.takes_labels:
         return ActiveStorage(estimator=estimator, max_dim=3, max_delay=1 if estimator.takes_labels else 3)
     return Ragwitz(max_dim=3, max_delay=4, theiler=getattr(estimator, "theiler", 0), parsimony=2.0)

@@ -13,11 +13,11 @@ import numpy as np
 
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Lagged
-from enmesh.embedding.least_squares import COLLINEAR, f_test, orthonormal_rest, residual_sum
 from enmesh.tasks import Task
 
 TOGETHER = 32  # targets whose products with all candidates are made at once
 SAMPLES_PER_COEFFICIENT = 8  # at least
+COLLINEAR = 1e-6  # share of its variance that a feature must keep beside others; less is rounding error
 
 
 class Records:
@@ -43,15 +43,11 @@ class Records:
         self._sums: dict[int, Any] = {}
         self._with_targets: dict[int, Any] = {}
 
-    def power(self, exponent: int) -> Any:
-        """Return all values to a power."""
-        if exponent not in self._powers:
-            self._powers[exponent] = self.values**exponent
-        return self._powers[exponent]
-
     def at(self, lag: int, exponent: int = 1, nodes: Any = slice(None)) -> Any:
         """Return the values of nodes at a lag, ``(node, n)``; a view where samples follow one another."""
-        values = self.power(exponent)[nodes]
+        if exponent not in self._powers:
+            self._powers[exponent] = self.values**exponent
+        values = self._powers[exponent][nodes]
         if self._first is not None:
             return values[..., self._first - lag : self._first - lag + self.n]
         return values[..., self._rows - lag]
@@ -77,10 +73,8 @@ class Records:
         return self._sums[exponent]
 
     def with_target(self, target: int, exponent: int = 1) -> Any:
-        """Return ``sum_n v^exponent y`` of every candidate v, y a node's next value, centred.
-
-        Those of a few dozen targets are made at once: a matrix product takes little longer than one of its columns.
-        """
+        """Return ``sum_n v^exponent y`` of every candidate v, y a node's next value, centred."""
+        # Those of a few dozen targets are made at once: a matrix product takes little longer than one of its columns.
         some = target // TOGETHER
         kept = self._with_targets.get(exponent, (None,))  # read once: threads share it
         if kept[0] != some:
@@ -153,7 +147,19 @@ class Fit:
 
     def shares(self) -> np.ndarray:
         """Return the share of what is left of the target that each candidate explains."""
+        share = self._shares()
+        return share if self.xp is np else share.get()
+
+    def _shares(self) -> Any:
         raise NotImplementedError
+
+    def _explained(self, inner: Any, with_y: Any, scale: Any) -> Any:
+        """b' G^-1 b / e'e of candidates with several features: G (candidate, feature, feature), b, their scales."""
+        xp = self.xp
+        inner = inner / (scale[:, :, None] * scale[:, None, :]) + COLLINEAR * xp.eye(scale.shape[1])
+        with_y = with_y / scale
+        share = (with_y * xp.linalg.solve(inner, with_y[..., None])[..., 0]).sum(axis=1) / self.left
+        return xp.clip(share, 0.0, 1.0)
 
     def add(self, variable: Lagged) -> Task[None]:
         """Add a lagged variable; a task that waits for products with the candidates."""
@@ -190,28 +196,23 @@ class Line(Fit):
         self._basis = self.xp.full((records.n, 1), records.n**-0.5)
         self._along: list[Any] = []
 
-    def shares(self) -> np.ndarray:
-        """b^2 / (d e'e), d what is left of the candidate itself."""
+    def _shares(self) -> Any:
+        """b^2 / (d e'e), d what is left of the candidate itself; or `_explained` by a source with all its lags."""
         xp = self.xp
         if self.added > 1:
             return self._shares_together()
         usable = self._variance > COLLINEAR * self._before
-        share = xp.where(usable, self._with_y**2 / xp.where(usable, self._variance, 1.0), 0.0) / self.left
-        return share if xp is np else share.get()
+        return xp.where(usable, self._with_y**2 / xp.where(usable, self._variance, 1.0), 0.0) / self.left
 
-    def _shares_together(self) -> np.ndarray:
-        """b' G^-1 b / e'e of each source with all its lags, G what is left of their covariance."""
+    def _shares_together(self) -> Any:
+        """Take for G what is left of the covariance of a source's lags."""
         xp, lags, nodes = self.xp, self.added, self.records.blocks.n_nodes
         at = xp.arange(lags * nodes).reshape(lags, nodes).T  # (node, lag)
         inner = self.records.within
         for along in self._along:
             inner = inner - along[at][:, :, None] * along[at][:, None, :]
         scale = xp.sqrt(xp.maximum(self._before[at], 1e-300))
-        inner = inner / (scale[:, :, None] * scale[:, None, :]) + COLLINEAR * xp.eye(lags)
-        with_y = self._with_y[at] / scale
-        share = (with_y * xp.linalg.solve(inner, with_y[..., None])[..., 0]).sum(axis=1) / self.left
-        share = xp.clip(share, 0.0, 1.0)
-        return share if xp is np else share.get()
+        return self._explained(inner, self._with_y[at], scale)
 
     def add(self, variable: Lagged) -> Task[None]:
         """One Gram-Schmidt step: of the covariances with the target, and of what is left of each candidate."""
@@ -262,7 +263,7 @@ class Curve(Fit):
         self._square_along = records.sums(2)[:, None] * n**-0.5
         self.added = 2
 
-    def shares(self) -> np.ndarray:
+    def _shares(self) -> Any:
         """Share explained by v, its square and its products with the variables, all at once."""
         xp = self.xp
         m = len(self._factors) + 1
@@ -275,36 +276,26 @@ class Curve(Fit):
             raw[:, a, -1] = raw[:, -1, a] = self._cubes[a]
         raw[:, -1, -1] = self._fourth
         scale = xp.sqrt(xp.maximum(xp.einsum("cii->ci", raw), 1e-300))
-        inner = (inner + raw) / (scale[:, :, None] * scale[:, None, :]) + COLLINEAR * xp.eye(m)
         with_y = xp.stack([*self._with_y, self._square_y], axis=1) - along @ self._y_along
-        with_y = with_y / scale
-        share = (with_y * xp.linalg.solve(inner, with_y[..., None])[..., 0]).sum(axis=1) / self.left
-        share = xp.clip(share, 0.0, 1.0)
-        return share if xp is np else share.get()
+        return self._explained(inner + raw, with_y, scale)
 
     def add(self, variable: Lagged) -> Task[None]:
         """Add a variable with its square and its products with those before it."""
         xp = self.xp
         column = self.records.column(variable)
-        features = xp.stack([column * a for a in (*self._factors, column)], axis=1)
-        new = orthonormal_rest(self._basis, features, xp)
         factors = [*self._factors, column]
-        wide = [
-            self._basis * column[:, None],
-            *(new * a[:, None] for a in factors),
-            column[:, None] * self.y[:, None],
-        ]
-        with_candidates = self._ask(xp.concatenate(wide, axis=1))
-        with_squares = self._ask(xp.stack([*(column * a for a in factors), *new.T], axis=1), 2)
+        features = [column * a for a in factors]
+        new = orthonormal_rest(self._basis, xp.stack(features, axis=1), xp)
+        wide = [self._basis * column[:, None], *(new * a[:, None] for a in factors)]
+        with_candidates = self._ask(xp.concatenate([*wide, column[:, None] * self.y[:, None]], axis=1))
+        with_squares = self._ask(xp.stack([*features, *new.T], axis=1), 2)
         with_cubes = self._ask(column[:, None], 3)
         yield
         products, squares, cubes = with_candidates(), with_squares(), with_cubes()
         old, k = self._basis.shape[1], new.shape[1]
         parts = [products[:, old + k * a : old + k * (a + 1)] for a in range(len(factors))]
         last = xp.concatenate([products[:, :old], parts[-1]], axis=1)
-        self._along = [xp.concatenate([kept, part], axis=1) for kept, part in zip(self._along, parts)] + [
-            last
-        ]
+        self._along = [xp.concatenate(both, axis=1) for both in zip(self._along, parts)] + [last]
         self._with_y.append(products[:, -1])
         place = len(factors) - 1
         self._squares |= {(a, place): squares[:, a] for a in range(len(factors))}
@@ -322,3 +313,30 @@ class Curve(Fit):
         columns = self.records.take(variables) if variables else np.empty((self.records.n, 0))
         first, second = np.triu_indices(columns.shape[1])
         return np.column_stack([columns, columns[:, first] * columns[:, second]])
+
+
+def orthonormal_rest(basis: Any, features: Any, xp: Any = np) -> Any:
+    """Return an orthonormal basis of what features add to a basis; directions of rounding error are left out."""
+    size = xp.sqrt((features**2).sum(axis=0))
+    features = features / xp.where(size > 0, size, 1.0)
+    for _ in range(2):  # twice: the first time leaves rounding errors
+        features = features - basis @ (basis.T @ features)
+    left, values, _ = xp.linalg.svd(features, full_matrices=False)
+    return left[:, values > COLLINEAR**0.5]
+
+
+def residual_sum(features: np.ndarray, y: np.ndarray) -> tuple[float, int]:
+    """Return the residual sum of squares of a centred y on a constant and features, and the rank of the features."""
+    ones = np.full((len(y), 1), len(y) ** -0.5)
+    basis = orthonormal_rest(ones, features) if features.shape[1] else features
+    along = basis.T @ y
+    return float(y @ y - along @ along), basis.shape[1]
+
+
+def f_test(share: float, added: int, rest: int) -> float:
+    """Return the p-value of a share of variance that ``added`` coefficients explain; ``rest`` degrees are left."""
+    from scipy.special import fdtrc
+
+    if rest < 1 or share <= 0:
+        return 1.0
+    return float(fdtrc(added, rest, share / max(1 - share, 1e-300) * rest / added))

@@ -14,25 +14,26 @@ After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011).
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import comb
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from enmesh.data.series import Series
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.fits import SAMPLES_PER_COEFFICIENT, TOGETHER, Curve, Fit, Line, Products, Records
 from enmesh.embedding.lagged import Lagged, Lags
-from enmesh.tasks import Task, interleave, run
-
-if TYPE_CHECKING:
-    from enmesh.data.series import Series
+from enmesh.tasks import Task, interleave
 
 # Candidates up to which the covariance of all of them is kept (300 MB); beyond, its columns are made when needed.
 MOST_KEPT = 6000
 # Samples, of all targets that grow in step, up to which their columns fit beside the recording in the cache.
 SAMPLES_TOGETHER = 2**16
-# Unrelated sources that would pass the loose level by chance, and such sources that are named at most.
-LOOSE, FURTHER = 2.0, 6
+LOOSE, FURTHER = (
+    2.0,
+    6,
+)  # unrelated sources that pass the loose level by chance, and such that are named at most
 # Order of a node's own linear memory at most; for curves less, with so many samples for each feature of the own past.
 MOST_MEMORY, CURVED_MEMORY, SAMPLES_PER_OWN_FEATURE = 10, 5, 40
 MOST_SELECTED = 30  # lagged variables at most
@@ -44,8 +45,7 @@ class Past(NamedTuple):
     own: tuple[int, ...]
     lags: tuple[tuple[int, ...], ...]
     sources: tuple[int, ...]
-    further: tuple[int, ...] = ()
-    """Sources that a regression sees at a loose level only, the most promising first."""
+    further: tuple[int, ...] = ()  # sources that a regression sees loosely only, the most promising first
     nulls: tuple[tuple[int, tuple[int, ...], np.ndarray], ...] = ()
     """Null distributions ``(source, given sources, values)`` that tests with these lags need, made while selecting."""
 
@@ -53,12 +53,11 @@ class Past(NamedTuple):
 class ForwardSelection:
     """Forward selection for the targets of one series (`NonUniform` with an analytic estimator)."""
 
-    def __init__(self, method: Any, series: "Series"):
+    def __init__(self, method: Any, series: Series):
         self.score = method
-        nodes, longest = range(series.n_nodes), max(series.lengths)
-        self._memory = max(
-            method.max_lag, min(MOST_MEMORY, longest // 4, sum(series.lengths) // 50, longest - 2)
-        )
+        longest = max(series.lengths)
+        bearable = min(MOST_MEMORY, longest // 4, sum(series.lengths) // 50, longest - 2)
+        self._memory = max(method.max_lag, bearable)
         own = {(name, name): tuple(range(1, self._memory + 1)) for name in series.names}
         self.blocks = Blocks(series, Lags(own, searched=method.max_lag), method.estimator.condition)
         self._allowed = method.allowed_sources(series)
@@ -67,12 +66,7 @@ class ForwardSelection:
         self._choices = 1 if method.together else method.max_lag
         self.records = Records(self.blocks, getattr(method.estimator, "device", "cpu"))
         self._curved = getattr(method.estimator, "features", "linear") == "quadratic"
-        self._names, self._nodes = series.names, nodes
-        self._gram: Any = None
-
-    def past(self, target: int) -> Past:
-        """Select the lagged variables of one target."""
-        return run(self.find(target))[0]
+        self._nodes = range(series.n_nodes)
 
     def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the targets in groups that grow in step; by number alone, so that no bit depends on who computes."""
@@ -134,11 +128,8 @@ class ForwardSelection:
 
     def _candidate(self, place: int) -> list[Lagged]:
         lag, node = divmod(place, len(self._nodes))
-        return (
-            [Lagged(node, m) for m in range(1, self.score.max_lag + 1)]
-            if self._together
-            else [Lagged(node, lag + 1)]
-        )
+        lags = range(1, self.score.max_lag + 1) if self._together else [lag + 1]
+        return [Lagged(node, lag) for lag in lags]
 
     def _own_past(self, target: int, products: Products) -> Task[Fit]:
         """Return the fit of the own past alone, as long as the smallest BIC of a line says."""
@@ -150,22 +141,18 @@ class ForwardSelection:
         left = np.maximum(y @ y - np.cumsum((y @ basis[:, 1:]) ** 2), 1e-12 * max(y @ y, 1e-300)) / n
         order = 1 + int(np.argmin(n * np.log(left) + np.arange(1, len(own) + 1) * np.log(n)))
         if self._curved:  # o lags have o (o + 3) / 2 features
-            bearable = [
-                o for o in range(1, CURVED_MEMORY + 1) if o * (o + 3) / 2 * SAMPLES_PER_OWN_FEATURE <= n
-            ]
-            order = min(order, max(bearable, default=1))
-        if self._curved:
+            most, orders = n / SAMPLES_PER_OWN_FEATURE, range(1, CURVED_MEMORY + 1)
+            order = min(order, max((o for o in orders if o * (o + 3) / 2 <= most), default=1))
             fit: Fit = Curve(products, target)
         else:
-            fit = Line(products, target, self._covariance(), together=self._together)
+            fit = Line(products, target, self._covariance, together=self._together)
         for variable in own[:order]:
             yield from fit.add(variable)
         return fit
 
-    def _covariance(self) -> "np.ndarray | None":
-        if self._gram is None and self.records.size <= MOST_KEPT:
-            self._gram = self.records.covariance()
-        return self._gram
+    @cached_property
+    def _covariance(self) -> Any:
+        return self.records.covariance() if self.records.size <= MOST_KEPT else None
 
     def _pruned(self, fit: Fit, own: list[Lagged]) -> tuple[list[Lagged], dict[int, tuple[int, ...]]]:
         """Drop the weakest source that fails a test of all its lags together given the rest, until none fails."""
@@ -188,11 +175,8 @@ class ForwardSelection:
     ) -> tuple[int, ...]:
         """Return the sources that pass loosely only, the most promising first; those that were dropped before all."""
         others = len(self._nodes) - 1
+        level = max(LOOSE, others * self._level)
         taken = {target, *sources, *dropped}
         order = [int(j) for j in np.argsort(-share, kind="stable") if int(j) not in taken and share[j] > 0]
-        loose = [
-            j
-            for j in order[:FURTHER]
-            if fit.p_value(share[j]) * self._choices * others <= max(LOOSE, others * self._level)
-        ]
+        loose = [j for j in order[:FURTHER] if fit.p_value(share[j]) * self._choices * others <= level]
         return (*dropped, *loose)[:FURTHER]

@@ -131,8 +131,7 @@ class Lags:
         return PastTable(listed, len(names))
 
 
-Pasts = Embedding | Lags
-"""What measures and scores take as ``embedding``."""
+Pasts = Embedding | Lags  # what measures and scores take as ``embedding``
 
 
 def reach(pasts: Pasts, names: tuple[str, ...]) -> int:

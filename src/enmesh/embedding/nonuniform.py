@@ -13,6 +13,7 @@ After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011), and Wollstadt et al
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import field
 from itertools import groupby
 from math import comb
@@ -28,7 +29,7 @@ from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Gaussian
 from enmesh.measures import Transfers
 from enmesh.options import option, whole, whole_fields
-from enmesh.significance import Sampling, Significance, analytic, least_surrogates, sampled
+from enmesh.significance import Sampling, Significance, analytic, check_surrogates, sampled, usual_surrogates
 from enmesh.surrogates import CircularShift, Surrogate, stream_of
 from enmesh.tasks import Task, ready, run
 
@@ -101,21 +102,17 @@ class NonUniform(EmbeddingMethod):
             raise InputError(f"alpha={self.alpha!r} is not possible; give a confidence level such as 0.99")
         for entry in self.known:
             if len(entry) != 3 or not 1 <= whole("known", entry[2], 1) <= self.max_lag:
-                raise InputError(
-                    f"known={entry!r} is not possible; give (source, target, lag), lags from 1 to {self.max_lag}"
-                )
-        count, least = self.count, least_surrogates(self.alpha)
-        if (count or not self.estimator.analytic) and count < least:
-            raise InputError(
-                f"{count} surrogates are too few for alpha={self.alpha:g}; at least {least} are needed"
-            )
+                needed = f"give (source, target, lag), lags from 1 to {self.max_lag}"
+                raise InputError(f"known={entry!r} is not possible; {needed}")
+        if self.count or not self.estimator.analytic:
+            check_surrogates(self.count, self.alpha)
 
     @property
     def count(self) -> int:
         """Number of surrogates of a test; 0 for the analytic null distribution."""
         if self.n_surrogates is not None:
             return self.n_surrogates
-        return 0 if self.estimator.analytic else max(199, least_surrogates(self.alpha))
+        return 0 if self.estimator.analytic else usual_surrogates(self.alpha)
 
     def sentence(self) -> str:
         """Name the procedure."""
@@ -132,12 +129,9 @@ class NonUniform(EmbeddingMethod):
         nodes = range(len(names))
         all_pairs = len(names) * (len(names) - 1) <= MOST_PAIRS
         found = {(names[i], names[i]): past.own for i, past in enumerate(pasts)}
-        found |= {
-            (names[j], names[i]): past.lags[j]
-            for i, past in enumerate(pasts)
-            for j in (nodes if all_pairs else past.sources)
-            if i != j
-        }
+        for i, past in enumerate(pasts):
+            sources = nodes if all_pairs else past.sources
+            found |= {(names[j], names[i]): past.lags[j] for j in sources if i != j}
         return Lags(found, searched=0 if self.together else self.max_lag)
 
     def allowed_sources(self, series: Series) -> list[list[int]] | None:
@@ -149,10 +143,9 @@ class NonUniform(EmbeddingMethod):
 
     def bind(self, series: Series) -> Any:
         """Return the selection on a series: by regression where the estimator is one, else by tests of candidates."""
-        features = (
-            "linear" if isinstance(self.estimator, Gaussian) else getattr(self.estimator, "features", "")
-        )
-        if not self.count and not self.known and features in ("linear", "quadratic"):
+        features = getattr(self.estimator, "features", "")
+        regression = isinstance(self.estimator, Gaussian) or features in ("linear", "quadratic")
+        if not self.count and not self.known and regression:
             return ForwardSelection(self, series)
         return TestedSelection(self, series)
 
@@ -174,10 +167,6 @@ class TestedSelection:
         for source, node, lag in method.known:
             self._known.setdefault(series.index(node), []).append(Lagged(series.index(source), lag))
 
-    def past(self, target: int) -> Past:
-        """Choose the lagged variables of one target."""
-        return run(self.find(target))[0]
-
     def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
         """Return each target by itself."""
         return [(target,) for target in targets]
@@ -194,10 +183,7 @@ class TestedSelection:
         return (self._past(target, chosen, best),)
 
     def _grown(self, y: Lagged, known: list[Lagged]) -> Task[tuple[list[Lagged], dict[int, int]]]:
-        """Choose one variable after the other, beginning with those known; return them and every node's best lag.
-
-        If some are known, the first source beyond them ends it.
-        """
+        """Choose one variable after the other, beginning with those known; return them and every node's best lag."""
         chosen = [Lagged(y.node, 1), *known]
         nodes = range(self.transfers.blocks.n_nodes)
         open_ = list(nodes) if self._allowed is None else [y.node, *self._allowed[y.node]]
@@ -213,16 +199,13 @@ class TestedSelection:
                 break
             chosen.append(leader)
             if known and leader.node not in {y.node, *(variable.node for variable in known)}:
-                break
+                break  # the first source beyond those known
         return chosen, best
 
     def _first_to_pass(
         self, y: Lagged, z: Sequence[Lagged], open_: list[int], values: dict[Lagged, float]
     ) -> Task[Lagged | None]:
-        """Return the first candidate that passes its test, from the one that says most on.
-
-        A node whose best candidate fails, or does not stand out, takes no further part.
-        """
+        """Return the first candidate that passes its test; a node whose best candidate fails takes no further part."""
         leaders, enough = _leaders(values), _stands_out(np.array(list(values.values())))
         for leader in sorted(leaders.values(), key=lambda v: (-values[v], v.node)):
             if values[leader] < enough:
@@ -236,24 +219,19 @@ class TestedSelection:
 
     def twin(self) -> "TestedSelection":
         """Return a selection for another thread: the same data, prepared objects of its own."""
-        import copy
-
-        twin = copy.copy(self)
+        twin = copy(self)
         twin.transfers, twin._tested = self.transfers.twin(), {}
         return twin
 
     def _test(
         self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged], free: Sequence[Lagged], value: float | None
     ) -> Task[Significance]:
-        """Test the lags x of a node, chosen among ``free``, given z; each surrogate chooses as many of its own.
-
-        A source that is chosen last is asked about once, though it is tested twice.
-        """
+        """Test the lags x of a node, chosen among ``free``, given z; each surrogate chooses as many of its own."""
         transfers, sampling, node = self.transfers, self._sampling, x[0].node
         if not sampling.count:
             return (yield from ready(analytic(transfers, x, y, z, comb(len(free), len(x)))))
         question = y, tuple(z), node, tuple(free), len(x)
-        if question not in self._tested:
+        if question not in self._tested:  # a source that is chosen last is tested twice, and asked about once
             draw = transfers.draw(sampling.surrogate, free, y, z, in_parts=True)
             prepared, stream = transfers.prepared(y, z), stream_of(sampling.seed, y.node, (node,))
             surrogates = prepared.surrogates(transfers.blocks.take(free), draw, stream, choose=len(x))
@@ -284,12 +262,8 @@ class TestedSelection:
         nodes = range(self.transfers.blocks.n_nodes)
         sources = tuple(j for j in nodes if j != target and lags(j))
         found = {j: [Lagged(j, lag) for lag in lags(j)] for j in (target, *sources)}
-        return Past(
-            lags(target),
-            tuple(lags(j) or (best[j],) for j in nodes),
-            sources,
-            nulls=self._nulls(target, found),
-        )
+        listed = tuple(lags(j) or (best[j],) for j in nodes)
+        return Past(lags(target), listed, sources, nulls=self._nulls(target, found))
 
     def _nulls(
         self, target: int, found: dict[int, list[Lagged]]

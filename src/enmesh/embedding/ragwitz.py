@@ -4,7 +4,6 @@ from functools import partial
 
 from enmesh.data.series import Series
 from enmesh.embedding import base
-from enmesh.embedding.prediction import scaled
 from enmesh.options import option, whole_fields
 
 
@@ -59,6 +58,6 @@ class Ragwitz(base.SelfPrediction):
     def judge(self, series: Series, name: str) -> base.EmbeddingTable:
         """Return the table of errors of one node."""
         span, neighbours = (self.max_dim - 1) * self.max_delay + 1, self.k + 2 * self.theiler
-        blocks = base.windows(series, name, span, scaled, neighbours)
+        blocks = base.windows(series, name, span, base.scaled, neighbours)
         loss = partial(base.past_errors, self, blocks)
         return base.criterion_table(self, loss, self.max_dim, self.max_delay)

@@ -4,7 +4,6 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding import base
-from enmesh.embedding.prediction import scaled
 from enmesh.options import option, whole_fields
 
 
@@ -61,9 +60,8 @@ class SmallTse(base.SelfPrediction):
 
     def judge(self, series: Series, name: str) -> base.EmbeddingTable:
         """Return the description length of every window for one node."""
-        blocks = base.windows(
-            series, name, self.max_window, scaled, self.k + 2 * self.theiler, lower="max_window"
-        )
+        neighbours = self.k + 2 * self.theiler
+        blocks = base.windows(series, name, self.max_window, base.scaled, neighbours, lower="max_window")
         trials = len(blocks.starts) - 1
         samples = blocks.n + trials * blocks.span
 

@@ -1,7 +1,6 @@
 """Nearest neighbours beside regressions: they look beyond what those found, and confirm it for smooth dynamics."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,7 @@ from enmesh.estimators import KSG, Regression
 from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
 from enmesh.scores import TEA, TEE, Link, Score
 
-Planner = Any
-"""The planner of a run (`inference.plan`), which asks these functions."""
+Planner = Any  # that of a run (`inference.plan`), which asks these functions
 
 # What nearest neighbours are asked in a default run is bounded. A question is one estimate from all samples: .3 to
 # .8 ms at 1,000 samples, growing with them. A test that fails asks about 32 surrogates, at every lag.
@@ -22,10 +20,8 @@ QUESTIONS_OF_A_TEST = 32
 # Questions about sources that regressions see loosely only, as many or as many for each sample, and about all sources
 # of targets of which they see little. Of sources seen loosely 3 of 8 missed links of forks (T = 250) were found.
 BEYOND, BEYOND_SAMPLES, EXPLORED = 2_000, 10_000_000, 20_000
-# Samples of the part of a long record on which all sources of a target are looked at.
-EXPLORED_SAMPLES = 1500
-# Lags of a source, and of the own past, with which neighbours confirm it.
-LAGS_CONFIRMED = 2
+EXPLORED_SAMPLES = 1500  # samples of the part of a long record on which all sources of a target are looked at
+LAGS_CONFIRMED = 2  # lags of a source, and of the own past, with which neighbours confirm it
 # Lagged variables, found before, with which neighbours look for more: their joint space must stay small.
 WIDEST_KNOWN = 6
 
@@ -47,36 +43,25 @@ class Regressed(NamedTuple):
 class Targets:
     """What every target is left to so far: its score, what was selected for it, and the sources it may have."""
 
-    def __init__(self, series: Series, found: Sequence[Regressed], picked: Sequence[int]):
-        self.series, self.found, self.picked = series, found, picked
-        nodes = range(series.n_nodes)
-        self.scores: list[Score] = [found[picked[i]].scores[i] for i in nodes]
-        self.pasts = [found[picked[i]].pasts[i] for i in nodes]
-        self.candidates = [self.pasts[i].sources for i in nodes]
+    def __init__(self, found: Sequence[Regressed], picked: Sequence[int]):
+        self.found = found
+        self.regressed = [found[place] for place in picked]  # the regression that each target was left to
+        self.scores: list[Score] = [one.scores[i] for i, one in enumerate(self.regressed)]
+        self.pasts = [one.pasts[i] for i, one in enumerate(self.regressed)]
+        self.candidates = [past.sources for past in self.pasts]
         self.nulls: dict[Link, np.ndarray] = {}
-
-    def regressed(self, target: int) -> Regressed:
-        """Return the regression that a target was left to."""
-        return self.found[self.picked[target]]
 
     def sources(self, target: int) -> set[int]:
         """Return the sources that the regression of a target found."""
-        return set(self.regressed(target).sources[target])
+        return set(self.regressed[target].sources[target])
 
-    def seen(self, target: int) -> dict[int, tuple[int, ...]]:
-        """Return all sources that any regression sees, with their lags: those found first, then those seen loosely."""
-        lags: dict[int, tuple[int, ...]] = {}
-        picked_first = sorted(self.found, key=lambda one: one is not self.regressed(target))
-        for one in picked_first:
-            lags |= {j: one.pasts[target].lags[j] for j in one.sources[target] if j not in lags}
-        for one in picked_first:
-            past = one.pasts[target]
-            lags |= {j: past.lags[j] for j in (*past.sources, *past.further) if j not in lags}
-        return lags
-
-    def take(self, target: int, score: Score, past: Past, candidates: Iterable[int]) -> None:
-        """Leave a target to another score."""
-        self.scores[target], self.pasts[target], self.candidates[target] = score, past, tuple(candidates)
+    def seen_loosely(self, target: int) -> list[int]:
+        """Return the sources that its regression did not find: first what others found, then what any sees loosely."""
+        picked_first = sorted(self.found, key=lambda one: one is not self.regressed[target])
+        pasts = [one.pasts[target] for one in picked_first]
+        seen = [j for one in picked_first for j in one.sources[target]]
+        seen += [j for past in pasts for j in (*past.sources, *past.further)]
+        return [j for j in dict.fromkeys(seen) if j not in self.sources(target)]
 
 
 def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: int) -> None:
@@ -87,43 +72,43 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
     they find more than its regression is theirs.
     """
     series, evidence, alpha = planner.series, planner.evidence, max(alphas)
-    open_ = [i for i, one in enumerate(alphas) if one and plan.scores[i] is plan.regressed(i).scores[i]]
+    names = series.names
+    open_ = [i for i, one in enumerate(alphas) if one and plan.scores[i] is plan.regressed[i].scores[i]]
     if not open_:
         return
     estimator = decided(NEIGHBOURS, evidence).choice(evidence)
-    narrow = [i for i in open_ if len(plan.regressed(i).variables(i)) <= WIDEST_KNOWN]
-    loose = {i: [j for j in plan.seen(i) if j not in plan.sources(i)] for i in narrow}
+    narrow = [i for i in open_ if len(plan.regressed[i].variables(i)) <= WIDEST_KNOWN]
+    loose = {i: plan.seen_loosely(i) for i in narrow}
     blind = [i for i in narrow if _leaves(planner, plan, i) >= THRESHOLDS.blind]
     asked, explored = _within_budget(planner, loose, blind, far)
 
     def look(some: Mapping[int, Sequence[int]], record: Series) -> dict[int, Past]:
         if not some:
             return {}
-        known, candidates, names = [], {}, series.names
+        known, candidates = [], {}
         for i, sources in some.items():
-            variables = plan.regressed(i).variables(i)
+            variables = plan.regressed[i].variables(i)
             known += [(names[v.node], names[i], v.lag) for v in variables if v.node != i]
             candidates[names[i]] = tuple(names[j] for j in sorted({*sources, *plan.sources(i)}))
-        method = planner.method(estimator, alpha, far)
-        method = replace(method, known=tuple(known), candidates=candidates)
+        method = planner.method(estimator, alpha, far, known=tuple(known), candidates=candidates)
         return dict(zip(some, planner.selected(method, some, record)))
 
     pasts = look(asked, series) | look(explored, _part(series))
     more = {i: past for i, past in pasts.items() if len(past.sources) > len(plan.sources(i))}
-    score = planner.sampled(estimator, alpha, _lags_of(more, series.names, far))
+    pairs = [(i, past, j) for i, past in more.items() for j in past.sources]
+    lags = {(names[i], names[i]): past.own for i, past in more.items()}
+    lags |= {(names[j], names[i]): past.lags[j] for i, past, j in pairs}
+    score = planner.sampled(estimator, alpha, Lags(lags, searched=far))
     for i, past in more.items():
-        plan.take(i, score, past, past.sources)
+        plan.scores[i], plan.pasts[i], plan.candidates[i] = score, past, past.sources
     plan.nulls |= nulls_of(score, {i: past for i, past in more.items() if i in asked})
 
 
 def nulls_of(score: Score, pasts: Mapping[int, Past]) -> dict[Link, np.ndarray]:
     """Return the null distributions that a selection has made and the score needs, if it samples in the same way."""
-    return {
-        Link(source, target, given): null
-        for target, past in pasts.items()
-        for source, given, null in past.nulls
-        if len(null) == score.n_surrogates
-    }
+    nulls = [(target, *made) for target, past in pasts.items() for made in past.nulls]
+    usable = [made for made in nulls if len(made[-1]) == score.n_surrogates]
+    return {Link(source, target, given): null for target, source, given, null in usable}
 
 
 def confirm(planner: Planner, plan: Targets) -> None:
@@ -135,13 +120,9 @@ def confirm(planner: Planner, plan: Targets) -> None:
     """
     names = planner.series.names
     lags: dict[tuple[str, str], tuple[int, ...]] = {}
-    kept = {
-        i: plan.sources(i)
-        for i in range(len(names))
-        if plan.sources(i)
-        and isinstance(plan.scores[i].estimator, Regression)
-        and _leaves(planner, plan, i) < THRESHOLDS.smooth
-    }
+    curved = [i for i, score in enumerate(plan.scores) if isinstance(score.estimator, Regression)]
+    found = [i for i in curved if plan.sources(i) and _leaves(planner, plan, i) < THRESHOLDS.smooth]
+    kept = {i: plan.sources(i) for i in found}
     if not kept:
         return
     for i, sources in kept.items():
@@ -156,16 +137,17 @@ def confirm(planner: Planner, plan: Targets) -> None:
         seed=planner.wanted.seed,
     )
     with planner.evaluators(score, planner.series) as evaluate:
-        open_ = {i for i, sources in kept.items() if sources}
-        while open_:
-            links = [Link(j, i, tuple(sorted(kept[i] - {j}))) for i in sorted(open_) for j in sorted(kept[i])]
+        open_ = sorted(kept)
+        while open_:  # targets of which a source was dropped, or that were not asked about yet
+            links = [Link(j, i, tuple(sorted(kept[i] - {j}))) for i in open_ for j in sorted(kept[i])]
             tests = dict(zip(links, evaluate.verdicts(links, 1 - score.alpha)))
-            for i in sorted(open_):
-                mine = [link for link in links if link.target == i]
-                weakest = max(mine, key=lambda link: (tests[link].p_value, -tests[link].value))
-                kept[i] -= {weakest.source} if tests[weakest].p_value > 1 - score.alpha else set()
-                if tests[weakest].p_value <= 1 - score.alpha or not kept[i]:
-                    open_.discard(i)
+            weakest: dict[int, Link] = {}
+            for link in sorted(links, key=lambda link: (-tests[link].p_value, tests[link].value)):
+                weakest.setdefault(link.target, link)
+            failed = [link for link in weakest.values() if tests[link].p_value > 1 - score.alpha]
+            for link in failed:
+                kept[link.target] -= {link.source}
+            open_ = sorted(link.target for link in failed)
     lost = sum(len(plan.sources(i)) - len(kept[i]) for i in kept)
     if lost:
         words = f"{lost} sources that a curve found are left out"
@@ -176,7 +158,7 @@ def confirm(planner: Planner, plan: Targets) -> None:
 
 def _leaves(planner: Planner, plan: Targets, target: int) -> float:
     """Return the share of a target's variance that its regression leaves, own past included, out of sample."""
-    one = plan.regressed(target)
+    one = plan.regressed[target]
     y, _ = planner.evidence.rows(target, one.variables(target), planner.evidence.scale)
     return planner.error(target, one) / max(float(np.var(y)), 1e-300)
 
@@ -187,14 +169,10 @@ def _within_budget(
     """Return whose loosely seen sources are tested, and whose are all looked at, as far as the budgets go."""
     names, of_source = planner.series.names, QUESTIONS_OF_A_TEST * far
     of_target = (3 * far + of_source // 5) * len(names)
-    explored = {
-        i: [
-            j
-            for j in range(len(names))
-            if j != i and names[j] in dict(planner.wanted.candidates).get(names[i], names)
-        ]
-        for i in list(blind)[: EXPLORED // of_target]
-    }
+    explored = {}
+    for i in blind[: EXPLORED // of_target]:
+        possible = dict(planner.wanted.candidates).get(names[i], names)
+        explored[i] = [j for j, name in enumerate(names) if j != i and name in possible]
     rest = {i: sources for i, sources in loose.items() if i not in explored}
     ranked = sorted((rank, i, j) for i, sources in rest.items() for rank, j in enumerate(sources))
     asked: dict[int, list[int]] = {}
@@ -212,20 +190,9 @@ def _within_budget(
 
 def _part(series: Series) -> Series:
     """Return the last samples of a long record, on which much can be asked."""
-    if sum(series.lengths) <= EXPLORED_SAMPLES:
+    left_out = sum(series.lengths) - EXPLORED_SAMPLES
+    if left_out <= 0:
         return series
-    kept, left = [], EXPLORED_SAMPLES
-    for trial in reversed(series.trials):
-        kept.append(trial[-left:])
-        left -= len(kept[-1])
-        if left <= 0:
-            break
-    missing = "raise" if series.missing is None else "drop"
-    return Series(list(reversed(kept)), names=series.names, dt=series.dt, missing=missing)
-
-
-def _lags_of(pasts: Mapping[int, Past], names: Sequence[str], far: int) -> Lags:
-    """Return the lags of some targets' own pasts and sources."""
-    found = {(names[i], names[i]): past.own for i, past in pasts.items()}
-    found |= {(names[j], names[i]): past.lags[j] for i, past in pasts.items() for j in past.sources}
-    return Lags(found, searched=far)
+    before = np.cumsum(series.lengths) - series.lengths
+    kept = [trial[max(0, left_out - start) :] for trial, start in zip(series.trials, before)]
+    return series.with_trials([trial for trial in kept if len(trial)])

@@ -13,36 +13,26 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.data.table import listed
 from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
-from enmesh.embedding.prediction import prediction_errors, scaled
+from enmesh.embedding.base import prediction_errors, scaled
 from enmesh.errors import first_few
 from enmesh.inference.evidence import Evidence
 from enmesh.surrogates import decorrelation_time
 
 SYNCHRONISED = 0.99
-# Samples over which the autocorrelation stays above 1/e before permuted surrogates mislead.
-SLOW = 5
+SLOW = 5  # samples over which the autocorrelation stays above 1/e before permuted surrogates mislead
 # A node whose autocorrelation lasts for this share of the record cannot be told from one that is not stationary.
 LASTING = 0.1
-# Share of the variance that a node's own past leaves unexplained.
-DETERMINED = 0.01
-# Samples from which that share is known well enough; of more, evenly spaced ones are taken.
-ENOUGH = 3000
-# Standard errors between the two halves of a record.
-SHIFTED = 5.0
-BLOCKS = 10
-# Standard errors by which a straight line rises or falls, beyond which it is a trend.
-TRENDING = 8.0
-# Times its surroundings that a peak of the spectrum must reach to be a period.
-PEAK = 30.0
-LARGE_DIMENSION = 10
-SAMPLES_PER_DIMENSION = 50
-SAMPLES_PER_STATE = 3
+DETERMINED = 0.01  # share of the variance that a node's own past leaves unexplained
+ENOUGH = 3000  # samples from which that share is known well enough; of more, evenly spaced ones are taken
+SHIFTED, BLOCKS = 5.0, 10  # standard errors between the two halves of a record, from so many blocks
+TRENDING = 8.0  # standard errors by which a straight line rises or falls, beyond which it is a trend
+PEAK = 30.0  # times its surroundings that a peak of the spectrum must reach to be a period
+LARGE_DIMENSION, SAMPLES_PER_DIMENSION, SAMPLES_PER_STATE = 10, 50, 3
 # Numbers that often stand for a missing value, and how far, in ranges of the other values, one must lie from them.
 SENTINELS = {*(99, 999, 9999, 99999, 999999, 8888, 99.99, 999.9, 9999.9)}
 SENTINELS |= {-number for number in SENTINELS}
 SENTINEL_GAP = 1.0
-# Robust standard deviations that make a spike, and samples in a row that make a stuck sensor.
-SPIKE, STUCK = 20.0, 20
+SPIKE, STUCK = 20.0, 20  # robust standard deviations that make a spike, samples in a row a stuck sensor
 
 # What is said of each hazard; {numbers} are those of the nodes.
 SENTENCES = {
@@ -123,7 +113,9 @@ def hazards_of_data(series: Series, evidence: Evidence | None = None) -> tuple[F
     findings = [*_synchronisation(series), *_slowness(series), *_sentinels(series)]
     if not series.is_integer:
         findings += [*_spikes(series, _concerned(findings, "sentinel")), *_stuck(series), *_trends(series)]
-        findings += [*_seasons(series), *_variances(series, evidence or Evidence(series))]
+        found = evidence or Evidence(series)
+        common = dict.fromkeys(series.names if found.variance_is_common else (), found.common_variance)
+        findings += [*_seasons(series), *_finding("variance", common)]
     return *findings, *_shifts(series, _concerned(findings, "trend", "stationarity"))
 
 
@@ -164,7 +156,14 @@ def _concerned(findings: list[Finding], *kinds: str) -> set[str]:
 
 def _synchronisation(series: Series) -> list[Finding]:
     """Pairs with |correlation| over 0.99: both carry the same values, neither tells more."""
-    correlation, names = _correlations(series), series.names
+    # Correlations are over the samples at which both are there; 0 for a constant.
+    names, there = series.names, np.isfinite(series.values.astype(float)).astype(float)
+    values = _filled(series) - _filled(series).mean(axis=0)
+    values = there * values / np.maximum(values.std(axis=0), 1e-300)
+    count, total = np.maximum(there.T @ there, 1), values.T @ there  # [i, j]: sum of i over the samples of j
+    product, square = values.T @ values - total * total.T / count, (values**2).T @ there - total**2 / count
+    scale = np.sqrt(np.maximum(square * square.T, 0))
+    correlation = np.where(scale > 1e-9, product / np.maximum(scale, 1e-9), 0.0)
     pairs = np.argwhere(np.triu(np.abs(correlation) > SYNCHRONISED, 1))
     found = {f"{names[i]} and {names[j]}": correlation[i, j] for i, j in pairs}
     nodes = dict.fromkeys((names[i] for i in np.unique(pairs)), max(found.values(), key=abs, default=0))
@@ -178,10 +177,8 @@ def _slowness(series: Series) -> list[Finding]:
     lasting = _over(series, times, LASTING * longest)
     slow = {name: time for name, time in _over(series, times, SLOW - 1).items() if name not in lasting}
     worth = sum(series.lengths) / (2 * max(slow.values(), default=1))
-    return [
-        *_finding("autocorrelation", slow, worth=worth),
-        *_finding("stationarity", lasting, "lasting", longest=longest),
-    ]
+    long = _finding("stationarity", lasting, "lasting", longest=longest)
+    return [*_finding("autocorrelation", slow, worth=worth), *long]
 
 
 def _measured(series: Series, *kinds: str) -> Iterator[tuple[str, np.ndarray]]:
@@ -270,12 +267,6 @@ def _seasons(series: Series) -> list[Finding]:
     return []
 
 
-def _variances(series: Series, evidence: Evidence) -> list[Finding]:
-    """Changes of variance that nodes share: a hidden driver of how large, not of which way, they move."""
-    nodes = series.names if evidence.variance_is_common else ()
-    return _finding("variance", dict.fromkeys(nodes, evidence.common_variance))
-
-
 def _determinism(blocks: Blocks) -> list[Finding]:
     """Nodes whose own past predicts them almost fully: little is left for a source to explain."""
     found: dict[str, float] = {}
@@ -288,14 +279,12 @@ def _determinism(blocks: Blocks) -> list[Finding]:
 
 
 def _shifts(series: Series, but: set[str]) -> Iterator[Finding]:
-    """Nodes whose mean or variance differs between the two halves of the trials by many standard errors.
-
-    The scatter of means over blocks that are longer than the memory of the process gives the error.
-    """
+    """Nodes whose mean or variance differs between the two halves of the trials by many standard errors."""
     late = np.concatenate([np.arange(length) >= length // 2 for length in series.lengths])
     values = _filled(series)
     for what, samples in (("mean", values), ("variance", (values - values.mean(axis=0)) ** 2)):
         halves = [_block_means(half, BLOCKS) for half in (samples[~late], samples[late])]
+        # The scatter of means over blocks that are longer than the memory of the process gives the error.
         error = np.sqrt(sum(half.var(axis=0, ddof=1) / len(half) for half in halves if len(half) > 1))
         shift = np.abs(halves[0].mean(axis=0) - halves[1].mean(axis=0)) / np.where(error > 0, error, np.inf)
         found = {name: size for name, size in _over(series, shift, SHIFTED).items() if name not in but}
@@ -318,10 +307,8 @@ def _size(series: Series, blocks: Blocks, most: int) -> list[Finding]:
     words |= {"n": blocks.n, "enough": each * sizes[name], "limit": LARGE_DIMENSION}
     wide = {node: size for node, size in sizes.items() if size > LARGE_DIMENSION and not counted}
     few = {node: size for node, size in sizes.items() if blocks.n < each * size}
-    return [
-        *_finding("dimension", wide, **words),
-        *_finding("samples", few, "states" if counted else "", blocks.n, **words),
-    ]
+    crowded = _finding("samples", few, "states" if counted else "", blocks.n, **words)
+    return [*_finding("dimension", wide, **words), *crowded]
 
 
 def _block_means(samples: np.ndarray, blocks: int) -> np.ndarray:
@@ -339,14 +326,3 @@ def _filled(series: Series) -> np.ndarray:
     """Return all values as floats, missing ones as their node's mean."""
     values = series.values.astype(float)
     return values if series.missing is None else np.where(np.isnan(values), np.nanmean(values, 0), values)
-
-
-def _correlations(series: Series) -> np.ndarray:
-    """Return the correlations of all pairs, each over the samples at which both are there; 0 for a constant."""
-    there = np.isfinite(series.values.astype(float)).astype(float)
-    values = _filled(series) - _filled(series).mean(axis=0)
-    values = there * values / np.maximum(values.std(axis=0), 1e-300)
-    count, total = np.maximum(there.T @ there, 1), values.T @ there  # [i, j]: sum of i over the samples of j
-    product, square = values.T @ values - total * total.T / count, (values**2).T @ there - total**2 / count
-    scale = np.sqrt(np.maximum(square * square.T, 0))
-    return np.where(scale > 1e-9, product / np.maximum(scale, 1e-9), 0.0)

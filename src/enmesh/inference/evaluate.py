@@ -53,12 +53,8 @@ class Evaluator:
 
         self.score: Any = score.with_embedding(series) if isinstance(score, Score) else score
         self.series = series
-        description = {
-            "data": series.digest,
-            "names": list(series.names),
-            "score": describe(self.score),
-            "code": f"{__version__}/{score.FORMAT}",
-        }
+        description = {"data": series.digest, "names": list(series.names), "score": describe(self.score)}
+        description["code"] = f"{__version__}/{score.FORMAT}"
         self._payload = Payload(series, self.score, key_of(description))
         with single_thread():  # binding may form sums that threads would round otherwise
             self.scorer = scorer_pool.take(self._payload.key, self._payload)
@@ -71,7 +67,7 @@ class Evaluator:
 
     def __call__(self, families: Iterable[Family]) -> np.ndarray:
         """Return the score of each family, in the order given."""
-        questions = [Question.family(target, tuple(parents)) for target, parents in families]
+        questions = [Question("family", (target, tuple(parents))) for target, parents in families]
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
         self._look_up(new)
         tests = {question: self.scorer.tests(*question.args) for question in new}
@@ -93,10 +89,8 @@ class Evaluator:
         return self._answers([Question.test(link, level) for link in links])
 
     def redundant(self, families: Iterable[Family]) -> list[int | None]:
-        """Return for each family a parent that it scores no less without, alone or with weaker ones; or None.
-
-        One test of that parent shows it. Smaller families are to be asked about first: what was found for them counts.
-        """
+        """Return for each family a parent that it scores no less without, alone or with weaker ones; or None."""
+        # One test of that parent shows it. Smaller families must be asked about first: what was found for them counts.
         tests = [self.scorer.redundancy_test(*family, self._failed) for family in families]
         asked, failed = sorted({test for test in tests if test is not None}), set()
         for level in sorted({level for _, level in asked}):

@@ -20,8 +20,7 @@ Scale = Callable[[np.ndarray], np.ndarray]
 # Folds of contiguous samples by which predictions are judged, and penalties of the regression that are tried.
 FOLDS = 8
 PENALTIES = 10.0 ** np.arange(-3, 2.5)
-# Lags of the own past through which a curve or random features are laid.
-OWN_LAGS = 3
+OWN_LAGS = 3  # lags of the own past through which a curve or random features are laid
 # Samples of a block whose variance is taken.
 VARIANCE_BLOCK = 10
 TOGETHER = 16  # nodes whose errors of prediction are computed at once
@@ -133,14 +132,13 @@ class Evidence:
         z-scores, which leave such a function as it is, unless tails are heavy.
         """
         scale = normal_scores if self.heavy_tails else standard_scores
-        gains, left = [], []
+        left = np.empty(self.nodes)
         for i in range(self.nodes):
             y, own = self.own_past(i, OWN_LAGS, scale, thinned=True)
             error = prediction_error(Residuals("features", own).basis[:, 1:], y)
-            others = min(prediction_error(own, y), prediction_error(curve(own), y))
-            gains.append(error / max(others, 1e-300))
-            left.append(error / max(float(np.var(y)), 1e-300))
-        return np.array(gains), np.array(left)
+            left[i] = error / max(float(np.var(y)), 1e-300)
+        others = np.minimum(self._errors(scale, False), self._errors(scale, True))
+        return left / np.maximum(others, 1e-300), left
 
     @property
     def smooth(self) -> bool:
@@ -165,15 +163,10 @@ class Evidence:
 
     @cached_property
     def common_variance(self) -> float:
-        """The median over pairs of the correlation of log variances over short blocks.
-
-        Less what values that go along with each other, now or a few samples later, give by themselves: their squared
-        correlation.
-        """
+        """The median over pairs of the correlation of log variances over short blocks, beyond that of the values."""
         most = max(self.memory)
-        surprise = np.column_stack(
-            [residual(*self.own_past(i, order, reach=most)) for i, order in enumerate(self.memory)]
-        )
+        left = [residual(*self.own_past(i, order, reach=most)) for i, order in enumerate(self.memory)]
+        surprise = np.column_stack(left)
         blocks = len(surprise) // VARIANCE_BLOCK
         if blocks < 8 or self.nodes < 2:
             return 0.0
@@ -182,6 +175,7 @@ class Evidence:
         pairs = np.triu_indices(self.nodes, 1)
         scaled = (surprise - surprise.mean(0)) / np.maximum(surprise.std(0), 1e-12)
         near = [scaled[: len(scaled) - lag].T @ scaled[lag:] / len(scaled) for lag in range(VARIANCE_BLOCK)]
+        # What values that go along with each other, now or a few samples later, give by themselves.
         going_along = np.max([np.maximum(one**2, one.T**2) for one in near], axis=0)
         return float(np.median((np.corrcoef(logs.T) - going_along)[pairs]))
 
@@ -191,8 +185,6 @@ class Evidence:
         blocks = max(1, self.samples // VARIANCE_BLOCK)
         limit = max(THRESHOLDS.common_variance, 4 / np.sqrt(blocks * max(1, self.nodes - 1)))
         return self.common_variance > limit
-
-    # --- samples ------------------------------------------------------------------------------------------------------
 
     def scored(self, scale: Scale = normal_scores) -> list[np.ndarray]:
         """Return the trials ``(time, node)`` on a scale; missing values become 0, the centre."""
@@ -235,10 +227,8 @@ def curve(columns: np.ndarray) -> np.ndarray:
 
 
 def prediction_error(features: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the mean squared error of predicting ``y (..., n)`` out of sample from ``features (..., n, d)``.
-
-    By ridge regression on contiguous folds, with the penalty that suits best; all of it from products of samples.
-    """
+    """Return the mean squared error of predicting ``y (..., n)`` out of sample from ``features (..., n, d)``."""
+    # By ridge regression on contiguous folds, with the penalty that suits best; all of it from products of samples.
     both = np.concatenate([features, y[..., None]], axis=-1)
     both = both - both.mean(axis=-2, keepdims=True)
     n, d = y.shape[-1], features.shape[-1]

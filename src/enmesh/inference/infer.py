@@ -14,15 +14,14 @@ from enmesh.embedding import Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
-from enmesh.inference.constraints import Edges
 from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.network import Network
 from enmesh.inference.run import Run
-from enmesh.inference.wanted import Wanted
+from enmesh.inference.wanted import Edges, Wanted
 from enmesh.inference.workers import check_jobs
 from enmesh.options import whole
 from enmesh.scores import Score
-from enmesh.scores.base import possible_alpha
+from enmesh.scores.base import check_alpha
 from enmesh.search.base import Search
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
@@ -122,11 +121,8 @@ def infer(
     given = {name: value for name, value in locals().items() if name != "series"}
     check_numbers(**given)
     if isinstance(series, Events):
-        for name in ("embedding", "max_lag", "bootstrap"):
-            if given[name]:
-                raise InputError(
-                    f"{name} belongs to samples; events have histories (PointProcess) and no {name}"
-                )
+        for name in filter(given.get, ("embedding", "max_lag", "bootstrap")):
+            raise InputError(f"{name} belongs to samples; events have histories (PointProcess) and no {name}")
     series = series if isinstance(series, Events) else Series.of(series)
     if given.pop("bootstrap"):
         network = infer(series, **given)
@@ -148,7 +144,7 @@ def check_numbers(**given: Any) -> None:
     """Refuse numbers that `infer` cannot use, before anything is computed or written."""
     check_jobs(given.get("n_jobs"))
     if given.get("alpha") is not None:
-        possible_alpha(given["alpha"])
+        check_alpha(given["alpha"], warn=False)  # the score that has it warns
     for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0)):
         if given.get(name) is not None:
             whole(name, given[name], least)

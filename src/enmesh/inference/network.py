@@ -255,9 +255,8 @@ class Network:
             _refuse_inconsistent(network)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
-            raise InputError(
-                f"{_short(source)} is a damaged network of enmesh: {visible(reason)[:160]}"
-            ) from None
+            damaged = f"{_short(source)} is a damaged network of enmesh"
+            raise InputError(f"{damaged}: {visible(reason)[:160]}") from None
         return network
 
     def explain(self, source: str, target: str) -> Explanation:

@@ -7,7 +7,7 @@ within a budget. Each target so has one score: that of a regression, or that of 
 tests that are made of a link share one level, and p-values say so.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence, curve, prediction_error
 from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
 from enmesh.inference.wanted import Choices, Scores, Wanted
+from enmesh.measures import Indices
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
 from enmesh.search import Independent
@@ -36,30 +37,18 @@ from enmesh.tasks import run, single_thread
 
 
 class Plan(NamedTuple):
-    """What is searched: a score with its pasts, the sources each target may have, and the embedding criteria.
-
-    ``nulls`` are null distributions of tests that the choice of pasts has made already.
-    """
+    """What is searched: a score with its pasts, the sources each target may have, and the embedding criteria."""
 
     score: Score
     candidates: tuple[tuple[int, ...], ...] | None = None
     criteria: Mapping[str, Any] = {}
-    nulls: Mapping[Link, np.ndarray] = {}
+    nulls: Mapping[Link, np.ndarray] = {}  # of tests that the choice of pasts has made already
 
 
 class Planner(Scores):
     """Makes the plan of one run; ``evaluators(score, series)`` makes an evaluator of a score or a selection of lags."""
 
-    def __init__(
-        self,
-        series: Series,
-        wanted: Wanted,
-        choices: Choices,
-        evidence: Evidence,
-        evaluators: Callable[..., Evaluator] = Evaluator,
-    ):
-        super().__init__(series, wanted, choices, evidence)
-        self.evaluators, self._nodes = evaluators, range(series.n_nodes)
+    evaluators: Any = Evaluator
 
     def plan(self) -> Plan:
         """Return the plan: by evidence, or for the score or estimator that was given."""
@@ -70,8 +59,6 @@ class Planner(Scores):
         score = self.one()
         return self._with_pasts(score if wanted.embedding is None else score.embedded(wanted.embedding))
 
-    # --- pasts ------------------------------------------------------------------------------------------------
-
     def _with_estimator(self, estimator: Estimator) -> Plan:
         """Return the plan for an estimator that was chosen."""
         self.wanted = replace(self.wanted, estimator=estimator)
@@ -79,7 +66,7 @@ class Planner(Scores):
 
     def _with_pasts(self, score: Score) -> Plan:
         """Return a score with its pasts, found from the data where they are left open."""
-        wanted = self.wanted
+        wanted, names = self.wanted, self.series.names
         if score.embedding is not None:
             if wanted.max_lag is not None:
                 raise InputError("max_lag and an embedding are both given; leave one of them out")
@@ -90,10 +77,8 @@ class Planner(Scores):
         method = self.method(score.estimator, alpha, self._reach(), score)
         pasts = self.selected(method)
         self._note_lags([(i, past, past.sources) for i, past in enumerate(pasts)])
-        selected = score.embedded(method.lags(pasts, self.series.names))
-        return Plan(
-            selected, tuple(past.sources for past in pasts), nulls=nulls_of(selected, dict(enumerate(pasts)))
-        )
+        selected, candidates = score.embedded(method.lags(pasts, names)), tuple(p.sources for p in pasts)
+        return Plan(selected, candidates, nulls=nulls_of(selected, dict(enumerate(pasts))))
 
     def _self_predicted(self, score: Score) -> Plan:
         """Return the paper's procedure: kappa and tau of each node from its own series, sources at lag 1."""
@@ -102,11 +87,8 @@ class Planner(Scores):
         embedding = chosen_embedding(tables)
         words = _embedding_words(embedding, self.series.names)
         self.choices.add("embedding", words, f"{type(method).__name__}, from each node's own past")
-        return Plan(
-            score.embedded(embedding), None, {name: table.to_dict() for name, table in tables.items()}
-        )
-
-    # --- by evidence --------------------------------------------------------------------------------------------------
+        criteria = {name: table.to_dict() for name, table in tables.items()}
+        return Plan(score.embedded(embedding), None, criteria)
 
     def _by_evidence(self) -> Plan:
         """Choose tests, estimators and pasts from the data."""
@@ -117,11 +99,13 @@ class Planner(Scores):
             self.choices.add("estimator", estimator, rule.reason)
             return self._with_estimator(estimator)
         if rule.choice == "neighbours":
-            return self._neighbours_alone(rule.reason)
-        shares = [
-            decided(TARGETS, evidence, i).choice if rule.choice == "all" else SHARES[rule.choice]
-            for i in self._nodes
-        ]
+            how = decided(NEIGHBOURS, evidence)
+            estimator = self.choices.add("estimator", how.choice(evidence), f"{rule.reason}; {how.reason}")
+            # Where samples are few the largest lag is 1: the paper's procedure.
+            self.wanted = replace(self.wanted, max_lag=self._reach())
+            return self._with_estimator(estimator)
+        of_target = {i: decided(TARGETS, evidence, i).choice for i in self._nodes if rule.choice == "all"}
+        shares = [of_target.get(i) or SHARES[rule.choice] for i in self._nodes]
         far, line = self._reach(), self._line
         found = [self._regressed(line, self._alphas(shares, "line"), far)]
         if (order := self._order(far)) > 1:
@@ -129,7 +113,7 @@ class Planner(Scores):
         if rule.choice != "line":
             curve = Regression(features="quadratic")
             found.append(self._regressed(curve, self._alphas(shares, "curve"), far))
-        targets = Targets(self.series, found, [self._picked(i, found) for i in self._nodes])
+        targets = Targets(found, [self._picked(i, found) for i in self._nodes])
         if rule.choice != "line" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
             confirm(self, targets)
         if rule.choice == "all":
@@ -153,20 +137,8 @@ class Planner(Scores):
         """Return how many lags of every source a line takes together: the own memory of the node in the middle."""
         return 1 if self.evidence.smooth else min(far, int(np.median(self.evidence.memory)))
 
-    def _neighbours_alone(self, reason: str) -> Plan:
-        """Return the plan for smooth series: neighbours look for sources by themselves."""
-        how = decided(NEIGHBOURS, self.evidence)
-        estimator = self.choices.add("estimator", how.choice(self.evidence), f"{reason}; {how.reason}")
-        # Where samples are few the largest lag is 1: the paper's procedure.
-        self.wanted = replace(self.wanted, max_lag=self._reach())
-        return self._with_estimator(estimator)
-
     def _reach(self) -> int:
-        """Return the largest lag that is looked at: as given, or the usual one, or as far as the record bears.
-
-        The record is looked at as far as it bears where a line finds a source beyond the usual lag at a tenth of the
-        level.
-        """
+        """Return the largest lag that is looked at: as given, or the usual one, or as far as the record bears."""
         given, evidence = self.wanted.max_lag, self.evidence
         if given is not None:
             most = max(1, min(max(self.series.lengths) - 2, evidence.samples // 4))
@@ -179,7 +151,7 @@ class Planner(Scores):
             why = "as far as the samples bear"
         elif evidence.kind != "numbers" or evidence.smooth or farthest == usual:
             why = "usual; max_lag looks further"
-        else:
+        else:  # further where a line finds a source beyond the usual lag at a tenth of the level
             last = self._last(usual, farthest)
             why = f"usual; a line finds no source at lags up to {farthest} beyond it"
             if last > usual:
@@ -199,20 +171,16 @@ class Planner(Scores):
         p_value, level = strict.bind(self.series).beyond, (1 - strict.alpha) / farthest
         return max((one.lag for i, one in far if p_value(i, one, nearer[i]) <= level), default=1)
 
-    def method(self, estimator: Estimator, alpha: float, max_lag: int, score: Any = None) -> NonUniform:
+    def method(
+        self, estimator: Estimator, alpha: float, lags: int, score: Any = None, **how: Any
+    ) -> NonUniform:
         """Return the selection of lagged variables that suits an estimator, sampled as a score is."""
-        sampling: dict[str, Any] = {}
+        alpha = max(alpha, 0.5)
         if not estimator.analytic or isinstance(score, TEE):
-            sampling = {"surrogate": getattr(score, "surrogate", None), "seed": self.wanted.seed}
-            sampling = {key: value for key, value in sampling.items() if value is not None}
-            sampling["n_surrogates"] = self.count(max(alpha, 0.5))
-        return NonUniform(
-            max_lag=max_lag,
-            estimator=estimator,
-            alpha=min(max(alpha, 0.5), 1 - 1e-12),
-            candidates=self.wanted.candidates,
-            **sampling,
-        )
+            how |= {"seed": self.wanted.seed, "n_surrogates": self.count(alpha)}
+            how |= {"surrogate": score.surrogate} if hasattr(score, "surrogate") else {}
+        how = {"candidates": self.wanted.candidates} | how
+        return NonUniform(max_lag=lags, estimator=estimator, alpha=min(alpha, 1 - 1e-12), **how)
 
     def selected(
         self, method: NonUniform, targets: Iterable[int] | None = None, series: Series | None = None
@@ -228,7 +196,7 @@ class Planner(Scores):
     ) -> Regressed:
         """Select lagged variables by a regression, and find each target's best sources among them."""
         loosest = min(filter(None, alphas), default=self.alpha)
-        method = replace(self.method(estimator, loosest, far), together=together)
+        method = self.method(estimator, loosest, far, together=together)
         pasts = self.selected(method)
         names, lags = self.series.names, method.lags(pasts, self.series.names)
         selected = {names[i]: tuple(names[j] for j in past.sources) for i, past in enumerate(pasts)}
@@ -274,8 +242,6 @@ class Planner(Scores):
         curved = isinstance(found.scores[target].estimator, Regression)
         return float(prediction_error(curve(x[::step]) if curved else x[::step], y[::step]))
 
-    # --- words --------------------------------------------------------------------------------------------------------
-
     def _note(self, reason: str, scores: Sequence[Score], shares: Sequence[Mapping[str, float]]) -> None:
         """Record which test each target was left to, and at which level."""
         by_score: dict[Score, list[str]] = {}
@@ -316,12 +282,7 @@ def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
 
 
 def asked(
-    series: Series,
-    wanted: Wanted,
-    sources: Sequence[int],
-    target: int,
-    given: Sequence[int],
-    count: int | None = None,
+    series: Series, wanted: Wanted, sources: Indices, target: int, given: Indices, count: int | None = None
 ) -> Significance:
     """Test a link, or several sources together, as `infer` tests a link; ``count`` is the number of surrogates."""
     score = planned(series, wanted)[0].score
@@ -351,7 +312,5 @@ def _embedding_words(embedding: Embedding, names: tuple[str, ...]) -> str:
     per = embedding.per_node(names)
     if len(names) <= 6:
         return ", ".join(f"{name}: dim {k} delay {t}" for name, k, t in zip(names, per["dim"], per["delay"]))
-    ranges = {what: sorted(set(per[what])) for what in ("dim", "delay")}
-    return ", ".join(
-        f"{what} {found[0]}" + f" to {found[-1]}" * (len(found) > 1) for what, found in ranges.items()
-    )
+    ranges = {what: sorted({min(per[what]), max(per[what])}) for what in ("dim", "delay")}
+    return ", ".join(f"{what} {' to '.join(map(str, found))}" for what, found in ranges.items())

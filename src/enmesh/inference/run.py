@@ -16,7 +16,6 @@ from enmesh.embedding import Embedding, Pasts, reach
 from enmesh.errors import InputError, first_few, hazard
 from enmesh.events.events import Events
 from enmesh.explain import with_effects
-from enmesh.inference.constraints import constrained
 from enmesh.inference.diagnostics import hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence
@@ -26,7 +25,7 @@ from enmesh.inference.progress import Progress
 from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.screen import BUDGET_ANALYTIC, count_families
 from enmesh.inference.screen import screen as preselect
-from enmesh.inference.wanted import Choices, Wanted
+from enmesh.inference.wanted import Choices, Wanted, constrained
 from enmesh.methods import resolve
 from enmesh.options import describe
 from enmesh.scores import Link, PerTarget, Score
@@ -38,8 +37,7 @@ from enmesh.te_matrix import instantaneous_of
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
-# Pairs of nodes up to which links that were screened out are tested too.
-MOST_PAIRS = 400
+MOST_PAIRS = 400  # pairs of nodes up to which links that were screened out are tested too
 
 
 class Run:
@@ -75,13 +73,13 @@ class Run:
 
     def plan(self, wanted: Wanted) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
-        named = self._by_name(self._possible).items()
-        narrowed = tuple(
-            (target, sources) for target, sources in named if len(sources) < self.series.n_nodes - 1
-        )
+        possible, others = self._by_name(self._possible), self.series.n_nodes - 1
+        narrowed = tuple(pair for pair in possible.items() if len(pair[1]) < others)
         with self.progress.phase("selecting lags"):
             wanted = replace(wanted, candidates=narrowed)
-            return Planner(self.series, wanted, self.choices, self.evidence, self._evaluators).plan()
+            planner = Planner(self.series, wanted, self.choices, self.evidence)
+            planner.evaluators = self._evaluators
+            return planner.plan()
 
     def network(self, plan: Plan) -> Network:
         """Find the best graph, test its links, and return it with everything that is needed to repeat it."""
@@ -143,10 +141,8 @@ class Run:
         """Return the sources each target may have: those that were selected with their lags, or after screening."""
         allowed, screen, required, report = self._possible, self._screen, self.problem.required, {}
         if plan.candidates is not None and screen is not False:
-            allowed = tuple(
-                tuple(j for j in sources if j in kept or (j, i) in required)
-                for i, (sources, kept) in enumerate(zip(allowed, plan.candidates))
-            )
+            kept = {(j, i) for i, sources in enumerate(plan.candidates) for j in sources} | required
+            allowed = tuple(tuple(j for j in some if (j, i) in kept) for i, some in enumerate(allowed))
             report["selected"] = [len(sources) for sources in allowed]
             screen = None if screen is True else screen
         most = THRESHOLDS.few_parents if self._max_parents is None else self._max_parents
@@ -162,6 +158,7 @@ class Run:
     ) -> tuple[int, Found, tuple[Candidate, ...]]:
         """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
         limit, most, reason = self._parent_limits(evaluator, allowed, selected)
+        level = 1 - (evaluator.score.alpha or THRESHOLDS.alpha)
         bounds, redundant = evaluator.scorer.bounds(allowed), evaluator.redundant
         problem = replace(self.problem, candidates=allowed, bounds=bounds, redundant=redundant)
         while True:
@@ -169,7 +166,7 @@ class Run:
                 found = search.run(evaluator, replace(problem, max_parents=limit))
             with self.progress.phase("testing links"):
                 tests = self._edge_tests(evaluator, found.parents, allowed)
-            left_out = self._left_out(evaluator, found.parents, tests, limit)
+            left_out = self._left_out(level, found.parents, tests, limit)
             if not left_out or limit >= most:
                 break
             limit += 1
@@ -197,20 +194,17 @@ class Run:
         most, reason = (others, "") if by_regression else _bearable_parents(self.series, score)
         most = min(others, most)
         first = min(THRESHOLDS.few_parents, most)
-        sizes = range(1, most + 1)
-        affordable = max(
-            (n for n in sizes if count_families([range(widest)], n) <= BUDGET_ANALYTIC), default=1
-        )
+        sets = {n: count_families([range(widest)], n) for n in range(1, most + 1)}
+        affordable = max((n for n, count in sets.items() if count <= BUDGET_ANALYTIC), default=1)
         if affordable < most:
             most = max(first, affordable)
             reason = f"more would be over {BUDGET_ANALYTIC:,} sets of parents for a node"
         return max(first, min(most, widest)), most, reason
 
     def _left_out(
-        self, evaluator: Evaluator, parents: Parents, tests: tuple[Candidate, ...], limit: int
+        self, level: float, parents: Parents, tests: tuple[Candidate, ...], limit: int
     ) -> list[str]:
         """Return links to full targets that are significant given the parents kept."""
-        level = 1 - (evaluator.score.alpha or THRESHOLDS.alpha)
         above = ancestors(parents) if self.problem.acyclic else [0] * len(parents)
         found = []
         for test in tests:
@@ -221,18 +215,13 @@ class Run:
         return found
 
     def _edge_tests(self, evaluator: Evaluator, parents: Parents, allowed: Parents) -> tuple[Candidate, ...]:
-        """Test every candidate edge given the target's other parents; q-values count all pairs as tests.
-
-        Edges of the network get as many surrogates as their q-values need; others are tested until they are doubtful.
-        """
+        """Test every candidate edge given the target's other parents; q-values count all pairs as tests."""
         size = self.series.n_nodes
         pairs = size * (size - 1)
         asked = allowed if pairs > MOST_PAIRS else self._possible
-        links = [
-            Link(j, i, tuple(p for p in parents[i] if p != j))
-            for i, sources in enumerate(asked)
-            for j in sources
-        ]
+        ends = [(j, i) for i, sources in enumerate(asked) for j in sources]
+        links = [Link(j, i, tuple(p for p in parents[i] if p != j)) for j, i in ends]
+        # Edges of the network get as many surrogates as their q-values need; others are tested until they are doubtful.
         chosen = [link for link in links if link.source in parents[link.target]]
         tests = _tests_of_found(evaluator, chosen, pairs)
         rest = [link for link in links if link not in tests]
@@ -267,11 +256,9 @@ class Run:
 
 
 def _tests_of_found(evaluator: Evaluator, links: list[Link], pairs: int) -> dict[Link, Significance]:
-    """Test the links found with as many surrogates as a q-value of 0.05 among all pairs needs.
-
-    First as many as would do if all were clear; then, for those that no surrogate reached, as many as the clear ones
-    need. P-values hold, because only those go on that have the smallest there is.
-    """
+    """Test the links found with as many surrogates as a q-value of 0.05 among all pairs needs."""
+    # First as many as would do if all were clear; then, for those that no surrogate reached, as many as the clear ones
+    # need. P-values hold, because only those go on that have the smallest there is.
     usual = evaluator.score.n_surrogates
     count = max(usual, ceil(2 * pairs / (LEVEL * len(links)))) if usual and links else 0
     tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))
@@ -284,10 +271,7 @@ def _tests_of_found(evaluator: Evaluator, links: list[Link], pairs: int) -> dict
 
 
 def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[int, ...]]:
-    """Return the strongest lag of a link and the lags it acts at.
-
-    Of lags that are asked together, those of a chosen link count that say something given the others.
-    """
+    """Return the strongest lag of a link and the lags it acts at."""
     scorer = evaluator.scorer.of_target(link.target)
     lags = scorer.lags(link.source, link.target)
     if len(lags) == 1:
@@ -296,6 +280,7 @@ def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[
     strongest = transfers.strongest(link.source, link.target, link.given).lag
     if not (selected and transfers.estimator.analytic):
         return strongest, lags
+    # Of lags that are asked together, those of a chosen link count that say something given the others.
     x, y, z = transfers.variables([link.source], link.target, link.given)
     alpha = THRESHOLDS.alpha if scorer.score.alpha is None else scorer.score.alpha
     level = (1 - alpha) / len(lags)

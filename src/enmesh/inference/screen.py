@@ -24,8 +24,7 @@ from enmesh.significance import FIRST_LOOK, Significance
 BUDGET_ANALYTIC, BUDGET_SURROGATES = 4100, 64
 # Level of the tests where the budget does not ask for a stricter one, and sources conditioned on at most.
 LENIENT, DEPTH = 0.2, 2
-# Probability with which a parent of the stated strength may be lost over all its tests.
-MISS = 0.01
+MISS = 0.01  # probability with which a parent of the stated strength may be lost over all its tests
 
 NOTE = "a parent that is informative only together with another source (pure synergy) is not found"
 
@@ -94,10 +93,8 @@ def most_candidates(evaluator: Evaluator, max_parents: int, wanted: bool | int |
 
 
 def _level(evaluator: Evaluator, widest: int, most: int) -> float:
-    """Return the level of the tests: lenient, but so that unrelated sources fill at most half the candidates.
-
-    No stricter than the score's own level, at which a parent that fails is lost anyway, nor than surrogates can tell.
-    """
+    """Return the level of the tests: lenient, but so that unrelated sources fill at most half the candidates."""
+    # No stricter than the score's own level, at which a parent that fails is lost anyway, nor than surrogates can tell.
     score = evaluator.score
     sampled = isinstance(score, TEE) or not score.estimator.analytic
     finest = 1 / (1 + max(1, score.n_surrogates)) if sampled else 0.0

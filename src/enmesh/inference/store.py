@@ -26,8 +26,7 @@ from enmesh.significance import Significance
 
 # "enms" in the file's header, at byte 68, says whose file it is before SQLite opens it.
 APPLICATION, LAYOUT = 0x656E6D73, 3
-# Seconds to wait for another process that is writing.
-WAIT = 10.0
+WAIT = 10.0  # seconds to wait for another process that is writing
 
 TABLES = (
     f"PRAGMA application_id={APPLICATION}",
@@ -42,6 +41,8 @@ TABLES = (
 READ = "SELECT answer, nulls FROM answers WHERE run=? AND kind=? AND question=?"
 WRITE = """INSERT INTO answers (run, kind, question, answer, nulls) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET computed = computed + 1"""
+NEW_RUN = "INSERT OR IGNORE INTO runs (key, data, names, score, code) VALUES (?, ?, ?, ?, ?)"
+NEW_SESSION = "INSERT INTO sessions (run, host, pid, started) VALUES (?, ?, ?, ?)"
 SUMMARY = """SELECT key, data, names, score, code, first AS started, coalesce(ended, started) AS last, sessions,
     ifnull(families, 0) AS families, ifnull(tests, 0) AS tests, ifnull(answers, 0) AS answers,
     ifnull(twice, 0) AS computed_twice, status, host, pid
@@ -114,15 +115,10 @@ class Store:
             if not _has_tables(db):
                 for statement in TABLES:
                     db.execute(statement)
-            db.execute(
-                "INSERT OR IGNORE INTO runs (key, data, names, score, code) VALUES (?, ?, ?, ?, ?)",
-                (key, description["data"], *words, description["code"]),
-            )
+            db.execute(NEW_RUN, (key, description["data"], *words, description["code"]))
             (run,) = db.execute("SELECT id FROM runs WHERE key=?", (key,)).fetchone()
-            session = db.execute(
-                "INSERT INTO sessions (run, host, pid, started) VALUES (?, ?, ?, ?)",
-                (run, socket.gethostname(), os.getpid(), _now()),
-            ).lastrowid
+            mine = run, socket.gethostname(), os.getpid(), _now()
+            session = db.execute(NEW_SESSION, mine).lastrowid
         with suppress(sqlite3.OperationalError):  # another may be at it; every mode keeps what is written
             db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
@@ -186,9 +182,6 @@ def _alive(host: str, pid: int) -> bool:
 
 def _now() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
-
-
-# --- files that are no store --------------------------------------------------------------------------------
 
 
 def _opened(path: Path) -> sqlite3.Connection:

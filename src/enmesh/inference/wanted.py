@@ -1,5 +1,6 @@
-"""What a user asked for, and the score that follows where it was named or an estimator was given."""
+"""What a user asked for: the score that follows, if it was named or an estimator was given; and which links may be."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +13,11 @@ from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
 from enmesh.methods import by_name, from_name, resolve
 from enmesh.options import brief
 from enmesh.scores import TEA, TEE, Score
-from enmesh.significance import least_surrogates
+from enmesh.search.base import Problem
+from enmesh.significance import usual_surrogates
 from enmesh.surrogates import Surrogate
+
+Edges = Iterable[tuple[str, str]]
 
 
 class Choices(list[tuple[str, str, str]]):
@@ -37,8 +41,7 @@ class Wanted:
     n_surrogates: int | None = None
     max_lag: int | None = None
     seed: int = 0
-    candidates: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """``(target, sources)`` that targets may have, where not all others."""
+    candidates: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (target, sources) it may have, where not all
 
     def __post_init__(self) -> None:
         kinds = {"estimator": Estimator, "surrogate": Surrogate, "score": Score}
@@ -58,6 +61,7 @@ class Scores:
 
     def __init__(self, series: Series, wanted: Wanted, choices: Choices, evidence: Evidence):
         self.series, self.wanted, self.choices, self.evidence = series, wanted, choices, evidence
+        self._nodes = range(series.n_nodes)
         self._pairs = max(1, series.n_nodes * (series.n_nodes - 1))
         usual = max(THRESHOLDS.alpha, round(1 - 1 / self._pairs, 6))
         self.alpha = usual if wanted.alpha is None else wanted.alpha
@@ -100,12 +104,8 @@ class Scores:
         idle = [key for key in given if key not in known]
         if idle:
             raise InputError(f"{', '.join(idle)} has no effect on the score {name}; leave it out")
-        usual: dict[str, Any] = {
-            "alpha": self.alpha,
-            "n_surrogates": self.count(self.alpha),
-            "seed": wanted.seed,
-        }
-        usual |= {} if estimator.discrete else {"null": "shift"}
+        usual: dict[str, Any] = {"null": "shift"} if not estimator.discrete else {}
+        usual |= {"alpha": self.alpha, "n_surrogates": self.count(self.alpha), "seed": wanted.seed}
         given = {key: value for key, value in usual.items() if key in known} | given
         return resolve(Score, replace(score, **given))  # type: ignore[type-var]
 
@@ -129,13 +129,50 @@ class Scores:
     def count(self, alpha: float) -> int:
         """Return the number of surrogates: as given, or as many as a confidence level needs."""
         given = self.wanted.n_surrogates
-        return given if given is not None else max(THRESHOLDS.surrogates, least_surrogates(alpha))
+        return usual_surrogates(alpha) if given is None else given
 
     def sampled(self, estimator: Estimator, alpha: float, pasts: Pasts | None = None) -> TEE:
         """Return a test by surrogates."""
-        how = {
-            "surrogate": self.wanted.surrogate,
-            "n_surrogates": self.count(alpha),
-            "seed": self.wanted.seed,
-        }
-        return TEE(estimator=estimator, embedding=pasts, alpha=alpha, **how)
+        sampling: Any = {"surrogate": self.wanted.surrogate, "n_surrogates": self.count(alpha)}
+        return TEE(estimator=estimator, embedding=pasts, alpha=alpha, seed=self.wanted.seed, **sampling)
+
+
+def constrained(
+    series: Series, acyclic: bool, seed: int, required: Edges, forbidden: Edges, tiers: Any, candidates: Any
+) -> Problem:
+    """Return what a search may find, from the rules as a user writes them (`infer`); contradictions are refused."""
+    never = _edges(series, forbidden) | _against(series, tiers)
+    nodes = range(series.n_nodes)
+    given = {series.index(target): series.indices(named) for target, named in (candidates or {}).items()}
+    possible = {i: {j for j in given.get(i, nodes) if j != i and (j, i) not in never} for i in nodes}
+    return Problem(
+        n_nodes=len(nodes),
+        max_parents=len(nodes),
+        acyclic=acyclic,
+        required=_edges(series, required),
+        forbidden=never,
+        candidates=tuple(tuple(sorted(possible[i])) for i in nodes),
+        seed=seed,
+        names=series.names,
+    )
+
+
+def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset[tuple[int, int]]:
+    """Return the edges from a later tier to an earlier one."""
+    place: dict[int, int] = {}
+    for position, group in enumerate(tiers or ()):
+        for name in [group] if isinstance(group, str) else group:
+            node = series.index(name)
+            if node in place:
+                raise InputError(f"{series.names[node]} stands in two tiers; name each node once")
+            place[node] = position
+    return frozenset((j, i) for j in place for i in place if place[j] > place[i])
+
+
+def _edges(series: Series, edges: Edges) -> frozenset[tuple[int, int]]:
+    found = set()
+    for edge in edges:
+        if isinstance(edge, str) or len(edge) != 2:
+            raise InputError(f"{edge!r} is not an edge; give (source, target)")
+        found.add((series.index(edge[0]), series.index(edge[1])))
+    return frozenset(found)

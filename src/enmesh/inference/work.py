@@ -21,8 +21,7 @@ from enmesh.tasks import Task, interleave, single_thread
 
 Answer = float | Significance | tuple[Past, ...]
 
-# Data sets a process keeps scorers for.
-KEPT = 2
+KEPT = 2  # data sets a process keeps scorers for
 
 
 class Question(NamedTuple):
@@ -36,11 +35,6 @@ class Question(NamedTuple):
     args: tuple[Any, ...]
     level: float | None = None
     surrogates: int | None = None
-
-    @classmethod
-    def family(cls, target: int, parents: tuple[int, ...]) -> "Question":
-        """Ask for the score of a family."""
-        return cls("family", (target, parents))
 
     @classmethod
     def test(cls, link: Link, level: float | None = None, surrogates: int | None = None) -> "Question":

@@ -20,18 +20,15 @@ from enmesh.surrogates import BATCH_VALUES
 from enmesh.tasks import single_thread
 
 log = logging.getLogger("enmesh")
+Answers = dict[Question, Answer]
 
-# Seconds of work in a chunk: what a kill can lose, and what sending it must be small against.
-CHUNK = 1.0
-# The same in this process, where nothing is sent, so that progress is seen.
-HERE = 0.25
+CHUNK = 1.0  # seconds of work in a chunk: what a kill can lose, and what sending it must be small against
+HERE = 0.25  # the same in this process, where nothing is sent, so that progress is seen
 # Where workers cost time to start, the first questions are answered here for PROBE seconds, and all of them
 # if the rest would take less than SHORT.
 PROBE, SHORT = 0.2, 1.0
-# Bytes of an interpreter with its libraries, and of working arrays per surrogate value.
-INTERPRETER, WORKING = 300_000_000, 100
-# Questions in a chunk at most, and how often workers may die without any chunk being finished.
-MOST_QUESTIONS, PATIENCE = 5000, 3
+INTERPRETER, WORKING = 300_000_000, 100  # bytes with libraries, and of working arrays per surrogate value
+MOST_QUESTIONS, PATIENCE = 5000, 3  # in a chunk; how often workers may die without any chunk being finished
 
 
 def check_jobs(n_jobs: Any) -> None:
@@ -51,7 +48,7 @@ class Workers:
         self._hazards: set[str] = set()
         self._to_send: int | None = None  # how many tasks are to carry the data
 
-    def answers(self, questions: Sequence[Question]) -> Generator[dict[Question, Answer], None, None]:
+    def answers(self, questions: Sequence[Question]) -> Generator[Answers, None, None]:
         """Yield the answers of finished chunks, in any order."""
         waiting = deque(questions)
         self._cost = 0.0  # seconds of a question; 0 as long as it is not known
@@ -75,7 +72,7 @@ class Workers:
         workers = min(workers, self._most)
         return (backend if workers > 1 else None), workers
 
-    def _here(self, waiting: deque[Question], seconds: float = np.inf) -> Iterator[dict[Question, Answer]]:
+    def _here(self, waiting: deque[Question], seconds: float = np.inf) -> Iterator[Answers]:
         spent = 0.0
         longest = min(HERE, CHUNK) if self._payload.score.estimator.at_once == 1 else CHUNK
         while waiting and spent < seconds:
@@ -85,14 +82,10 @@ class Workers:
             if reply.error is not None:
                 raise reply.error
 
-    def _elsewhere(
-        self, waiting: deque[Question], backend: Any, workers: int
-    ) -> Iterator[dict[Question, Answer]]:
-        """Send chunks until nothing is left; a lost worker's are sent again, as long as others get on.
-
-        When a question raises, nothing more is sent; what is under way elsewhere is waited for and kept.
-        """
-        left, failures, raised = dict.fromkeys(waiting), 0, list[Exception]()
+    def _elsewhere(self, waiting: deque[Question], backend: Any, workers: int) -> Iterator[Answers]:
+        """Send chunks until nothing is left; a lost worker's are sent again, as long as others get on."""
+        left, failures = dict.fromkeys(waiting), 0
+        raised = list[Exception]()  # then nothing more is sent; what is under way is waited for and kept
         while left and not raised:
             waiting = deque(left)
             with closing(self._replies(self._tasks(waiting, workers, raised), backend, workers)) as replies:
@@ -116,21 +109,15 @@ class Workers:
         if raised:
             raise raised[0]
 
-    def _replies(
-        self, tasks: Iterator[tuple[Any, ...]], backend: Any, workers: int
-    ) -> Generator[Reply, None, None]:
+    def _replies(self, tasks: Iterator[Any], backend: Any, workers: int) -> Generator[Reply, None, None]:
         """Run tasks; where a backend cannot give results as they come, a few at a time."""
         few = tasks if backend.supports_return_generator else islice(tasks, 4 * workers)
         n_jobs = workers if _is_local(backend) else self._n_jobs
         yield from _parallel(work, few, n_jobs, prefer=self._prefer, batch_size=1)
 
-    def _tasks(
-        self, waiting: deque[Question], workers: int, raised: Sequence[Exception]
-    ) -> Iterator[tuple[Any, ...]]:
-        """Yield chunks as `work` takes them: about `CHUNK` seconds by what the last ones cost, less near the end.
-
-        The data go with as many tasks as there are workers, and again whenever one says that it has none.
-        """
+    def _tasks(self, waiting: deque[Question], workers: int, raised: Sequence[Exception]) -> Iterator[Any]:
+        """Yield chunks as `work` takes them: about `CHUNK` seconds by what the last ones cost, less near the end."""
+        # The data go with as many tasks as there are workers, and again whenever one says that it has none.
         self._to_send = workers if self._to_send is None else self._to_send
         while waiting and not raised:
             timely = int(CHUNK / max(self._cost, CHUNK / MOST_QUESTIONS)) if self._cost else 1
@@ -139,7 +126,7 @@ class Workers:
             self._to_send -= payload is not None
             yield self._payload.key, _taken(waiting, size), CHUNK, payload
 
-    def _received(self, waiting: deque[Question], reply: Reply) -> dict[Question, Answer]:
+    def _received(self, waiting: deque[Question], reply: Reply) -> Answers:
         """Return the answers; put back the rest, and take note of costs and hazards."""
         answered = len(reply.answers)
         waiting.extendleft(reversed(reply.questions[answered:]))
@@ -154,9 +141,7 @@ class Workers:
         return dict(zip(reply.questions, reply.answers))
 
 
-def _parallel(
-    function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None, **how: Any
-) -> Generator[Any, None, None]:
+def _parallel(function: Callable[..., Any], calls: Iterable[Any], n_jobs: int | None, **how: Any) -> Any:
     """Yield results as they come; some clusters give all of them at the end."""
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
@@ -177,11 +162,9 @@ def _is_local(backend: Any) -> bool:
 
 
 def affordable(scorer: Any, memory: int, prefer: str) -> int:
-    """Return how many workers fit in ``memory`` bytes beside this process, 1 meaning this process alone.
-
-    A worker holds the conditioned series, its lagged columns and the working arrays of one batch of surrogates; a
-    process holds the interpreter and libraries too.
-    """
+    """Return how many workers fit in ``memory`` bytes beside this process, 1 meaning this process alone."""
+    # A worker holds the conditioned series, its lagged columns and the working arrays of one batch of surrogates; a
+    # process holds the interpreter and libraries too.
     blocks = scorer.blocks if hasattr(scorer, "blocks") else scorer.transfers.blocks
     columns = 8 * blocks.n * blocks.n_nodes * (2 + blocks.widest)
     surrogates = getattr(scorer.score, "n_surrogates", None) or 1
@@ -229,8 +212,6 @@ def in_order(
     return [found[question] for question in questions]
 
 
-def _quietly(
-    function: Callable[..., Any], question: Question, given: tuple[Any, ...]
-) -> tuple[Question, Any]:
+def _quietly(function: Callable[..., Any], question: Question, given: Any) -> tuple[Question, Any]:
     with collected_hazards(show=False), single_thread():
         return question, function(*given)

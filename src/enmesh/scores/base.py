@@ -6,8 +6,9 @@ results: families share tests, and each is computed once. Answers depend on data
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from math import inf
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -23,8 +24,7 @@ from enmesh.tasks import Task, ready, run
 
 Parents = tuple[int, ...]
 
-# A confidence level below this is most likely meant as the level of a test.
-SMALL_ALPHA = 0.5
+SMALL_ALPHA = 0.5  # a confidence level below this is most likely meant as the level of a test
 
 
 class Link(NamedTuple):
@@ -36,6 +36,7 @@ class Link(NamedTuple):
 
 
 Tests = Mapping[Link, Significance]
+AtLevel = tuple[Link, float]  # a test, and the level that its p-value is compared with
 
 
 class Score(Method, ABC):
@@ -104,9 +105,7 @@ class Scorer(ABC, Generic[AnyScore]):
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
         """Return the score of a family from the results of its tests; higher is better."""
 
-    def redundancy_test(
-        self, target: int, parents: Parents, failed: Container[Link] = frozenset()
-    ) -> tuple[Link, float] | None:
+    def redundancy_test(self, target: int, parents: Parents, failed: Container[Link] = ()) -> AtLevel | None:
         """Return a test and a level: if its p-value is over it, the family is no better than some subset of it.
 
         Such a family need not be scored, and such a test may stop early. ``failed`` are such tests, asked for
@@ -161,28 +160,24 @@ class PenalisedScorer(Scorer[AnyScore]):
         return self.fit(target, parents) - self.penalty(target, parents)
 
     def bounds(self, candidates: Sequence[Parents]) -> "FitBounds | None":
-        """Return bounds from fit and penalty."""
-        return FitBounds(self, candidates)
+        """Return bounds from fit and penalty: no superset has a smaller penalty, no subset a better fit."""
+        return FitBounds(partial(self._ceiling, candidates), self.penalty)
 
-
-class FitBounds:
-    """Upper bounds of score = fit - penalty, where both grow with the set of parents (`search.base.Bounds`)."""
-
-    def __init__(self, scorer: PenalisedScorer[Any], candidates: Sequence[Parents]):
-        self._scorer, self._candidates = scorer, candidates
-
-    def ceiling(self, target: int) -> float:
-        """Return the fit of all candidates together, which no subset's exceeds; infinite if they are too many."""
-        transfers, sources = self._scorer.transfers, self._candidates[target]
+    def _ceiling(self, candidates: Sequence[Parents], target: int) -> float:
+        """Return the fit of all candidates of a target together; infinite if they are too many."""
+        transfers, sources = self.transfers, candidates[target]
         x, y, z = transfers.variables(sources, target)
         if not transfers.estimator.discrete and transfers.dof([*z, *x], y, ()) > transfers.blocks.n - 2:
             return inf
         with collected_hazards(show=False):
-            return self._scorer.fit(target, sources)
+            return self.fit(target, sources)
 
-    def penalty(self, target: int, parents: tuple[int, ...]) -> float:
-        """Return the penalty of a set; no superset's is smaller."""
-        return self._scorer.penalty(target, parents)
+
+class FitBounds(NamedTuple):
+    """Upper bounds of score = fit - penalty, where both grow with the set of parents (`search.base.Bounds`)."""
+
+    ceiling: Callable[[int], float]
+    penalty: Callable[[int, Parents], float]
 
 
 class GraphScore:
@@ -220,17 +215,12 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
     return GraphScore({series.names[i]: float(scorer.family_score(i, parents[i])) for i in places})
 
 
-def possible_alpha(alpha: float) -> None:
-    """Refuse a confidence level outside [0, 1)."""
+def check_alpha(alpha: float, *, warn: bool = True) -> None:
+    """Refuse a confidence level outside [0, 1), and warn of one that is most likely the level of a test."""
     if not (isinstance(alpha, (int, float)) and 0 <= alpha < 1):
         level = "a confidence level from 0 to below 1, such as 0.99"
         raise InputError(f"alpha={alpha!r} is not possible; give {level}")
-
-
-def check_alpha(alpha: float) -> None:
-    """Refuse a confidence level outside [0, 1), and warn of one that is most likely the level of a test."""
-    possible_alpha(alpha)
-    if 0 < alpha < SMALL_ALPHA:
+    if warn and 0 < alpha < SMALL_ALPHA:
         instead = f"for a {alpha:g} test give alpha={1 - alpha:g}"
         hazard(f"alpha={alpha:g} is a confidence level of {alpha:.0%}; {instead}")
 

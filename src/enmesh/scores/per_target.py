@@ -13,7 +13,7 @@ from enmesh.embedding import Lags, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator
 from enmesh.options import option
-from enmesh.scores.base import Link, Parents, Score, Scorer, Tests, check_alpha
+from enmesh.scores.base import AtLevel, Link, Parents, Score, Scorer, Tests, check_alpha
 from enmesh.scores.tea import TEA
 from enmesh.scores.tee import TEE
 from enmesh.significance import Significance
@@ -132,9 +132,7 @@ class _PerTargetScorer(Scorer[PerTarget]):
         scale = 2 * part.transfers.blocks.n if isinstance(part.score, TEA) else 1
         return part.combine(target, parents, tests) / scale
 
-    def redundancy_test(
-        self, target: int, parents: Parents, failed: Container[Link] = frozenset()
-    ) -> tuple[Link, float] | None:
+    def redundancy_test(self, target: int, parents: Parents, failed: Container[Link] = ()) -> AtLevel | None:
         test = self._parts[target].redundancy_test(target, parents, failed)
         return test and (test[0], self._shares(target) * test[1])
 
@@ -149,9 +147,6 @@ class _PerTargetScorer(Scorer[PerTarget]):
         level = None if level is None else level / shares
         test = yield from self._parts[link.target].test(link, level, count)
         return test if shares == 1 else replace(test, p_value=min(1.0, shares * test.p_value))
-
-    def lags(self, source: int, target: int) -> tuple[int, ...]:
-        return self._parts[target].lags(source, target)
 
     def of_target(self, target: int) -> Scorer[Any]:
         return self._parts[target]

@@ -14,7 +14,7 @@ their squares. Where the values of shifts scatter more than that about their mea
 one regime for long do, there are fewer degrees of freedom still.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -23,8 +23,7 @@ import numpy as np
 from enmesh.estimators.regression import PreparedRegression, shifted_products
 from enmesh.measures import Transfers
 
-# Products of shifted columns that are held at a time.
-HELD = 4_000_000
+HELD = 4_000_000  # products of shifted columns that are held at a time
 # Nodes up to which all sources of a target are asked at once; in larger networks few sources are asked about at all.
 SMALL = 20
 # Of curves so many shifts are asked that the scatter of their values is known to this standard error, as a share of it:
@@ -70,9 +69,8 @@ class ShiftNull:
         shifts = spread_shifts(blocks.starts, blocks.span, round((2 + 12 / dof) / SCATTER_ERROR**2))
         if len(shifts) > 1 and rest > 0:
             values = prepared.over_shifts(x, blocks.starts, shifts)
-            mean *= float(
-                beyond_chance(values.mean() / _mean_of_f(dof, rest), np.sqrt(2 / dof / len(shifts)))
-            )
+            over = values.mean() / _mean_of_f(dof, rest)
+            mean *= float(beyond_chance(over, np.sqrt(2 / dof / len(shifts))))
             scatter = dof * values.var(ddof=1) / (2 * values.mean() ** 2)
             share = max(1 / dof, share / float(beyond_chance(scatter, np.sqrt((2 + 12 / dof) / len(shifts)))))
         return Widened(max(1.0, mean / share), share)
@@ -80,14 +78,15 @@ class ShiftNull:
     def _factors(self, source: int, target: int) -> dict[int, float]:
         """Return the factor of a source; in small networks with those of all sources that are asked given the same."""
         blocks, given = self._transfers.blocks, self._others(source, target)
-        alike = blocks.n_nodes <= SMALL and len(given) == len(self._selected.get(target, ()))
-        sources = [j for j in range(blocks.n_nodes) if j != target and j not in given] if alike else [source]
+        everyone = blocks.n_nodes <= SMALL and len(given) == len(self._selected.get(target, ()))
+        sources = [j for j in range(blocks.n_nodes) if j not in (target, *given)] if everyone else [source]
         _, y, z = self._transfers.variables([], target, given)
         free = Freed(blocks.take([y])[:, 0], blocks.take(z))
         widths = {j: len(blocks.lags(j, target)) for j in sources}
         found: dict[int, float] = {}
         for width, group in groupby(sorted(widths, key=lambda j: (widths[j], j)), key=lambda j: widths[j]):
-            for some in _portions(list(group), width * blocks.n * free.fixed.shape[1]):
+            alike, most = list(group), max(1, HELD // (width * blocks.n * free.fixed.shape[1]))
+            for some in (alike[first : first + most] for first in range(0, len(alike), most)):
                 columns = [blocks.take(blocks.past([j], target)) for j in some]
                 x = np.stack(columns, axis=1)  # (n, source, lag)
                 smooth = free.mean_over_shifts(x, blocks.starts, blocks.span)
@@ -128,11 +127,6 @@ def spread_shifts(starts: np.ndarray, span: int, most: int | None = None) -> np.
     margin = max(span, shortest // 32)
     shifts = np.arange(margin, shortest - margin + 1)
     return shifts[np.linspace(0, len(shifts) - 1, min(most or len(shifts), len(shifts))).astype(int)]
-
-
-def _portions(sources: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    most = max(1, HELD // max(1, size))
-    return (sources[first : first + most] for first in range(0, len(sources), most))
 
 
 class Freed:

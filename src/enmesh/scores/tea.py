@@ -15,7 +15,6 @@ where no parent has more states than the target: MIT takes parents with more sta
 """
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,19 +24,11 @@ from enmesh.embedding import Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator, Gaussian
 from enmesh.options import known_fields, option
-from enmesh.scores.base import (
-    FitBounds,
-    Link,
-    Parents,
-    PenalisedScorer,
-    Score,
-    Scorer,
-    check_alpha,
-    need_analytic,
-)
-from enmesh.scores.penalty import chi2_quantile, largest_sum
+from enmesh.scores.base import Link, Parents, PenalisedScorer, Score, Scorer, check_alpha, need_analytic
+from enmesh.scores.mit import chi2_quantile, largest_sum
 from enmesh.scores.shift_null import ShiftNull, Widened
 from enmesh.significance import Significance, f_p_value, lag_choices
+from enmesh.surrogates.shift import autocovariances
 from enmesh.tasks import Task, ready
 
 # Null distributions in words, for the methods paragraph.
@@ -120,6 +111,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         super().__init__(score, series)
         selected = {series.index(target): series.indices(sources) for target, sources in score.selected}
         self._shifts = ShiftNull(self.transfers, selected)
+        self._widened = self._shifts.of if score.null == "shift" else lambda source, target: Widened()
         self._quantiles: dict[tuple[int, Parents, int], float] = {}
         self._penalties: dict[tuple[int, Parents], float] = {}
 
@@ -142,7 +134,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
             )
         return self._penalties[target, parents]
 
-    def bounds(self, candidates: Sequence[Parents]) -> FitBounds | None:
+    def bounds(self, candidates: Sequence[Parents]) -> Any:
         return None if self.score.null == "ess" else super().bounds(candidates)
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
@@ -158,14 +150,8 @@ class _TEAScorer(PenalisedScorer[TEA]):
         mean = factor * share * dof / (2 * n)
         return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), mean))
 
-    def _widened(self, source: int, target: int) -> Widened:
-        return self._shifts.of(source, target) if self.score.null == "shift" else Widened()
-
     def _quantile(self, target: int, sources: Parents, earlier: Parents) -> float:
-        """Value that 2 N T(sources | own past, earlier) stays under with probability alpha under independence.
-
-        Where lags were chosen from the data, the level is divided by the number of choices.
-        """
+        """Value that 2 N T(sources | own past, earlier) stays under with probability alpha under independence."""
         if self.score.null == "ess" or self.score.estimator.discrete:
             x, y, z = self.transfers.variables(sources, target, earlier)
             value = chi2_quantile(self._alpha(target, sources), self.transfers.dof(x, y, z))
@@ -188,6 +174,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         return factor * _f_quantile(alpha, share * dof, n, rest)
 
     def _alpha(self, target: int, sources: Parents) -> float:
+        """Divide the level by the number of choices, where lags were chosen from the data."""
         choices, alpha = lag_choices(self.transfers, sources, target), self.score.alpha
         return alpha if choices == 1 or not alpha else 1 - (1 - alpha) / choices
 
@@ -203,10 +190,8 @@ def _rest(n: int, n_given: int, dof: int) -> int:
     """Return the degrees of freedom that are left to the residuals; refuse if there are none."""
     rest = n - 1 - n_given - dof
     if rest < 1:
-        raise InputError(
-            f"too few samples: {n} for {n_given + dof + 1} coefficients; use fewer parents, fewer lags, or "
-            "features='linear'"
-        )
+        instead = "use fewer parents, fewer lags, or features='linear'"
+        raise InputError(f"too few samples: {n} for {n_given + dof + 1} coefficients; {instead}")
     return rest
 
 
@@ -218,17 +203,8 @@ def _f_quantile(alpha: float, dof: float, n: int, rest: int) -> float:
 
 
 def bartlett_inflation(x: np.ndarray, y: np.ndarray, starts: np.ndarray) -> float:
-    """N / N_eff = 1 + 2 sum_k (1 - k/N) r_x(k) r_y(k), autocorrelations within trials (Bartlett's formula), at least 1.
-
-    Sums run to a tenth of the longest trial: beyond, sample autocorrelations are noise.
-    """
-    longest = int(np.diff(starts).max())
-    size = 1 << (2 * longest - 1).bit_length()
-    product = np.zeros((2, longest))
-    for start, stop in zip(starts[:-1], starts[1:]):
-        for row, series in zip(product, (x, y)):
-            power = np.abs(np.fft.rfft(series[start:stop], size)) ** 2
-            row[: stop - start] += np.fft.irfft(power, size)[: stop - start]
-    lags = np.arange(1, max(2, longest // 10))
-    correlation = prod(row[lags] / row[0] for row in product)
+    """N / N_eff = 1 + 2 sum_k (1 - k/N) r_x(k) r_y(k), autocorrelations within trials (Bartlett), at least 1."""
+    product = autocovariances(np.column_stack([x, y]), starts)
+    lags = np.arange(1, max(2, len(product) // 10))  # beyond, sample autocorrelations are noise
+    correlation = (product[lags] / product[0]).prod(axis=1)
     return max(1.0, 1 + 2 * float(correlation.sum()))

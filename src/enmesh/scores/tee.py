@@ -10,9 +10,6 @@ quantiles a standard error lower, raises the penalty to that: in deterministic f
 indirect driver fails in one of them. (The largest penalty as it is would favour whichever order chance has raised; the
 smallest sum of T would lose true parents, because KSG underestimates a strong parent given a spurious one.) Counted
 states have one order: their T is the same along any, and quantiles differ by the bias of rarely seen states alone.
-
-Collective is the paper's literal form, T - T_alpha of all parents shuffled together; it keeps spurious parents beside a
-strong one.
 """
 
 from collections.abc import Container, Sequence
@@ -22,19 +19,11 @@ from typing import NamedTuple
 from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
-from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator
 from enmesh.events.events import Events
 from enmesh.options import known_fields, option, whole
-from enmesh.scores.base import Link, Parents, Score, Scorer, Tests, check_alpha
-from enmesh.significance import (
-    Sampling,
-    Significance,
-    by_surrogates,
-    least_surrogates,
-    order_rank,
-    order_statistic,
-)
+from enmesh.scores.base import AtLevel, Link, Parents, Score, Scorer, Tests, check_alpha
+from enmesh.significance import Sampling, Significance, by_surrogates, check_surrogates, order_rank
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import Task, run
 
@@ -86,11 +75,7 @@ class TEE(Score):
         check_alpha(self.alpha)
         whole("n_surrogates", self.n_surrogates)
         known_fields(self, penalty=("sequential", "collective"))
-        least = least_surrogates(self.alpha)
-        if self.n_surrogates < least:
-            raise InputError(
-                f"{self.n_surrogates} surrogates are too few for alpha={self.alpha:g}; at least {least} are needed"
-            )
+        check_surrogates(self.n_surrogates, self.alpha)
 
     FORMAT = 3
 
@@ -147,17 +132,14 @@ class TEEScorer(Scorer[TEE]):
         alpha = self.score.alpha
         for link in tests.keys() - self._steps.keys():
             test = tests[link]
-            lowered = order_statistic(test.null, alpha, LOWER)
-            self._steps[link] = _Step(test.value, test.quantile(alpha), lowered)
+            self._steps[link] = _Step(test.value, test.quantile(alpha), test.quantile(alpha, LOWER))
         steps = [self._steps[link] for link in self._strongest_first(target, parents)]
         penalty = sum(step.quantile for step in steps)
         if len(parents) <= self._compared:
             penalty = max(penalty, self._largest_cost(target, tuple(parents)))
         return sum(step.value for step in steps) - penalty
 
-    def redundancy_test(
-        self, target: int, parents: Parents, failed: Container[Link] = frozenset()
-    ) -> tuple[Link, float] | None:
+    def redundancy_test(self, target: int, parents: Parents, failed: Container[Link] = ()) -> AtLevel | None:
         """Return the test of the weakest parent given all others, at the level of its quantile.
 
         T grows by T(j | rest) with the weakest j, the penalty by the quantile of j along the strongest-first order, or

@@ -87,16 +87,21 @@ class _Shifts:
 
 def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:
     """Return the first lag at which every column's autocorrelation has fallen below 1/e, over all trials."""
-    longest = int(np.diff(starts).max())
-    size = 1 << (2 * longest - 1).bit_length()
-    covariance = np.zeros((longest, x.shape[1]))
-    centred = x - x.mean(0)
-    for start, stop in zip(starts[:-1], starts[1:]):
-        spectrum = np.abs(np.fft.rfft(centred[start:stop], size, axis=0)) ** 2
-        covariance[: stop - start] += np.fft.irfft(spectrum, size, axis=0)[: stop - start]
+    covariance = autocovariances(x - x.mean(0), starts)
     variance = np.where(covariance[0] > 0, covariance[0], 1)
     below = covariance / variance < np.exp(-1)
-    return int(np.where(below.any(0), below.argmax(0), longest).max())
+    return int(np.where(below.any(0), below.argmax(0), len(covariance)).max())
+
+
+def autocovariances(x: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return sums of products of each column with itself at every lag of the longest trial, within trials."""
+    longest = int(np.diff(starts).max())
+    size = 1 << (2 * longest - 1).bit_length()
+    found = np.zeros((longest, x.shape[1]))
+    for start, stop in zip(starts[:-1], starts[1:]):
+        spectrum = np.abs(np.fft.rfft(x[start:stop], size, axis=0)) ** 2
+        found[: stop - start] += np.fft.irfft(spectrum, size, axis=0)[: stop - start]
+    return found
 
 
 def parted(x: np.ndarray, starts: np.ndarray, span: int) -> np.ndarray:
