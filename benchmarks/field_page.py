@@ -222,8 +222,9 @@ def mean_table(summary: Summary, names: list[str]) -> str:
 
 
 def common(summary: Summary, names: list[str]) -> tuple[list[str], list[Answer]]:
-    """Return the settings that every method without a bound on size has finished, and the answers that cover them."""
-    unbounded = [one for one in summary.answers if np.isinf(peers.METHODS[one[0]].size)]
+    """Return the settings that every method asked at any size has finished, and the answers that cover them."""
+    methods = {name for name, each in peers.METHODS.items() if np.isinf(each.size) and each.group == "field"}
+    unbounded = [one for one in summary.answers if one[0] in methods]
     kept = [name for name in names if all(summary.mean(one, name, "CPU s") for one in unbounded)]
     return kept, [one for one in summary.answers if all(summary.mean(one, name, "CPU s") for name in kept)]
 

@@ -156,6 +156,9 @@ def test_the_page_of_the_field_is_made_from_its_table():
     for record, text in zip(records, texts):
         assert field.field_page.as_csv(field.field_page.Summary(record, settings)) == text
     assert field.field_page.filled(page, field.field_page.parts(*records, settings)) == page
+    summary = field.field_page.Summary(records[0], settings)
+    for group in ("systems", "variants"):  # not hidden by a method that was asked about few of them
+        assert field.field_page.common(summary, summary.of(group))[0] == summary.of(group)
 
 
 def test_new_rows_of_the_field_replace_what_they_are_about():
