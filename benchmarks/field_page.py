@@ -218,7 +218,8 @@ def mean_table(summary: Summary, names: list[str]) -> str:
             row.append("" if mean is None else number(mean) if measure in ("CPU s", "false") else short(mean))
         rows.append(row)
     head = [*MEASURES[:-2], "false per 1,000", "CPU s a file"]
-    return f"Means over {len(everywhere)} settings: {'; '.join(everywhere)}.\n\n" + lines(["", *head], rows)
+    told = f"Means over {len(everywhere)} setting{'s' * (len(everywhere) != 1)}: {'; '.join(everywhere)}.\n\n"
+    return told + lines(["", *head], rows) if everywhere else ""
 
 
 def common(summary: Summary, names: list[str]) -> tuple[list[str], list[Answer]]:
@@ -318,6 +319,8 @@ def method_table(summary: Summary, slow: Summary) -> str:
 
 def run_line(summary: Summary) -> str:
     """Say how much was run, where costs were measured, and on how many files each group of settings was judged."""
+    if not summary.record:
+        return ""
     runs = {(data, method): one for (data, method, _), one in summary.record.items()}.values()
     machines = Counter(one.machine for one in runs if one.machine)
     where = f"; costs are of {' and '.join(name for name, _ in machines.most_common())}" if machines else ""
@@ -362,10 +365,9 @@ def parts(record: Record, slow: Record, settings: Settings) -> dict[str, str]:
 
 
 def tables(rows: list[dict], settings: Settings) -> str:
-    """Return all tables as text."""
-    return "\n\n".join(
-        f"## {name}\n\n{text}" for name, text in parts(entries(rows, settings), {}, settings).items()
-    )
+    """Return all tables that have a row as text."""
+    made = parts(entries(rows, settings), {}, settings)
+    return "\n\n".join(f"## {name}\n\n{text}" for name, text in made.items() if text and text[-5:] != "--- |")
 
 
 def filled(page: str, made: dict[str, str]) -> str:
