@@ -333,7 +333,7 @@ def run_line(summary: Summary) -> str:
     )
     return (
         f"{sum(one.files for one in runs):,} runs, seeds from {systems.FIRST_SEED}{where}; "
-        f"{sum(one.over for one in runs)} were ended at the limit. Files for each number of ours: {counts}."
+        f"{sum(one.over for one in runs)} ended at the limit. Files for each number of ours: {counts}."
     )
 
 
