@@ -1,17 +1,19 @@
 """Head to head: methods that infer networks from time series, on the same data, with error rates and cost.
 
     python benchmarks/field.py                    run what is missing, then write docs/field.md and its pictures
-    python benchmarks/field.py --quick            two seeds of small settings, at most 10 minutes; prints tables
+    python benchmarks/field.py --quick            two seeds of small settings, at most 10 minutes; prints tables;
+                                                  methods with a bound on size get files of half that size
     python benchmarks/field.py --slow             methods that take minutes to hours a file, beside ours
     python benchmarks/field.py --jobs 16 --stop-after 500 --only Novelli uncoupled --methods enmesh Granger
     python benchmarks/field.py --dask ADDRESS     the same on a dask cluster; "--dask local" starts --jobs workers
-    python benchmarks/field.py --page             the page from the results that are there
+    python benchmarks/field.py --page             the page from docs/_static/field.csv and the results that are there
 
-Results are kept line by line in a file (`--results`); a stopped run goes on with the same command. `systems.py` has
-the data, `peers.py` the methods, `field_page.py` the page. A method runs in a process of its own on one core, its
-kernels warm; it is ended after `--limit` CPU seconds (three times that for at most ten nodes), which is counted as not
-finished, and then it is not asked about other files of that setting and of larger ones of its kind that it has not
-finished before. Seeds begin at 90000: nothing was chosen on them.
+Results are kept line by line in a file (`--results`); a stopped run goes on with the same command. The numbers of the
+page are kept in docs/_static/field.csv: a run replaces those of its settings and methods, unless it has fewer files
+(`--replace`). `systems.py` has the data, `peers.py` the methods, `field_page.py` the page. A method runs in a process
+of its own on one core, its kernels warm; it is ended after `--limit` CPU seconds (three times that for at most ten
+nodes), which is counted as not finished, and then it is not asked about other files of that setting and of larger ones
+of its kind that it has not finished before. Seeds begin at 90000: nothing was chosen on them.
 """
 
 import argparse
@@ -295,7 +297,8 @@ def wanted(name: str, setting: systems.Setting, options: argparse.Namespace) -> 
 
 def methods(options: argparse.Namespace) -> dict[str, float]:
     """Return the methods that can be asked here and how large a file each is given; say which cannot, and why."""
-    found = {name: each.size for name, each in peers.METHODS.items() if each.group == "field"}
+    part = 0.5 if options.quick else 1
+    found = {name: part * each.size for name, each in peers.METHODS.items() if each.group == "field"}
     if options.slow:
         found = dict.fromkeys(
             [*BESIDE, *(n for n, each in peers.METHODS.items() if each.group == "slow")], np.inf
@@ -327,6 +330,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--slow", action="store_true")
     parser.add_argument("--page", action="store_true", help="ask nothing; write the page")
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="put results into docs/_static/field.csv even where it has numbers of more files, which else stay",
+    )
     parser.add_argument("--no-page", action="store_true", help="print the tables and leave the page as it is")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -348,8 +356,7 @@ def main() -> None:
     if options.quick or options.no_page:
         print(field_page.tables(list(results.rows.values()), everything))
     else:
-        kept = [Results(RESULTS.with_name(name)) for name in ("field.jsonl", "slow.jsonl")]
-        field_page.write(*(list(one.rows.values()) for one in kept), everything)
+        field_page.write(list(results.rows.values()), everything, options.slow, options.replace)
 
 
 if __name__ == "__main__":

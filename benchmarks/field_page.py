@@ -1,7 +1,9 @@
-"""Tables and pictures of the head-to-head from the rows of `field.py`.
+"""Tables and pictures of the head-to-head.
 
+Their record is `docs/_static/field.csv` (and `field-slow.csv`): number of files, mean and standard error of every
+measure for each setting, method and answer. Rows of `field.py` replace the entries that they are about; others stay.
 `docs/field.md` is prose with marked places, ``<!-- made: NAME -->`` to ``<!-- end -->``; what stands between the marks
-is made here, with pictures and a CSV of every number in `docs/_static`.
+is made here from the record, with pictures.
 """
 
 import csv
@@ -11,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,52 +40,104 @@ PUBLISHED = (
 )  # fmt: skip
 COMPARABLE = 10  # false links per 1,000 pairs beyond ours that still count as comparable
 Settings = dict[str, systems.Setting]
-Answer = tuple[str, str]  # method, name of the answer
+Answer = tuple[str, str]  # method, answer in words
+OURS = ("enmesh", "defaults")
+
+
+class Entry(NamedTuple):
+    """One answer in one setting: files asked, files ended at the limit, (mean, standard error) by measure."""
+
+    files: int
+    over: int
+    values: dict[str, tuple[float, float | None]]
+    version: str
+    machine: str  # of the costs
+
+
+Record = dict[tuple[str, str, str], Entry]  # by setting, method and answer in words
+
+
+def entries(rows: Iterable[dict], settings: Settings) -> Record:
+    """Return the entries of rows; costs are of the machine that most of an entry's rows come from."""
+    by: dict[tuple[str, str], list[dict]] = {}
+    for row in rows:
+        if row["data"] in settings:
+            by.setdefault((row["data"], row["method"]), []).append(row)
+    made = {}
+    for (data, method), asked in by.items():
+        pairs = settings[data].nodes * (settings[data].nodes - 1)
+        done = [row for row in asked if row["status"] == "done"]
+        over = sum(row["status"] == "over" for row in asked)
+        version = ", ".join(sorted({row["version"] for row in asked if "version" in row}))
+        machines = Counter(row["machine"] for row in done)
+        machine = max(machines, key=machines.__getitem__, default="")
+        for name, words in peers.METHODS[method].answers.items():
+            values = {}
+            for measure in MEASURES:
+                counted = [row for row in done if measure != "CPU s" or row["machine"] == machine]
+                found = [measured(row, name, measure, pairs) for row in counted]
+                if found := [value for value in found if value is not None]:
+                    error = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else None
+                    values[measure] = float(np.mean(found)), error
+            made[data, method, words] = Entry(len(asked), over, values, version, machine)
+    return made
+
+
+def updated(kept: Record, new: Record, replace: bool = False) -> Record:
+    """Return the record with new entries; those without numbers or of fewer files than kept ones if ``replace``."""
+
+    def weight(one: Entry) -> tuple[bool, int]:
+        return bool(one.values), one.files
+
+    return kept | {
+        key: one for key, one in new.items() if replace or key not in kept or weight(one) >= weight(kept[key])
+    }
 
 
 class Summary:
-    """Means and standard errors over seeds, by answer and setting."""
+    """A record with the order of settings and methods."""
 
-    def __init__(self, rows: list[dict], settings: Settings):
-        self.rows, self.settings = [row for row in rows if row["data"] in settings], settings
-        self.by: dict[tuple[str, str], list[dict]] = {}
-        for row in self.rows:
-            self.by.setdefault((row["method"], row["data"]), []).append(row)
-        self.machine = next((row["machine"] for row in self.rows if "machine" in row), None)
-        here = {row["method"] for row in self.rows}
+    def __init__(self, record: Record, settings: Settings):
+        self.record, self.settings = record, settings
+        there = {data for data, *_ in record}
+        self.names = [
+            name for name in dict.fromkeys([*settings, *(data for data, *_ in record)]) if name in there
+        ]
+        asked = {method for _, method, _ in record}
         self.answers = [
-            (name, answer)
+            (name, words)
             for name, method in peers.METHODS.items()
-            if name in here
-            for answer in method.answers
+            if name in asked
+            for words in method.answers.values()
+        ]
+        self.ends = [
+            {"method": method, "data": data, "status": status}
+            for (data, method, _), one in record.items()
+            for status in ["over"] * (one.over > 0) + ["done"] * bool(one.values)
         ]
 
-    def values(self, answer: Answer, data: str, measure: str) -> list[float]:
-        """Return one number for each finished file; nothing where it has none. Costs are of the first machine."""
-        done = [row for row in self.by.get((answer[0], data), ()) if row["status"] == "done"]
-        if measure == "CPU s":
-            done = [row for row in done if row["machine"] == self.machine] or done
-        pairs = self.settings[data].nodes * (self.settings[data].nodes - 1)
-        found = [measured(row, answer[1], measure, pairs) for row in done]
-        return [value for value in found if value is not None]
+    def of(self, group: str) -> list[str]:
+        """Return the settings of a group; public files need not be there for their numbers to stay."""
+        return [name for name in self.names if group_of(name, self.settings) == group]
 
     def mean(self, answer: Answer, data: str, measure: str) -> float | None:
         """Return the mean over the files."""
-        values = self.values(answer, data, measure)
-        return float(np.mean(values)) if values else None
+        one = self.record.get((data, *answer))
+        return one.values[measure][0] if one and measure in one.values else None
 
     def cell(self, answer: Answer, data: str, measure: str, show: Callable[[float], str]) -> str:
         """Return mean ± standard error, or why there is none."""
-        rows = self.by.get((answer[0], data), [])
-        values = self.values(answer, data, measure)
-        if values:
-            error = (
-                f" ± {show(float(np.std(values, ddof=1) / np.sqrt(len(values))))}" if len(values) > 1 else ""
-            )
-            return show(float(np.mean(values))) + error
-        if ended_before(self.rows, answer[0], data, self.settings):
+        one = self.record.get((data, *answer))
+        if one and measure in one.values:
+            mean, error = one.values[measure]
+            return show(mean) + ("" if error is None else f" ± {show(error)}")
+        if ended_before(self.ends, answer[0], data, self.settings):
             return "too long"
-        return "cannot" if rows else ""
+        return "cannot" if one else ""
+
+
+def group_of(name: str, settings: Settings) -> str:
+    return settings[name].group if name in settings else "files"
 
 
 def ended_before(rows: Iterable[dict], method: str, data: str, settings: Settings) -> bool:
@@ -93,8 +148,8 @@ def ended_before(rows: Iterable[dict], method: str, data: str, settings: Setting
     mine = [row for row in rows if row["method"] == method and row["data"] in settings]
     if any(row["status"] == "done" for row in mine if row["data"] == data):
         return False
-    here = settings[data]
-    return any(
+    here = settings.get(data)
+    return here is not None and any(
         row["status"] == "over"
         and kind(row["data"]) == kind(data)
         and (there := settings[row["data"]]).nodes <= here.nodes
@@ -106,11 +161,6 @@ def ended_before(rows: Iterable[dict], method: str, data: str, settings: Setting
 def kind(data: str) -> str:
     """Return the name of a setting without its sizes."""
     return ", ".join(part for part in data.split(", ") if "nodes" not in part and "T =" not in part)
-
-
-def error(values: list[float]) -> float:
-    """Return the standard error of a mean."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def measured(row: dict, answer: str, measure: str, pairs: int) -> float | None:
@@ -133,7 +183,7 @@ def measured(row: dict, answer: str, measure: str, pairs: int) -> float | None:
 
 
 def named(answer: Answer) -> str:
-    return f"{answer[0]} ({peers.METHODS[answer[0]].answers[answer[1]]})"
+    return f"{answer[0]} ({answer[1]})"
 
 
 def short(value: float) -> str:
@@ -168,14 +218,16 @@ def mean_table(summary: Summary, names: list[str]) -> str:
             row.append("" if mean is None else number(mean) if measure in ("CPU s", "false") else short(mean))
         rows.append(row)
     head = [*MEASURES[:-2], "false per 1,000", "CPU s a file"]
-    return f"Means over {len(everywhere)} settings: {'; '.join(everywhere)}.\n\n" + lines(["", *head], rows)
+    told = f"Means over {len(everywhere)} setting{'s' * (len(everywhere) != 1)}: {'; '.join(everywhere)}.\n\n"
+    return told + lines(["", *head], rows) if everywhere else ""
 
 
 def common(summary: Summary, names: list[str]) -> tuple[list[str], list[Answer]]:
-    """Return the settings that every method without a bound on size has finished, and the answers that cover them."""
-    unbounded = [one for one in summary.answers if np.isinf(peers.METHODS[one[0]].size)]
-    kept = [name for name in names if all(summary.values(one, name, "CPU s") for one in unbounded)]
-    return kept, [one for one in summary.answers if all(summary.values(one, name, "CPU s") for name in kept)]
+    """Return the settings that every method asked at any size has finished, and the answers that cover them."""
+    methods = {name for name, each in peers.METHODS.items() if np.isinf(each.size) and each.group == "field"}
+    unbounded = [one for one in summary.answers if one[0] in methods]
+    kept = [name for name in names if all(summary.mean(one, name, "CPU s") for one in unbounded)]
+    return kept, [one for one in summary.answers if all(summary.mean(one, name, "CPU s") for name in kept)]
 
 
 def number(value: float) -> str:
@@ -198,50 +250,50 @@ def false_table(summary: Summary, names: list[str]) -> str:
 
 
 def cost_table(summary: Summary, names: list[str]) -> str:
-    """CPU seconds a file, and how many times ours."""
-    methods = list(dict.fromkeys(method for method, _ in summary.answers))
-    first = {method: next(one for one in summary.answers if one[0] == method) for method in methods}
+    """CPU seconds a file, and how many times ours where both ran on the same machine."""
+    methods = {name: (name, next(iter(peers.METHODS[name].answers.values()))) for name, _ in summary.answers}
     rows = []
     for name in names:
-        ours, row = summary.mean(first["enmesh"], name, "CPU s") if "enmesh" in first else None, [name]
-        for method in methods:
-            cost = summary.mean(first[method], name, "CPU s")
-            times = f" ({number(cost / ours)}×)" if cost and ours and method != "enmesh" else ""
-            row.append(summary.cell(first[method], name, "CPU s", number).split(" ± ")[0] + times)
+        row = [name]
+        for method, answer in methods.items():
+            times = times_ours(summary, answer, name)
+            cost = summary.cell(answer, name, "CPU s", number).split(" ± ")[0]
+            row.append(cost + (f" ({times}×)" if times and method != OURS[0] else ""))
         rows.append(row)
     return lines(["CPU s a file (times ours)", *methods], rows)
 
 
+def times_ours(summary: Summary, answer: Answer, name: str) -> str:
+    """Return how many times our cost an answer takes, if both are known on the same machine."""
+    its, own = (summary.record.get((name, *each)) for each in (answer, OURS))
+    if not (its and own and its.values and own.values and its.machine == own.machine):
+        return ""
+    return number(its.values["CPU s"][0] / own.values["CPU s"][0])
+
+
 def slow_table(summary: Summary) -> str:
     """F1 and cost of methods that take long, on the files that each was asked about."""
-    names = [name for name in summary.settings if any(row["data"] == name for row in summary.rows)]
     rows = []
-    for name in names:
-        ours = summary.mean(("enmesh", "links"), name, "CPU s")
+    for name in summary.names:
         for one in summary.answers:
-            cost = summary.mean(one, name, "CPU s")
-            if cost is None:
-                over = [row["limit"] for row in summary.by.get((one[0], name), ()) if row["status"] == "over"]
-                if over and one[1] == next(iter(peers.METHODS[one[0]].answers)):
-                    rows.append([name, one[0], "", "", f"over {over[0]:.0f}", f"over {over[0] / ours:.0f}"])
-                continue
-            shares = (summary.cell(one, name, measure, short) for measure in ("F1", "AUPRC"))
-            rows.append([name, named(one), *shares, number(cost), number(cost / ours)])
+            if cost := summary.cell(one, name, "CPU s", number).split(" ± ")[0]:
+                shares = (summary.cell(one, name, measure, short) for measure in ("F1", "AUPRC"))
+                rows.append([name, named(one), *shares, cost, times_ours(summary, one, name)])
     return lines(["setting", "method", "F1", "AUPRC", "CPU s a file", "times ours"], rows)
 
 
 def ahead_table(summary: Summary, names: list[str]) -> str:
     """Answers of others that are ahead of our defaults by more than .03 F1 at comparable false links."""
-    ours, rows = ("enmesh", "links"), []
+    rows = []
     for name in names:
-        mine = summary.mean(ours, name, "F1")
+        mine = summary.mean(OURS, name, "F1")
         for one in summary.answers:
             theirs = summary.mean(one, name, "F1")
             if one[0].startswith("enmesh") or mine is None or theirs is None or theirs <= mine + 0.03:
                 continue
-            its, own = (summary.mean(each, name, "false") or 0.0 for each in (one, ours))
+            its, own = (summary.mean(each, name, "false") or 0.0 for each in (one, OURS))
             if its <= own + COMPARABLE:
-                shares = (summary.cell(each, name, "F1", short) for each in (one, ours))
+                shares = (summary.cell(each, name, "F1", short) for each in (one, OURS))
                 rows.append([name, named(one), *shares, number(its), number(own)])
     return lines(["setting", "method", "its F1", "ours", "its false per 1,000", "ours"], rows)
 
@@ -249,7 +301,7 @@ def ahead_table(summary: Summary, names: list[str]) -> str:
 def published_table(summary: Summary) -> str:
     rows = []
     for name, measure, value, source in PUBLISHED:
-        if name in summary.settings and (ours := summary.cell(("enmesh", "links"), name, measure, short)):
+        if ours := summary.cell(OURS, name, measure, short):
             rows.append([name, measure, ours, value, source])
     return lines(["setting", "measure", "enmesh, here", "published", "source"], rows)
 
@@ -257,45 +309,38 @@ def published_table(summary: Summary) -> str:
 def method_table(summary: Summary, slow: Summary) -> str:
     rows = []
     for name, method in peers.METHODS.items():
-        asked = [row for row in summary.rows + slow.rows if row["method"] == name]
-        versions = sorted({row["version"] for row in asked if "version" in row})
+        asked = [one for each in (summary, slow) for (_, by, _), one in each.record.items() if by == name]
+        versions = sorted({version for one in asked for version in one.version.split(", ") if version})
+        package = f"{method.package} {', '.join(versions)}" if asked else f"{method.package}: not run"
         what = method.call.__doc__.split("\n")[0].rstrip(".")
-        rows.append(
-            [name, f"{method.package} {', '.join(versions)}", what, "; ".join(method.answers.values())]
-        )
-        if not asked:
-            rows[-1][1] = f"{method.package}: not run"
+        rows.append([name, package, what, "; ".join(method.answers.values())])
     return lines(["method", "package", "what is called", "answers"], rows)
 
 
 def run_line(summary: Summary) -> str:
-    """Say how much was run, where, and on how many files each group of settings was judged."""
-    rows = summary.rows
-    machines = Counter(row["machine"] for row in rows if "machine" in row)
-    where = "; ".join(f"{count:,} on {name}" for name, count in machines.most_common())
-    over = sum(row["status"] == "over" for row in rows)
+    """Say how much was run, where costs were measured, and on how many files each group of settings was judged."""
+    if not summary.record:
+        return ""
+    runs = {(data, method): one for (data, method, _), one in summary.record.items()}.values()
+    machines = Counter(one.machine for one in runs if one.machine)
+    where = f"; costs are of {' and '.join(name for name, _ in machines.most_common())}" if machines else ""
     files: dict[str, list[int]] = {}
-    for data, setting in summary.settings.items():
-        if found := summary.by.get(("enmesh", data)):
-            files.setdefault(setting.group, []).append(len(found))
+    for name in summary.names:
+        if one := summary.record.get((name, *OURS)):
+            files.setdefault(group_of(name, summary.settings), []).append(one.files)
     counts = ", ".join(
         f"{name} {min(n)} to {max(n)}" if min(n) < max(n) else f"{name} {n[0]}" for name, n in files.items()
     )
     return (
-        f"{len(rows):,} runs, seeds from {systems.FIRST_SEED} ({where}); {over} were ended at the limit. "
-        f"Files for each number of ours: {counts}."
+        f"{sum(one.files for one in runs):,} runs, seeds from {systems.FIRST_SEED}{where}; "
+        f"{sum(one.over for one in runs)} ended at the limit. Files for each number of ours: {counts}."
     )
 
 
-def parts(rows: list[dict], slow: list[dict], settings: Settings) -> dict[str, str]:
-    """Return every part of the page that is made from the rows of the main run and of the slow methods."""
-    summary, beside = Summary(rows, settings), Summary(slow, settings)
-    group = {name: [each for each in settings if settings[each].group == name] for name in
-             ("networks", "systems", "variants", "uncoupled", "files")}  # fmt: skip
-    asked = {
-        name: [each for each in names if any(row["data"] == each for row in rows)]
-        for name, names in group.items()
-    }
+def parts(record: Record, slow: Record, settings: Settings) -> dict[str, str]:
+    """Return every part of the page that is made from the records of the main run and of the slow methods."""
+    summary, beside = Summary(record, settings), Summary(slow, settings)
+    asked = {name: summary.of(name) for name in ("networks", "systems", "variants", "uncoupled", "files")}
     made = {"run": run_line(summary), "methods": method_table(summary, beside)}
     made |= {"slow-run": run_line(beside), "slow": slow_table(beside)}
     for kind in ("var", "map"):
@@ -320,8 +365,9 @@ def parts(rows: list[dict], slow: list[dict], settings: Settings) -> dict[str, s
 
 
 def tables(rows: list[dict], settings: Settings) -> str:
-    """Return all tables as text."""
-    return "\n\n".join(f"## {name}\n\n{text}" for name, text in parts(rows, [], settings).items())
+    """Return all tables that have a row as text."""
+    made = parts(entries(rows, settings), {}, settings)
+    return "\n\n".join(f"## {name}\n\n{text}" for name, text in made.items() if text and text[-5:] != "--- |")
 
 
 def filled(page: str, made: dict[str, str]) -> str:
@@ -333,45 +379,52 @@ def filled(page: str, made: dict[str, str]) -> str:
     return re.sub(r"<!-- made: (\S+) -->\n.*?<!-- end -->", place, page, flags=re.S)
 
 
-def write(rows: list[dict], slow: list[dict], settings: Settings) -> None:
-    """Write page, pictures and numbers from the rows of the main run and of the slow methods."""
+def write(rows: list[dict], settings: Settings, slow: bool = False, replace: bool = False) -> None:
+    """Put rows (of the main run or of the slow methods) into the record, and write it, the page and the pictures."""
+    records = []
+    for name, new in (("field", not slow), ("field-slow", slow)):
+        path = DOCS / "_static" / f"{name}.csv"
+        record = read(path.read_text(encoding="utf-8"))
+        if new:
+            text = as_csv(Summary(updated(record, entries(rows, settings), replace), settings))
+            path.write_text(text, encoding="utf-8")
+            record = read(text)  # the page says what the table says, to the last digit
+        records.append(record)
     page = DOCS / "field.md"
-    page.write_text(filled(page.read_text(encoding="utf-8"), parts(rows, slow, settings)), encoding="utf-8")
-    summary = Summary(rows, settings)
-    (DOCS / "_static" / "field.csv").write_text(numbers(summary), encoding="utf-8")
-    draw(summary)
+    made = parts(*records, settings)
+    page.write_text(filled(page.read_text(encoding="utf-8"), made), encoding="utf-8")
+    draw(Summary(records[0], settings))
 
 
-def numbers(summary: Summary) -> str:
-    """Return mean and standard error of every measure as CSV."""
+def read(text: str) -> Record:
+    """Return the record that is kept in a CSV."""
+    record: Record = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        values = {
+            measure: (float(row[measure]), float(error) if (error := row[f"{measure} SE"]) else None)
+            for measure in MEASURES
+            if row[measure]
+        }
+        files, over = int(row["files"]), int(row["too long"])
+        key = row["setting"], row["method"], row["answer"]
+        record[key] = Entry(files, over, values, row["version"], row["machine"])
+    return record
+
+
+def as_csv(summary: Summary) -> str:
+    """Return the record as CSV, in the order of settings and methods."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        [
-            "setting",
-            "method",
-            "answer",
-            "files",
-            "too long",
-            *(f"{m}{e}" for m in MEASURES for e in ("", " SE")),
-        ]
-    )
-    for data in summary.settings:
-        for one in summary.answers:
-            rows = summary.by.get((one[0], data), [])
-            if rows:
-                line = [
-                    data,
-                    one[0],
-                    peers.METHODS[one[0]].answers[one[1]],
-                    len(rows),
-                    sum(row["status"] == "over" for row in rows),
-                ]
+    measures = [f"{measure}{end}" for measure in MEASURES for end in ("", " SE")]
+    writer.writerow(["setting", "method", "answer", "files", "too long", *measures, "version", "machine"])
+    for data in summary.names:
+        for answer in summary.answers:
+            if one := summary.record.get((data, *answer)):
+                line = [data, *answer, one.files, one.over]
                 for measure in MEASURES:
-                    values = summary.values(one, data, measure)
-                    line.append(f"{np.mean(values):.4g}" if values else "")
-                    line.append(f"{error(values):.2g}" if len(values) > 1 else "")
-                writer.writerow(line)
+                    mean, error = one.values.get(measure, (None, None))
+                    line += ["" if mean is None else f"{mean:.4g}", "" if error is None else f"{error:.3g}"]
+                writer.writerow([*line, one.version, one.machine])
     return out.getvalue()
 
 
@@ -404,7 +457,7 @@ def cost_picture(summary: Summary):
 
     figure, axes = plt.subplots(1, len(PANELS), figsize=(11.5, 3.8), sharey=True)
     for axis, (title, starts) in zip(axes, PANELS.items()):
-        names, shown = common(summary, [name for name in summary.settings if name.startswith(starts)])
+        names, shown = common(summary, [name for name in summary.names if name.startswith(starts)])
         for method in dict.fromkeys(method for method, _ in shown if method in MARKS and names):
             color, marker = MARKS[method]
             answers = [one for one in shown if one[0] == method]
@@ -433,8 +486,8 @@ def false_picture(summary: Summary):
     import matplotlib.pyplot as plt
     from matplotlib.colors import LogNorm
 
-    names = [name for name in summary.settings if summary.settings[name].group == "uncoupled"]
-    shown = [one for one in summary.answers if any(summary.values(one, name, "CPU s") for name in names)]
+    names = summary.of("uncoupled")
+    shown = [one for one in summary.answers if any(summary.mean(one, name, "CPU s") for name in names)]
     values = np.array([[summary.mean(one, name, "false") for one in shown] for name in names], dtype=float)
     figure, axis = plt.subplots(figsize=(2.5 + 0.55 * len(shown), 2.4 + 0.32 * len(names)))
     axis.imshow(np.maximum(values, 3), norm=LogNorm(3, 1000), cmap="YlOrBr", aspect="auto")

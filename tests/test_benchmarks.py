@@ -132,23 +132,60 @@ def test_the_field_judges_as_by_hand():
     assert precision == pytest.approx(0.5 * 1 + 0.5 * 2 / 4)
 
 
+def row_of_the_field(seed, **changed):
+    row = {"method": "enmesh", "data": "mixed, heavy tails, T = 250", "seed": seed, "status": "done"}
+    row |= {"answers": {"links": [2, 0, 0, 1, 2]}, "auroc": 1.0, "auprc": 1.0, "seconds": 0.1}
+    return row | {"version": "1", "machine": "one"} | changed
+
+
 def test_the_page_of_the_field_has_a_place_for_every_table():
     page = (Path(field.__file__).parents[1] / "docs" / "field.md").read_text(encoding="utf-8")
     places = set(re.findall(r"<!-- made: (\S+) -->", page))
-    row = {
-        "method": "enmesh",
-        "data": "mixed, heavy tails, T = 250",
-        "seed": 90000,
-        "status": "done",
-        "version": "1",
-    }
-    row |= {
-        "answers": {"links": [2, 0, 0, 1, 2]},
-        "auroc": 1.0,
-        "auprc": 1.0,
-        "seconds": 0.1,
-        "machine": "one",
-    }
-    made = field.field_page.parts([row], [], dict(field.systems.settings(Path("none"))))
+    settings = dict(field.systems.settings(Path("none")))
+    made = field.field_page.parts(field.field_page.entries([row_of_the_field(90000)], settings), {}, settings)
     assert places == made.keys()
     assert "| enmesh (defaults) | 1.00 |" in made["systems"]
+
+
+def test_the_page_of_the_field_is_made_from_its_table():
+    page = (field.field_page.DOCS / "field.md").read_text(encoding="utf-8")
+    texts = [(field.field_page.DOCS / "_static" / f"{name}.csv").read_text(encoding="utf-8")
+             for name in ("field", "field-slow")]  # fmt: skip
+    settings = dict(field.systems.settings(Path("none")))  # public files are not there; their numbers stay
+    records = [field.field_page.read(text) for text in texts]
+    for record, text in zip(records, texts):
+        assert field.field_page.as_csv(field.field_page.Summary(record, settings)) == text
+    assert field.field_page.filled(page, field.field_page.parts(*records, settings)) == page
+    summary = field.field_page.Summary(records[0], settings)
+    for group in ("systems", "variants"):  # not hidden by a method that was asked about few of them
+        assert field.field_page.common(summary, summary.of(group))[0] == summary.of(group)
+
+
+def test_new_rows_of_the_field_replace_what_they_are_about():
+    settings = dict(field.systems.settings(Path("none")))
+
+    def entries(rows):
+        return field.field_page.entries(rows, settings)
+
+    line = row_of_the_field(90000, method="enmesh, lines", answers={"links": [1, 1, 1, 1, 1]})
+    kept = entries([row_of_the_field(90000), row_of_the_field(90001), line])
+    key = ("mixed, heavy tails, T = 250", "enmesh", "defaults")
+    one = {"answers": {"links": [1, 0, 1, 0, 1]}, "version": "2"}
+    fewer = entries([row_of_the_field(90000, **one)])
+    assert field.field_page.updated(kept, fewer) == kept
+    assert field.field_page.updated(kept, fewer, replace=True) == kept | fewer
+    failed = entries([row_of_the_field(seed, status="error") for seed in range(90000, 90003)])
+    assert field.field_page.updated(kept, failed) == kept
+    more = [row_of_the_field(seed, **one) for seed in (90000, 90001)]
+    more.append(row_of_the_field(90002, seconds=7, machine="two"))
+    new = field.field_page.updated(kept, entries(more))
+    assert new[key].files == 3
+    assert new[key].values["F1"][0] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
+    assert new[key].values["CPU s"] == pytest.approx((0.1, 0))  # of the machine of most files
+    assert (new[key].version, new[key].machine) == ("1, 2", "one")
+    assert {other: new[other] for other in kept if other != key} == {
+        other: kept[other] for other in kept if other != key
+    }
+    text = field.field_page.as_csv(field.field_page.Summary(new, settings))
+    assert field.field_page.as_csv(field.field_page.Summary(field.field_page.read(text), settings)) == text
+    assert "4 runs" in field.field_page.parts(new, {}, settings)["run"]
