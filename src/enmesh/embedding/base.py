@@ -79,8 +79,8 @@ class SelfPrediction(EmbeddingMethod):
         with said_of_all_columns():
             for name, table in tables.items():
                 if 1 < table.dims[-1] == table.best[0]:
-                    said = "is the largest that was tried; raise max_dim to see further"
-                    hazard(said, f"{name}: kappa {table.best[0]}")
+                    advice = "is the largest that was tried; raise max_dim to see further"
+                    hazard(advice, f"{name}: kappa {table.best[0]}")
         return chosen_embedding(tables)
 
 

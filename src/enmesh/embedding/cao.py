@@ -83,8 +83,8 @@ class Cao(SelfPrediction):
         stays = np.logical_and.accumulate((e2 >= one)[::-1])[::-1]  # E2 is at 1 or over from there on
         enough = 1 + np.flatnonzero((e1 >= one) | stays)
         if not len(enough):
-            said = f"at most up to kappa {self.max_dim}; raise max_dim"
-            hazard(said, f"{name}: Cao's E1 reaches {max(e1):.2f}")
+            advice = f"at most up to kappa {self.max_dim}; raise max_dim"
+            hazard(advice, f"{name}: Cao's E1 reaches {max(e1):.2f}")
         if noisy <= self.tolerance:
             hazard("of 1 at every kappa, as noise is", f"{name}: Cao's E2 is within {noisy:.2f}")
         return EmbeddingTable(

@@ -103,15 +103,15 @@ def embedding_notes(
     drivers = (0,) * len(names) if driver_dim is None else Embedding(dim=driver_dim).per_node(names)["dim"]
     notes = []
     for name, kappa, state, driver in zip(names, dims, states, drivers):
-        takens, bundle, said = 2 * state + 1, 2 * (state + driver) + 1, f"{name}: kappa {kappa} is"
+        takens, bundle, length = 2 * state + 1, 2 * (state + driver) + 1, f"{name}: kappa {kappa} is"
         if kappa < takens:
-            notes.append(f"{said} under {takens} = 2d+1, Takens' bound for a state of dimension {state}")
+            notes.append(f"{length} under {takens} = 2d+1, Takens' bound for a state of dimension {state}")
         elif kappa < bundle:
             bound = f"{bundle} = 2(d+e)+1, the bundle bound for a state of dimension {state}"
-            notes.append(f"{said} under {bound} driven by one of dimension {driver}")
+            notes.append(f"{length} under {bound} driven by one of dimension {driver}")
         if kappa > takens:
             hidden = "also reconstructs the state of the drivers and hides them when there is little noise"
-            notes.append(f"{said} over {takens} = 2d+1; so long a past {hidden}")
+            notes.append(f"{length} over {takens} = 2d+1; so long a past {hidden}")
     if sum(dims) < 2 * sum(states) + 1:
         bound = f"{2 * sum(states) + 1} = 2d+1, the multivariate bound for a joint state of dimension {sum(states)}"
         notes.append(f"the kappas add up to {sum(dims)}, under {bound}")

@@ -75,12 +75,12 @@ class Records:
     def with_target(self, target: int, exponent: int = 1) -> Any:
         """Return ``sum_n v^exponent y`` of every candidate v, y a node's next value, centred."""
         # Those of a few dozen targets are made at once: a matrix product takes little longer than one of its columns.
-        some = target // TOGETHER
+        group = target // TOGETHER
         kept = self._with_targets.get(exponent, (None,))  # read once: threads share it
-        if kept[0] != some:
-            y = self.at(0, nodes=slice(some * TOGETHER, (some + 1) * TOGETHER))
+        if kept[0] != group:
+            y = self.at(0, nodes=slice(group * TOGETHER, (group + 1) * TOGETHER))
             products = self.products((y - y.mean(axis=1, keepdims=True)).T, exponent)
-            kept = self._with_targets[exponent] = some, products
+            kept = self._with_targets[exponent] = group, products
         return kept[1][:, target % TOGETHER]
 
     @cached_property

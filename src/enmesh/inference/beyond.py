@@ -86,16 +86,16 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
     blind = [i for i in narrow if _leaves(planner, plan, i) >= THRESHOLDS.blind]
     asked, explored = _within_budget(planner, loose, blind, far)
 
-    def look(some: Mapping[int, Sequence[int]], record: Series) -> dict[int, Past]:
-        if not some:
+    def look(of_targets: Mapping[int, Sequence[int]], record: Series) -> dict[int, Past]:
+        if not of_targets:
             return {}
         known, candidates = [], {}
-        for i, sources in some.items():
+        for i, sources in of_targets.items():
             variables = plan.regressed[i].variables(i)
             known += [(names[v.node], names[i], v.lag) for v in variables if v.node != i]
             candidates[names[i]] = tuple(names[j] for j in sorted({*sources, *plan.sources(i)}))
         method = planner.method(estimator, alpha, far, known=tuple(known), candidates=candidates)
-        return dict(zip(some, planner.selected(method, some, record)))
+        return dict(zip(of_targets, planner.selected(method, of_targets, record)))
 
     pasts = look(asked, series) | look(explored, _part(series))
     found = {i: past for i, past in pasts.items() if len(past.sources) > len(plan.sources(i))}

@@ -105,8 +105,8 @@ class Evidence:
         if (scale, curved) not in self._predicted:
             errors = []
             for start in range(0, self.nodes, TOGETHER):
-                some = range(start, min(start + TOGETHER, self.nodes))
-                y, own = map(np.stack, zip(*(self.own_past(i, OWN_LAGS, scale, thinned=True) for i in some)))
+                nodes = range(start, min(start + TOGETHER, self.nodes))
+                y, own = map(np.stack, zip(*(self.own_past(i, OWN_LAGS, scale, thinned=True) for i in nodes)))
                 error = prediction_error(curve(own) if curved else own, y)
                 errors.append(error / np.maximum(y.var(axis=-1), 1e-300))
             self._predicted[scale, curved] = np.concatenate(errors)

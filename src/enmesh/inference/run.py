@@ -142,7 +142,7 @@ class Run:
         allowed, screen, required, report = self._possible, self._screen, self.problem.required, {}
         if plan.candidates is not None and screen is not False:
             kept = {(j, i) for i, sources in enumerate(plan.candidates) for j in sources} | required
-            allowed = tuple(tuple(j for j in some if (j, i) in kept) for i, some in enumerate(allowed))
+            allowed = tuple(tuple(j for j in sources if (j, i) in kept) for i, sources in enumerate(allowed))
             report["selected"] = [len(sources) for sources in allowed]
             screen = None if screen is True else screen
         most = THRESHOLDS.few_parents if self._max_parents is None else self._max_parents

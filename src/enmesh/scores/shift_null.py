@@ -81,17 +81,17 @@ class ShiftNull:
         everyone = blocks.n_nodes <= SMALL and len(given) == len(self._selected.get(target, ()))
         sources = [j for j in range(blocks.n_nodes) if j not in (target, *given)] if everyone else [source]
         _, y, z = self._transfers.variables([], target, given)
-        free = Freed(blocks.take([y])[:, 0], blocks.take(z))
+        residuals = Residuals(blocks.take([y])[:, 0], blocks.take(z))
         widths = {j: len(blocks.lags(j, target)) for j in sources}
         found: dict[int, float] = {}
         for width, group in groupby(sorted(widths, key=lambda j: (widths[j], j)), key=lambda j: widths[j]):
-            alike, most = list(group), max(1, HELD // (width * blocks.n * free.fixed.shape[1]))
-            for some in (alike[first : first + most] for first in range(0, len(alike), most)):
-                columns = [blocks.take(blocks.past([j], target)) for j in some]
+            alike, most = list(group), max(1, HELD // (width * blocks.n * residuals.fixed.shape[1]))
+            for portion in (alike[first : first + most] for first in range(0, len(alike), most)):
+                columns = [blocks.take(blocks.past([j], target)) for j in portion]
                 x = np.stack(columns, axis=1)  # (n, source, lag)
-                smooth = free.mean_over_shifts(x, blocks.starts, blocks.span)
-                uneven = beyond_chance(free.variance_inflation(x), np.sqrt(8 / blocks.n))
-                found |= zip(some, map(float, np.maximum(1.0, smooth) * uneven))
+                smooth = residuals.mean_over_shifts(x, blocks.starts, blocks.span)
+                uneven = beyond_chance(residuals.variance_inflation(x), np.sqrt(8 / blocks.n))
+                found |= zip(portion, map(float, np.maximum(1.0, smooth) * uneven))
         return found
 
 
@@ -129,7 +129,7 @@ def spread_shifts(starts: np.ndarray, span: int, most: int | None = None) -> np.
     return shifts[np.linspace(0, len(shifts) - 1, min(most or len(shifts), len(shifts))).astype(int)]
 
 
-class Freed:
+class Residuals:
     """A target freed of what is conditioned on, ``y (n,)`` given ``z (n, d)``."""
 
     def __init__(self, y: np.ndarray, z: np.ndarray):
