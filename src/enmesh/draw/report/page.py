@@ -19,7 +19,7 @@ from enmesh.draw.arrows import PALEST, lag_tags, lag_unit, lags_of, links_of, sh
 from enmesh.draw.curves import raster
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
-from enmesh.draw.plot import block_order, is_error
+from enmesh.draw.plot import block_order
 from enmesh.draw.report import more, words
 from enmesh.draw.report.more import asset, figure, table, text
 from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
@@ -41,6 +41,7 @@ MOST_ROWS = 60  # of a raster
 MOST_BINS = 24
 OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
 DIGITS = 5  # of places and shapes
+GAINS = {"Ragwitz": -1, "ActiveStorage": 1, "Cao": 1}  # whether a high value of the criterion is good
 EVIDENCE = (
     "given", "low", "high", "scatter", "curve", "lags", "lag_te", "chance", "times", "local", "sentence",
 )  # fmt: skip
@@ -315,3 +316,12 @@ def _criterion(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     shown = {key: table[key] for key in ("dims", "delays", "best")}
     return shown | {"values": plain(table["values"], DIGITS), "error": is_error(table)}
+
+
+def is_error(table: Mapping[str, Any]) -> bool:
+    """Return whether a low value of a criterion is good: of an unknown method, whether the choice is nearer to it."""
+    if table.get("method") in GAINS:
+        return GAINS[table["method"]] < 0
+    values = np.array(table["values"], float)
+    chosen = values[table["dims"].index(table["best"][0]), table["delays"].index(table["best"][1])]
+    return bool(2 * chosen <= np.nanmin(values) + np.nanmax(values))
