@@ -10,7 +10,7 @@ import numpy as np
 
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.data.times import Time
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 FLOAT, INTEGER, TEXT = "float", "integer", "text"
 # More nodes than this many times the samples: no estimate can tell them apart.
@@ -88,18 +88,15 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
     seen: dict[bytes, str] = {}
     for name, column in zip(names, pooled.T) if duplicates == "raise" else ():
         first = seen.setdefault(hashlib.sha256(np.ascontiguousarray(column).data).digest(), name)
-        if first != name:
-            raise InputError(f"columns {visible(first)} and {visible(name)} are identical; leave one out")
+        refuse_if(first != name, f"columns {visible(first)} and {visible(name)} are identical; leave one out")
 
 
 def check_names(names: Sequence[Any], n_nodes: int) -> tuple[str, ...]:
     """Return one name for every node, or say what is wrong with those given."""
     chosen = tuple(str(name) for name in names)
-    if len(chosen) != n_nodes:
-        raise InputError(f"{len(chosen)} names for {n_nodes} columns; give one name per column")
+    refuse_if(len(chosen) != n_nodes, f"{len(chosen)} names for {n_nodes} columns; give one name per column")
     twice = sorted(name for name, count in Counter(chosen).items() if count > 1)
-    if twice:
-        raise InputError(f"duplicate name: {listed(twice)}; names must differ")
+    refuse_if(twice, f"duplicate name: {listed(twice)}; names must differ")
     for number, name in enumerate(chosen, 1):
         if not can_be_seen(name):
             raise InputError(f"the name of column {number} cannot be seen ({name!a}); give it another")

@@ -20,7 +20,7 @@ from enmesh.draw.layout import Layout, arrange, graph_of
 from enmesh.draw.shapes import chain, edges_of, passes
 from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, picture
 from enmesh.draw.subject import LEVEL, Candidate, Network
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 STEP, ROW = 5.0, 2.2  # of a time-series graph: least room between two times, and between two nodes
 PER_ROW, WIDEST = 0.7, 60.0  # more room between times for more nodes, up to a picture so wide
@@ -42,8 +42,7 @@ def draw(
     ``theme="auto"`` takes dark colours where the figure, or Matplotlib's style, is dark; ``colour="auto"`` the effect
     where it is known.
     """
-    if kind not in KINDS:
-        raise InputError(f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
+    refuse_if(kind not in KINDS, f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
     return KINDS[kind](network, colour, path=path, **where)
 
 
@@ -161,8 +160,7 @@ def matrix(network: Network, colour: str, **where: Any) -> Axes:
 def nulls(network: Network, colour: str, **where: Any) -> Axes:
     """Draw, per link (without any, per pair nearest to one), surrogate values as bars and the measured as a line."""
     able = sorted((c for c in network.candidates if c.null), key=lambda c: (-c.te, c.source, c.target))
-    if not able:
-        raise InputError("no surrogate values to draw: the links were tested by a formula, or not at all")
+    refuse_if(not able, "no surrogate values to draw: the links were tested by a formula, or not at all")
     links = [c for c in able if c.selected][:MOST_PANELS]
     shown = links or sorted(able, key=lambda c: c.p_value)[:12]
     columns = min(len(shown), max(3, math.ceil(math.sqrt(1.6 * len(shown)))))
@@ -247,8 +245,7 @@ def draw_lags(ax: Axes, lags: Any, te: np.ndarray, chance: Any, theme: Theme) ->
 def intervals(network: Network, colour: str, **where: Any) -> Axes:
     """Draw the transfer entropy of every link with its 95 % limits, strongest first; hollow: q above 0.05."""
     known = [row for row in network.with_evidence().evidence.values() if row.get("low") is not None]
-    if not known:
-        raise InputError("no limits to draw: there is no link, or its data are not in memory nor in the file")
+    refuse_if(not known, "no limits to draw: there is no link, or its data are not in memory nor in the file")
     found = sorted(known, key=lambda row: -(row["te"] or 0.0))
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)
     hollow = [row["q_value"] is None or row["q_value"] > LEVEL for row in found]

@@ -88,10 +88,8 @@ class Pool:
         """
         spans = self._borrowed(rng)[1]
         own, other = _near(self.question)
-        return float(
-            np.log1p(-share_time(other, spans, self.question.other_spans))
-            - np.log1p(-share_time(own, spans, spans))
-        )
+        lost, beside = share_time(own, spans, spans), share_time(other, spans, self.question.other_spans)
+        return float(np.log1p(-beside) - np.log1p(-lost))
 
     def value(self, rng: np.random.Generator) -> float:
         """Return the question's value with source histories of the pool."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.estimators.base import NEIGHBOUR_DIMENSION, Estimator, Prepared
 from enmesh.neighbours import check_device
 from enmesh.options import option, whole, whole_fields
@@ -87,11 +87,8 @@ class PointProcess(Estimator):
         elif own != GREEDY:
             own = whole("target_history", own, 1)
         object.__setattr__(self, "target_history", own)
-        if self.per not in ("time", "event"):
-            raise InputError(f"per={self.per!r} is not known; use 'time' or 'event'")
-        if not (
-            isinstance(self.ratio, (int, float)) and np.isfinite(self.ratio) and 0.1 <= self.ratio <= 100
-        ):
+        refuse_if(self.per not in ("time", "event"), f"per={self.per!r} is not known; use 'time' or 'event'")
+        if not (isinstance(self.ratio, (int, float)) and 0.1 <= self.ratio <= 100):
             raise InputError(f"ratio={self.ratio!r} is not possible; give random times per event, 1 is usual")
 
     def history(self, role: str, name: str) -> int:

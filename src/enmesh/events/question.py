@@ -124,9 +124,8 @@ class Question:
     def interval(self, at: Sequence[np.ndarray]) -> np.ndarray:
         """Return the number of the interval between events of the target that each of the times is in."""
         counts = np.cumsum([0, *(len(d.times[self.target]) + 1 for d in self.domains)])
-        return np.concatenate(
-            [np.searchsorted(d.times[self.target], t) + c for d, t, c in zip(self.domains, at, counts)]
-        )
+        found = [np.searchsorted(d.times[self.target], t) + c for d, t, c in zip(self.domains, at, counts)]
+        return np.concatenate(found)
 
     def _all(
         self, parts: Sequence[Part], at: Sequence[np.ndarray], domains: Sequence[Domain] = ()
@@ -190,9 +189,8 @@ class Question:
             start = d.ends - d.length
             turned = [np.sort((t - start + shift) % d.length) + start for t in d.times]
             moved.append(d._replace(times=tuple(np.concatenate([t - d.length, t]) for t in turned)))
-        return self.value(
-            self.local(*(self._all(self.sources, at, moved)[0] for at in (self.at, self.random)))
-        )
+        y, other_y = (self._all(self.sources, at, moved)[0] for at in (self.at, self.random))
+        return self.value(self.local(y, other_y))
 
     def delay(self) -> float:
         """Return how long after an event of the source its target's events are most, or least, frequent.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.events.events import Events
 from enmesh.events.nearby import EventSurrogates
 from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
@@ -112,8 +112,7 @@ def with_histories(events: Events, estimator: Any) -> PointProcess:
 def prepared(events: Events, estimator: Any, **samples: Any) -> EventTransfers:
     """Return the transfers of events; refuse what belongs to samples."""
     for name, value in samples.items():
-        if value is not None:
-            raise InputError(f"{name} belongs to samples; events have histories, see PointProcess")
+        refuse_if(value is not None, f"{name} belongs to samples; events have histories, see PointProcess")
     if isinstance(estimator, str):
         raise InputError(f"estimator={estimator!r} takes samples; give PointProcess() for events")
     return EventTransfers(events, estimator or PointProcess())
