@@ -23,10 +23,7 @@ LARGEST, SMALLEST = 1e150, 1e-150
 
 @dataclass(frozen=True)
 class Values:
-    """Trials as arrays ``(time, node)``, the name and kind of every column, and the words behind the codes of text.
-
-    The sampling step, the time axis and the file are there where they are known.
-    """
+    """Trials as arrays ``(time, node)``, names and kinds of columns, words behind codes; the rest where it is known."""
 
     names: tuple[str, ...]
     trials: tuple[np.ndarray, ...]
@@ -104,10 +101,7 @@ def check_names(names: Sequence[Any], n_nodes: int) -> tuple[str, ...]:
 
 
 def interpolated(values: Values, longest: int) -> tuple[Values, int]:
-    """Fill gaps of up to ``longest`` samples of measurements by straight lines; return how many values were filled.
-
-    A gap at the end of a trial, or a longer one, stays.
-    """
+    """Fill gaps of up to ``longest`` measurements, but at the ends of trials, by straight lines; return how many."""
     trials, count = tuple(map(np.array, values.trials)), 0
     for column, kind in ((trial[:, i], kind) for trial in trials for i, kind in enumerate(values.kinds)):
         known = np.flatnonzero(~np.isnan(column))

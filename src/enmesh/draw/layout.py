@@ -145,10 +145,7 @@ def _packed(
 
 
 def _rows(placed: list[Placed], tall: bool) -> list[np.ndarray]:
-    """Return the lower left corner of each component, largest first: in shelves, small ones in columns.
-
-    Single nodes come last, in lines as long as the drawing is wide.
-    """
+    """Return lower left corners: in shelves, largest first, small ones in columns; single nodes in lines come last."""
     sizes = [np.ptp(found.points, axis=0) for found in placed]
     linked = [size for size, found in zip(sizes, placed) if len(found.centres) > 1]
     area = sum((w + COLUMN_GAP) * (h + ROW_GAP) for w, h in linked)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.errors import InputError, refuse_if
-from enmesh.events.sources import Columns, Trial, plain_numbers, trials_of
+from enmesh.events.sources import Columns, Spans, Trial, plain_numbers, trials_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,9 +199,8 @@ class Events:
         vars(made).update(vars(self), stretches=tuple(stretches), names=tuple(self.names[i] for i in keep))
         made.resolution = _step(made.stretches)
         if self.truth is not None:
-            made.truth = {
-                t: tuple(p for p in ps if p in made.names) for t, ps in self.truth.items() if t in made.names
-            }
+            known = [(t, self.truth[t]) for t in self.truth if t in made.names]
+            made.truth = {t: tuple(p for p in parents if p in made.names) for t, parents in known}
         return made
 
     def to_dataframe(self) -> "pd.DataFrame":
@@ -250,9 +250,7 @@ def _names(found: Sequence[Trial], wanted: Sequence[str] | None) -> tuple[str, .
     return tuple(known)
 
 
-def _observed(
-    found: Sequence[Trial], duration: Any, windows: Sequence[Any] | None
-) -> list[list[tuple[float, float]]]:
+def _observed(found: Sequence[Trial], duration: Any, windows: Any) -> list[Spans]:
     """Return the observed times (start, stop) of every trial."""
     if duration is not None and windows is not None:
         raise InputError("duration and windows are both given; leave one of them out")
@@ -282,7 +280,7 @@ def _first_to_last(one: Trial) -> tuple[float, float]:
     return float(times.min()), float(times.max())
 
 
-def _windows(some: Sequence[Any]) -> list[tuple[float, float]]:
+def _windows(some: Sequence[Any]) -> Spans:
     made: list[tuple[float, float]] = []
     for window in some:
         refuse_if(np.shape(window) != (2,), f"{window!r} is no observed time; give [(start, stop), ...]")
@@ -301,12 +299,10 @@ def _windows(some: Sequence[Any]) -> list[tuple[float, float]]:
 
 
 def _number(what: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    refuse_if(not np.isfinite(number), f"{what} has {value!r}; give a number")
-    return number
+    with suppress(TypeError, ValueError):
+        if np.isfinite(float(value)):
+            return float(value)
+    raise InputError(f"{what} has {value!r}; give a number")
 
 
 def _times(times: Any, name: str) -> np.ndarray:
@@ -325,16 +321,13 @@ def _times(times: Any, name: str) -> np.ndarray:
     return t
 
 
-def _checked(
-    t: np.ndarray, name: str, limits: Sequence[tuple[float, float]], mend: Sequence[str]
-) -> np.ndarray:
+def _checked(t: np.ndarray, name: str, limits: Spans, mend: Sequence[str]) -> np.ndarray:
     """Return the times of a node in order, each once, all of them in the observed time; or say what is wrong."""
     falls = np.flatnonzero(np.diff(t) < 0)
     if len(falls) and "sort" not in mend:
         at = falls[0]
-        raise InputError(
-            f"the times of {name} are not in order ({t[at + 1]:g} comes after {t[at]:g}); pass mend='sort'"
-        )
+        told = f"{t[at + 1]:g} comes after {t[at]:g}"
+        raise InputError(f"the times of {name} are not in order ({told}); pass mend='sort'")
     t.sort()
     twice = np.flatnonzero(np.diff(t) == 0)
     if len(twice) and "duplicates" not in mend:

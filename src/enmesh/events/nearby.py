@@ -144,9 +144,8 @@ class EventSurrogates:
 
     def __init__(self, question: Question, how: Surrogate, stream: int):
         if not isinstance(how, (NearbyHistories, CircularShift)):
-            raise InputError(
-                f"{type(how).__name__} is not made for events; use NearbyHistories() or CircularShift()"
-            )
+            told = f"{type(how).__name__} is not made for events"
+            raise InputError(f"{told}; use NearbyHistories() or CircularShift()")
         self._question, self._how, self._stream = question, how, stream
         self._pool = lru_cache(1)(self._draw)
 

@@ -80,9 +80,8 @@ class PointProcess(Estimator):
         if isinstance(own, (Mapping, tuple, list)):
             pairs = own.items() if isinstance(own, Mapping) else own
             if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
-                raise InputError(
-                    f"target_history={own!r} is not possible; give 2, {{node: 2, ...}} or {GREEDY!r}"
-                )
+                forms = f"2, {{node: 2, ...}} or {GREEDY!r}"
+                raise InputError(f"target_history={own!r} is not possible; give {forms}")
             own = tuple(sorted((str(n), whole(f"target_history of {n}", h, 1)) for n, h in pairs))
         elif own != GREEDY:
             own = whole("target_history", own, 1)

@@ -15,13 +15,14 @@ NODES = ("node", "unit", "neuron", "name", "cell", "channel", "label", "descript
 TIMES = ("time", "times", "t", "timestamp", "timestamps", "onset", "seconds", "date", "datetime")
 TRIALS = ("trial", "trials", "epoch", "run", "session")
 FORMS = "give {node: times}, a table with columns node and time, or a list of arrays of times"
+Spans = Sequence[tuple[float, float]]  # starts and stops
 
 
 class Trial(NamedTuple):
     """Times of each node of a trial, as given, and when it was observed (start, stop), if that is known."""
 
     times: Mapping[str, Any]
-    limits: Sequence[tuple[float, float]] | None = None
+    limits: Spans | None = None
 
 
 class Columns(NamedTuple):
@@ -157,9 +158,8 @@ def _seconds(column: np.ndarray, dates: str | None) -> np.ndarray:
     wrong = np.flatnonzero(stamps.isna() & pd.notna(column))
     if len(wrong):
         first = column[odd[0] if len(odd) < len(wrong) else wrong[0]]
-        raise InputError(
-            f"the times are neither numbers nor dates ({shown(first)}); give numbers, or dates as 2024-01-31 12:00"
-        )
+        told = f"the times are neither numbers nor dates ({shown(first)})"
+        raise InputError(f"{told}; give numbers, or dates as 2024-01-31 12:00")
     return (stamps - stamps.min()).dt.total_seconds().to_numpy()
 
 

@@ -29,9 +29,8 @@ class EventTransfers:
     def __init__(self, events: Events, estimator: Any):
         self.series, self.estimator = events.spread(), with_histories(events, estimator)
         widest = max(self.estimator.history("target", name) for name in events.names)
-        self.blocks = SimpleNamespace(
-            n=max(events.counts.values()), n_nodes=events.n_nodes, widest=widest, searched=0
-        )
+        most = max(events.counts.values())
+        self.blocks = SimpleNamespace(n=most, n_nodes=events.n_nodes, widest=widest, searched=0)
         self._asked: OrderedDict[Any, Question] = OrderedDict()
 
     def question(self, sources: Sequence[int], target: int, given: Sequence[int] = ()) -> Question:
@@ -68,9 +67,8 @@ class EventTransfers:
     ) -> Task[Significance]:
         """Test a link by surrogates, no further than ``level`` asks for."""
         if whole("n_surrogates", count) == 0:
-            raise InputError(
-                "the null distribution of PointProcess is not known; give n_surrogates, such as 199"
-            )
+            told = "the null distribution of PointProcess is not known"
+            raise InputError(f"{told}; give n_surrogates, such as 199")
         stream = stream_of("events", seed, target, tuple(sorted(sources)))
         question = self.question(sources, target, given)
         how = resolve(Surrogate, surrogate or self.estimator.usual_surrogate)
@@ -90,9 +88,8 @@ def with_histories(events: Events, estimator: Any) -> PointProcess:
     The next interval of a node's own history is tested as if it were a source, given those before it.
     """
     if not isinstance(estimator, PointProcess):
-        raise InputError(
-            f"{type(estimator).__name__} takes samples, not events; use PointProcess(), or bin the events"
-        )
+        told = f"{type(estimator).__name__} takes samples, not events"
+        raise InputError(f"{told}; use PointProcess(), or bin the events")
     if estimator.target_history != GREEDY:
         return estimator
     spread, found = events.spread(), {}
