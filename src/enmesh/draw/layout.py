@@ -24,7 +24,6 @@ RING = 8  # a component with a cycle and up to this many nodes is tried as a rin
 LONGEST = 64.0  # a layered drawing longer than this, and thin, goes on a circle
 ROW_GAP, COLUMN_GAP = 0.9, 1.0  # between components
 LINE_GAP, LEAST_LINE = 0.5, 14.0  # between single nodes, and the least length of a line of them
-
 SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the words at its arrows
 
 
