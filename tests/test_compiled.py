@@ -79,19 +79,5 @@ def test_warming_does_what_needs_its_kernels(name, monkeypatch):
 def test_warm_says_where_kernels_cannot_be_kept(monkeypatch):
     monkeypatch.setattr(compiled.notice, "unkept", True)
     monkeypatch.setattr(warm, "_warmed", lambda name: (1.0, 1, False))
-    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", _Here)
     with pytest.raises(enmesh.InputError, match="set NUMBA_CACHE_DIR"):
         warm.warm({})
-
-
-class _Here:
-    def __init__(self, *args, **kwargs):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *args):
-        pass
-
-    map = staticmethod(map)

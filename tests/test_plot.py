@@ -72,11 +72,7 @@ SIZES = ["pair", "three", "thirty", "odd", "long", "lags", "key"]
 
 @pytest.mark.parametrize(
     ("maker", "kind"),
-    [
-        slow_if(maker == "thirty" and kind in ("embedding", "nulls"), maker, kind)
-        for maker in SIZES
-        for kind in ALONE
-    ],
+    [slow_if(maker == "thirty" and kind == "nulls", maker, kind) for maker in SIZES for kind in ALONE],
 )
 def test_no_words_leave_the_picture(maker, kind, tmp_path):
     made = {
@@ -304,24 +300,6 @@ def test_nulls_without_a_link_show_the_nearest_pairs():
     assert len(ax.child_axes) == 12
 
 
-def test_embedding_marks_the_choice():
-    network = networks.three()
-    ax = plot.draw(network, kind="embedding", ax=Figure().subplots())
-    for panel, table in zip(ax.child_axes, network.criteria.values(), strict=True):
-        (column,), (row,) = panel.lines[0].get_data()
-        assert [table["dims"][row], table["delays"][column]] == table["best"]
-
-
-def test_embedding_is_strongest_where_the_criterion_is_best():
-    table = {"dims": [1, 2], "delays": [1], "values": [[0.2], [0.9]], "best": [1, 1]}
-    for method, best in (("Ragwitz", 0.2), ("ActiveStorage", 0.9), ("Cao", 0.9), ("another", 0.2)):
-        network = networks.three(criteria={"a": table | {"method": method}})
-        ax = plot.draw(network, kind="embedding", ax=Figure().subplots())
-        image = ax.child_axes[0].images[0]
-        shade = {value: image.cmap(image.norm(value))[0] for value in (0.2, 0.9)}
-        assert min(shade, key=shade.get) == best  # the least red is the strongest of the blues
-
-
 @pytest.mark.parametrize(
     ("network", "path", "kind", "said"),
     [
@@ -330,7 +308,6 @@ def test_embedding_is_strongest_where_the_criterion_is_best():
         (networks.three(), "absent/net.png", "graph", "there is no folder"),
         (networks.three(), None, "pie", "choose one of graph, matrix, timegraph, circle"),
         (networks.three(nulls=0), "net.png", "nulls", "no surrogate values"),
-        (networks.three(criteria=False), "net.png", "embedding", "given, not chosen"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(network, path, kind, said, tmp_path):

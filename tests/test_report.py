@@ -298,6 +298,13 @@ def test_embedding_method_is_cited(method):
     assert json.loads(Reader(page(network)).data)
 
 
+def test_a_criterion_of_an_unknown_method_is_best_where_the_choice_is():
+    table = {"dims": [1, 2], "delays": [1], "values": [[0.2], [0.9]], "method": "another"}
+    for best, is_error in (([1, 1], True), ([2, 1], False)):
+        (shown, *_) = contents(networks.three(criteria={"a": table | {"best": best}}))["criteria"]
+        assert shown["error"] is is_error
+
+
 def test_methods_without_options():
     said = paragraph(networks.three(options={}, provenance={}, candidates=(), criteria={}))
     assert "None" not in said

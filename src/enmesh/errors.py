@@ -29,6 +29,12 @@ class InputError(ValueError):
     """
 
 
+def refuse_if(wrong: object, message: str) -> None:
+    """Refuse input that is wrong; the message is made in any case, so that it must not need what is wrong."""
+    if wrong:
+        raise InputError(message)
+
+
 class HazardWarning(UserWarning):
     """A result may mislead. The message carries the number that says so.
 

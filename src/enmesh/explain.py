@@ -17,7 +17,7 @@ from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
 from enmesh.draw.subject import Network
 from enmesh.embedding import Blocks, Lagged
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.estimators.residuals import Residuals
 from enmesh.estimators.scaling import normal_scores
 from enmesh.options import plain, restore
@@ -107,13 +107,11 @@ class Explainer:
     def __init__(self, network: Network):
         self.network, self.series = network, network.series
         if "events" in network.provenance:
-            raise InputError(
-                "links of events have no such panel; significance(events, ...) has value and null"
-            )
+            other = "significance(events, ...) has value and null"
+            raise InputError(f"links of events have no such panel; {other}")
         if not hasattr(self.series, "trials"):
-            raise InputError(
-                "the data are not in memory: ask the network that infer returned, or, of one from a file, for its links"
-            )
+            advice = "ask the network that infer returned, or, of one from a file, for its links"
+            raise InputError(f"the data are not in memory: {advice}")
         self.scorer = restore(network.options["score"]).bind(self.series)
         self.tests = {(c.source, c.target): c for c in network.candidates}
 
@@ -123,8 +121,7 @@ class Explainer:
 
         series = self.series
         start, end = series.index(source), series.index(target)
-        if start == end:
-            raise InputError(f"{source} is both source and target; name two nodes")
+        refuse_if(start == end, f"{source} is both source and target; name two nodes")
         given = [series.index(p) for p in self.network.parents[target] if p != source]
         transfers: Transfers = self.scorer.of_target(end).transfers
         test, blocks = self.tests.get((source, target)), transfers.blocks
@@ -187,10 +184,7 @@ def explain(network: Network, source: str, target: str) -> Explanation:
 
 
 def lag_grid(network: Network) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
-    """Return lags, transfer entropy ``(source, target, lag)`` by regression, and chance ``(source, target)``.
-
-    Each pair is given the target's own past and its other parents (`lag_curve`).
-    """
+    """Return lags, transfer entropy ``(source, target, lag)`` as of `lag_curve`, and chance ``(source, target)``."""
     explainer, series, size = Explainer(network), network.series, len(network.names)
     blocks = [explainer.scorer.of_target(j).transfers.blocks for j in range(size)]
     lags = _lags(series, blocks)
@@ -301,10 +295,7 @@ def smooth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def long_run_variance(local: np.ndarray, starts: np.ndarray) -> float:
-    """Return N times the variance of a mean of values that depend on their neighbours in time.
-
-    Bartlett's weights over the cube root of N lags, within trials.
-    """
+    """Return N times the variance of a mean of dependent values: Bartlett's weights over N^(1/3) lags within trials."""
     centred, n = local - local.mean(), len(local)
     lags = round(n ** (1 / 3))
     total = float(centred @ centred)

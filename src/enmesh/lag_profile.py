@@ -16,7 +16,7 @@ from enmesh import late, significance
 from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
 from enmesh.embedding import Embedding, Lagged, Lags, Pasts
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.estimators import KSG, Estimator
 from enmesh.measures import Node, Transfers, link
 from enmesh.options import whole
@@ -126,15 +126,13 @@ def lag_profile(
     """
     series = Series.of(series).in_order()
     (start, *more), end, rest = link(series, source, target, given)
-    if more:
-        raise InputError("a profile is of one source; name one")
+    refuse_if(more, "a profile is of one source; name one")
     if n_surrogates is None and surrogate is None and embedding is None:
         return _as_inferred(series, estimator, max_lag, seed, (start, end, rest))
     count = significance.USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
     if 0 < count < (least := significance.least_surrogates(1 - LEVEL)):
         raise InputError(f"{count} surrogates are too few for a band; give at least {least}, or 0")
-    if max_lag is None:
-        raise InputError("say with max_lag up to which lag the profile goes")
+    refuse_if(max_lag is None, "say with max_lag up to which lag the profile goes")
     pasts = Lags.of(embedding or Embedding(), series.names, searched=whole("max_lag", max_lag, 1))
     transfers = Transfers(series, estimator or KSG(), pasts)
     return _profile(transfers, (start, end, rest), Sampling(surrogate or CircularShift(), count, seed))

@@ -15,7 +15,7 @@ from enmesh import late
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.embedding import Blocks, Embedding, Lagged, Lags, Pasts
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.estimators import KSG, Estimator, Prepared
 from enmesh.events.events import Events
 from enmesh.methods import resolve
@@ -149,8 +149,7 @@ def cmi(x: Any, y: Any, z: Any = None, *, estimator: AnyEstimator = None, local:
     for name, block in {"x": x, "y": y, **({} if z is None else {"z": z})}.items():
         block = np.asarray(block)
         block = block[:, None] if block.ndim == 1 else block
-        if block.ndim != 2 or not block.size:
-            raise InputError(f"{name} has shape {block.shape}; give (n, d)")
+        refuse_if(block.ndim != 2 or not block.size, f"{name} has shape {block.shape}; give (n, d)")
         if block.dtype.kind == "f" and not np.isfinite(block).all():
             raise InputError(f"{name} has missing or infinite values; remove them first")
         columns = [estimator.condition(c, index + i, f"{name}[{i}]") for i, c in enumerate(block.T)]
@@ -198,19 +197,17 @@ def transfer_entropy(
     >>> round(em.transfer_entropy(series, "a", "c", given="b", estimator=em.Gaussian()), 2)
     0.0
     """
-    transfers: Any = (
-        late.room("events").prepared(series, estimator, embedding=embedding)
-        if isinstance(series, Events)
-        else Transfers.of(series, estimator, embedding)
-    )
+    if isinstance(series, Events):
+        transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
+    else:
+        transfers = Transfers.of(series, estimator, embedding)
     return transfers.value(*link(transfers.series, source, target, given), pointwise=local)
 
 
 def link(series: Series, source: Nodes, target: Node, given: Nodes) -> tuple[Indices, int, Indices]:
     """Return positions of sources, target and given, or say why they make no link."""
     sources, end, rest = series.indices(source), series.index(target), series.indices(given)
-    if not sources:
-        raise InputError("no source is named; give at least one")
+    refuse_if(not sources, "no source is named; give at least one")
     if end in sources or end in rest:
         own = "its own past is always conditioned on, do not name it again"
         raise InputError(f"{series.names[end]} is the target; {own}")

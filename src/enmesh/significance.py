@@ -13,7 +13,7 @@ import numpy as np
 from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lagged, Lags, Pasts
-from enmesh.errors import InputError, hazard
+from enmesh.errors import InputError, hazard, refuse_if
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import Surrogates
 from enmesh.events.events import Events
@@ -51,8 +51,7 @@ class Significance:
 
     def quantile(self, alpha: float, lower: float = 0.0) -> float:
         """Return the null's order statistic at ``alpha`` (see `order_statistic`)."""
-        if not len(self.null):
-            raise InputError("an analytic test has no surrogate values; ask with n_surrogates=199")
+        refuse_if(not len(self.null), "an analytic test has no surrogate values; ask with n_surrogates=199")
         return order_statistic(self.null, alpha, lower)
 
     def __repr__(self) -> str:
@@ -315,8 +314,7 @@ def significance(
     sampling = Sampling(surrogate or CircularShift(), USUAL if n_surrogates is None else n_surrogates, seed)
     pasts, method = embedding or Embedding(), resolve(Estimator, estimator or KSG())
     if max_lag is not None:
-        if len(sources) > 1:
-            raise InputError("max_lag chooses the lag of one source; name one, or leave max_lag out")
+        refuse_if(len(sources) > 1, "max_lag chooses the lag of one source; name one, or leave max_lag out")
         pasts = Lags.of(pasts, series.names, searched=whole("max_lag", max_lag, 1))
     transfers = Transfers(series, method if sampling.count else method.plug_in, pasts)
     if max_lag is not None:

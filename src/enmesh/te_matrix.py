@@ -23,9 +23,7 @@ from enmesh.tasks import Task, interleave, ready
 if TYPE_CHECKING:
     import pandas as pd
 
-
-# Pairs up to which dependence within a sample is tested.
-MOST_PAIRS = 400
+MOST_PAIRS = 400  # up to which dependence within a sample is tested
 
 
 @dataclass(frozen=True)

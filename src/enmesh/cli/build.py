@@ -15,7 +15,7 @@ from enmesh.data.series import Series
 from enmesh.embedding import Embedding
 from enmesh.embedding.base import EmbeddingMethod
 from enmesh.embedding.choose import embedding_method
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.estimators import Estimator
 from enmesh.events.events import MEND, READING, Events
 from enmesh.events.point_process import GREEDY, PointProcess
@@ -73,8 +73,7 @@ def _events(given: a.Given, paths: list[Path]) -> Events:
     idle = [a.flag_of(name) for name in OF_SAMPLES if given.get(name)]
     if idle:
         raise InputError(f"{idle[0]} has no effect on events; leave it out")
-    if len(paths) > 1:
-        raise InputError("--events takes one file; put the trials into a column trial")
+    refuse_if(len(paths) > 1, "--events takes one file; put the trials into a column trial")
     return Events(
         str(paths[0]),
         given["duration"],
@@ -169,8 +168,7 @@ def asked(given: a.Given) -> dict[str, Any]:
     """Return what was given of score, estimator, pasts and tests, as `infer` takes it; None leaves it to the data."""
     alpha, name = given.get("alpha"), given.get("score")
     if given.get("events"):
-        if name not in (None, "tee"):
-            raise InputError(f"--score {name} is not made for events; use tee")
+        refuse_if(name not in (None, "tee"), f"--score {name} is not made for events; use tee")
         estimate = events_estimator(given) if present(given, EVENT_FIELDS) else None
         return present(given, ("alpha", "n_surrogates", "surrogate")) | {"estimator": estimate}
     if alpha is not None and 0 < alpha < 0.5:
@@ -220,5 +218,4 @@ def _fields(known: Mapping[str, type[Method]]) -> set[str]:
 def refuse_idle(wanted: Iterable[str], taken: Iterable[str], what: str) -> None:
     """Refuse options that would have no effect."""
     idle = sorted(a.flag_of(name) for name in wanted if name not in taken)
-    if idle:
-        raise InputError(f"{', '.join(idle)} has no effect on {what}; leave it out")
+    refuse_if(idle, f"{', '.join(idle)} has no effect on {what}; leave it out")

@@ -57,10 +57,7 @@ def _is_ours(path: Path, kind: str) -> bool:
 
 
 def write_results(network: Network, folder: Path, names: Sequence[str] = FILES) -> list[Path]:
-    """Write a network into a folder, as files of these names; return their paths.
-
-    Everything but network.json shows names that cannot be seen as escapes.
-    """
+    """Write a network into a folder, as files of these names; all but network.json have `with_visible_names`."""
     import networkx as nx
 
     seen = with_visible_names(network)

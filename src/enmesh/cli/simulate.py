@@ -16,12 +16,8 @@ from enmesh.data.sources import refuse_existing
 MAPS, FLOWS = ("logistic", "tent", "henon"), ("lorenz", "rossler", "mixed")
 # The options each kind of system takes.
 COMMON = ("coupling", "noise", "obs_noise", "lags")
-TAKES = {
-    **dict.fromkeys((*MAPS, "var"), COMMON),
-    **dict.fromkeys(FLOWS, (*COMMON, "dt")),
-    "boolean": (),
-    "markov": (),
-}
+TAKES: dict[str, tuple[str, ...]] = dict.fromkeys((*MAPS, "var"), COMMON)
+TAKES |= dict.fromkeys(FLOWS, (*COMMON, "dt")) | {"boolean": (), "markov": ()}
 TRUTH = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "e": ("d",)}
 DESCRIPTION = """\
         b
@@ -45,6 +41,7 @@ SYSTEM = a.group(
     n=(int, "N", "Number of samples; 1000.", 1000, "-n"),
 )
 OUT = a.group("Output", out=(Path, "FILE", "csv, npz or parquet; by default csv on stdout."))
+TOUR = a.group("Output", out=(*a.FOLDER, Path("demo-results")))
 
 
 @a.with_options(NAME, a.GRAPH, SYSTEM, a.SEED, OUT, a.FORCE, a.JSON)
@@ -121,10 +118,7 @@ def demo_options(seed: int = 0) -> dict[str, Any]:
     return {"score": score, "search": em.Exact(), "max_parents": 3, "seed": seed}
 
 
-@a.with_options(
-    a.group("Output", out=(*a.FOLDER, Path("demo-results"))),
-    a.group("Options", n_jobs=(*a.JOBS, -1)), a.SEED, a.JSON, a.QUIET,
-)  # fmt: skip
+@a.with_options(TOUR, a.group("Options", n_jobs=(*a.JOBS, -1)), a.SEED, a.JSON, a.QUIET)
 def demo(given: a.Given) -> None:
     """The two-minute tour: simulate a network, infer it, show both.
 
@@ -155,16 +149,12 @@ def _experiments(incomplete: str) -> list[str]:
 
 NAMES = "Figure or experiment; without it, their names."
 EXPERIMENT = a.argument("name", str | None, NAMES, autocompletion=_experiments)
-QUICK = a.group(
-    "Options",
-    quick=(bool, None, "A smaller version in minutes, or all.", True, "--quick/--full"),
-    n_jobs=(*a.JOBS, 1),
-)
+SIZE = bool, None, "A smaller version in minutes, or all.", True, "--quick/--full"
+QUICK = a.group("Options", quick=SIZE, n_jobs=(*a.JOBS, 1))
+FIGURES = a.group("Output", out=(Path, "DIR", "Folder; by default reproduce-NAME."))
 
 
-@a.with_options(
-    EXPERIMENT, QUICK, a.group("Output", out=(Path, "DIR", "Folder; by default reproduce-NAME.")), a.SEED
-)
+@a.with_options(EXPERIMENT, QUICK, FIGURES, a.SEED)
 def reproduce(given: a.Given) -> None:
     """Repeat a figure or experiment of the paper.
 

@@ -1,6 +1,5 @@
 """enmesh warm: compile the kernels ahead of the first run."""
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,16 +20,11 @@ def warm(words: a.Given) -> None:
       enmesh warm
       NUMBA_CACHE_DIR=/scratch/kernels enmesh warm
     """
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    start, names = time.perf_counter(), list(_questions())
-    workers = min(2, os.cpu_count() or 1)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        results = list(pool.map(_warmed, names))
-    for name, (seconds, compiled, _) in zip(names, results):
+    start, kept = time.perf_counter(), True
+    for name in _questions():
+        seconds, compiled, kept = _warmed(name)
         print(f"{name}: {f'compiled in {seconds:.1f} s' if compiled else 'compiled already'}")
-    if not all(kept for *_, kept in results):
+    if not kept:
         told = "no folder can be written to keep the kernels: every process will compile them anew"
         raise InputError(f"{told}; set NUMBA_CACHE_DIR to a folder that can be written")
     print(f"ready after {time.perf_counter() - start:.1f} s")
@@ -47,7 +41,7 @@ def _warmed(name: str) -> tuple[float, int, bool]:
 
 
 def _questions() -> dict[str, Callable[[], object]]:
-    """Return small questions that need the kernels of a name; the longest first, so that two processes end together."""
+    """Return small questions that need the kernels of a name."""
     x, y, z = np.random.default_rng(0).normal(size=(3, 1000, 1))
     batch, pair = np.stack([x] * 32), em.Series(np.hstack([x, y]))
     local: Any = {"estimator": em.Gaussian(), "surrogate": em.LocalPermute(), "n_surrogates": 1}

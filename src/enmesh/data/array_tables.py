@@ -21,7 +21,7 @@ from enmesh.data.sources import LARGE, MOST_BYTES, MOST_RATIO, Source, library
 from enmesh.data.table import Table, default_names, listed
 from enmesh.data.text_tables import transposed
 from enmesh.data.values import INTEGER, TEXT, turned
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 # Bytes from which an array is mapped: whoever changes the file meanwhile changes the recording.
 MAPPED = 2**28
@@ -43,8 +43,7 @@ def read_parquet(source: Source, rules: Rules) -> Table:
     if 8 * cells > MOST_BYTES or (8 * cells > LARGE and 8 * cells > MOST_RATIO**2 * size):
         raise InputError(f"says that it holds {cells} values in {size} bytes; read it in parts")
     frame = about.read(use_pandas_metadata=True).to_pandas(self_destruct=True)
-    if not frame.shape[1]:
-        raise InputError("has no column")
+    refuse_if(not frame.shape[1], "has no column")
     frame.columns = [str(name) for name in frame.columns]
     table = Table(file=source.name, frame=frame)
     return transposed(table) if rules.transpose else table
@@ -65,8 +64,7 @@ def read_npy(source: Source, rules: Rules) -> Table:
 
 def read_npz(source: Source, rules: Rules) -> Table:
     """Read one array of an archive, and what `write_series` puts beside it."""
-    if not zipfile.is_zipfile(source.file):
-        raise InputError("cannot be read as npz: it is not an archive of arrays")
+    refuse_if(not zipfile.is_zipfile(source.file), "cannot be read as npz: it is not an archive of arrays")
     source.file.seek(0)
     arrays = {}
     with np.load(source.file, allow_pickle=False) as archive:
@@ -120,8 +118,7 @@ def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
         kind, size = struct.unpack_from(f"{order}II", data, at)
         short = kind >> 16
         kind, size, start = (kind & 0xFFFF, short, at + 4) if short else (kind, size, at + 8)
-        if kind not in MAT_TYPES or start + size > len(data) or short > 4:
-            raise InputError(DAMAGED)
+        refuse_if(kind not in MAT_TYPES or start + size > len(data) or short > 4, DAMAGED)
         yield kind, data[start : start + size]
         at = at + 8 if short else start + size + (-size % 8 if kind != MAT_COMPRESSED else 0)
 
@@ -140,8 +137,7 @@ def _check_mat(data: memoryview, order: str) -> None:
         fits = math.prod(np.frombuffer(shape, f"{order}i4").tolist()) <= max(len(inner), MAT_EMPTY)
     elif kind not in (MAT_FUNCTION, MAT_OPAQUE):  # besides numbers an imaginary part, or the places of values
         fits &= not inner and len(parts) >= 4 + (flags >> 11 & 1) + 2 * (kind == MAT_SPARSE)
-    if not fits:
-        raise InputError(DAMAGED)
+    refuse_if(not fits, DAMAGED)
     for held in inner:
         _check_mat(held, order)
 
@@ -166,8 +162,7 @@ def _hdf5(source: Source) -> dict[str, np.ndarray]:
 
     def note(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and item.dtype.kind in "biuf" and not name.startswith("#refs#"):
-            if item.size * 8 > MOST_BYTES:
-                raise InputError(f"{name} holds {item.size} values, more than fit")
+            refuse_if(item.size * 8 > MOST_BYTES, f"{name} holds {item.size} values, more than fit")
             found[name.replace("/", ".")] = item[()].T
 
     with h5py.File(source.file, "r") as book:
@@ -182,12 +177,9 @@ def _chosen_table(file: str, arrays: Mapping[str, np.ndarray], rules: Rules) -> 
     found = [one for one in able if min(arrays[one].shape) > 1] or able
     if rules.variable is not None:
         found = [one for one in arrays if one == str(rules.variable)]
-        if not found:
-            raise InputError(f"there is no variable {rules.variable}; it has {listed(arrays)}")
-    if len(found) > 1:
-        raise InputError(f"holds the arrays {listed(found)}; say which with variable=")
-    if not found:
-        raise InputError("holds no array of numbers (time, node) or (trial, time, node)")
+        refuse_if(not found, f"there is no variable {rules.variable}; it has {listed(arrays)}")
+    refuse_if(len(found) > 1, f"holds the arrays {listed(found)}; say which with variable=")
+    refuse_if(not found, "holds no array of numbers (time, node) or (trial, time, node)")
     family = found[0].rpartition(".")[0]
     split = {name.rpartition("."): array for name, array in arrays.items()}
     beside = {own.lower(): array for (structure, _, own), array in split.items() if structure == family}
@@ -243,8 +235,7 @@ def read_edf(source: Source, rules: Rules) -> Table:
     if rules.columns is not None:
         signals = [one for one in signals if one.label in rules.columns]
     rates = {one.label: one.sampling_frequency for one in signals}
-    if not signals:
-        raise InputError("holds no signal")
+    refuse_if(not signals, "holds no signal")
     if len(set(rates.values())) > 1:
         told = ", ".join(f"{name} ({rate:g} Hz)" for name, rate in rates.items())
         raise InputError(f"the signals are sampled differently: {told}; choose with columns=")

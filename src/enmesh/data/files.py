@@ -12,7 +12,7 @@ from enmesh.data.rules import Reading
 from enmesh.data.series import Series
 from enmesh.data.sources import is_source, write_whole
 from enmesh.data.table import guarded
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,8 +69,7 @@ def read(
     >>> read(io.StringIO("time,a,b\\n0.0,1.5,2\\n0.1,1.7,3\\n0.2,1.1,5\\n"))
     Series(2 nodes: a, b; 1 trial of 3 samples; dt=0.1)
     """
-    if not is_source(path):
-        raise InputError(f"no file is named by {path!r}; give at least one")
+    refuse_if(not is_source(path), f"no file is named by {path!r}; give at least one")
     return Series(path, names, dt, **words)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 
 def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tuple[str, ...]]:
@@ -27,16 +27,14 @@ def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tupl
     {'a': (), 'b': ('a',), 'c': ('a',)}
     """
     listed, edges = _nodes_and_edges(graph)
-    twice = next((edge for edge, count in Counter(edges).items() if count > 1), None)
-    if twice:
-        raise InputError(f"the edge {twice[0]}>{twice[1]} is given twice; give each edge once")
+    for (source, target), count in Counter(edges).items():
+        refuse_if(count > 1, f"the edge {source}>{target} is given twice; give each edge once")
     own = next((source for source, target in edges if source == target), None)
     if own is not None:
         raise InputError(f"{own} drives itself in the graph; leave it out, own pasts are always included")
     appeared = list(dict.fromkeys([*(node for edge in edges for node in edge), *listed]))
     unknown = [node for node in appeared if names is not None and node not in names]
-    if unknown:
-        raise InputError(f"the graph names {', '.join(unknown)}; the nodes are {', '.join(names or ())}")
+    refuse_if(unknown, f"the graph names {', '.join(unknown)}; the nodes are {', '.join(names or ())}")
     if names is None and not appeared:
         raise InputError("the graph has no node; name at least one, as in {'a': [], 'b': ['a']}")
     order = listed if len(listed) == len(appeared) else _drivers_first(appeared, edges)

@@ -9,7 +9,7 @@ from enmesh.data.rules import Rules
 from enmesh.data.sources import is_source
 from enmesh.data.table import Table, default_names
 from enmesh.data.values import FLOAT, INTEGER, Values, turned
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 SHAPES = "give (time, node), (trial, time, node) or a list of (time, node)"
 
@@ -39,8 +39,7 @@ def values_of(data: Any, rules: Rules, dt: float | None, names: Sequence[str] | 
 
 def _array_values(trials: Sequence[np.ndarray], rules: Rules) -> Values:
     kinds, names = {trial.dtype.kind for trial in trials}, default_names(trials[0].shape[1])
-    if "c" in kinds:
-        raise InputError("the values are complex; take their real part, absolute value or angle")
+    refuse_if("c" in kinds, "the values are complex; take their real part, absolute value or angle")
     if kinds <= set("biuf") and not rules.na:
         large = [trial for trial in trials if trial.dtype == np.uint64 and trial.size]
         whole = "f" not in kinds and all(trial.max() <= np.iinfo(np.int64).max for trial in large)
@@ -81,8 +80,6 @@ def _array_trials(values: Any, transpose: bool | None) -> list[np.ndarray]:
     if not trials:
         raise InputError(f"values have shape {np.shape(values)}; {SHAPES}")
     widths = sorted({trial.shape[1] for trial in trials})
-    if len(widths) > 1:
-        raise InputError(f"the trials have different numbers of nodes ({', '.join(map(str, widths))})")
-    if widths == [0]:
-        raise InputError("there is no column; give at least one node")
+    refuse_if(len(widths) > 1, f"the trials have different numbers of nodes ({', '.join(map(str, widths))})")
+    refuse_if(widths == [0], "there is no column; give at least one node")
     return trials

@@ -126,10 +126,7 @@ def _runs(column: Any, groups: Groups, again: bool = True) -> bool:
 
 
 def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups) -> Any:
-    """Return a column of any name that does what a clock does: it rises (or falls) by one even step.
-
-    One that never falls and mostly rises by the same step may be either: refused.
-    """
+    """Return a column of any name that steps evenly, as a clock does; one that mostly does may be either: refused."""
     for name in free if len(table.frame) >= MANY else ():
         values = numbers_of(table.frame[name])
         if values is None:

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.options import whole
 
 MODES = ("sort", "ignore")
@@ -181,6 +181,5 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
 
 def step_of(dt: Any, rules: Rules, found: float | None = None) -> Any:
     """Return the sampling step: as given, or as found; None where neither is known."""
-    if dt is not None and rules.sfreq is not None:
-        raise InputError("dt= and sfreq= say the same; give one of them")
+    refuse_if(dt is not None and rules.sfreq is not None, "dt= and sfreq= say the same; give one of them")
     return dt if dt is not None else 1 / rules.sfreq if rules.sfreq is not None else found

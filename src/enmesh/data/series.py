@@ -17,7 +17,7 @@ from enmesh.data.sources import is_source
 from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
 from enmesh.data.values import FLOAT, INTEGER, TEXT, Values, check_names, validate
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -263,8 +263,7 @@ class Series:
 
         By default every node but text, which is states already, is cut.
         """
-        if levels < 2:
-            raise InputError(f"levels={levels} is too few; give at least 2")
+        refuse_if(levels < 2, f"levels={levels} is too few; give at least 2")
         if self.missing is not None:
             raise InputError("cannot discretise a series with missing values; fill or cut them first")
         cut = self._to_change(nodes, "discretised", keep=(TEXT,))
@@ -344,8 +343,7 @@ class Series:
             masked[rows if isinstance(rows, slice) else np.ravel(rows).tolist()] = True
         except IndexError as error:
             raise InputError(f"cannot mask these rows of {len(self)}: {error}") from None
-        if not masked.any():
-            raise InputError("no row is masked; name at least one, or use the series as it is")
+        refuse_if(not masked.any(), "no row is masked; name at least one, or use the series as it is")
         values = self._split(np.where(masked[:, None], np.nan, self.values))
         return self._derive(values, self.kinds, note=f"{masked.sum()} of {len(self)} samples masked")
 
@@ -367,8 +365,7 @@ class Series:
         picked = [i for i, kind in enumerate(self.kinds) if kind not in keep]
         picked = picked if nodes is None else list(self.indices(nodes))
         words = [self.names[i] for i in picked if self.kinds[i] == TEXT]
-        if words:
-            raise InputError(f"{listed(words)} is text and cannot be {what}; leave it out")
+        refuse_if(words, f"{listed(words)} is text and cannot be {what}; leave it out")
         if not picked:
             held = "text" if keep == (TEXT,) else "whole numbers or text"
             raise InputError(f"every node is {held}, which stands for states; name the nodes to be {what}")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from enmesh.data.table import listed, visible
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 # Seconds in which something must come through a named pipe.
 PIPE_WAIT = 30.0
@@ -97,10 +97,8 @@ def _opened(path: Any, name: str, suffix: str) -> Source:
     mode = path.stat().st_mode
     if stat.S_ISFIFO(mode):
         return Source(name=name, suffix=suffix, file=io.BytesIO(_drained(name, path)))
-    if stat.S_ISDIR(mode):
-        raise InputError(f"{name} is a folder; name the files in it")
-    if not stat.S_ISREG(mode):
-        raise InputError(f"{name} is a device, not a file; name a file")
+    refuse_if(stat.S_ISDIR(mode), f"{name} is a folder; name the files in it")
+    refuse_if(not stat.S_ISREG(mode), f"{name} is a device, not a file; name a file")
     return Source(name=name, suffix=suffix, file=path.open("rb"), path=path)
 
 
@@ -152,8 +150,7 @@ def _unpacked(source: Source, layer: int = 0) -> Source:
                 _refuse_ratio(name, CHUNK * len(parts), packed)
     except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise InputError(f"{name} cannot be unpacked: {error}") from None
-    if not parts:
-        raise InputError(f"{name} is empty")
+    refuse_if(not parts, f"{name} is empty")
     return _unpacked(Source(name=name, suffix=inner.lower(), file=io.BytesIO(b"".join(parts))), layer + 1)
 
 

@@ -15,7 +15,7 @@ from enmesh.data.rules import Rules
 from enmesh.data.sources import open_source
 from enmesh.data.table import Table
 from enmesh.data.text_tables import read_excel, read_text
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 TIME_DIMS = ("time", "times", "t", "date", "datetime", "timestamp", "sample", "samples")
 TRIAL_DIMS = ("trial", "trials", "epoch", "epochs", "run", "runs", "realisation", "realization", "subject")
@@ -115,8 +115,7 @@ def _table(values: Any, file: str, transpose: bool | None) -> Table:
         frame = _from_any(values)
     if transpose:
         frame = frame.T.infer_objects().rename(columns=str)
-    if not frame.shape[1]:
-        raise InputError("there is no column; give at least one node")
+    refuse_if(not frame.shape[1], "there is no column; give at least one node")
     return Table(file=file, frame=frame)
 
 
@@ -148,8 +147,7 @@ def _labelled_table(values: Any) -> Table:
     """Return a DataArray or Dataset of xarray as a table; dimensions are known by name."""
     dims = [str(dim) for dim in values.dims]
     times = [dim for dim in dims if dim.lower() in TIME_DIMS]
-    if len(times) != 1:
-        raise InputError(f"the dimensions are {', '.join(dims)}; call one, and only one, of them time")
+    refuse_if(len(times) != 1, f"the dimensions are {', '.join(dims)}; call one, and only one, of them time")
     trials = [dim for dim in dims if dim.lower() in TRIAL_DIMS and dim not in times][:1]
     wanted = [*trials, *times]
     if not hasattr(values, "data_vars"):
@@ -159,8 +157,7 @@ def _labelled_table(values: Any) -> Table:
             held = f"the dimensions {', '.join(map(str, variable.dims))}, not {', '.join(wanted)}"
             advice = f"give that variable alone, as dataset[{str(name)!r}], or drop it"
             raise InputError(f"the variable {name} has {held}; {advice}")
-    if not values.data_vars:
-        raise InputError("the dataset has no variable; give at least one node")
+    refuse_if(not values.data_vars, "the dataset has no variable; give at least one node")
     frame = values.to_dataframe(dim_order=wanted)[list(values.data_vars)]
     dated = times[0] in values.coords
     index = frame.index.get_level_values(times[0]).rename("time") if dated else pd.RangeIndex(len(frame))

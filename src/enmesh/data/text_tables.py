@@ -16,7 +16,7 @@ from enmesh.data.rules import Rules
 from enmesh.data.sources import Source, library
 from enmesh.data.table import Table, default_names, listed, shown, unguarded
 from enmesh.data.times import TIME_NAME, TRIAL_NAMES
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 # What pandas calls a column without a name, when somebody wrote an index with it.
 UNNAMED = ("", "Unnamed: 0")
@@ -66,8 +66,7 @@ def _lines(source: Source, rules: Rules) -> tuple[Lines, Lines]:
         line = error.object.count(b"\n", 0, error.start) + 1
         advice = "say what it is, as encoding='latin-1', or save it as UTF-8"
         raise InputError(f"line {line}: not text in {rules.encoding or 'UTF-8'}; {advice}") from None
-    if "\0" in text:
-        raise InputError("holds binary data, not text")
+    refuse_if("\0" in text, "holds binary data, not text")
     numbered = list(enumerate(re.split("\r\n|\n|\r", text), 1))[rules.skip :]
     if numbered and re.fullmatch(r'"?sep=."?', numbered[0][1].strip()):
         del numbered[0]  # as Excel writes it
@@ -148,8 +147,7 @@ def read_excel(source: Source, rules: Rules) -> Table:
             raise InputError(f"there is no sheet {sheet}; it has {listed(sheets)}")
         raw = pd.read_excel(book, sheet_name=sheet, header=None, dtype=object)
     raw = raw.iloc[rules.skip :].dropna(how="all").dropna(how="all", axis=1)
-    if not raw.size:
-        raise InputError("is empty")
+    refuse_if(not raw.size, "is empty")
     rows = (raw.index + 1).tolist()
     near = [["" if pd.isna(cell) else str(cell).strip() for cell in cells] for cells in raw[:FEW].to_numpy()]
     merged = len(near) > 1 and "" in near[0][1:] and any(near[0])
@@ -177,8 +175,7 @@ def _heading(
         units = bool(below) and any(changes)
         notes = (f"{unit} {numbers[1]} ({listed(near[1])}) holds units",) if units else ()
     above = 0 if names is None else 2 if units else 1
-    if above >= len(near):
-        raise InputError("has names but no rows of numbers")
+    refuse_if(above >= len(near), "has names but no rows of numbers")
     return names, above, notes
 
 

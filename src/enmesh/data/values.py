@@ -10,7 +10,7 @@ import numpy as np
 
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.data.times import Time
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 FLOAT, INTEGER, TEXT = "float", "integer", "text"
 # More nodes than this many times the samples: no estimate can tell them apart.
@@ -23,10 +23,7 @@ LARGEST, SMALLEST = 1e150, 1e-150
 
 @dataclass(frozen=True)
 class Values:
-    """Trials as arrays ``(time, node)``, the name and kind of every column, and the words behind the codes of text.
-
-    The sampling step, the time axis and the file are there where they are known.
-    """
+    """Trials as arrays ``(time, node)``, names and kinds of columns, words behind codes; the rest where it is known."""
 
     names: tuple[str, ...]
     trials: tuple[np.ndarray, ...]
@@ -88,18 +85,15 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
     seen: dict[bytes, str] = {}
     for name, column in zip(names, pooled.T) if duplicates == "raise" else ():
         first = seen.setdefault(hashlib.sha256(np.ascontiguousarray(column).data).digest(), name)
-        if first != name:
-            raise InputError(f"columns {visible(first)} and {visible(name)} are identical; leave one out")
+        refuse_if(first != name, f"columns {visible(first)} and {visible(name)} are identical; leave one out")
 
 
 def check_names(names: Sequence[Any], n_nodes: int) -> tuple[str, ...]:
     """Return one name for every node, or say what is wrong with those given."""
     chosen = tuple(str(name) for name in names)
-    if len(chosen) != n_nodes:
-        raise InputError(f"{len(chosen)} names for {n_nodes} columns; give one name per column")
+    refuse_if(len(chosen) != n_nodes, f"{len(chosen)} names for {n_nodes} columns; give one name per column")
     twice = sorted(name for name, count in Counter(chosen).items() if count > 1)
-    if twice:
-        raise InputError(f"duplicate name: {listed(twice)}; names must differ")
+    refuse_if(twice, f"duplicate name: {listed(twice)}; names must differ")
     for number, name in enumerate(chosen, 1):
         if not can_be_seen(name):
             raise InputError(f"the name of column {number} cannot be seen ({name!a}); give it another")
@@ -107,10 +101,7 @@ def check_names(names: Sequence[Any], n_nodes: int) -> tuple[str, ...]:
 
 
 def interpolated(values: Values, longest: int) -> tuple[Values, int]:
-    """Fill gaps of up to ``longest`` samples of measurements by straight lines; return how many values were filled.
-
-    A gap at the end of a trial, or a longer one, stays.
-    """
+    """Fill gaps of up to ``longest`` measurements, but at the ends of trials, by straight lines; return how many."""
     trials, count = tuple(map(np.array, values.trials)), 0
     for column, kind in ((trial[:, i], kind) for trial in trials for i, kind in enumerate(values.kinds)):
         known = np.flatnonzero(~np.isnan(column))

@@ -10,6 +10,7 @@
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from inspect import getdoc
+from typing import Any
 
 import numpy as np
 
@@ -88,10 +89,7 @@ def plankton() -> Series:
     season = 6 * np.cos(2 * np.pi * (np.arange(n) - 7) / 12)
     values = np.column_stack([14 + season + temperature, 2 + algae, 1 + grazers]).round(4)
     links = {("temperature", "algae"): (1,), ("grazers", "algae"): (1,), ("algae", "grazers"): (1,)}
-    names = ["temperature", "algae", "grazers"]
-    series = _known(values, names, links)
-    series.time = Time(start="1980-01", unit="month")
-    return series
+    return _known(values, ["temperature", "algae", "grazers"], links, unit="month", start="1980-01")
 
 
 def markets() -> Series:
@@ -103,8 +101,7 @@ def markets() -> Series:
     rng, n = np.random.default_rng(3), 1500
     names = ["america", "europe", "asia", "gold"]
     links = {(0, 1): 0.3, (0, 2): 0.35, (1, 2): 0.2}
-    values, variance = np.zeros((n + 100, 4)), np.ones(4)
-    shock = np.zeros(4)
+    values, variance, shock = np.zeros((n + 100, 4)), np.ones(4), np.zeros(4)
     for i in range(1, n + 100):
         variance = 0.05 + 0.08 * shock**2 + 0.87 * variance
         noise = rng.standard_t(5, size=4) * np.sqrt(0.6)
@@ -131,8 +128,7 @@ def plant() -> Series:
         temperature[i] = 0.7 * temperature[i - 1] - 0.5 * level[i - 5] + 0.3 * rng.normal()
     values = np.column_stack([50 + 10 * valve, 20 + 4 * flow, 3 + level, 60 + 5 * temperature])[100:].round(4)
     links = {("valve", "flow"): (2,), ("flow", "level"): (3,), ("level", "temperature"): (5,)}
-    names = ["valve", "flow", "level", "temperature"]
-    return _known(values, names, links, dt=5.0, unit="s")
+    return _known(values, ["valve", "flow", "level", "temperature"], links, dt=5.0, unit="s")
 
 
 def logistic_maps() -> Series:
@@ -186,8 +182,10 @@ def _maker(name: str) -> Callable[[], Series]:
 Links = Mapping[tuple[str, str], tuple[int, ...]]
 
 
-def _known(values: np.ndarray, nodes: list[str], links: Links, dt: float = 1.0, unit: str = "") -> Series:
+def _known(
+    values: np.ndarray, nodes: list[str], links: Links, *, dt: float = 1.0, unit: str = "", start: Any = 0.0
+) -> Series:
     truth = {target: tuple(s for s, t in links if t == target) for target in nodes}
     series = Series(values, nodes, dt, truth=truth, truth_lags=links)
-    series.time = Time(start=0.0, unit=unit) if unit else None
+    series.time = Time(start=start, unit=unit) if unit else None
     return series

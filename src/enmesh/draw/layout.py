@@ -24,7 +24,6 @@ RING = 8  # a component with a cycle and up to this many nodes is tried as a rin
 LONGEST = 64.0  # a layered drawing longer than this, and thin, goes on a circle
 ROW_GAP, COLUMN_GAP = 0.9, 1.0  # between components
 LINE_GAP, LEAST_LINE = 0.5, 14.0  # between single nodes, and the least length of a line of them
-
 SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the words at its arrows
 
 
@@ -145,10 +144,7 @@ def _packed(
 
 
 def _rows(placed: list[Placed], tall: bool) -> list[np.ndarray]:
-    """Return the lower left corner of each component, largest first: in shelves, small ones in columns.
-
-    Single nodes come last, in lines as long as the drawing is wide.
-    """
+    """Return lower left corners: in shelves, largest first, small ones in columns; single nodes in lines come last."""
     sizes = [np.ptp(found.points, axis=0) for found in placed]
     linked = [size for size, found in zip(sizes, placed) if len(found.centres) > 1]
     area = sum((w + COLUMN_GAP) * (h + ROW_GAP) for w, h in linked)

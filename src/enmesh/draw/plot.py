@@ -4,7 +4,8 @@ An arrow's width is its transfer entropy, its colour the signed effect, the stre
 only sign: an arrow with a q-value above 0.05 is dashed, one with a negative effect has a hollow head.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,9 +18,9 @@ from enmesh.draw.circle import blocks
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange, graph_of
 from enmesh.draw.shapes import chain, edges_of, passes
-from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, panels, picture
+from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, picture
 from enmesh.draw.subject import LEVEL, Candidate, Network
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 STEP, ROW = 5.0, 2.2  # of a time-series graph: least room between two times, and between two nodes
 PER_ROW, WIDEST = 0.7, 60.0  # more room between times for more nodes, up to a picture so wide
@@ -29,9 +30,7 @@ CLOSE = 1.3  # room between two nodes then
 INCH, SMALL = 0.24, 0.17  # per unit, and with many rows
 MOST_PANELS = 48
 MOST_PAIRS_DRAWN = 24  # nodes up to which every pair has a panel
-GAINS = {"Ragwitz": -1, "ActiveStorage": 1, "Cao": 1}  # whether a high value of the criterion is good
 SHEET = (11.0, 8.0)  # inches, which a picture should fit on
-DECISIVE = 0.2  # share of a criterion by which its values must differ to be drawn from pale to dark
 WRITTEN = 8  # nodes up to which a matrix has its numbers in the cells
 
 
@@ -43,8 +42,7 @@ def draw(
     ``theme="auto"`` takes dark colours where the figure, or Matplotlib's style, is dark; ``colour="auto"`` the effect
     where it is known.
     """
-    if kind not in KINDS:
-        raise InputError(f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
+    refuse_if(kind not in KINDS, f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
     return KINDS[kind](network, colour, path=path, **where)
 
 
@@ -159,66 +157,30 @@ def matrix(network: Network, colour: str, **where: Any) -> Axes:
     return ax
 
 
-def embedding(network: Network, colour: str, **where: Any) -> Axes:
-    """Draw, per node, the criterion by which dimension and delay were chosen, and the choice."""
-    if not network.criteria:
-        raise InputError("the embedding was given, not chosen from the data; there is no criterion to draw")
-
-    def paint(ax: Axes, item: tuple[str, Mapping[str, Any]], theme: Theme) -> None:
-        name, table = item
-        values, (dim, delay) = np.array(table["values"], float), table["best"]
-        low, high = np.nanmin(values), np.nanmax(values)
-        span = max(high - low, DECISIVE * np.nanmax(np.abs(values)))  # nearly alike, all look alike
-        colours, ends = theme.colours("heat"), (high - span, high)
-        if is_error(table):  # the best cell is the strongest
-            colours, ends = colours.reversed(), (low, low + span)
-        ax.imshow(values, cmap=colours, aspect="auto", origin="lower", vmin=ends[0], vmax=ends[1])
-        row, column = table["dims"].index(dim), table["delays"].index(delay)
-        ax.plot(column, row, "o", mfc=theme.mark, mec=theme.paper, mew=1.2, ms=7)
-        ax.set_xticks(range(len(table["delays"])), table["delays"])
-        ax.set_yticks(range(len(table["dims"])), table["dims"])
-        ax.tick_params(labelsize=7, length=0)
-        ax.spines[:].set_visible(False)
-        title = f"{short([name], 24)[0]}: {dim}, {delay}"
-        ax.set_title(title, fontsize=8, color=theme.text, parse_math=False)
-
-    method = next(iter(network.criteria.values())).get("method", "criterion")
-    text = (
-        f"{method}: dimension (up) and delay (right), darker is better. Dot: the choice, the smallest "
-        "dimension that is as good as the best; it need not lie on the darkest cell"
-    )
-    return panels(paint, list(network.criteria.items()), text, **where)
-
-
-def is_error(table: Mapping[str, Any]) -> bool:
-    """Return whether a low value of a criterion is good: of an unknown method, whether the choice is nearer to it."""
-    if table.get("method") in GAINS:
-        return GAINS[table["method"]] < 0
-    values = np.array(table["values"], float)
-    chosen = values[table["dims"].index(table["best"][0]), table["delays"].index(table["best"][1])]
-    return bool(2 * chosen <= np.nanmin(values) + np.nanmax(values))
-
-
 def nulls(network: Network, colour: str, **where: Any) -> Axes:
     """Draw, per link (without any, per pair nearest to one), surrogate values as bars and the measured as a line."""
     able = sorted((c for c in network.candidates if c.null), key=lambda c: (-c.te, c.source, c.target))
-    if not able:
-        raise InputError("no surrogate values to draw: the links were tested by a formula, or not at all")
+    refuse_if(not able, "no surrogate values to draw: the links were tested by a formula, or not at all")
     links = [c for c in able if c.selected][:MOST_PANELS]
     shown = links or sorted(able, key=lambda c: c.p_value)[:12]
-
-    def paint(ax: Axes, tested: Candidate, theme: Theme) -> None:
-        draw_null(ax, tested, theme)
-        source, target = short((tested.source, tested.target), 18)
-        title = f"{source} → {target}\nq = {tested.q_value:.2g}"
-        ax.set_title(title, fontsize=7, color=theme.text, parse_math=False)
-        ax.tick_params(labelsize=6, length=2)
-        ax.locator_params(axis="x", nbins=3)
-        ax.margins(x=0.12)
-        ax.spines[["left", "right", "top"]].set_visible(False)
-
-    text = "bars: surrogates without the link; line: measured (transfer entropy in nats)"
-    return panels(paint, shown, text, **where)
+    columns = min(len(shown), max(3, math.ceil(math.sqrt(1.6 * len(shown)))))
+    rows = math.ceil(len(shown) / columns)
+    with picture((max(5.0, 1.9 * columns), 0.8 + 1.6 * rows), **where) as (ax, theme):
+        ax.set_axis_off()
+        for at, tested in enumerate(shown):
+            row, column = divmod(at, columns)
+            box = ((column + 0.08) / columns, 1 - (row + 0.82) / rows, 0.84 / columns, 0.66 / rows)
+            panel = coloured(ax.inset_axes(box), theme)
+            draw_null(panel, tested, theme)
+            source, target = short((tested.source, tested.target), 18)
+            title = f"{source} → {target}\nq = {tested.q_value:.2g}"
+            panel.set_title(title, fontsize=7, color=theme.text, parse_math=False)
+            panel.tick_params(labelsize=6, length=2)
+            panel.locator_params(axis="x", nbins=3)
+            panel.margins(x=0.12)
+            panel.spines[["left", "right", "top"]].set_visible(False)
+        caption(ax, "bars: surrogates without the link; line: measured (transfer entropy in nats)", theme)
+    return ax
 
 
 def draw_null(ax: Axes, tested: Candidate, theme: Theme) -> None:
@@ -283,8 +245,7 @@ def draw_lags(ax: Axes, lags: Any, te: np.ndarray, chance: Any, theme: Theme) ->
 def intervals(network: Network, colour: str, **where: Any) -> Axes:
     """Draw the transfer entropy of every link with its 95 % limits, strongest first; hollow: q above 0.05."""
     known = [row for row in network.with_evidence().evidence.values() if row.get("low") is not None]
-    if not known:
-        raise InputError("no limits to draw: there is no link, or its data are not in memory nor in the file")
+    refuse_if(not known, "no limits to draw: there is no link, or its data are not in memory nor in the file")
     found = sorted(known, key=lambda row: -(row["te"] or 0.0))
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)
     hollow = [row["q_value"] is None or row["q_value"] > LEVEL for row in found]
@@ -313,5 +274,5 @@ def draw_intervals(ax: Axes, rows: Sequence[tuple[float, float, float, bool]], t
 
 KINDS: dict[str, Callable[..., Axes]] = {
     "graph": graph, "matrix": matrix, "timegraph": timegraph, "circle": partial(graph, circle=True),
-    "embedding": embedding, "lags": lags, "intervals": intervals, "nulls": nulls,
+    "lags": lags, "intervals": intervals, "nulls": nulls,
 }  # fmt: skip

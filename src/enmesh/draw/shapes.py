@@ -67,7 +67,6 @@ def headed(way: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the points of an arrow's shaft, so wide, and of the head at its end; a short arrow has a short head."""
     far, half = walked(way), 0.13 + 0.95 * width
     length = min(0.3 + 1.9 * width, 0.6 * far[-1])
-
     tip, (base, inner) = way[-1], along_line(way, [far[-1] - length, far[-1] - 0.72 * length])
     along = (tip - base) / max(float(np.hypot(*(tip - base))), 1e-9)
     aside = np.array([-along[1], along[0]])

@@ -1,11 +1,10 @@
-"""What all pictures share: colours for light, dark and grey paper, figures, captions, matrices, small panels, saving.
+"""What all pictures share: colours for light, dark and grey paper, figures, captions, matrices, saving.
 
 Ramps go from far off the paper to near it in lightness too, or the other way, so that they are told apart in print
 without colour and with any kind of colour vision; doubt is shown by dashes, a negative effect by a hollow head as well.
 """
 
 import importlib
-import math
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -176,20 +175,6 @@ def matrix_size(names: Sequence[str]) -> tuple[float, float]:
     label = max(map(len, short(names, 40)), default=1) * 0.011 * _tick_size(len(names))
     cells = min(12.0, 2.2 + 0.2 * len(names))
     return cells + label + 1.6, cells + label + 0.9
-
-
-def panels(paint: Callable[[Axes, Any, Theme], None], items: Sequence[Any], text: str, **where: Any) -> Axes:
-    """Make a picture of small panels in a grid, one for each item."""
-    columns = min(len(items), max(3, math.ceil(math.sqrt(1.6 * len(items)))))
-    rows = math.ceil(len(items) / columns)
-    with picture((max(5.0, 1.9 * columns), 0.8 + 1.6 * rows), **where) as (ax, theme):
-        ax.set_axis_off()
-        for at, item in enumerate(items):
-            row, column = divmod(at, columns)
-            box = ((column + 0.08) / columns, 1 - (row + 0.82) / rows, 0.84 / columns, 0.66 / rows)
-            paint(coloured(ax.inset_axes(box), theme), item, theme)
-        caption(ax, text, theme)
-    return ax
 
 
 def save(figure: Figure, path: Any) -> None:

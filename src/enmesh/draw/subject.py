@@ -15,7 +15,6 @@ Series: TypeAlias = Any
 Candidate: TypeAlias = Any
 Result: TypeAlias = Any
 
-UNTESTED = SimpleNamespace(
-    te=math.nan, p_value=math.nan, q_value=math.nan, lag=math.nan, lags=(1,), null=(), effect=math.nan
-)
+UNKNOWN = dict.fromkeys(("te", "p_value", "q_value", "lag", "effect"), math.nan)
+UNTESTED = SimpleNamespace(**UNKNOWN, lags=(1,), null=())
 """What is known of an edge that was not tested."""

@@ -3,29 +3,22 @@
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.table import can_be_seen, listed, visible
-from enmesh.errors import InputError
-from enmesh.events.sources import Columns, Trial, plain_numbers, trials_of
+from enmesh.errors import InputError, refuse_if
+from enmesh.events.sources import Columns, Spans, Trial, plain_numbers, trials_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MEND = ("sort", "duplicates", "outside")
-READING = (
-    "decimal",
-    "thousands",
-    "na",
-    "skip",
-    "units",
-    "date_format",
-    "encoding",
-    "sheet",
-)  # words of `read`
+# Words of `read`.
+READING = ("decimal", "thousands", "na", "skip", "units", "date_format", "encoding", "sheet")
 # Times that are whole multiples of a step, up to this share of it, were recorded in steps; fewer times cannot tell.
 ON_STEP, ENOUGH = 0.02, 20
 
@@ -102,11 +95,9 @@ class Events:
     ):
         words = tuple(mend or ()) if isinstance(mend, (list, tuple, set, type(None))) else (mend,)
         for word in words:
-            if word not in MEND:
-                raise InputError(f"mend={word!r} is not known; use {', '.join(map(repr, MEND))}")
-        idle = sorted(reading.keys() - set(READING))
-        if idle:
-            raise InputError(f"{idle[0]} has no effect on events; leave it out")
+            refuse_if(word not in MEND, f"mend={word!r} is not known; use {', '.join(map(repr, MEND))}")
+        for word in sorted(reading.keys() - set(READING)):
+            raise InputError(f"{word} has no effect on events; leave it out")
         found = trials_of(data, Columns(node, time, trial), reading)
         self.file = str(data) if isinstance(data, (str, os.PathLike)) and str(data) != "-" else ""
         if isinstance(data, Events):
@@ -115,17 +106,16 @@ class Events:
         self.guessed = duration is None and windows is None and any(one.limits is None for one in found)
         self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
         places = [f" in trial {number + 1}" if len(found) > 1 else "" for number in range(len(found))]
-        found = [
-            one._replace(times={name: _times(t, name + place) for name, t in one.times.items()})
-            for one, place in zip(found, places)
-        ]
+        for number, (one, place) in enumerate(zip(found, places)):
+            times = {name: _times(t, visible(name + place)) for name, t in one.times.items()}
+            found[number] = one._replace(times=times)
         stretches = []
         for number, limits in enumerate(_observed(found, duration, windows)):
             some = {name: found[number].times.get(name, np.empty(0)) for name in self.names}
-            times = [_checked(t, name + places[number], limits, words) for name, t in some.items()]
+            cut = [_checked(t, visible(n + places[number]), limits, words) for n, t in some.items()]
             for start, stop in limits:
-                cut = tuple(t[(t >= start) & (t <= stop)] for t in times)
-                stretches.append(Stretch(number, start, stop, cut))
+                inside = tuple(t[(t >= start) & (t <= stop)] for t in cut)
+                stretches.append(Stretch(number, start, stop, inside))
         self.stretches = tuple(stretches)
         self.resolution = _step(self.stretches)
 
@@ -190,8 +180,7 @@ class Events:
     def select(self, nodes: Sequence[str]) -> "Events":
         """Return the events of the given nodes alone."""
         keep = self.indices(nodes)  # type: ignore[misc]
-        if not keep:
-            raise InputError("no node is named; name at least one")
+        refuse_if(not keep, "no node is named; name at least one")
         return self._with([s._replace(times=tuple(s.times[i] for i in keep)) for s in self.stretches], keep)
 
     def spread(self) -> "Events":
@@ -210,9 +199,8 @@ class Events:
         vars(made).update(vars(self), stretches=tuple(stretches), names=tuple(self.names[i] for i in keep))
         made.resolution = _step(made.stretches)
         if self.truth is not None:
-            made.truth = {
-                t: tuple(p for p in ps if p in made.names) for t, ps in self.truth.items() if t in made.names
-            }
+            known = [(t, self.truth[t]) for t in self.truth if t in made.names]
+            made.truth = {t: tuple(p for p in parents if p in made.names) for t, parents in known}
         return made
 
     def to_dataframe(self) -> "pd.DataFrame":
@@ -249,26 +237,20 @@ class Events:
 
 def _names(found: Sequence[Trial], wanted: Sequence[str] | None) -> tuple[str, ...]:
     known = list(dict.fromkeys(name for one in found for name in one.times))
-    if not known:
-        raise InputError("there are no events; give times of at least one node")
+    refuse_if(not known, "there are no events; give times of at least one node")
     if wanted is not None:
         absent = [str(name) for name in wanted if str(name) not in known]
-        if absent:
-            raise InputError(f"there is no node {listed(absent)}; the nodes are {listed(known)}")
+        refuse_if(absent, f"there is no node {listed(absent)}; the nodes are {listed(known)}")
         known = [str(name) for name in wanted]
-        if not known:
-            raise InputError("no node is named; name at least one")
+        refuse_if(not known, "no node is named; name at least one")
     if len(set(known)) < len(known):
         raise InputError("a node is named twice; name each once")
-    unseen = [name for name in known if not can_be_seen(name)]
-    if unseen:
-        raise InputError(f"the name of a node cannot be seen ({unseen[0]!a}); give it another")
+    for name in known:
+        refuse_if(not can_be_seen(name), f"the name of a node cannot be seen ({name!a}); give it another")
     return tuple(known)
 
 
-def _observed(
-    found: Sequence[Trial], duration: Any, windows: Sequence[Any] | None
-) -> list[list[tuple[float, float]]]:
+def _observed(found: Sequence[Trial], duration: Any, windows: Any) -> list[Spans]:
     """Return the observed times (start, stop) of every trial."""
     if duration is not None and windows is not None:
         raise InputError("duration and windows are both given; leave one of them out")
@@ -276,11 +258,8 @@ def _observed(
         if not (isinstance(windows, (list, tuple)) or hasattr(windows, "to_numpy") or np.ndim(windows)):
             raise InputError(f"windows={windows!r} are no observed times; give [(start, stop), ...]")
         windows = windows.to_numpy().tolist() if hasattr(windows, "to_numpy") else list(windows)
-        nested = (
-            bool(windows)
-            and isinstance(windows[0], (list, tuple, np.ndarray))
-            and np.ndim(windows[0][0]) == 1
-        )
+        first = windows[0] if windows else None
+        nested = isinstance(first, (list, tuple, np.ndarray)) and np.ndim(first[0]) == 1
         lists = windows if nested else [windows] * len(found)
         if len(lists) != len(found):
             raise InputError(f"windows are given for {len(lists)} trials and there are {len(found)}")
@@ -296,46 +275,38 @@ def _observed(
 def _first_to_last(one: Trial) -> tuple[float, float]:
     times = np.concatenate([*one.times.values()])
     if len(np.unique(times)) < 2:
-        raise InputError(
-            f"a trial has {len(times) or 'no'} events and no duration; pass duration= or windows="
-        )
+        count = len(times) or "no"
+        raise InputError(f"a trial has {count} events and no duration; pass duration= or windows=")
     return float(times.min()), float(times.max())
 
 
-def _windows(some: Sequence[Any]) -> list[tuple[float, float]]:
+def _windows(some: Sequence[Any]) -> Spans:
     made: list[tuple[float, float]] = []
     for window in some:
-        if np.shape(window) != (2,):
-            raise InputError(f"{window!r} is no observed time; give [(start, stop), ...]")
+        refuse_if(np.shape(window) != (2,), f"{window!r} is no observed time; give [(start, stop), ...]")
         start, stop = (_number("a window", end) for end in window)
         if not start < stop:
             raise InputError(f"the observed time from {start:g} to {stop:g} is empty; give start before stop")
         made.append((start, stop))
     made.sort()
-    if not made:
-        raise InputError("there are no windows; give at least one (start, stop)")
+    refuse_if(not made, "there are no windows; give at least one (start, stop)")
     joined = made[:1]
     for start, stop in made[1:]:
         first, end = joined[-1]
-        if start < end:
-            raise InputError(f"observed times overlap at {start:g}; join them")
+        refuse_if(start < end, f"observed times overlap at {start:g}; join them")
         joined[-1:] = [(first, stop)] if start == end else [(first, end), (start, stop)]
     return joined
 
 
 def _number(what: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise InputError(f"{what} has {value!r}; give a number")
-    return number
+    with suppress(TypeError, ValueError):
+        if np.isfinite(float(value)):
+            return float(value)
+    raise InputError(f"{what} has {value!r}; give a number")
 
 
 def _times(times: Any, name: str) -> np.ndarray:
     """Return the times of a node as numbers, or say why they are none."""
-    name = visible(name)
     try:
         held = plain_numbers(times)
         t = np.array(None if held.dtype.kind in "cM" else held, dtype=float)
@@ -344,24 +315,19 @@ def _times(times: Any, name: str) -> np.ndarray:
     if t.ndim == 0:
         said = "give a list of times, or dates in a table with columns node and time"
         raise InputError(f"the times of {name} are no list of numbers; {said}")
-    if t.ndim != 1:
-        raise InputError(f"the times of {name} have the shape {t.shape}; give a list of times")
+    refuse_if(t.ndim != 1, f"the times of {name} have the shape {t.shape}; give a list of times")
     if not np.isfinite(t).all():
         raise InputError(f"{name} has {int((~np.isfinite(t)).sum())} missing or infinite times; remove them")
     return t
 
 
-def _checked(
-    t: np.ndarray, name: str, limits: Sequence[tuple[float, float]], mend: Sequence[str]
-) -> np.ndarray:
+def _checked(t: np.ndarray, name: str, limits: Spans, mend: Sequence[str]) -> np.ndarray:
     """Return the times of a node in order, each once, all of them in the observed time; or say what is wrong."""
-    name = visible(name)
     falls = np.flatnonzero(np.diff(t) < 0)
     if len(falls) and "sort" not in mend:
         at = falls[0]
-        raise InputError(
-            f"the times of {name} are not in order ({t[at + 1]:g} comes after {t[at]:g}); pass mend='sort'"
-        )
+        told = f"{t[at + 1]:g} comes after {t[at]:g}"
+        raise InputError(f"the times of {name} are not in order ({told}); pass mend='sort'")
     t.sort()
     twice = np.flatnonzero(np.diff(t) == 0)
     if len(twice) and "duplicates" not in mend:

@@ -68,9 +68,8 @@ def _say_few(events: Events) -> None:
 def _as_events(network: Network, events: Events) -> Network:
     """Return the network with what the page says of events, and a raster in place of recordings."""
     start, stop, times = events.excerpt(SHOWN)
-    known = {
-        name: value for name, value in network.provenance.items() if name not in ("samples", "dt", "every")
-    }
+    gone = ("samples", "dt", "every")
+    known = {name: value for name, value in network.provenance.items() if name not in gone}
     more = {"events": len(events), "duration": events.duration, "shown": [start, stop]}
     preview = {name: tuple(map(float, t)) for name, t in zip(events.names, times)}
     return replace(network, provenance=known | more, preview=preview)

@@ -88,10 +88,8 @@ class Pool:
         """
         spans = self._borrowed(rng)[1]
         own, other = _near(self.question)
-        return float(
-            np.log1p(-share_time(other, spans, self.question.other_spans))
-            - np.log1p(-share_time(own, spans, spans))
-        )
+        lost, beside = share_time(own, spans, spans), share_time(other, spans, self.question.other_spans)
+        return float(np.log1p(-beside) - np.log1p(-lost))
 
     def value(self, rng: np.random.Generator) -> float:
         """Return the question's value with source histories of the pool."""
@@ -146,9 +144,8 @@ class EventSurrogates:
 
     def __init__(self, question: Question, how: Surrogate, stream: int):
         if not isinstance(how, (NearbyHistories, CircularShift)):
-            raise InputError(
-                f"{type(how).__name__} is not made for events; use NearbyHistories() or CircularShift()"
-            )
+            told = f"{type(how).__name__} is not made for events"
+            raise InputError(f"{told}; use NearbyHistories() or CircularShift()")
         self._question, self._how, self._stream = question, how, stream
         self._pool = lru_cache(1)(self._draw)
 

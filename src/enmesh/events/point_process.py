@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.estimators.base import NEIGHBOUR_DIMENSION, Estimator, Prepared
 from enmesh.neighbours import check_device
 from enmesh.options import option, whole, whole_fields
@@ -80,18 +80,14 @@ class PointProcess(Estimator):
         if isinstance(own, (Mapping, tuple, list)):
             pairs = own.items() if isinstance(own, Mapping) else own
             if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
-                raise InputError(
-                    f"target_history={own!r} is not possible; give 2, {{node: 2, ...}} or {GREEDY!r}"
-                )
+                forms = f"2, {{node: 2, ...}} or {GREEDY!r}"
+                raise InputError(f"target_history={own!r} is not possible; give {forms}")
             own = tuple(sorted((str(n), whole(f"target_history of {n}", h, 1)) for n, h in pairs))
         elif own != GREEDY:
             own = whole("target_history", own, 1)
         object.__setattr__(self, "target_history", own)
-        if self.per not in ("time", "event"):
-            raise InputError(f"per={self.per!r} is not known; use 'time' or 'event'")
-        if not (
-            isinstance(self.ratio, (int, float)) and np.isfinite(self.ratio) and 0.1 <= self.ratio <= 100
-        ):
+        refuse_if(self.per not in ("time", "event"), f"per={self.per!r} is not known; use 'time' or 'event'")
+        if not (isinstance(self.ratio, (int, float)) and 0.1 <= self.ratio <= 100):
             raise InputError(f"ratio={self.ratio!r} is not possible; give random times per event, 1 is usual")
 
     def history(self, role: str, name: str) -> int:

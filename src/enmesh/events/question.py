@@ -47,10 +47,7 @@ def history(events: np.ndarray, times: np.ndarray, length: int) -> tuple[np.ndar
 
 
 class Question:
-    """Does the source say when the target has its events, beyond what its own history and the conditions say?
-
-    The first ``known`` values of the source's history are left out.
-    """
+    """Does the source say when the target has its events, beyond what its own history and the conditions say?"""
 
     def __init__(
         self,
@@ -59,7 +56,7 @@ class Question:
         sources: Sequence[Part],
         given: Sequence[Part],
         target: int,
-        known: int = 0,
+        known: int = 0,  # values of the source's history, the first ones, that are left out
     ):
         self.how, self.sources, self.given, self._known = how, list(sources), list(given), known
         self.target, self.names, self._engine = target, events.names, crossing(how.device)
@@ -93,9 +90,8 @@ class Question:
                 found.append(Domain(s.times, float(begins), s.stop, offset - s.start, length))
             offset += 2 * length
         if not found:
-            raise InputError(
-                f"{', '.join(sorted(lacking))} has too few events for a whole history; leave it out or record longer"
-            )
+            told = f"{', '.join(sorted(lacking))} has too few events for a whole history"
+            raise InputError(f"{told}; leave it out or record longer")
         return found
 
     def random_times(self, rng: np.random.Generator, ratio: float) -> list[np.ndarray]:
@@ -124,9 +120,8 @@ class Question:
     def interval(self, at: Sequence[np.ndarray]) -> np.ndarray:
         """Return the number of the interval between events of the target that each of the times is in."""
         counts = np.cumsum([0, *(len(d.times[self.target]) + 1 for d in self.domains)])
-        return np.concatenate(
-            [np.searchsorted(d.times[self.target], t) + c for d, t, c in zip(self.domains, at, counts)]
-        )
+        found = [np.searchsorted(d.times[self.target], t) + c for d, t, c in zip(self.domains, at, counts)]
+        return np.concatenate(found)
 
     def _all(
         self, parts: Sequence[Part], at: Sequence[np.ndarray], domains: Sequence[Domain] = ()
@@ -190,9 +185,8 @@ class Question:
             start = d.ends - d.length
             turned = [np.sort((t - start + shift) % d.length) + start for t in d.times]
             moved.append(d._replace(times=tuple(np.concatenate([t - d.length, t]) for t in turned)))
-        return self.value(
-            self.local(*(self._all(self.sources, at, moved)[0] for at in (self.at, self.random)))
-        )
+        y, other_y = (self._all(self.sources, at, moved)[0] for at in (self.at, self.random))
+        return self.value(self.local(y, other_y))
 
     def delay(self) -> float:
         """Return how long after an event of the source its target's events are most, or least, frequent.

@@ -8,20 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.data.table import listed, shown
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 
 # How the columns of a table of events are called.
 NODES = ("node", "unit", "neuron", "name", "cell", "channel", "label", "description", "id", "source")
 TIMES = ("time", "times", "t", "timestamp", "timestamps", "onset", "seconds", "date", "datetime")
 TRIALS = ("trial", "trials", "epoch", "run", "session")
 FORMS = "give {node: times}, a table with columns node and time, or a list of arrays of times"
+Spans = Sequence[tuple[float, float]]  # starts and stops
 
 
 class Trial(NamedTuple):
     """Times of each node of a trial, as given, and when it was observed (start, stop), if that is known."""
 
     times: Mapping[str, Any]
-    limits: Sequence[tuple[float, float]] | None = None
+    limits: Spans | None = None
 
 
 class Columns(NamedTuple):
@@ -37,10 +38,8 @@ def trials_of(data: Any, named: Columns, words: Mapping[str, Any]) -> list[Trial
     """Return the trials that an object or a file, read as ``words`` of `read` say, holds."""
     if isinstance(data, (str, os.PathLike)):
         return _from_file(data, named, words)
-    if words:
-        raise InputError(
-            f"{next(iter(words))} has no effect on events that are not read from a file; leave it out"
-        )
+    for word in words:
+        raise InputError(f"{word} has no effect on events that are not read from a file; leave it out")
     if hasattr(data, "stretches"):
         return _from_events(data)
     if hasattr(data, "segments") or hasattr(data, "spiketrains"):
@@ -117,16 +116,12 @@ def _from_columns(columns: Mapping[str, np.ndarray], named: Columns) -> list[Tri
         if any(value is None or value != value for value in column.tolist()):
             raise InputError(f"an event has no {what}; every row needs one")
     if who.dtype.kind == "f":
-        if (who != np.round(who)).any():
-            odd = who[who != np.round(who)][0]
-            raise InputError(
-                f"a node is called {odd:g}; nodes are whole numbers or text, in the column before times"
-            )
+        for odd in who[who != np.round(who)]:
+            needed = "nodes are whole numbers or text, in the column before times"
+            raise InputError(f"a node is called {odd:g}; {needed}")
         who = who.astype(int)
-    order = (
-        np.unique(who).tolist() if who.dtype.kind in "iu" else sorted({str(value) for value in who.tolist()})
-    )
     names = np.array([str(value) for value in who.tolist()])
+    order = np.unique(who).tolist() if who.dtype.kind in "iu" else sorted(set(names.tolist()))
     return [
         Trial({str(name): when[(runs == run) & (names == str(name))] for name in order})
         for run in sorted(set(runs.tolist()), key=lambda run: (isinstance(run, str), run))
@@ -137,11 +132,10 @@ def _column(
     columns: Mapping[str, Any], given: str | None, known: Sequence[str], what: str, needed: bool = True
 ) -> Any:
     """Return the name of the column for a role: as given, or one that is called so."""
-    if given is not None and given not in columns:
-        raise InputError(f"there is no column {given!r}; the columns are {listed(columns)}")
-    named = (
-        [given] if given is not None else [c for word in known for c in columns if c.strip().lower() == word]
-    )
+    if given is not None:
+        refuse_if(given not in columns, f"there is no column {given!r}; the columns are {listed(columns)}")
+        return given
+    named = [c for word in known for c in columns if c.strip().lower() == word]
     if not named and needed:
         raise InputError(
             f"no column says the {what} of an event; the columns are {listed(columns)}: name them node and time, "
@@ -164,9 +158,8 @@ def _seconds(column: np.ndarray, dates: str | None) -> np.ndarray:
     wrong = np.flatnonzero(stamps.isna() & pd.notna(column))
     if len(wrong):
         first = column[odd[0] if len(odd) < len(wrong) else wrong[0]]
-        raise InputError(
-            f"the times are neither numbers nor dates ({shown(first)}); give numbers, or dates as 2024-01-31 12:00"
-        )
+        told = f"the times are neither numbers nor dates ({shown(first)})"
+        raise InputError(f"{told}; give numbers, or dates as 2024-01-31 12:00")
     return (stamps - stamps.min()).dt.total_seconds().to_numpy()
 
 
@@ -183,8 +176,8 @@ def _from_file(path: Any, named: Columns, words: Mapping[str, Any]) -> list[Tria
     from enmesh.data.tables import read_table
 
     if str(path).endswith((".npz", ".npy")):
-        if words:
-            raise InputError(f"{path}: {next(iter(words))} has no effect on npy and npz; leave it out")
+        for word in words:
+            raise InputError(f"{path}: {word} has no effect on npy and npz; leave it out")
         return _from_numpy(path, named)
     # Every table of events has names over its columns.
     frame = read_table(path, replace(rules_of(words), header=True)).frame
@@ -215,8 +208,7 @@ def _of_trains(trains: Sequence[tuple[Any, Any]], by_key: bool = False) -> Trial
     times: dict[str, Any] = {}
     for key, train in trains:
         name = str(key) if by_key else str(getattr(train, "name", None) or f"x{key}")
-        if name in times:
-            raise InputError(f"two spike trains are called {name}; names must differ")
+        refuse_if(name in times, f"two spike trains are called {name}; names must differ")
         times[name] = getattr(train, "times", train)
     starts = [float(plain_numbers(getattr(train, "t_start", 0.0))) for _, train in trains]
     stops = [float(plain_numbers(train.t_stop)) for _, train in trains]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.events.events import Events
 from enmesh.events.nearby import EventSurrogates
 from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
@@ -29,9 +29,8 @@ class EventTransfers:
     def __init__(self, events: Events, estimator: Any):
         self.series, self.estimator = events.spread(), with_histories(events, estimator)
         widest = max(self.estimator.history("target", name) for name in events.names)
-        self.blocks = SimpleNamespace(
-            n=max(events.counts.values()), n_nodes=events.n_nodes, widest=widest, searched=0
-        )
+        most = max(events.counts.values())
+        self.blocks = SimpleNamespace(n=most, n_nodes=events.n_nodes, widest=widest, searched=0)
         self._asked: OrderedDict[Any, Question] = OrderedDict()
 
     def question(self, sources: Sequence[int], target: int, given: Sequence[int] = ()) -> Question:
@@ -68,9 +67,8 @@ class EventTransfers:
     ) -> Task[Significance]:
         """Test a link by surrogates, no further than ``level`` asks for."""
         if whole("n_surrogates", count) == 0:
-            raise InputError(
-                "the null distribution of PointProcess is not known; give n_surrogates, such as 199"
-            )
+            told = "the null distribution of PointProcess is not known"
+            raise InputError(f"{told}; give n_surrogates, such as 199")
         stream = stream_of("events", seed, target, tuple(sorted(sources)))
         question = self.question(sources, target, given)
         how = resolve(Surrogate, surrogate or self.estimator.usual_surrogate)
@@ -90,9 +88,8 @@ def with_histories(events: Events, estimator: Any) -> PointProcess:
     The next interval of a node's own history is tested as if it were a source, given those before it.
     """
     if not isinstance(estimator, PointProcess):
-        raise InputError(
-            f"{type(estimator).__name__} takes samples, not events; use PointProcess(), or bin the events"
-        )
+        told = f"{type(estimator).__name__} takes samples, not events"
+        raise InputError(f"{told}; use PointProcess(), or bin the events")
     if estimator.target_history != GREEDY:
         return estimator
     spread, found = events.spread(), {}
@@ -112,8 +109,7 @@ def with_histories(events: Events, estimator: Any) -> PointProcess:
 def prepared(events: Events, estimator: Any, **samples: Any) -> EventTransfers:
     """Return the transfers of events; refuse what belongs to samples."""
     for name, value in samples.items():
-        if value is not None:
-            raise InputError(f"{name} belongs to samples; events have histories, see PointProcess")
+        refuse_if(value is not None, f"{name} belongs to samples; events have histories, see PointProcess")
     if isinstance(estimator, str):
         raise InputError(f"estimator={estimator!r} takes samples; give PointProcess() for events")
     return EventTransfers(events, estimator or PointProcess())

@@ -299,7 +299,7 @@ class Network:
         """Draw the network, save the picture to ``path`` if one is given, and return the axes.
 
         ``kind`` is ``"graph"``, ``"matrix"`` (ordered by blocks), ``"timegraph"`` (nodes and lags), ``"circle"``,
-        ``"lags"`` (every pair at every lag), ``"intervals"``, ``"embedding"`` or ``"nulls"``; ``theme`` is ``"light"``,
+        ``"lags"`` (every pair at every lag), ``"intervals"`` or ``"nulls"``; ``theme`` is ``"light"``,
         ``"dark"``, ``"grey"`` or ``"auto"``; ``colour`` of arrows is ``"effect"``, ``"te"``, ``"lag"`` or ``"auto"``;
         see `draw.plot.draw`. Where `stability` is known, arrows of ``"graph"`` and ``"circle"`` are the paler the less
         stable they are, unless ``fade`` is False.

@@ -7,7 +7,7 @@ import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.options import whole
 from enmesh.simulate.graphs import Graph, links_of, per_node, require_number, streams
 
@@ -40,10 +40,8 @@ def boolean(
     """
     graph = parents_of(graph)
     require_number("flip", flip, 0)
-    if flip >= 0.5:
-        raise InputError(f"flip={flip} leaves nothing of the rule; give a probability under 0.5")
-    if rule not in RULES:
-        raise InputError(f"rule={rule!r} is not known; use {', '.join(RULES)}")
+    refuse_if(flip >= 0.5, f"flip={flip} leaves nothing of the rule; give a probability under 0.5")
+    refuse_if(rule not in RULES, f"rule={rule!r} is not known; use {', '.join(RULES)}")
 
     def table(name: str, rows: int, rng: np.random.Generator) -> np.ndarray:
         states = np.indices((2,) * len(graph[name])).reshape(len(graph[name]), rows)

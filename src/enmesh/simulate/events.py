@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.graph_input import flat_parents, parents_of
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.events.events import Events
 from enmesh.options import whole
 from enmesh.simulate.graphs import Graph, links_of, per_link, per_node, require_number
@@ -60,8 +60,7 @@ def coupled_events(
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
     parents = parents_of(graph)
-    if kind not in USUAL:
-        raise InputError(f"kind={kind!r} is not known; use {', '.join(map(repr, USUAL))}")
+    refuse_if(kind not in USUAL, f"kind={kind!r} is not known; use {', '.join(map(repr, USUAL))}")
     require_number("duration", duration, 0, open_low=True)
     require_number("rest", rest, 0)
     alone, driven = USUAL[kind][3:]
@@ -88,8 +87,7 @@ def _thinned(
     room = min(MOST, 1000 + int(4 * duration * (rates.sum() + np.abs(links[0]).sum())))
     times, nodes = np.empty(room), np.empty(room, np.int64)
     count = thinned(rng, rates, rest, *flat_parents(parents), *links, bump, duration, times, nodes)
-    if count < 0:
-        raise InputError("events beget more and more events; lower the strength")
+    refuse_if(count < 0, "events beget more and more events; lower the strength")
     return {name: times[:count][nodes[:count] == i] for i, name in enumerate(parents)}
 
 

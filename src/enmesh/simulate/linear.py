@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.simulate.graphs import Link, link_lags, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem
 
@@ -71,8 +71,7 @@ def var_system(
     obs_noise: float = 0.0,
 ) -> GraphDynamicalSystem:
     """Return the `GraphDynamicalSystem` that `var` simulates; each node's state is its last L values."""
-    if (graph is None) == (coefficients is None):
-        raise InputError("give either a graph or coefficients")
+    refuse_if((graph is None) == (coefficients is None), "give either a graph or coefficients")
     require_number("noise", noise, 0)
     truth: dict[Link, tuple[int, ...]]
     if graph is not None:
@@ -86,13 +85,11 @@ def var_system(
             a[lag - 1, at[target], at[source]] = coupling
         truth = {link: (lag,) for link, lag in delays.items()}
     else:
-        if lags != 1:
-            raise InputError("lags belong to a graph; give coefficients of shape (lags, M, M) instead")
+        refuse_if(lags != 1, "lags belong to a graph; give coefficients of shape (lags, M, M) instead")
         a = _as_lags(coefficients)
         given = [f"x{i}" for i in range(a.shape[1])] if names is None else names
         at = {str(name): i for i, name in enumerate(given)}
-        if len(at) != a.shape[1]:
-            raise InputError(f"{len(at)} names for {a.shape[1]} nodes; give one per node")
+        refuse_if(len(at) != a.shape[1], f"{len(at)} names for {a.shape[1]} nodes; give one per node")
         acting = {(s, t): np.flatnonzero(a[:, at[t], at[s]]) + 1 for t in at for s in at if s != t}
         truth = {link: tuple(found.tolist()) for link, found in acting.items() if len(found)}
         graph = {target: tuple(source for source in at if (source, target) in truth) for target in at}

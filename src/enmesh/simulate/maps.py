@@ -8,7 +8,7 @@ import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.simulate.graphs import Link, flat_links, per_node, require_number
 from enmesh.simulate.system import GraphDynamicalSystem, LocalMap, compiled
 
@@ -97,11 +97,9 @@ def map_system(
     strengths = per_node("coupling", coupling, graph)
     how: dict[str, Any] = {"graph": graph, "lags": lags, "noise": noise, "obs_noise": obs_noise}
     if callable(map):
-        if r is not None:
-            raise InputError("r belongs to the named maps; put the parameters of your own map into it")
+        refuse_if(r is not None, "r belongs to the named maps; put the parameters of your own map into it")
         low, high = (0.0, 1.0) if domain is None else domain
-        if not low < high:
-            raise InputError(f"domain={domain!r} is empty; give (low, high)")
+        refuse_if(not low < high, f"domain={domain!r} is empty; give (low, high)")
         g = dict.fromkeys(graph, map)
         how["confine"] = None if domain is None else partial(reflect, low=low, high=high)
         how["advice"] = "check the map, give its domain, or lower the noise"

@@ -14,7 +14,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.sources import is_source
-from enmesh.errors import InputError, hazard
+from enmesh.errors import InputError, hazard, refuse_if
 from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.workers import in_order
@@ -146,8 +146,7 @@ def _sides(first: Any, second: Any, paired: bool) -> tuple[list[list[Series]], b
     given = (first, second) if lists[0] else ([first], [second])
     sides = [[units.standardised(recording) for recording in side] for side in given]
     sizes = " and ".join(str(len(side)) for side in sides)
-    if lists[0] and min(map(len, sides)) < 2:
-        raise InputError(f"{sizes} subjects; each side needs at least 2")
+    refuse_if(lists[0] and min(map(len, sides)) < 2, f"{sizes} subjects; each side needs at least 2")
     if paired and len(sides[0]) != len(sides[1]):
         raise InputError(f"{sizes} recordings make no pairs; give one of each subject on both sides")
     return sides, lists[0]

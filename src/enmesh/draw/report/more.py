@@ -198,9 +198,8 @@ def comparison_page(found: Result, *, title: str = "", notes: str = "") -> str:
 def comparison_parts(found: Result) -> dict[str, str]:
     """Return what page and notebook say and show of a comparison."""
     names, links, labels = list(found.difference.columns), found.links, found.labels
-    first, second, change, q_value = (
-        part.to_numpy(float) for part in (found.first, found.second, found.difference, found.q_value)
-    )
+    frames = found.first, found.second, found.difference, found.q_value
+    first, second, change, q_value = (frame.to_numpy(float) for frame in frames)
     most = float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
     picture = heat_map(found.difference, found.q_value, "{:+.4g} nats".format, top=most, signed=True)
     arrows = links.source + " → " + links.target

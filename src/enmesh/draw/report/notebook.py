@@ -94,9 +94,8 @@ def stability(found: Result) -> str:
 def comparison(found: Result) -> str:
     """Return what grew and what fell, both networks, and every pair."""
     parts = more.comparison_parts(found)
-    return face(
-        Markup(f"{parts['headline']} {parts['sentences']}"), parts["sides"], parts["picture"], parts["table"]
-    )
+    title = Markup(f"{parts['headline']} {parts['sentences']}")
+    return face(title, parts["sides"], parts["picture"], parts["table"])
 
 
 def _table(head: Sequence[str], rows: list[list[Any]], total: int, what: str) -> str:

@@ -19,7 +19,7 @@ from enmesh.draw.arrows import PALEST, lag_tags, lag_unit, lags_of, links_of, sh
 from enmesh.draw.curves import raster
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
-from enmesh.draw.plot import block_order, is_error
+from enmesh.draw.plot import block_order
 from enmesh.draw.report import more, words
 from enmesh.draw.report.more import asset, figure, table, text
 from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
@@ -41,6 +41,11 @@ MOST_ROWS = 60  # of a raster
 MOST_BINS = 24
 OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
 DIGITS = 5  # of places and shapes
+ERRORS = {
+    "Ragwitz": True,
+    "ActiveStorage": False,
+    "Cao": False,
+}  # whether a low value of the criterion is good
 EVIDENCE = (
     "given", "low", "high", "scatter", "curve", "lags", "lag_te", "chance", "times", "local", "sentence",
 )  # fmt: skip
@@ -227,7 +232,7 @@ def contents(network: Network, *, whole: bool = True) -> dict[str, Any]:
         bars = histogram(about["null"]) if about.get("by_formula") else None
         ends = f"{place[about['source']]} {place[about['target']]}"
         evidence[ends] = {key: about.get(key) for key in EVIDENCE} | {"null": bars}
-    tags = lag_tags(edges)
+    tags, rows = lag_tags(edges), sorted((edges | tests).items())
     drawn = [arrange(network.names, edges, tall=tall, words=tags) for tall in (False, True)]
     data = {
         "names": list(network.names),
@@ -241,9 +246,7 @@ def contents(network: Network, *, whole: bool = True) -> dict[str, Any]:
         "dt": known.get("dt") or 1,
         **({"units": [words.te_unit(network), lag_unit(network)]} if "events" in known else {}),
         "evidence": evidence,
-        "links": [
-            _link(pair, test, pair in edges, shares, whole) for pair, test in sorted((edges | tests).items())
-        ],
+        "links": [_link(pair, test, pair in edges, shares, whole) for pair, test in rows],
     }
     if whole:
         preview = {} if "shown" in known else network.preview
@@ -310,8 +313,14 @@ def _span(network: Network) -> list[Any] | None:
 
 
 def _criterion(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return ``{dims, delays, best, values, error}``; None where dimension and delay were not chosen."""
+    """Return ``{dims, delays, best, values, error}``; None where dimension and delay were not chosen.
+
+    ``error`` says whether a low value is good: of an unknown method, whether the choice is nearer to the lowest.
+    """
     if not table or not {"dims", "delays", "best", "values"} <= set(table):
         return None
-    shown = {key: table[key] for key in ("dims", "delays", "best")}
-    return shown | {"values": plain(table["values"], DIGITS), "error": is_error(table)}
+    shown, values = {key: table[key] for key in ("dims", "delays", "best")}, np.array(table["values"], float)
+    chosen = values[table["dims"].index(table["best"][0]), table["delays"].index(table["best"][1])]
+    error = bool(2 * chosen <= np.nanmin(values) + np.nanmax(values))
+    error = ERRORS.get(table.get("method", ""), error)
+    return shown | {"values": plain(table["values"], DIGITS), "error": error}

@@ -20,8 +20,6 @@ GRID = (
     "the choice. It is often not on the darkest cell: of the dimensions that predict as well as the best one, as "
     "far as the recording can tell, the smallest is taken, because a longer past can hide who drives the node."
 )
-
-
 CLIFF = (
     "Cliff, O. M., Prokopenko, M. and Fitch, R. (2016). Inferring Coupling of Distributed Dynamical Systems "
     "via Transfer Entropy. Preprint; extended in Entropy 20(2), 51 (2018), doi:10.3390/e20020051."
@@ -159,9 +157,8 @@ def paragraph(network: Network) -> str:
         sentences.append(f"Each node was scored by {how}.")
     if how := _sentence(options.get("search")):
         cycles = "acyclic network" if options.get("acyclic", True) else "network, cycles allowed,"
-        most = (
-            f" with at most {options['max_parents']} parents per node" if options.get("max_parents") else ""
-        )
+        limit = options.get("max_parents")
+        most = f" with at most {limit} parents per node" if limit else ""
         proof = "is proven optimal" if network.optimal else "is not proven optimal"
         sentences.append(f"The best directed {cycles}{most} was found by {how} and {proof}.")
         if options.get("seed") is not None:
