@@ -382,7 +382,9 @@ if __name__ == "__main__":
         workers = evaluate._workers._backend()[1]
     from joblib.externals.loky import get_reusable_executor
     get_reusable_executor().shutdown(wait=True)
-    here, worker = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    # of this program alone: resource counts what the process had before it became this one
+    (here,) = (int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     print(workers, 1024 * (here + worker * (workers if workers > 1 else 0)))
 """
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import enmesh as em
+from enmesh.embedding.forward import Past
 from enmesh.inference import beyond
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.plan import asked, planned
@@ -284,20 +285,17 @@ def test_instantaneous_pairs_are_asked_given_their_own_pasts():
     assert all(other["p_value"] > 0.001 for other in others)
 
 
+def test_neighbours_are_left_targets_whose_sets_of_sources_can_be_tested():
+    found = {
+        i: Past((1,), (), tuple(range(sources))) for i, sources in enumerate((3, 5, 2))
+    }  # 12, 80, 4 tests
+    assert [*beyond._searchable(found, 1000)] == [2, 0, 1]
+    assert [*beyond._searchable(found, 10_000)] == [2, 0]
+    assert not beyond._searchable(found, 100_000)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_neighbours_are_left_targets_whose_sets_of_sources_can_be_tested(monkeypatch):
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-1, 1, size=(400, 2))
-    x[1:, 1] = np.sin(9 * x[:-1, 0]) + 0.2 * rng.normal(size=399)  # no line and no parabola follows it
-    net = em.infer(x)
-    assert ("x0", "x1") in net
-    monkeypatch.setattr(beyond, "SEARCHED", 0)
-    without = em.infer(x, seed=1)
-    assert ("x0", "x1") not in without
-    assert "1 targets of which they found more are left to regressions" in str(without.choices)
-
-
 def test_more_data_never_finds_less():
     found = []
     for n in (500, 1000, 2000, 4000, 8000):
