@@ -60,7 +60,7 @@ def test_theorem_1_holds_for_any_lags(kind, seed, parents, lags):
     assert direct == pytest.approx(interaction - transfers, abs=1e-10)
     assert direct == pytest.approx(naive.kl_by_entropies(blocks, parents, entropy), abs=1e-10)
     assert interaction == pytest.approx(naive.interaction_by_entropies(blocks, entropy), abs=1e-10)
-    assert direct >= em.kl_floor(series, **options) - 1e-10
+    assert direct >= em.instantaneous_dependence(series, **options) - 1e-10
 
 
 @settings(max_examples=20, deadline=None)
@@ -192,7 +192,7 @@ CALLS = {
     "conditional_entropy": lambda s, **o: em.conditional_entropy(s, "b", "a", **o),
     "stochastic_interaction": lambda s, **o: em.stochastic_interaction(s, **o),
     "kl_divergence": lambda s, **o: em.kl_divergence(s, "a>b, c", **o),
-    "kl_floor": lambda s, **o: em.kl_floor(s, **o),
+    "instantaneous_dependence": lambda s, **o: em.instantaneous_dependence(s, **o),
     "log_likelihood": lambda s, **o: em.log_likelihood(s, "a>b, c", **o),
     "score": lambda s, **o: em.score(s, "a>b, c", em.TEA(**o)).total,
     "infer": lambda s, **o: em.infer(s, score=em.TEA(**o)).score,

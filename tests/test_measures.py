@@ -135,7 +135,7 @@ def test_kl_divergence_is_interaction_minus_transfer(kind, seed, which):
     assert interaction == pytest.approx(naive.interaction_by_entropies(blocks, entropy), abs=1e-10)
     assert direct >= -1e-12
     everyone = {n: [m for m in series.names if m != n] for n in series.names}
-    floor = em.kl_floor(series, **given)
+    floor = em.instantaneous_dependence(series, **given)
     assert em.kl_divergence(series, everyone, **given) == pytest.approx(floor, abs=1e-10)
     assert direct >= floor - 1e-12
 

@@ -8,7 +8,7 @@ import pytest
 import enmesh as em
 from enmesh import ActiveStorage, Cao, Ragwitz, SmallTse, simulate
 from enmesh.embedding.base import chosen_embedding, nearest
-from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedding_notes
+from enmesh.embedding.choose import choose_embedding, embedding_bounds, embedding_criteria
 from enmesh.options import describe, restore
 from tests import naive
 
@@ -288,14 +288,16 @@ def test_methods_are_values(method):
 
 def test_notes_on_the_bounds_of_the_theorems():
     names = ("a", "b")
-    assert embedding_notes(em.Embedding(dim=1), names) == ()
-    assert embedding_notes(em.Embedding(dim=3), names, state_dim=1) == ()
-    takens, joint = embedding_notes(em.Embedding(dim={"a": 3, "b": 2}), names, state_dim={"a": 1, "b": 2})[:2]
+    assert embedding_bounds(em.Embedding(dim=1), names) == ()
+    assert embedding_bounds(em.Embedding(dim=3), names, state_dim=1) == ()
+    takens, joint = embedding_bounds(em.Embedding(dim={"a": 3, "b": 2}), names, state_dim={"a": 1, "b": 2})[
+        :2
+    ]
     assert "b: kappa 2 is under 5 = 2d+1" in takens
     assert "add up to 5, under 7 = 2d+1" in joint
-    (bundle,) = embedding_notes(em.Embedding(dim=3), ("a",), state_dim=1, driver_dim=1)
+    (bundle,) = embedding_bounds(em.Embedding(dim=3), ("a",), state_dim=1, driver_dim=1)
     assert "kappa 3 is under 5 = 2(d+e)+1" in bundle
-    (over,) = embedding_notes(em.Embedding(dim=4), ("a",), state_dim=1)
+    (over,) = embedding_bounds(em.Embedding(dim=4), ("a",), state_dim=1)
     assert "kappa 4 is over 3" in over
     assert "hides them" in over
 

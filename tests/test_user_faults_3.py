@@ -327,7 +327,7 @@ def test_b8_every_function_takes_what_infer_takes(tmp_path):
         "conditional_entropy": lambda x: em.conditional_entropy(x, "b", "a", **how),
         "stochastic_interaction": lambda x: em.stochastic_interaction(x, **how),
         "kl_divergence": lambda x: em.kl_divergence(x, "a>b", **how),
-        "kl_floor": lambda x: em.kl_floor(x, **how),
+        "instantaneous_dependence": lambda x: em.instantaneous_dependence(x, **how),
         "log_likelihood": lambda x: em.log_likelihood(x, "a>b", **how),
         "significance": lambda x: em.significance(x, "a", "b", n_surrogates=0, **how).p_value,
         "te_matrix": lambda x: em.te_matrix(x, **how).te.loc["a", "b"],

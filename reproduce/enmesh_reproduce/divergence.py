@@ -82,7 +82,7 @@ def theorem1(job: Job, *, n: int = 2000, n_surrogates: int = 499) -> Outcome:
 def both_sides(series: Series, how: Mapping[str, Any], test: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield for every acyclic graph, few edges first, both sides of the theorem (nats) and the test of the floor."""
     interaction = measures.stochastic_interaction(series, **how)
-    floor = measures.kl_floor(series, **how)
+    floor = measures.instantaneous_dependence(series, **how)
     truth = edges(measures.parent_indices(series, series.truth))
 
     @cache

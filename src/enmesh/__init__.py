@@ -4,13 +4,15 @@ Implements and extends Cliff, Prokopenko and Fitch, "Inferring Coupling of Distr
 Entropy". All values are in nats.
 """
 
+import warnings
+
 from enmesh import datasets, simulate
 from enmesh.data.files import read
 from enmesh.data.series import Series
 from enmesh.draw.report import write as report
 from enmesh.embedding import Embedding, Lags
 from enmesh.embedding.cao import Cao
-from enmesh.embedding.choose import choose_embedding, embedding_criteria, embedding_notes
+from enmesh.embedding.choose import choose_embedding, embedding_bounds, embedding_criteria
 from enmesh.embedding.nonuniform import NonUniform
 from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.small_tse import SmallTse
@@ -27,8 +29,8 @@ from enmesh.measures import (
     active_information,
     cmi,
     conditional_entropy,
+    instantaneous_dependence,
     kl_divergence,
-    kl_floor,
     log_likelihood,
     stochastic_interaction,
     transfer_entropy,
@@ -40,7 +42,7 @@ from enmesh.significance import significance
 from enmesh.sureness.compare import compare
 from enmesh.sureness.group import group
 from enmesh.sureness.interval import interval
-from enmesh.sureness.stability import bootstrap, stability
+from enmesh.sureness.stability import stability
 from enmesh.sureness.windows import windows
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 from enmesh.te_matrix import te_matrix
@@ -88,20 +90,19 @@ __all__ = [
     "SmallTse",
     "Tabu",
     "active_information",
-    "bootstrap",
     "choose_embedding",
     "cmi",
     "compare",
     "conditional_entropy",
     "datasets",
     "diagnose",
+    "embedding_bounds",
     "embedding_criteria",
-    "embedding_notes",
     "group",
     "infer",
+    "instantaneous_dependence",
     "interval",
     "kl_divergence",
-    "kl_floor",
     "lag_profile",
     "log_likelihood",
     "read",
@@ -115,3 +116,17 @@ __all__ = [
     "transfer_entropy",
     "windows",
 ]
+
+# Names of version 0.2, which this version keeps with a warning.
+RENAMED = {
+    "bootstrap": "stability",
+    "kl_floor": "instantaneous_dependence",
+    "embedding_notes": "embedding_bounds",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in RENAMED:
+        raise AttributeError(f"module 'enmesh' has no attribute {name!r}")
+    warnings.warn(f"em.{name} is called em.{RENAMED[name]} now", DeprecationWarning, stacklevel=2)
+    return globals()[RENAMED[name]]

@@ -330,14 +330,16 @@ def _total_correlation(transfers: Transfers) -> float:
     return sum(transfers.prepared(y, everything).cmi(blocks.take(following[:i])) for i, y in later)
 
 
-def kl_floor(series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None) -> float:
+def instantaneous_dependence(
+    series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None
+) -> float:
     """The part of the KL divergence that no graph removes: TC(Y_{n+1} | all pasts), the instantaneous dependence.
 
     Examples
     --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
-    >>> round(em.kl_floor(series, estimator=em.Gaussian()), 2)
+    >>> round(em.instantaneous_dependence(series, estimator=em.Gaussian()), 2)
     0.0
     """
     return _total_correlation(Transfers.of(series, estimator, embedding))

@@ -34,7 +34,7 @@ def choose_embedding(
         `Lags`.
     state_dim, driver_dim
         Dimension d of each node's own state and e of what drives it, where they are known; then a
-        `HazardWarning` says where the choice misses the bounds of the embedding theorems (`embedding_notes`).
+        `HazardWarning` says where the choice misses the bounds of the embedding theorems (`embedding_bounds`).
 
     Examples
     --------
@@ -50,7 +50,7 @@ def choose_embedding(
         raise InputError(f"method={method!r} is not known; use {METHODS} or NonUniform()")
     pasts = method.choose(series)
     if isinstance(pasts, Embedding):
-        for note in embedding_notes(pasts, series.names, state_dim=state_dim, driver_dim=driver_dim):
+        for note in embedding_bounds(pasts, series.names, state_dim=state_dim, driver_dim=driver_dim):
             hazard(note)
     return pasts
 
@@ -80,7 +80,7 @@ def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> 
     return method.tables(series)
 
 
-def embedding_notes(
+def embedding_bounds(
     embedding: Embedding,
     names: Sequence[str],
     *,
@@ -93,7 +93,7 @@ def embedding_notes(
     a node driven by a state of dimension e. Multivariate (Deyle and Sugihara): sum of kappa >= 2 d + 1, d of
     the whole.
 
-    >>> embedding_notes(Embedding(dim=4), ("a", "b"), state_dim={"a": 1, "b": 3})[1]
+    >>> embedding_bounds(Embedding(dim=4), ("a", "b"), state_dim={"a": 1, "b": 3})[1]
     "b: kappa 4 is under 7 = 2d+1, Takens' bound for a state of dimension 3"
     """
     if state_dim is None:

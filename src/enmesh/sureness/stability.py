@@ -5,7 +5,6 @@ what chance put into one half is missing in the other (docs/sureness.md has the 
 """
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -140,16 +139,3 @@ def frequency_of(names: tuple[str, ...], edges: Sequence[Edges]) -> "pd.DataFram
     shares = counts / (len(edges) // 2)
     np.fill_diagonal(shares, np.nan)
     return frame(names, shares)
-
-
-def bootstrap(*args: Any, **options: Any) -> Stability:
-    """Return `stability`, under its name of before, which this version keeps with a warning.
-
-    Examples
-    --------
-    >>> import enmesh as em
-    >>> em.stability.__name__  # em.bootstrap is the same function
-    'stability'
-    """
-    warnings.warn("em.bootstrap is called em.stability now", DeprecationWarning, stacklevel=2)
-    return stability(*args, **options)
