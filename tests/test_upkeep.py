@@ -40,7 +40,7 @@ def test_versions_agree():
     assert newest[1] == PROJECT["version"]
 
 
-@pytest.mark.parametrize("old, new", enmesh.RENAMED.items())
+@pytest.mark.parametrize(("old", "new"), enmesh.RENAMED.items())
 def test_old_names_are_kept_with_a_warning(old, new):
     with pytest.warns(DeprecationWarning, match=f"em.{old} is called em.{new} now"):
         assert getattr(enmesh, old) is getattr(enmesh, new)
