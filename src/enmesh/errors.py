@@ -146,7 +146,7 @@ def first_few(words: Sequence[str], most: int = 5) -> str:
 
 
 def was_stopped(error: BaseException | None) -> bool:
-    """Say whether the user stopped what ended in this error; compiled code turns a stop into a SystemError."""
-    if isinstance(error, SystemError):
-        return isinstance(error.__cause__ or error.__context__, KeyboardInterrupt)
+    """Say whether the user stopped what ended in this error; compiled code turns a stop into an error of its own."""
+    if isinstance(error, (SystemError, ImportError)):
+        return was_stopped(error.__cause__ or error.__context__)
     return isinstance(error, KeyboardInterrupt)

@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except Exception as error:
-        if was_stopped(error):
+        if signals or was_stopped(error):  # a module that is stopped while it loads may not say why it failed
             return _fail("stopped", _stopped(signals))
         if os.environ.get("ENMESH_TRACEBACK"):
             raise

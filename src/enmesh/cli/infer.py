@@ -111,7 +111,7 @@ def run(
             with progress.phase("writing the results"):
                 files = results.write_results(network, folder, names)
         return network, [*files, path]
-    except (KeyboardInterrupt, SystemError) as error:
+    except (KeyboardInterrupt, SystemError, ImportError) as error:
         if not was_stopped(error):
             raise
         kept = f"what was finished is in {folder / STORE}"
