@@ -796,3 +796,22 @@ def _best_within(part, node):
         without, within = best.reshape(-1, 2, 1 << bit).transpose(1, 0, 2)
         np.maximum(within, without, out=within)
     return best
+
+
+def linear_memory(trials, i, most):
+    """Return the order of a node's own past with the smallest BIC, and the share of variance that its line leaves."""
+    fits = {}
+    for order in range(1, most + 1):
+        y, x = own_past(trials, i, most, order)
+        left = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+        fits[order] = len(y) * np.log((left @ left) / len(y)) + order * np.log(len(y))
+    best = min(fits, key=fits.get)
+    y, x = own_past(trials, i, best, best)
+    return best, np.mean((y - x @ np.linalg.lstsq(x, y, rcond=None)[0]) ** 2) / y.var()
+
+
+def own_past(trials, i, first, order):
+    """Return a node's values from sample ``first`` of every trial on, and a constant and its last ``order`` values."""
+    times = [(trial, t) for trial in trials for t in range(first, len(trial))]
+    y = np.array([trial[t, i] for trial, t in times])
+    return y, np.array([[1.0, *(trial[t - lag, i] for lag in range(1, order + 1))] for trial, t in times])

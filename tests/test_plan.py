@@ -11,11 +11,13 @@ import pytest
 import enmesh as em
 from enmesh.embedding.forward import Past
 from enmesh.inference import beyond
+from enmesh.inference import evidence as evidence_module
 from enmesh.inference.evidence import Evidence
 from enmesh.inference.plan import asked, planned
 from enmesh.inference.rules import NEIGHBOURS, TARGETS, TESTS, THRESHOLDS, Thresholds, decided
 from enmesh.inference.wanted import Wanted
 from enmesh.options import brief
+from tests import naive
 
 VAR = em.simulate.var("a>b, b>c", n=500, seed=0)
 MAPS = em.simulate.coupled_map("a>b, b>c", n=500, noise=0.05, seed=0)
@@ -327,6 +329,25 @@ def test_a_long_record_with_missing_values_is_looked_at_in_part():
     assert any(
         "selected on 1500 samples" in reason for what, _, reason in net.choices if what == "neighbours"
     )
+
+
+def test_memory_and_what_it_leaves_are_those_of_one_regression_after_another():
+    trials = [smooth(n, 3).values for n in (150, 90)]
+    found = Evidence(em.Series(trials))
+    for i in range(3):
+        order, left = naive.linear_memory(found.scored(), i, 4)
+        assert found.memory[i] == order
+        assert found.left_by_own_past[i] == pytest.approx(left, rel=1e-9)
+
+
+def test_changes_of_variance_of_large_networks_are_compared_for_some_nodes(monkeypatch):
+    many = heteroscedastic(nodes=40)
+    whole = Evidence(many).common_variance
+    monkeypatch.setattr(evidence_module, "COMPARED", 12)
+    part = Evidence(many)
+    assert part.common_variance == pytest.approx(whole, abs=0.05)
+    assert part.variance_is_common
+    assert not Evidence(white(nodes=40)).variance_is_common
 
 
 def test_lines_take_an_oscillation_as_it_is_and_normal_scores_otherwise():

@@ -4,7 +4,7 @@
 first asked for, on normal scores unless said otherwise, so that heavy tails do not decide.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,7 @@ PENALTIES = 10.0 ** np.arange(-3, 2.5)
 OWN_LAGS = 3  # lags of the own past through which a curve or random features are laid
 # Samples of a block whose variance is taken.
 VARIANCE_BLOCK = 10
+COMPARED = 200  # nodes of a large network whose changes of variance are compared
 TOGETHER = 16  # nodes whose errors of prediction are computed at once
 
 
@@ -63,24 +64,38 @@ class Evidence:
     def memory(self) -> tuple[int, ...]:
         """Each node's order of linear memory, at least 1: the one with the smallest BIC."""
         most = max(1, min(10, self.samples // THRESHOLDS.samples_per_lag, max(self.series.lengths) // 4))
-        orders = []
-        for i in range(self.nodes):
-            y, own = self.own_past(i, most)
-            n = len(y)
-            basis = np.linalg.qr(np.column_stack([np.ones(n), own]))[0]
-            explained = np.cumsum((y @ basis) ** 2)[1:]  # by a constant and the first lag, the first two ...
-            left = np.maximum((y @ y - explained) / n, 1e-300)
-            orders.append(1 + int(np.argmin(n * np.log(left) + np.arange(1, most + 1) * np.log(n))))
+        orders = list[int]()
+        for nodes in _together(range(self.nodes)):
+            y, own = self.own_pasts(nodes, most)
+            n = y.shape[1]
+            explained = np.cumsum((y[:, None] @ _basis(own))[:, 0] ** 2, axis=1)[
+                :, 1:
+            ]  # by the first lag, two ...
+            left = np.maximum(((y**2).sum(axis=1)[:, None] - explained) / n, 1e-300)
+            bic = n * np.log(left) + np.arange(1, most + 1) * np.log(n)
+            orders += (1 + bic.argmin(axis=1)).tolist()
         return tuple(orders)
 
     @cached_property
     def left_by_own_past(self) -> np.ndarray:
         """Share of each node's variance that a line through its own past leaves unexplained."""
-        shares = []
-        for i, order in enumerate(self.memory):
-            y, own = self.own_past(i, order)
-            shares.append(float(np.mean(residual(y, own) ** 2)) / max(float(np.var(y)), 1e-300))
-        return np.array(shares)
+        shares = np.empty(self.nodes)
+        for nodes, y, left in self._surprises(range(self.nodes)):
+            shares[nodes] = (left**2).mean(axis=1) / np.maximum(y.var(axis=1), 1e-300)
+        return shares
+
+    def _surprises(
+        self, nodes: Iterable[int], reach: int = 0
+    ) -> Iterator[tuple[Sequence[int], np.ndarray, np.ndarray]]:
+        """Yield some nodes of the same memory, their next values, and what a line through their own past leaves."""
+        by_order: dict[int, list[int]] = {}
+        for i in nodes:
+            by_order.setdefault(self.memory[i], []).append(i)
+        for order, alike in by_order.items():
+            for some in _together(alike):
+                y, own = self.own_pasts(some, order, reach=reach)
+                basis = _basis(own)
+                yield some, y, y - (basis @ (y[:, None] @ basis).swapaxes(1, 2))[..., 0]
 
     @cached_property
     def scale(self) -> Scale:
@@ -104,9 +119,8 @@ class Evidence:
         """Return the error of predicting each node by a line or a curve through its own past, over its variance."""
         if (scale, curved) not in self._predicted:
             errors = []
-            for start in range(0, self.nodes, TOGETHER):
-                nodes = range(start, min(start + TOGETHER, self.nodes))
-                y, own = map(np.stack, zip(*(self.own_past(i, OWN_LAGS, scale, thinned=True) for i in nodes)))
+            for nodes in _together(range(self.nodes)):
+                y, own = self.own_pasts(nodes, OWN_LAGS, scale, thinned=True)
                 error = prediction_error(curve(own) if curved else own, y)
                 errors.append(error / np.maximum(y.var(axis=-1), 1e-300))
             self._predicted[scale, curved] = np.concatenate(errors)
@@ -134,7 +148,7 @@ class Evidence:
         scale = normal_scores if self.heavy_tails else standard_scores
         left = np.empty(self.nodes)
         for i in range(self.nodes):
-            y, own = self.own_past(i, OWN_LAGS, scale, thinned=True)
+            (y,), (own,) = self.own_pasts([i], OWN_LAGS, scale, thinned=True)
             error = prediction_error(Residuals("features", own).basis[:, 1:], y)
             left[i] = error / max(float(np.var(y)), 1e-300)
         others = np.minimum(self._errors(scale, False), self._errors(scale, True))
@@ -161,18 +175,26 @@ class Evidence:
         """Whether a curve through the own past predicts at least half of the nodes clearly better than a line."""
         return float(np.mean(self.curvature < THRESHOLDS.clearly)) >= 0.5
 
+    @property
+    def _compared(self) -> list[int]:
+        """Nodes whose changes of variance are compared: all, or as many as give a median over 20,000 pairs."""
+        return np.linspace(0, self.nodes - 1, min(self.nodes, COMPARED)).astype(int).tolist()
+
     @cached_property
     def common_variance(self) -> float:
         """The median over pairs of the correlation of log variances over short blocks, beyond that of the values."""
-        most = max(self.memory)
-        left = [residual(*self.own_past(i, order, reach=most)) for i, order in enumerate(self.memory)]
-        surprise = np.column_stack(left)
+        left = {
+            i: one
+            for some, _, left in self._surprises(self._compared, max(self.memory))
+            for i, one in zip(some, left)
+        }
+        surprise = np.column_stack([left[i] for i in self._compared])
         blocks = len(surprise) // VARIANCE_BLOCK
         if blocks < 8 or self.nodes < 2:
             return 0.0
         cut = surprise[: blocks * VARIANCE_BLOCK].reshape(blocks, VARIANCE_BLOCK, -1)
         logs = np.log(np.maximum((cut**2).mean(axis=1), 1e-12))
-        pairs = np.triu_indices(self.nodes, 1)
+        pairs = np.triu_indices(len(left), 1)
         scaled = (surprise - surprise.mean(0)) / np.maximum(surprise.std(0), 1e-12)
         near = [scaled[: len(scaled) - lag].T @ scaled[lag:] / len(scaled) for lag in range(VARIANCE_BLOCK)]
         # What values that go along with each other, now or a few samples later, give by themselves.
@@ -183,7 +205,7 @@ class Evidence:
     def variance_is_common(self) -> bool:
         """Whether changes of variance are common to the nodes; chance reaches far with few blocks."""
         blocks = max(1, self.samples // VARIANCE_BLOCK)
-        limit = max(THRESHOLDS.common_variance, 4 / np.sqrt(blocks * max(1, self.nodes - 1)))
+        limit = max(THRESHOLDS.common_variance, 4 / np.sqrt(blocks * max(1, len(self._compared) - 1)))
         return self.common_variance > limit
 
     def scored(self, scale: Scale = normal_scores) -> list[np.ndarray]:
@@ -209,14 +231,39 @@ class Evidence:
         x = [np.concatenate([t[span - v.lag : len(t) - v.lag, v.node] for t in trials]) for v in past]
         return y, np.column_stack(x) if x else np.empty((len(y), 0))
 
-    def own_past(
-        self, i: int, lags: int, scale: Scale = normal_scores, *, reach: int = 0, thinned: bool = False
+    def own_pasts(
+        self,
+        nodes: Sequence[int],
+        lags: int,
+        scale: Scale = normal_scores,
+        *,
+        reach: int = 0,
+        thinned: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return a node's next values and its own past; ``thinned`` takes some thousand samples of a long record."""
+        """Return the next values ``(nodes, n)`` of nodes and their own pasts ``(nodes, n, lags)``.
+
+        ``thinned`` takes some thousand samples of a long record.
+        """
         lags = max(1, min(lags, min(self.series.lengths) // 4)) if thinned else lags
-        y, own = self.rows(i, [Lagged(i, lag) for lag in range(1, lags + 1)], scale, reach)
-        step = max(1, len(y) // THRESHOLDS.enough_samples) if thinned else 1
-        return y[::step], own[::step]
+        span = max(reach, lags)
+        trials = [trial[:, nodes].T for trial in self.scored(scale) if len(trial) > span]
+        lagged = [
+            np.concatenate([t[:, span - lag : t.shape[1] - lag] for t in trials], axis=1)
+            for lag in range(lags + 1)
+        ]
+        step = max(1, lagged[0].shape[1] // THRESHOLDS.enough_samples) if thinned else 1
+        return lagged[0][:, ::step], np.stack(lagged[1:], axis=-1)[:, ::step]
+
+
+def _together(nodes: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield as many nodes at a time as are computed at once."""
+    for start in range(0, len(nodes), TOGETHER):
+        yield nodes[start : start + TOGETHER]
+
+
+def _basis(columns: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of a constant and columns ``(nodes, n, d)``, one after the other."""
+    return np.linalg.qr(np.concatenate([np.ones_like(columns[..., :1]), columns], axis=-1))[0]
 
 
 def curve(columns: np.ndarray) -> np.ndarray:
@@ -254,9 +301,3 @@ def prediction_error(features: np.ndarray, y: np.ndarray) -> np.ndarray:
         square, cross = back @ held[..., :d, :d] @ np.swapaxes(back, -1, -2), back @ held[..., :d, d:]
         error += held[..., d, d, None] + (weights * (square @ weights - 2 * cross)).sum(axis=-2)
     return np.maximum(error.min(axis=-1) / n, 1e-300)
-
-
-def residual(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return what a line through x leaves of y."""
-    basis = np.linalg.qr(np.column_stack([np.ones(len(y)), x]))[0]
-    return y - basis @ (basis.T @ y)

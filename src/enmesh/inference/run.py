@@ -26,6 +26,7 @@ from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.screen import BUDGET_ANALYTIC, count_families
 from enmesh.inference.screen import screen as preselect
 from enmesh.inference.wanted import Choices, Wanted, constrained
+from enmesh.inference.workers import start_ahead
 from enmesh.methods import resolve
 from enmesh.options import describe
 from enmesh.scores import Link, PerTarget, Score
@@ -70,10 +71,14 @@ class Run:
         )
         self.choices, self.hazards = Choices(), list[str]()
         self.evidence = Evidence(series)
+        if not isinstance(series, Events):
+            start_ahead(n_jobs, self.evidence.samples * self.evidence.nodes)
 
     def plan(self, wanted: Wanted) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
-        possible, others = self._by_name(self._possible), self.series.n_nodes - 1
+        others = self.series.n_nodes - 1
+        open_ = all(len(sources) == others for sources in self._possible)
+        possible = {} if open_ else self._by_name(self._possible)
         narrowed = tuple(pair for pair in possible.items() if len(pair[1]) < others)
         with self.progress.phase("selecting lags"):
             wanted = replace(wanted, candidates=narrowed)

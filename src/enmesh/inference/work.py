@@ -7,17 +7,22 @@ hash; a worker that has not got it says so instead.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, takewhile
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from enmesh.data.series import Series
+from enmesh.embedding.blocks import conditioned_before
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import collected_hazards
+from enmesh.estimators import Gaussian, Regression
+from enmesh.events.events import Events
 from enmesh.scores.base import Link, Score
 from enmesh.significance import Significance
-from enmesh.tasks import Task, interleave, single_thread
+from enmesh.tasks import Task, interleave, run, single_thread
 
 Answer = float | Significance | tuple[Past, ...]
 
@@ -58,11 +63,12 @@ class Question(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """A series and a score on the way to the workers, and the hash they are known by."""
+    """A series and a score on the way to the workers, the hash they are known by, and values conditioned before."""
 
     series: Series
     score: Score | NonUniform
     key: str
+    conditioned: Mapping[Any, np.ndarray] | None = None
 
 
 class Reply(NamedTuple):
@@ -74,6 +80,13 @@ class Reply(NamedTuple):
     error: Exception | None = None
     hazards: tuple[str, ...] = ()
     needs_data: bool = False
+
+
+def started() -> None:
+    """Have everything imported and compiled; it takes so long that every worker is asked for it."""
+    walks = np.random.default_rng(0).normal(size=(60, 2)).cumsum(axis=0)
+    for estimator in (Gaussian(), Regression()):
+        run(NonUniform(max_lag=1, estimator=estimator).bind(Series(walks)).find(0, 1))
 
 
 def work(key: str, questions: Sequence[Question], seconds: float, payload: Payload | None) -> Reply:
@@ -129,6 +142,7 @@ class _ScorerPool:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, tuple[Any, list[Any]]] = OrderedDict()
+        self._series: Series | None = None
 
     def take(self, key: str, payload: Payload | None) -> Any:
         """Return a scorer for the caller alone, or None if the data are needed to build it."""
@@ -137,7 +151,14 @@ class _ScorerPool:
                 if payload is None:
                     return None
                 single_thread()  # for good in a worker, which has one core; elsewhere a with block ends it
-                scorer = payload.score.bind(payload.series)
+                # One object for the same data, whatever is asked of them, since what is known of them hangs on it.
+                known = self._series
+                self._series = series = (
+                    known if known and known.digest == payload.series.digest else payload.series
+                )
+                if not isinstance(series, Events):
+                    conditioned_before(series).update(payload.conditioned or {})
+                scorer = payload.score.bind(series)
                 self._known[key] = scorer, [scorer]
                 if len(self._known) > KEPT:
                     self._known.popitem(last=False)
