@@ -94,6 +94,7 @@ def test_a_random_walk_is_possibly_non_stationary():
     )
 
 
+@pytest.mark.slow
 def test_false_alarms_about_stationarity_are_rare():
     series = [
         simulate.var({"a": [], "b": []}, 500, own=own, seed=s) for own in (0.0, 0.8) for s in range(100)

@@ -14,6 +14,7 @@ from enmesh.inference.store import runs
 from enmesh.sureness.compare import least_p
 from enmesh.sureness.group import signed
 from enmesh.sureness.units import block_length, decorrelation_time, pooled, units_of
+from tests.marks import rest_slow
 from tests.test_report import Reader
 
 pytestmark = pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
@@ -122,6 +123,7 @@ def test_a_link_counts_where_both_halves_of_a_cut_have_it():
     assert ((count > 0) & (count < 5)).any()
 
 
+@pytest.mark.slow
 def test_links_that_are_not_there_are_seldom_found_twice():
     shares = [em.stability(uncoupled(400, s), n=20, seed=s, score=SCORE).frequency for s in range(8)]
     assert np.nanmean(shares) < 0.003  # the level is .01 in one half, .0001 in two
@@ -197,7 +199,7 @@ def test_infer_puts_stability_beside_the_links(chain, tmp_path):
 # --- intervals --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("coupling", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("coupling", rest_slow([0.1, 0.0, 0.4], 1))
 def test_gaussian_intervals_cover(coupling):
     matrix = np.array([[0.5, 0.0], [coupling, 0.5]])
     truth = 0.0
