@@ -798,7 +798,7 @@ def _best_within(part, node):
     return best
 
 
-def linear_memory(trials, i, most):
+def linear_memory(trials, i, most, reach=None):
     """Return the order of a node's own past with the smallest BIC, and the share of variance that its line leaves."""
     fits = {}
     for order in range(1, most + 1):
@@ -806,7 +806,7 @@ def linear_memory(trials, i, most):
         left = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
         fits[order] = len(y) * np.log((left @ left) / len(y)) + order * np.log(len(y))
     best = min(fits, key=fits.get)
-    y, x = own_past(trials, i, best, best)
+    y, x = own_past(trials, i, reach or best, best)
     return best, np.mean((y - x @ np.linalg.lstsq(x, y, rcond=None)[0]) ** 2) / y.var()
 
 

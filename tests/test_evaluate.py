@@ -480,19 +480,19 @@ def test_forward_selection_hands_its_tests_on(monkeypatch):
 
 def test_workers_that_are_started_ahead_change_nothing(monkeypatch):
     series = em.simulate.var("a>b, b>c", n=300, seed=0)
-    monkeypatch.setattr(module, "_start", module._Start())
+    monkeypatch.setattr(module, "_starting", [])
     module.start_ahead(2, series.values.size)
-    assert module._start.thread is None  # little to do
+    assert not module._starting  # little to do
     monkeypatch.setattr(module, "AHEAD", 0)
     monkeypatch.setattr(module, "SHORT_ONCE_STARTED", 0.0)
     module.start_ahead(1, series.values.size)
-    assert module._start.thread is None
+    assert not module._starting
     ahead = em.infer(series, n_jobs=2)
-    assert module._start.thread is not None
+    assert module._starting
     assert ahead.edges.equals(em.infer(series).edges)
 
 
-def test_a_worker_conditions_the_same_data_once(monkeypatch):
+def test_a_worker_conditions_the_same_data_once():
     pool, series = work._ScorerPool(), em.simulate.var("a>b", n=100, seed=0)
     again = em.Series(series.values.copy(), names=series.names)
     scores = [em.TEA(embedding=KAPPA_1, alpha=alpha) for alpha in (0.9, 0.99)]
@@ -501,8 +501,6 @@ def test_a_worker_conditions_the_same_data_once(monkeypatch):
         for i, (one, score) in enumerate(zip((series, again), scores))
     )
     assert first.transfers.blocks.values is second.transfers.blocks.values
-    sent = Workers(work.Payload(series, scores[0], "0"), first, 2, None)._sent()
-    assert sent.conditioned[scores[0].estimator] is first.transfers.blocks.values
     other = em.simulate.var("a>b", n=100, seed=1)
     third = pool.take("3", work.Payload(other, scores[0], "3"))
     assert third.transfers.blocks.values is not first.transfers.blocks.values

@@ -335,7 +335,7 @@ def test_memory_and_what_it_leaves_are_those_of_one_regression_after_another():
     trials = [smooth(n, 3).values for n in (150, 90)]
     found = Evidence(em.Series(trials))
     for i in range(3):
-        order, left = naive.linear_memory(found.scored(), i, 4)
+        order, left = naive.linear_memory(found.scored(), i, 4, max(found.memory))
         assert found.memory[i] == order
         assert found.left_by_own_past[i] == pytest.approx(left, rel=1e-9)
 

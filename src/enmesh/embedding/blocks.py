@@ -22,7 +22,7 @@ KEPT = 4
 def _conditioned(series: Series, condition: Callable[..., np.ndarray]) -> np.ndarray:
     """Return ``series.transform(condition)``; that of an option's method is kept, and not to be written to."""
     method = getattr(condition, "__self__", None)
-    kept = conditioned_before(series)
+    kept = _kept.setdefault(series, {})
     if method is None:
         return series.transform(condition)
     values = kept.get(method)
@@ -32,11 +32,6 @@ def _conditioned(series: Series, condition: Callable[..., np.ndarray]) -> np.nda
         values = kept[method] = series.transform(condition)
         values.flags.writeable = False
     return values
-
-
-def conditioned_before(series: Series) -> dict[Any, np.ndarray]:
-    """Return what is kept of a series, by the option that conditioned it; more can be put there."""
-    return _kept.setdefault(series, {})
 
 
 class Blocks:

@@ -4,7 +4,7 @@
 first asked for, on normal scores unless said otherwise, so that heavy tails do not decide.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -68,34 +68,32 @@ class Evidence:
         for nodes in _together(range(self.nodes)):
             y, own = self.own_pasts(nodes, most)
             n = y.shape[1]
-            explained = np.cumsum((y[:, None] @ _basis(own))[:, 0] ** 2, axis=1)[
-                :, 1:
-            ]  # by the first lag, two ...
-            left = np.maximum(((y**2).sum(axis=1)[:, None] - explained) / n, 1e-300)
+            explained = np.cumsum((y[:, None] @ _basis(own))[:, 0] ** 2, axis=1)
+            left = np.maximum(
+                ((y**2).sum(axis=1)[:, None] - explained[:, 1:]) / n, 1e-300
+            )  # by one lag, two ...
             bic = n * np.log(left) + np.arange(1, most + 1) * np.log(n)
             orders += (1 + bic.argmin(axis=1)).tolist()
         return tuple(orders)
 
     @cached_property
+    def _surprise(self) -> tuple[np.ndarray, np.ndarray]:
+        """What a line through the own past leaves of every node, as a share of its variance and sample by sample."""
+        shares, left = np.empty(self.nodes), [np.empty(0)] * self.nodes
+        for order in {*self.memory}:
+            for some in _together([i for i, one in enumerate(self.memory) if one == order]):
+                y, own = self.own_pasts(some, order, reach=max(self.memory))
+                basis = _basis(own)
+                rest = y - (basis @ (y[:, None] @ basis).swapaxes(1, 2))[..., 0]
+                shares[some] = (rest**2).mean(axis=1) / np.maximum(y.var(axis=1), 1e-300)
+                for i, one in zip(some, rest):
+                    left[i] = one
+        return shares, np.stack(left)
+
+    @property
     def left_by_own_past(self) -> np.ndarray:
         """Share of each node's variance that a line through its own past leaves unexplained."""
-        shares = np.empty(self.nodes)
-        for nodes, y, left in self._surprises(range(self.nodes)):
-            shares[nodes] = (left**2).mean(axis=1) / np.maximum(y.var(axis=1), 1e-300)
-        return shares
-
-    def _surprises(
-        self, nodes: Iterable[int], reach: int = 0
-    ) -> Iterator[tuple[Sequence[int], np.ndarray, np.ndarray]]:
-        """Yield some nodes of the same memory, their next values, and what a line through their own past leaves."""
-        by_order: dict[int, list[int]] = {}
-        for i in nodes:
-            by_order.setdefault(self.memory[i], []).append(i)
-        for order, alike in by_order.items():
-            for some in _together(alike):
-                y, own = self.own_pasts(some, order, reach=reach)
-                basis = _basis(own)
-                yield some, y, y - (basis @ (y[:, None] @ basis).swapaxes(1, 2))[..., 0]
+        return self._surprise[0]
 
     @cached_property
     def scale(self) -> Scale:
@@ -183,18 +181,13 @@ class Evidence:
     @cached_property
     def common_variance(self) -> float:
         """The median over pairs of the correlation of log variances over short blocks, beyond that of the values."""
-        left = {
-            i: one
-            for some, _, left in self._surprises(self._compared, max(self.memory))
-            for i, one in zip(some, left)
-        }
-        surprise = np.column_stack([left[i] for i in self._compared])
+        surprise = self._surprise[1][self._compared].T
         blocks = len(surprise) // VARIANCE_BLOCK
         if blocks < 8 or self.nodes < 2:
             return 0.0
         cut = surprise[: blocks * VARIANCE_BLOCK].reshape(blocks, VARIANCE_BLOCK, -1)
         logs = np.log(np.maximum((cut**2).mean(axis=1), 1e-12))
-        pairs = np.triu_indices(len(left), 1)
+        pairs = np.triu_indices(len(self._compared), 1)
         scaled = (surprise - surprise.mean(0)) / np.maximum(surprise.std(0), 1e-12)
         near = [scaled[: len(scaled) - lag].T @ scaled[lag:] / len(scaled) for lag in range(VARIANCE_BLOCK)]
         # What values that go along with each other, now or a few samples later, give by themselves.
@@ -221,11 +214,9 @@ class Evidence:
             self._scored[scale] = np.split(np.column_stack(columns), np.cumsum(self.series.lengths)[:-1])
         return self._scored[scale]
 
-    def rows(
-        self, target: int, past: Sequence[Lagged], scale: Scale = normal_scores, reach: int = 0
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return a target's next values ``(n,)`` and lagged variables ``(n, d)``, in trials, ``reach`` samples in."""
-        span = max([reach, *(v.lag for v in past)])
+    def rows(self, target: int, past: Sequence[Lagged], scale: Scale) -> tuple[np.ndarray, np.ndarray]:
+        """Return a target's next values ``(n,)`` and lagged variables ``(n, d)``, in trials."""
+        span = max((v.lag for v in past), default=0)
         trials = [trial for trial in self.scored(scale) if len(trial) > span]
         y = np.concatenate([trial[span:, target] for trial in trials])
         x = [np.concatenate([t[span - v.lag : len(t) - v.lag, v.node] for t in trials]) for v in past]
@@ -236,21 +227,15 @@ class Evidence:
         nodes: Sequence[int],
         lags: int,
         scale: Scale = normal_scores,
-        *,
         reach: int = 0,
         thinned: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the next values ``(nodes, n)`` of nodes and their own pasts ``(nodes, n, lags)``.
-
-        ``thinned`` takes some thousand samples of a long record.
-        """
+        """Return next values ``(nodes, n)`` and own pasts ``(nodes, n, lags)``, ``thinned`` some thousand samples."""
         lags = max(1, min(lags, min(self.series.lengths) // 4)) if thinned else lags
         span = max(reach, lags)
         trials = [trial[:, nodes].T for trial in self.scored(scale) if len(trial) > span]
-        lagged = [
-            np.concatenate([t[:, span - lag : t.shape[1] - lag] for t in trials], axis=1)
-            for lag in range(lags + 1)
-        ]
+        spans = [slice(span - lag, -lag or None) for lag in range(lags + 1)]
+        lagged = [np.concatenate([trial[:, one] for trial in trials], axis=1) for one in spans]
         step = max(1, lagged[0].shape[1] // THRESHOLDS.enough_samples) if thinned else 1
         return lagged[0][:, ::step], np.stack(lagged[1:], axis=-1)[:, ::step]
 

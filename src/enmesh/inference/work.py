@@ -7,7 +7,7 @@ hash; a worker that has not got it says so instead.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count, takewhile
 from typing import Any, NamedTuple
@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding.blocks import conditioned_before
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import collected_hazards
 from enmesh.estimators import Gaussian, Regression
-from enmesh.events.events import Events
 from enmesh.scores.base import Link, Score
 from enmesh.significance import Significance
 from enmesh.tasks import Task, interleave, run, single_thread
@@ -63,12 +61,11 @@ class Question(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """A series and a score on the way to the workers, the hash they are known by, and values conditioned before."""
+    """A series and a score on the way to the workers, and the hash they are known by."""
 
     series: Series
     score: Score | NonUniform
     key: str
-    conditioned: Mapping[Any, np.ndarray] | None = None
 
 
 class Reply(NamedTuple):
@@ -156,8 +153,6 @@ class _ScorerPool:
                 self._series = series = (
                     known if known and known.digest == payload.series.digest else payload.series
                 )
-                if not isinstance(series, Events):
-                    conditioned_before(series).update(payload.conditioned or {})
                 scorer = payload.score.bind(series)
                 self._known[key] = scorer, [scorer]
                 if len(self._known) > KEPT:

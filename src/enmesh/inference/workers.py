@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.embedding.blocks import conditioned_before
 from enmesh.errors import InputError, collected_hazards, hazard
-from enmesh.events.events import Events
 from enmesh.inference.progress import Progress
 from enmesh.inference.store import Store, key_of
 from enmesh.inference.work import Answer, Payload, Question, Reply, answer, started, work
@@ -24,6 +22,7 @@ from enmesh.tasks import single_thread
 
 log = logging.getLogger("enmesh")
 Answers = dict[Question, Answer]
+_starting: list[threading.Thread] = []  # that started worker processes ahead, if one did
 
 CHUNK = 1.0  # seconds of work in a chunk: what a kill can lose, and what sending it must be small against
 HERE = 0.25  # the same in this process, where nothing is sent, so that progress is seen
@@ -60,9 +59,9 @@ class Workers:
             backend, workers = self._backend()
             if backend is not None and self._prefer == "processes":
                 yield from self._here(waiting, PROBE)
-                while waiting and _start.thread and _start.thread.is_alive():
+                while waiting and any(thread.is_alive() for thread in _starting):
                     yield from self._here(waiting, PROBE)
-                short = SHORT_ONCE_STARTED if _start.thread else SHORT
+                short = SHORT_ONCE_STARTED if _starting else SHORT
                 backend = backend if len(waiting) * self._cost > short else None
             yield from self._here(waiting) if backend is None else self._elsewhere(waiting, backend, workers)
 
@@ -129,15 +128,9 @@ class Workers:
         while waiting and not raised:
             timely = int(CHUNK / max(self._cost, CHUNK / MOST_QUESTIONS)) if self._cost else 1
             size = max(1, min(timely, ceil(len(waiting) / (2 * workers))))
-            payload = self._sent() if self._to_send > 0 else None
+            payload = self._payload if self._to_send > 0 else None
             self._to_send -= payload is not None
             yield self._payload.key, _taken(waiting, size), CHUNK, payload
-
-    def _sent(self) -> Payload:
-        """Return the data with what binding a scorer here has made of them, so that workers need not do it again."""
-        series = self._payload.series
-        known = {} if isinstance(series, Events) else conditioned_before(series)
-        return self._payload._replace(conditioned=known)
 
     def _received(self, waiting: deque[Question], reply: Reply) -> Answers:
         """Return the answers; put back the rest, and take note of costs and hazards."""
@@ -154,32 +147,25 @@ class Workers:
         return dict(zip(reply.questions, reply.answers))
 
 
-class _Start:
-    """The thread that started worker processes of this process ahead, if one did."""
-
-    thread: threading.Thread | None = None
-
-
-_start = _Start()
-
-
 def start_ahead(n_jobs: int | None, values: int) -> None:
     """Start as many processes as are asked for, beside what this process does meanwhile, if there is much to do."""
-    if n_jobs in (None, 1) or values < AHEAD or _start.thread:
+    if n_jobs in (None, 1) or values < AHEAD or _starting:
         return
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend(prefer="processes")
     workers = backend.effective_n_jobs(n_jobs)
-    if not _is_local(backend) or workers == 1:
+    if (
+        type(backend).__name__ != "LokyBackend" or workers == 1
+    ):  # of threads or a cluster nothing is to be started
         return
 
     def start() -> None:
         with suppress(Exception):  # whoever needs them meets the same
             deque(_parallel(started, [()] * workers, workers, prefer="processes", batch_size=1), maxlen=0)
 
-    _start.thread = threading.Thread(target=start, daemon=True)
-    _start.thread.start()
+    _starting.append(threading.Thread(target=start, daemon=True))
+    _starting[0].start()
 
 
 def _parallel(function: Callable[..., Any], calls: Iterable[Any], n_jobs: int | None, **how: Any) -> Any:
