@@ -19,6 +19,7 @@ def cells(line):
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
+@pytest.mark.slow
 def test_power_counts_links_and_other_pairs(monkeypatch, capsys):
     kept = {name: power.ESTIMATORS[name] for name in ("Gaussian", "KSG, rank", "Ordinal, order 3")}
     monkeypatch.setattr(power, "ESTIMATORS", kept)

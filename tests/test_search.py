@@ -49,6 +49,7 @@ def test_exhaustive_is_the_best_of_all_digraphs(case):
         assert found.removed == tuple(sorted(edges(free) - edges(found.parents)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [HillClimb(), Tabu()], ids=repr)
 def test_defaults_find_the_optimum_of_small_random_tables(search):
     """At least 95 in 100, over all of which benchmarks/search.py --hit-rates runs; a sample here."""

@@ -356,6 +356,7 @@ def test_groups_that_cannot_be(chain):
 # --- comparison -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_halved_coupling_is_found_with_its_sign(tmp_path):
     pair = measured.recording(False, 1000, 1), measured.recording(True, 1000, 2)
     found = em.compare(*pair, 399, score=SCORE)

@@ -44,7 +44,14 @@ def test_the_comparison_can_fail():
     assert not matches("a\n", "a\nb\n")
 
 
-LONG = {"tutorial-flows", "tutorial-markets", "tutorial-stability"}
+LONG = {
+    "tutorial-flows",
+    "tutorial-markets",
+    "tutorial-stability",
+    "tutorial-heart",
+    "tutorial-events",
+    "tutorial-cortex",
+}
 
 
 @pytest.mark.parametrize(
