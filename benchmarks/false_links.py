@@ -76,6 +76,14 @@ def logistic(rng, n, m):
     return em.simulate.coupled_map({f"x{i}": [] for i in range(m)}, n=n, seed=int(rng.integers(2**31))).values
 
 
+def wrapped(rng, n, m):
+    x, noise = rng.random((n + BURN, m)), 0.1 * rng.normal(size=(n + BURN, m))
+    for t in range(1, len(x)):
+        u = 0.5 * x[t - 1] + 0.2
+        x[t] = (4 * u * (1 - u) + noise[t]) % 1
+    return x[BURN:]
+
+
 def lorenz(rng, n, m):
     nodes = {f"x{i}": [] for i in range(m)}
     return em.simulate.coupled_flow(nodes, n=n, system="lorenz", dt=0.1, seed=int(rng.integers(2**31))).values
@@ -105,6 +113,7 @@ PROCESSES = {
     "Lorenz, x every .1": lorenz,
     "rounded to halves": rounded,
     "smooth (moving average of 9)": smooth,
+    "noisy maps modulo 1": wrapped,
 }
 REMEDIES = {
     "random walks": lambda series: series.difference(),

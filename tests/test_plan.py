@@ -82,7 +82,8 @@ def test_each_rule_of_targets_fires_and_does_not():
         (0, {"nearly_deterministic": True}),
         (1, {"smooth": True}),
         (2, {"curved": True}),
-        (3, {}),
+        (3, {"tails": 0.0}),
+        (4, {}),
     ],
 )
 def test_each_rule_of_neighbours_fires_and_does_not(number, evidence):
@@ -91,12 +92,13 @@ def test_each_rule_of_neighbours_fires_and_does_not(number, evidence):
         "smooth": False,
         "curved": False,
         "heavy_tails": False,
+        "tails": 5.0,
         "samples": 900,
     }
     found = decided(NEIGHBOURS, SimpleNamespace(**nothing | evidence))
     assert found is NEIGHBOURS[number]
     assert isinstance(found.choice(SimpleNamespace(**nothing | evidence)), em.KSG)
-    without = SimpleNamespace(**(nothing | {"smooth": True} if number == 3 else nothing))
+    without = SimpleNamespace(**(nothing | {"smooth": True} if number == 4 else nothing))
     assert decided(NEIGHBOURS, without) is not NEIGHBOURS[number]
 
 

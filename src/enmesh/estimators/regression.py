@@ -323,8 +323,8 @@ class PreparedRegression(Prepared):
     def over_shifts(self, x: np.ndarray, starts: np.ndarray, shifts: np.ndarray) -> np.ndarray:
         """Return I(x ; y | z) for circular shifts of ``x (n, d)`` within each trial, ``(shifts,)``.
 
-        Features of x move with it, and those of x with z are products of what moves and what stays. So the products of
-        columns that least squares asks for come from Fourier transforms, and features of shifted pairs are never made.
+        Features of x move with it, and those of x with z are products of what moves and what stays. So all that least
+        squares asks for are products of columns that move with columns that stay: features of pairs are never made.
         """
         xp, n = self._xp, len(x)
         moving = xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))
@@ -333,7 +333,7 @@ class PreparedRegression(Prepared):
         m, d, e, q, s = len(own), len(v), len(w), len(still), len(shifts)
 
         def sums(moving: Any, still: Any) -> Any:
-            return shifted_products(moving.reshape(-1, n), still.reshape(-1, n), starts, shifts, xp)
+            return products_at_shifts(moving.reshape(-1, n), still.reshape(-1, n), starts, shifts, xp)
 
         along = xp.concatenate([sums(own, still), sums(v, w[:, None] * still).reshape(s, d * e, q)], axis=1)
         whole = xp.empty((s, m + d * e, m + d * e))
@@ -391,26 +391,20 @@ class PreparedRegression(Prepared):
         return self._host(found)
 
 
-def shifted_products(moving: Any, still: Any, starts: np.ndarray, shifts: np.ndarray, xp: Any = np) -> Any:
+def products_at_shifts(moving: Any, still: Any, starts: np.ndarray, shifts: np.ndarray, xp: Any = np) -> Any:
     """Return the products of each of ``moving (a, n)``, shifted around the end of each trial, with ``still (b, n)``.
 
-    By Fourier transforms, ``(shifts, a, b)``: all shifts at once. Lengths with large prime factors take long to
-    transform; there the moving rows are laid out twice, and both padded to a length that does not.
+    ``(shifts, a, b)``. Of some hundred shifts matrix products are quicker than Fourier transforms, up to 4 times.
     """
-    from scipy.fft import next_fast_len
-
     found = xp.zeros((len(shifts), len(moving), len(still)))
+    most = max(1, HELD // max(1, moving.size))
     for start, stop in zip(map(int, starts[:-1]), map(int, starts[1:])):
-        n, rows = stop - start, moving[:, start:stop]
-        slow = next_fast_len(n, real=True) > n
-        size = next_fast_len(2 * n, real=True) if slow else n
-        along = xp.fft.rfft(xp.concatenate([rows, rows], axis=1) if slow else rows, size)
-        most = max(1, HELD // max(1, len(moving) * size))
-        for first in range(0, len(still), most):
-            some = slice(first, first + most)
-            across = xp.fft.rfft(still[some, start:stop], size).conj()
-            products = xp.fft.irfft(along[:, None] * across, size)[..., shifts]
-            found[..., some] += xp.moveaxis(products, 2, 0)
+        n, twice = stop - start, xp.concatenate([moving[:, start:stop]] * 2, axis=1)
+        shape, (row, step) = (len(moving), n, n), twice.strides
+        shifted = xp.lib.stride_tricks.as_strided(twice, shape, (row, step, step))
+        for first in range(0, len(shifts), most):
+            some = shifted[:, shifts[first : first + most]]
+            found[first : first + most] += (some @ still[:, start:stop].T).swapaxes(0, 1)
     return found
 
 

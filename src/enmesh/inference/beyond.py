@@ -9,8 +9,10 @@ from enmesh.data.series import Series
 from enmesh.embedding import Lagged, Lags
 from enmesh.embedding.nonuniform import Past
 from enmesh.estimators import KSG, Regression
+from enmesh.inference.evidence import Scale
 from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
 from enmesh.scores import TEA, TEE, Link, Score
+from enmesh.significance import least_surrogates
 
 Planner = Any  # that of a run (`inference.plan`), which asks these functions
 
@@ -59,6 +61,10 @@ class Targets:
         """Return the sources that the regression of a target found."""
         return set(self.regressed[target].sources[target])
 
+    def known(self, target: int) -> list[Lagged]:
+        """Return the lagged variables of those sources."""
+        return [v for v in self.regressed[target].variables(target) if v.node != target]
+
     def seen_loosely(self, target: int) -> list[int]:
         """Return the sources that its regression did not find: first what others found, then what any sees loosely."""
         picked_first = sorted(self.found, key=lambda one: one is not self.regressed[target])
@@ -72,8 +78,8 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
     """Let nearest neighbours look for sources beyond what the regressions of targets found.
 
     They test sources that a regression sees loosely only, or that the other regression found; and all sources of
-    targets of which regressions leave nearly everything unexplained, on a part of a long record. A target for which
-    they find more than its regression is theirs.
+    targets of which regressions leave nearly everything unexplained, or more than random features of their own pasts
+    do, on a part of a long record. A target for which they find more than its regression is theirs.
     """
     series, evidence, alpha = planner.series, planner.evidence, max(alphas)
     names = series.names
@@ -81,19 +87,17 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
     if not open_:
         return
     estimator = decided(NEIGHBOURS, evidence).choice(evidence)
-    narrow = [i for i in open_ if len(plan.regressed[i].variables(i)) <= WIDEST_KNOWN]
-    loose = {i: plan.seen_loosely(i) for i in narrow}
-    blind = [i for i in narrow if _leaves(planner, plan, i) >= THRESHOLDS.blind]
+    few = [i for i in open_ if len(plan.known(i)) <= WIDEST_KNOWN]
+    blind = [i for i in few if _is_blind(planner, plan, i)]
+    loose = {i: plan.seen_loosely(i) for i in few if len(plan.regressed[i].variables(i)) <= WIDEST_KNOWN}
     asked, explored = _within_budget(planner, loose, blind, far)
 
     def look(of_targets: Mapping[int, Sequence[int]], record: Series) -> dict[int, Past]:
         if not of_targets:
             return {}
-        known, candidates = [], {}
-        for i, sources in of_targets.items():
-            variables = plan.regressed[i].variables(i)
-            known += [(names[v.node], names[i], v.lag) for v in variables if v.node != i]
-            candidates[names[i]] = tuple(names[j] for j in sorted({*sources, *plan.sources(i)}))
+        known = [(names[v.node], names[i], v.lag) for i in of_targets for v in plan.known(i)]
+        possible = {i: sorted({*sources, *plan.sources(i)}) for i, sources in of_targets.items()}
+        candidates = {names[i]: tuple(names[j] for j in sources) for i, sources in possible.items()}
         method = planner.method(estimator, alpha, far, known=tuple(known), candidates=candidates)
         return dict(zip(of_targets, planner.selected(method, of_targets, record)))
 
@@ -134,13 +138,15 @@ def confirm(planner: Planner, plan: Targets) -> None:
 
     From one sample of a flow to the next an influence reaches further than one link, and a curve that leaves less than
     a tenth of a target sees it: of rings of Lorenz (1996), F = 10, 1,000 samples, 12 to 18 indirect links in 3 files.
-    Neighbours do not. A source can only be lost by this, so that it takes no share of the level. Lines stay.
+    Neighbours do not. A source can only be lost by this, so that it takes no share of the level. Lines stay. A source
+    that passes stays, too, though others are dropped after it: half of the tests.
     """
     names = planner.series.names
     lags: dict[tuple[str, str], tuple[int, ...]] = {}
     curved = [i for i, score in enumerate(plan.scores) if isinstance(score.estimator, Regression)]
-    found = [i for i in curved if plan.sources(i) and _leaves(planner, plan, i) < THRESHOLDS.smooth]
-    kept = {i: plan.sources(i) for i in found}
+    scale = planner.evidence.scale
+    little = [i for i in curved if plan.sources(i) and _leaves(planner, plan, i, scale) < THRESHOLDS.smooth]
+    kept = {i: plan.sources(i) for i in little}
     if not kept:
         return
     for i, sources in kept.items():
@@ -151,21 +157,23 @@ def confirm(planner: Planner, plan: Targets) -> None:
         estimator=KSG(normalise="rank"),
         embedding=Lags(lags),
         alpha=THRESHOLDS.alpha,
-        n_surrogates=THRESHOLDS.surrogates,
+        n_surrogates=least_surrogates(THRESHOLDS.alpha),
         seed=planner.wanted.seed,
     )
     with planner.evaluators(score, planner.series) as evaluate:
-        open_ = sorted(kept)
-        while open_:  # targets of which a source was dropped, or that were not asked about yet
-            links = [Link(j, i, tuple(sorted(kept[i] - {j}))) for i in open_ for j in sorted(kept[i])]
+        open_ = {i: sorted(sources) for i, sources in kept.items()}  # those that have not passed yet
+        while open_:
+            asked = [(j, i) for i, sources in open_.items() for j in sources]
+            links = [Link(j, i, tuple(sorted(kept[i] - {j}))) for j, i in asked]
             tests = dict(zip(links, evaluate.verdicts(links, 1 - score.alpha)))
-            weakest: dict[int, Link] = {}
-            for link in sorted(links, key=lambda link: (-tests[link].p_value, tests[link].value)):
-                weakest.setdefault(link.target, link)
-            failed = [link for link in weakest.values() if tests[link].p_value > 1 - score.alpha]
-            for link in failed:
-                kept[link.target] -= {link.source}
-            open_ = sorted(link.target for link in failed)
+            failed = [link for link in links if tests[link].p_value > 1 - score.alpha]
+            open_ = {}
+            for link in sorted(failed, key=lambda link: (-tests[link].p_value, tests[link].value)):
+                if link.target in open_:
+                    open_[link.target].append(link.source)
+                else:  # the weakest is dropped, others that failed are asked again
+                    open_[link.target] = []
+                    kept[link.target] -= {link.source}
     lost = sum(len(plan.sources(i)) - len(kept[i]) for i in kept)
     if lost:
         words = f"{lost} sources that a curve found are left out"
@@ -174,11 +182,11 @@ def confirm(planner: Planner, plan: Targets) -> None:
         plan.candidates[i] = tuple(sorted(sources))
 
 
-def _leaves(planner: Planner, plan: Targets, target: int) -> float:
+def _leaves(planner: Planner, plan: Targets, target: int, scale: Scale) -> float:
     """Return the share of a target's variance that its regression leaves, own past included, out of sample."""
     one = plan.regressed[target]
-    y, _ = planner.evidence.rows(target, one.variables(target), planner.evidence.scale)
-    return planner.error(target, one) / max(float(np.var(y)), 1e-300)
+    y, _ = planner.evidence.rows(target, one.variables(target), scale)
+    return planner.error(target, one, scale) / max(float(np.var(y)), 1e-300)
 
 
 def _within_budget(
@@ -204,6 +212,15 @@ def _within_budget(
     words = f"{tested} sources that regressions see loosely, all sources of {len(explored)} targets they see little of"
     planner.choices.add("neighbours", words, "; ".join(limits) or "beyond what regressions found")
     return asked, explored
+
+
+def _is_blind(planner: Planner, plan: Targets, target: int) -> bool:
+    """Whether its regression leaves nearly all of a target, or clearly more than random features of its own past do."""
+    evidence, plain = planner.evidence, planner.evidence.plain_scale
+    if (left := _leaves(planner, plan, target, evidence.scale)) >= THRESHOLDS.blind:
+        return True
+    left = min(left, _leaves(planner, plan, target, plain))
+    return bool(evidence.left_by_features[1][target] < THRESHOLDS.clearly * left)
 
 
 def _part(series: Series) -> Series:

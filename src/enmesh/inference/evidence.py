@@ -137,15 +137,18 @@ class Evidence:
         """Whether single samples dominate a z-score."""
         return self.tails > THRESHOLDS.heavy_tails
 
+    @property
+    def plain_scale(self) -> Scale:
+        """Z-scores, which leave functions as they are, or normal scores where tails are heavy."""
+        return normal_scores if self.heavy_tails else standard_scores
+
     @cached_property
     def left_by_features(self) -> tuple[np.ndarray, np.ndarray]:
         """Error of predicting a node by random features of its own past: over a line's or curve's, over its variance.
 
-        Both are small where the own past nearly determines a node, but by a function that no parabola follows. On
-        z-scores, which leave such a function as it is, unless tails are heavy.
+        Both are small where the own past nearly determines a node, but by a function that no parabola follows.
         """
-        scale = normal_scores if self.heavy_tails else standard_scores
-        left = np.empty(self.nodes)
+        scale, left = self.plain_scale, np.empty(self.nodes)
         for i in range(self.nodes):
             (y,), (own,) = self.own_pasts([i], OWN_LAGS, scale, thinned=True)
             error = prediction_error(Residuals("features", own).basis[:, 1:], y)

@@ -24,7 +24,7 @@ from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
 from enmesh.estimators.scaling import normal_scores
 from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond, nulls_of
 from enmesh.inference.evaluate import Evaluator
-from enmesh.inference.evidence import Evidence, curve, prediction_error
+from enmesh.inference.evidence import Evidence, Scale, curve, prediction_error
 from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
 from enmesh.inference.wanted import Choices, Scores, Wanted
 from enmesh.measures import Indices
@@ -235,9 +235,9 @@ class Planner(Scores):
                 best = k
         return best
 
-    def error(self, target: int, found: Regressed) -> float:
-        """Return the error of predicting a target out of sample from what a regression found."""
-        y, x = self.evidence.rows(target, found.variables(target), self.evidence.scale)
+    def error(self, target: int, found: Regressed, scale: Scale | None = None) -> float:
+        """Return the error of predicting a target out of sample from what a regression found, on the scale of lines."""
+        y, x = self.evidence.rows(target, found.variables(target), scale or self.evidence.scale)
         step = max(1, len(y) // THRESHOLDS.enough_samples)
         curved = isinstance(found.scores[target].estimator, Regression)
         return float(prediction_error(curve(x[::step]) if curved else x[::step], y[::step]))

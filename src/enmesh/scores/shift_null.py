@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from enmesh.estimators.regression import PreparedRegression, shifted_products
+from enmesh.estimators.regression import PreparedRegression
 from enmesh.measures import Transfers
 
 HELD = 4_000_000  # products of shifted columns that are held at a time
@@ -172,3 +172,28 @@ class Residuals:
         size = np.maximum(square.mean(axis=0), 1e-300)
         effect = 2 * (self.left @ freed / n) ** 2 / (size * e.mean())
         return (e @ square / n / (size * e.mean()) - effect).reshape(k, d).mean(axis=1)
+
+
+def shifted_products(
+    moving: np.ndarray, still: np.ndarray, starts: np.ndarray, shifts: np.ndarray
+) -> np.ndarray:
+    """Return the products of each of ``moving (a, n)``, shifted around the end of each trial, with ``still (b, n)``.
+
+    By Fourier transforms, ``(shifts, a, b)``: all shifts at once. Lengths with large prime factors take long to
+    transform; there the moving rows are laid out twice, and both padded to a length that does not.
+    """
+    from scipy.fft import next_fast_len
+
+    found = np.zeros((len(shifts), len(moving), len(still)))
+    for start, stop in zip(map(int, starts[:-1]), map(int, starts[1:])):
+        n, rows = stop - start, moving[:, start:stop]
+        slow = next_fast_len(n, real=True) > n
+        size = next_fast_len(2 * n, real=True) if slow else n
+        along = np.fft.rfft(np.concatenate([rows, rows], axis=1) if slow else rows, size)
+        most = max(1, HELD // max(1, len(moving) * size))
+        for first in range(0, len(still), most):
+            some = slice(first, first + most)
+            across = np.fft.rfft(still[some, start:stop], size).conj()
+            products = np.fft.irfft(along[:, None] * across, size)[..., shifts]
+            found[..., some] += np.moveaxis(products, 2, 0)
+    return found
