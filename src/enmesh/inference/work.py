@@ -7,7 +7,7 @@ hash; a worker that has not got it says so instead.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, takewhile
 from typing import Any, NamedTuple
@@ -18,19 +18,31 @@ from enmesh.data.series import Series
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import collected_hazards
 from enmesh.estimators import Gaussian, Regression
-from enmesh.scores.base import Link, Score
+from enmesh.scores.base import Link, Parents, Score
+from enmesh.search.base import Memo, Problem
+from enmesh.search.families import generate
 from enmesh.significance import Significance
 from enmesh.tasks import Task, interleave, run, single_thread
 
-Answer = float | Significance | tuple[Past, ...]
+
+class Best(NamedTuple):
+    """The best parents of a target, the scores ``{parents: score}`` that show it, and tests of all its candidates."""
+
+    parents: Parents
+    scores: dict[Parents, float]
+    tests: dict[Link, Significance]  # of each given the best parents but itself
+
+
+Answer = float | Significance | tuple[Past, ...] | tuple[Best, ...]
 
 KEPT = 2  # data sets a process keeps scorers for
 
 
 class Question(NamedTuple):
-    """What is asked: the score of a ``family``, a ``test`` of an edge, if wanted up to a level, or targets' ``past``.
+    """What is asked: the score of a ``family``, a ``test`` of an edge, if wanted up to a level, or of several targets
+    at once the ``best`` parents or the ``past``.
 
-    A scorer answers the first two, a selection of lagged variables (`embedding.nonuniform`) the last; a store also
+    A scorer answers the first three, a selection of lagged variables (`embedding.nonuniform`) the last; a store also
     keeps the ``result`` of a job by its name.
     """
 
@@ -123,7 +135,29 @@ def _task(scorer: Any, question: Question) -> Task[Answer]:
         return (yield from scorer.find(*question.args))
     if question.kind == "family":
         return scorer.combine(*question.args, {})
+    if question.kind == "best":
+        return best_parents(scorer, dict(question.args))
     return (yield from scorer.test(Link(*question.args), question.level, question.surrogates))
+
+
+def best_parents(scorer: Any, candidates: Mapping[int, Parents]) -> tuple[Best, ...]:
+    """Search the best parents of each target among its candidates, by a score whose families need no tests."""
+    everyone = tuple(candidates.get(i, ()) for i in range(scorer.transfers.blocks.n_nodes))
+    problem = Problem(
+        n_nodes=len(everyone),
+        max_parents=max(map(len, everyone)),
+        acyclic=False,
+        candidates=everyone,
+        bounds=scorer.bounds(everyone),
+    )
+    memo = Memo(lambda families: np.array([plain(scorer.combine(*one, {})) for one in families]), problem)
+    best = []
+    for target, (choice, *_) in zip(candidates, generate(memo, problem, targets=candidates)):
+        rest = {j: tuple(p for p in choice.parents if p != j) for j in candidates[target]}
+        links = [Link(j, target, given) for j, given in rest.items()]
+        scores = {parents: score for (node, parents), score in memo.scores.items() if node == target}
+        best.append(Best(choice.parents, scores, {link: plain(run(scorer.test(link))) for link in links}))
+    return tuple(best)
 
 
 def plain(answer: Any) -> Any:
