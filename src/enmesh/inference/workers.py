@@ -58,11 +58,15 @@ class Workers:
         with single_thread():
             backend, workers = self._backend()
             if backend is not None and self._prefer == "processes":
-                yield from self._here(waiting, PROBE)
+                # What is asked of groups of targets is never short where there was enough to start workers ahead.
+                ready = bool(_starting) and not _starting[0].is_alive()
+                long = ready and questions[0].kind in ("past", "best") and len(questions) > workers
+                if not long:
+                    yield from self._here(waiting, PROBE)
                 while waiting and any(thread.is_alive() for thread in _starting):
                     yield from self._here(waiting, PROBE)
                 short = SHORT_ONCE_STARTED if _starting else SHORT
-                backend = backend if len(waiting) * self._cost > short else None
+                backend = backend if long or len(waiting) * self._cost > short else None
             yield from self._here(waiting) if backend is None else self._elsewhere(waiting, backend, workers)
 
     def _backend(self) -> tuple[Any, int]:
