@@ -496,20 +496,17 @@ def test_best_parents_are_those_of_a_search_that_asks_for_every_score(estimator,
             assert list(best) == list(candidates)
             for target, found in best.items():
                 assert found.parents == expected.parents[target]
-                assert found.scores[found.parents] == expected.local[target]
-                families = [(target, parents) for parents in found.scores]
-                assert list(found.scores.values()) == evaluate(families).tolist()
-                assert {link.source for link in found.tests} == set(candidates[target])
-                for link, test in found.tests.items():
-                    assert set(link.given) == set(found.parents) - {link.source}
-                    assert numbers_of(test) == numbers_of(evaluate.edges([link])[0])
+                scores = dict(found.scores)
+                assert scores[found.parents] == expected.local[target]
+                assert list(scores.values()) == evaluate([(target, parents) for parents in scores]).tolist()
+                assert [source for source, *_ in found.tests] == list(candidates[target])
+                for source, given_, *numbers in found.tests:
+                    (test,) = evaluate.edges([Link(source, target, given_)])
+                    assert set(given_) == set(found.parents) - {source}
+                    assert numbers == [test.value, test.p_value, test.null_mean]
     (kept,) = runs(tmp_path / "run.db")
     assert kept["answers"] == len(candidates)
     assert kept["computed_twice"] == 0
-
-
-def numbers_of(test):
-    return test.value, test.p_value, test.null_mean, test.null.tolist()
 
 
 @pytest.mark.parametrize("seed", range(2))

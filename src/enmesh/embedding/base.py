@@ -144,20 +144,17 @@ def require_positive(field: str, value: Any) -> None:
 
 
 def prediction_errors(
-    past: Any, after: np.ndarray, times: Any, k: int = 4, theiler: int = 0, some: int | None = None
-) -> np.ndarray:
-    """Return the squared errors ``(n,)``, or the first ``some``, of predicting by the mean over k neighbours."""
+    past: Any, after: Any, times: Any, k: int = 4, theiler: int = 0, some: Any = None
+) -> Any:
+    """Return the squared errors ``(n,)``, or ``some`` of them, of predicting by the mean over k neighbours."""
     near, _ = nearest(past, times, k, theiler, some)
     return (after[:some] - after[near].mean(axis=1)) ** 2
 
 
 def nearest(
-    points: np.ndarray, times: np.ndarray, k: int, theiler: int = 0, some: int | None = None
+    points: Any, times: Any, k: int, theiler: int = 0, some: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and max-norm distances of the k nearest other points, none within ``theiler`` in time.
-
-    Of every point, or of the first ``some``.
-    """
+    """Return rows and max-norm distances of the k nearest to each, or to the first ``some``, beyond ``theiler``."""
     # The earlier of two equally near points comes first: overlapping windows share pairs of values, so that ties are
     # common, between the windows just before and just after a point above all.
     from scipy.spatial import cKDTree

@@ -35,7 +35,6 @@ class Records:
         values = blocks.values - blocks.values.mean(axis=1, keepdims=True)
         spread = values.std(axis=1, keepdims=True)
         self.values = self.xp.asarray(values / np.where(spread > 0, spread, 1.0))
-        self.size = self.lags * blocks.n_nodes
         rows = blocks.rows
         self._first = int(rows[0]) if int(rows[-1] - rows[0]) + 1 == len(rows) else None
         self._rows = self.xp.asarray(rows)

@@ -118,9 +118,12 @@ class Evaluator:
         """Take as known what the scores of targets, of which this one is made (`PerTarget`), have computed."""
         answers: dict[Question, Any] = {}
         for i, best in found.items():
-            scores, tests = best.scores.items(), best.tests.items()
-            answers |= {Question("family", (i, some)): self.scorer.scaled(i, score) for some, score in scores}
-            answers |= {Question.test(link): self.scorer.shared(i, test) for link, test in tests}
+            answers |= {
+                Question("family", (i, some)): self.scorer.scaled(i, score) for some, score in best.scores
+            }
+            for source, given, value, p_value, mean in best.tests:
+                test = self.scorer.shared(i, Significance(value, p_value, np.empty(0), mean))
+                answers[Question.test(Link(source, i, given))] = test
         self._look_up(answers)
         self._keep({question: one for question, one in answers.items() if question not in self._known})
 

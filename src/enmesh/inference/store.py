@@ -22,7 +22,7 @@ import numpy as np
 from enmesh.embedding.nonuniform import Past
 from enmesh.errors import InputError, was_stopped
 from enmesh.inference.work import Best, Question
-from enmesh.scores.base import Link
+from enmesh.options import restore
 from enmesh.significance import Significance
 
 # "enms" in the file's header, at byte 68, says whose file it is before SQLite opens it.
@@ -155,16 +155,7 @@ def _encoded(answer: Any) -> tuple[str, bytes | None]:
     if isinstance(answer, Significance):
         numbers = [float(answer.value), float(answer.p_value), float(answer.null_mean)]
         return json.dumps(numbers), np.asarray(answer.null, np.float64).tobytes()
-    if isinstance(answer, tuple):
-        return json.dumps([_row(one) for one in answer]), None
-    return json.dumps(answer), None
-
-
-def _row(one: Past | Best) -> list[Any]:
-    if isinstance(one, Past):
-        return list(one[:4])
-    tests = [(*link, test.value, test.p_value, test.null_mean) for link, test in one.tests.items()]
-    return [one.parents, list(one.scores.items()), tests]
+    return json.dumps([one[:4] for one in answer] if isinstance(answer, tuple) else answer), None
 
 
 def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:
@@ -172,23 +163,8 @@ def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:
     if kind == "test" and nulls is not None:
         value, p_value, mean = answer
         return Significance(value, p_value, np.frombuffer(nulls), mean)
-    if kind == "past":
-        return tuple(
-            Past(tuple(own), tuple(map(tuple, lags)), tuple(sources), tuple(further))
-            for own, lags, sources, further in answer
-        )
-    if kind == "best":
-        return tuple(
-            Best(
-                tuple(parents),
-                {tuple(some): score for some, score in scores},
-                {
-                    Link(source, target, tuple(given)): Significance(value, p_value, np.empty(0), mean)
-                    for source, target, given, value, p_value, mean in tests
-                },
-            )
-            for parents, scores, tests in answer
-        )
+    if kind in ("past", "best"):
+        return tuple((Past if kind == "past" else Best)(*row) for row in restore(answer))
     return answer
 
 

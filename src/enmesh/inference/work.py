@@ -26,11 +26,13 @@ from enmesh.tasks import Task, interleave, run, single_thread
 
 
 class Best(NamedTuple):
-    """The best parents of a target, the scores ``{parents: score}`` that show it, and tests of all its candidates."""
+    """The best parents of a target, scores of sets of parents, and tests of every candidate given the best others."""
 
     parents: Parents
-    scores: dict[Parents, float]
-    tests: dict[Link, Significance]  # of each given the best parents but itself
+    scores: tuple[tuple[Parents, float], ...]
+    tests: tuple[
+        tuple[int, Parents, float, float, float], ...
+    ]  # source, given, value, p-value, mean of the null
 
 
 Answer = float | Significance | tuple[Past, ...] | tuple[Best, ...]
@@ -143,20 +145,16 @@ def _task(scorer: Any, question: Question) -> Task[Answer]:
 def best_parents(scorer: Any, candidates: Mapping[int, Parents]) -> tuple[Best, ...]:
     """Search the best parents of each target among its candidates, by a score whose families need no tests."""
     everyone = tuple(candidates.get(i, ()) for i in range(scorer.transfers.blocks.n_nodes))
-    problem = Problem(
-        n_nodes=len(everyone),
-        max_parents=max(map(len, everyone)),
-        acyclic=False,
-        candidates=everyone,
-        bounds=scorer.bounds(everyone),
-    )
+    rules = {"candidates": everyone, "bounds": scorer.bounds(everyone), "acyclic": False}
+    problem = Problem(n_nodes=len(everyone), max_parents=max(map(len, everyone)), **rules)
     memo = Memo(lambda families: np.array([plain(scorer.combine(*one, {})) for one in families]), problem)
     best = []
     for target, (choice, *_) in zip(candidates, generate(memo, problem, targets=candidates)):
-        rest = {j: tuple(p for p in choice.parents if p != j) for j in candidates[target]}
-        links = [Link(j, target, given) for j, given in rest.items()]
-        scores = {parents: score for (node, parents), score in memo.scores.items() if node == target}
-        best.append(Best(choice.parents, scores, {link: plain(run(scorer.test(link))) for link in links}))
+        links = [Link(j, target, tuple(p for p in choice.parents if p != j)) for j in candidates[target]]
+        tests = [(link, plain(run(scorer.test(link)))) for link in links]
+        scores = tuple((parents, score) for (node, parents), score in memo.scores.items() if node == target)
+        rows = tuple((link.source, link.given, t.value, t.p_value, t.null_mean) for link, t in tests)
+        best.append(Best(choice.parents, scores, rows))
     return tuple(best)
 
 
