@@ -27,10 +27,8 @@ from enmesh.tasks import Task, interleave
 
 # Samples, of all targets that grow in step, up to which their columns fit beside the recording in the cache.
 SAMPLES_TOGETHER = 2**16
-LOOSE, FURTHER = (
-    2.0,
-    6,
-)  # unrelated sources that pass the loose level by chance, and such that are named at most
+# Unrelated sources that pass the loose level by chance, and such that are named at most.
+LOOSE, FURTHER = 2.0, 6
 # Order of a node's own linear memory at most; for curves less, with so many samples for each feature of the own past.
 MOST_MEMORY, CURVED_MEMORY, SAMPLES_PER_OWN_FEATURE = 10, 5, 40
 MOST_SELECTED = 30  # lagged variables at most

@@ -275,7 +275,7 @@ def _determinism(blocks: Blocks) -> list[Finding]:
     for i, name in enumerate(blocks.names):
         past, after = blocks.take(blocks.past([i], i))[::step], blocks.take([Lagged(i, 0)])[::step, 0]
         limit, times = DETERMINED * len(after) * after.var(), blocks.times[::step]
-        if prediction_errors(past, after, times, some=FIRST).sum() >= limit:
+        if prediction_errors(past, after, times, m=FIRST).sum() >= limit:
             continue  # nor can it be less with those of all samples
         left = float(prediction_errors(past, after, times).mean() / after.var())
         found |= {name: left} if left < DETERMINED else {}

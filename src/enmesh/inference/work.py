@@ -30,9 +30,8 @@ class Best(NamedTuple):
 
     parents: Parents
     scores: tuple[tuple[Parents, float], ...]
-    tests: tuple[
-        tuple[int, Parents, float, float, float], ...
-    ]  # source, given, value, p-value, mean of the null
+    tests: tuple[tuple[int, Parents, float, float, float], ...]
+    """Source, given, value, p-value, and mean of the null distribution."""
 
 
 Answer = float | Significance | tuple[Past, ...] | tuple[Best, ...]

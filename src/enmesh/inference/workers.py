@@ -159,9 +159,7 @@ def start_ahead(n_jobs: int | None, values: int) -> None:
 
     backend, _ = get_active_backend(prefer="processes")
     workers = backend.effective_n_jobs(n_jobs)
-    if (
-        type(backend).__name__ != "LokyBackend" or workers == 1
-    ):  # of threads or a cluster nothing is to be started
+    if type(backend).__name__ != "LokyBackend" or workers == 1:  # threads and clusters are there
         return
 
     def start() -> None:
