@@ -65,7 +65,8 @@ class ForwardSelection:
 
     def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the targets in groups that grow in step; by number alone, so that no bit depends on who computes."""
-        size = max(1, min(TOGETHER, SAMPLES_TOGETHER // self.blocks.n))
+        most = TOGETHER // 2 if self._curved else TOGETHER  # a curve has many columns by itself
+        size = max(1, min(most, SAMPLES_TOGETHER // self.blocks.n))
         return [tuple(targets[i : i + size]) for i in range(0, len(targets), size)]
 
     def find(self, *targets: int) -> Task[tuple[Past, ...]]:

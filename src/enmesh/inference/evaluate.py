@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.embedding.blocks import conditioned_before
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.inference.progress import Progress
 from enmesh.inference.store import Store, key_of
@@ -61,6 +62,9 @@ class Evaluator:
         self._payload = Payload(series, self.score, key_of(description))
         with single_thread():  # binding may form sums that threads would round otherwise
             self.scorer = scorer_pool.take(self._payload.key, self._payload)
+        known = conditioned_before.get(series, {}).get(self.score.estimator)
+        if known is not None:
+            self._payload = self._payload._replace(conditioned={self.score.estimator: known})
         self._workers = Workers(self._payload, self.scorer, n_jobs, memory)
         # Last: what fails before must not leave a session that seems to be running.
         self._store = None if store is None else Store(store, self._payload.key, description)

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.embedding.blocks import conditioned_before
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import collected_hazards
-from enmesh.estimators import Gaussian, Regression
 from enmesh.scores.base import Link, Parents, Score
 from enmesh.search.base import Memo, Problem
 from enmesh.search.families import generate
@@ -74,11 +74,12 @@ class Question(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """A series and a score on the way to the workers, and the hash they are known by."""
+    """A series and a score on the way to the workers, the hash they are known by, and values conditioned before."""
 
     series: Series
     score: Score | NonUniform
     key: str
+    conditioned: Mapping[Any, np.ndarray] = {}
 
 
 class Reply(NamedTuple):
@@ -90,13 +91,6 @@ class Reply(NamedTuple):
     error: Exception | None = None
     hazards: tuple[str, ...] = ()
     needs_data: bool = False
-
-
-def started() -> None:
-    """Have everything imported and compiled; it takes so long that every worker is asked for it."""
-    walks = np.random.default_rng(0).normal(size=(60, 2)).cumsum(axis=0)
-    for estimator in (Gaussian(), Regression()):
-        run(NonUniform(max_lag=1, estimator=estimator).bind(Series(walks)).find(0, 1))
 
 
 def work(key: str, questions: Sequence[Question], seconds: float, payload: Payload | None) -> Reply:
@@ -184,6 +178,8 @@ class _ScorerPool:
                 self._series = series = (
                     known if known and known.digest == payload.series.digest else payload.series
                 )
+                if payload.conditioned:
+                    conditioned_before.setdefault(series, {}).update(payload.conditioned)
                 scorer = payload.score.bind(series)
                 self._known[key] = scorer, [scorer]
                 if len(self._known) > KEPT:

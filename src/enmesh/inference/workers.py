@@ -16,7 +16,7 @@ import numpy as np
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.progress import Progress
 from enmesh.inference.store import Store, key_of
-from enmesh.inference.work import Answer, Payload, Question, Reply, answer, started, work
+from enmesh.inference.work import Answer, Payload, Question, Reply, answer, work
 from enmesh.surrogates import BATCH_VALUES
 from enmesh.tasks import single_thread
 
@@ -164,7 +164,8 @@ def start_ahead(n_jobs: int | None, values: int) -> None:
 
     def start() -> None:
         with suppress(Exception):  # whoever needs them meets the same
-            deque(_parallel(started, [()] * workers, workers, prefer="processes", batch_size=1), maxlen=0)
+            nothing = [("", (), 0.0, None)] * workers  # to be done but to import what it takes
+            deque(_parallel(work, nothing, workers, prefer="processes", batch_size=1), maxlen=0)
 
     _starting.append(threading.Thread(target=start, daemon=True))
     _starting[0].start()
