@@ -1,7 +1,5 @@
 """How columns are put on one scale, and how equal values are told apart."""
 
-from functools import lru_cache
-
 import numpy as np
 
 
@@ -17,19 +15,11 @@ def standard_scores(column: np.ndarray) -> np.ndarray:
 
 def normal_scores(column: np.ndarray) -> np.ndarray:
     """Replace values by the normal quantiles of their (mean) ranks."""
-    order = np.argsort(column)
-    ordered, scores = column[order], np.empty(len(column))
-    edges = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]))
-    scores[order] = np.repeat(_quantiles(len(column))[edges[:-1] + edges[1:]], np.diff(edges))
-    return scores
-
-
-@lru_cache(maxsize=1)
-def _quantiles(n: int) -> np.ndarray:
-    """Return the normal quantiles of 0, 1 / 2n, 2 / 2n ... 1: of all mean ranks, less a half, of n values."""
     from scipy.special import ndtri
 
-    return np.asarray(ndtri(np.arange(2 * n + 1) / (2 * n)))
+    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]  # equal values share their mean rank
+    return ndtri((ranks - 0.5) / len(column))
 
 
 def tie_noise(amplitude: float, index: int, shape: int | tuple[int, ...]) -> np.ndarray:

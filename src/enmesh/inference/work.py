@@ -40,11 +40,10 @@ KEPT = 2  # data sets a process keeps scorers for
 
 
 class Question(NamedTuple):
-    """What is asked: the score of a ``family``, a ``test`` of an edge, if wanted up to a level, or of several targets
-    at once the ``best`` parents or the ``past``.
+    """What is asked: the score of a ``family``, a ``test`` of an edge, the ``best`` parents or the ``past`` of targets.
 
-    A scorer answers the first three, a selection of lagged variables (`embedding.nonuniform`) the last; a store also
-    keeps the ``result`` of a job by its name.
+    A scorer answers the first three, tests if wanted up to a level; a selection of lagged variables
+    (`embedding.nonuniform`) the last. A store also keeps the ``result`` of a job by its name.
     """
 
     kind: str
