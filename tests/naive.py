@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import combinations, permutations, product
 from math import ceil, floor, fsum, log, sqrt
+from statistics import NormalDist
 
 import numpy as np
 
@@ -815,3 +816,34 @@ def own_past(trials, i, first, order):
     times = [(trial, t) for trial in trials for t in range(first, len(trial))]
     y = np.array([trial[t, i] for trial, t in times])
     return y, np.array([[1.0, *(trial[t - lag, i] for lag in range(1, order + 1))] for trial, t in times])
+
+
+def normal_score(column):
+    """Normal quantile of every value's rank less a half, equal values at the middle of their ranks."""
+    below, up_to = (
+        [sum(v < u for v in column) for u in column],
+        [sum(v <= u for v in column) for u in column],
+    )
+    return [NormalDist().inv_cdf((a + b) / 2 / len(column)) for a, b in zip(below, up_to)]
+
+
+def missed_by_parabolas(column):
+    """Share of a series that squares and products of the last two values leave, every other tenth held out."""
+    rows = [
+        [
+            column[t - 1],
+            column[t - 2],
+            column[t - 1] ** 2,
+            column[t - 2] ** 2,
+            column[t - 1] * column[t - 2],
+            1.0,
+        ]
+        for t in range(2, len(column))
+    ]
+    rows, after = np.array(rows), np.array(column[2:])
+    tenth = np.arange(len(rows)) * 10 // len(rows)
+    missed = 0.0
+    for test in (tenth % 2 == 0, tenth % 2 == 1):
+        weights = np.linalg.lstsq(rows[~test], after[~test], rcond=None)[0]
+        missed += ((after[test] - rows[test] @ weights) ** 2).sum()
+    return missed / np.sum(np.square(column))

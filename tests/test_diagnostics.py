@@ -5,6 +5,7 @@ import pytest
 
 import enmesh as em
 from enmesh import simulate
+from enmesh.inference import diagnostics
 from enmesh.inference.diagnostics import diagnose
 
 
@@ -132,3 +133,12 @@ def test_trials_and_missing_values():
     values[::50, 0] = np.nan
     with pytest.warns(em.HazardWarning, match="missing='drop'"):
         assert kinds(em.Series(values, missing="drop")) == set()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.003, 0.1])
+def test_few_samples_rule_out_that_the_past_determines_a_node(noise, monkeypatch):
+    rng = np.random.default_rng(0)
+    values = em.simulate.coupled_map("a>b, b>c", n=700, seed=3).values + noise * rng.normal(size=(700, 3))
+    found = diagnose(values)
+    monkeypatch.setattr(diagnostics, "FIRST", 0)
+    assert diagnose(values) == found

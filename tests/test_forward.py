@@ -107,15 +107,6 @@ def test_only_candidates_are_selected():
     assert past_of(method.bind(series), 1).sources == (0,)
 
 
-@pytest.mark.parametrize("together", [False, True])
-def test_blocks_of_columns_give_the_same(monkeypatch, together):
-    series = system()
-    method = em.NonUniform(max_lag=4, estimator=em.Gaussian(), together=together)
-    whole = [past_of(method.bind(series), i) for i in range(5)]
-    monkeypatch.setattr(forward, "MOST_KEPT", 0)
-    assert [past_of(method.bind(series), i) for i in range(5)] == whole
-
-
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_targets_that_grow_in_step_select_what_each_selects_alone(kind, monkeypatch):
     selection = em.NonUniform(max_lag=4, estimator=ESTIMATORS[kind]).bind(system())

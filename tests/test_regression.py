@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh.estimators.regression import Features, better_scale
+from enmesh.estimators.regression import Features, _missed, better_scale
+from enmesh.estimators.scaling import normal_scores, standard_scores
 from enmesh.measures import Transfers
 from enmesh.scores import Link
 from enmesh.tasks import run
+from tests import naive
 
 KINDS = ("linear", "quadratic", "fourier")
 
@@ -235,6 +237,15 @@ def test_the_scale_is_what_predicts_better():
     tails = np.random.default_rng(7).standard_t(2, size=(500, 5))
     assert [better_scale(column) for column in tails.T] == ["rank"] * 5
     assert em.Regression(normalise="zscore").scale_of(tails[:, 0]) == "zscore"
+
+
+@pytest.mark.parametrize("repeated", [True, False])
+def test_scales_and_what_they_miss_agree_with_their_definition(repeated):
+    values = np.random.default_rng(0).standard_t(2, size=400)
+    values = np.round(values) if repeated else values
+    columns = np.stack([normal_scores(values), standard_scores(values)])
+    assert np.allclose(columns[0], naive.normal_score(values))
+    assert np.allclose(_missed(columns), [naive.missed_by_parabolas(column) for column in columns])
 
 
 @pytest.mark.parametrize(

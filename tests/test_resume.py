@@ -32,7 +32,7 @@ def network(text):
     return {key: found[key] for key in ("parents", "edges", "choices", "warnings") if key in found}
 
 
-def test_a_default_run_cancelled_ten_times_is_the_run_that_was_not(folder, capsys, monkeypatch):
+def test_a_default_run_cancelled_after_every_write_is_the_run_that_was_not(folder, capsys, monkeypatch):
     write, written = Store.write, []
 
     def counted(store, answers):
@@ -46,7 +46,8 @@ def test_a_default_run_cancelled_ten_times_is_the_run_that_was_not(folder, capsy
     assert main([*LINE, "--out", "whole"]) == 0
     whole, all_writes = network(capsys.readouterr().out), len(written)
     assert whole["parents"] == {"a": [], "b": ["a"], "c": ["b"]}
-    stops = sorted(random.Random(0).sample(range(1, all_writes), 10))
+    stops = range(1, all_writes)
+    assert len(stops) > 7
     for before, after in zip([0, *stops], stops):
         stop = after - before
         written.clear()

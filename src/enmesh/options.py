@@ -83,6 +83,8 @@ def describe(value: Any) -> Any:
 
     Fields that two equal options may differ in (``compare=False``: they change no result) are left out.
     """
+    if type(value) in (str, int):  # nearly all that there is to describe in a large network
+        return value
     if is_dataclass(value) and _CLASSES.get(type(value).__name__) is type(value):
         named = [f.name for f in fields(value) if f.compare]
         return {"type": type(value).__name__} | {name: describe(getattr(value, name)) for name in named}

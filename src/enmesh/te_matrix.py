@@ -105,10 +105,10 @@ def instantaneous_of(
     By the linear test on normal scores: names, value in nats, p-value and q-value of every pair. A pair for which that
     test does not exist, because a node follows from the rest without a remainder, is not in the result.
     """
-    found = {}
-    pairs = [(i, j) for i in range(series.n_nodes) for j in range(i)]
-    if set(series.kinds) != {"float"} or len(pairs) > MOST_PAIRS:
+    found, size = {}, series.n_nodes
+    if set(series.kinds) != {"float"} or size * (size - 1) // 2 > MOST_PAIRS:
         return ()
+    pairs = [(i, j) for i in range(size) for j in range(i)]
     transfers = Transfers(series, Gaussian(normalise="rank"), pasts)
     for i, j in pairs:
         known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}

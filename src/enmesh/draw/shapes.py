@@ -124,4 +124,4 @@ def extremes(values: Sequence[float] | np.ndarray, most: int) -> np.ndarray:
 def preview(series: Any) -> dict[str, tuple[float, ...]]:
     """Return the first trial of each node of a series for pictures, by its `extremes`."""
     shown = (extremes(column, POINTS) for column in series.trials[0].T)
-    return {name: tuple(map(float, column)) for name, column in zip(series.names, shown)}
+    return {name: tuple(column.tolist()) for name, column in zip(series.names, shown)}

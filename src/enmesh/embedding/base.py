@@ -143,21 +143,23 @@ def require_positive(field: str, value: Any) -> None:
         raise InputError(f"{field}={value!r} is not possible; give a number of at least 0")
 
 
-def prediction_errors(past: Any, after: np.ndarray, times: Any, k: int = 4, theiler: int = 0) -> np.ndarray:
-    """Return the squared errors ``(n,)`` of predicting ``after`` by the mean over the past's k neighbours."""
-    near, _ = nearest(past, times, k, theiler)
-    return (after - after[near].mean(axis=1)) ** 2
+def prediction_errors(past: Any, after: Any, times: Any, k: int = 4, theiler: int = 0, m: Any = None) -> Any:
+    """Return the squared errors, all ``(n,)`` or the first m, of predicting by the mean over the k nearest."""
+    near, _ = nearest(past, times, k, theiler, m)
+    return (after[:m] - after[near].mean(axis=1)) ** 2
 
 
-def nearest(points: np.ndarray, times: np.ndarray, k: int, theiler: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and max-norm distances of the k nearest other points, none within ``theiler`` in time."""
+def nearest(
+    points: Any, times: Any, k: int, theiler: int = 0, m: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and max-norm distances of the k nearest of all points, or the first m, none within ``theiler``."""
     # The earlier of two equally near points comes first: overlapping windows share pairs of values, so that ties are
     # common, between the windows just before and just after a point above all.
     from scipy.spatial import cKDTree
 
     asked = min(k + 2 * theiler + 1 + TIED, len(points))
-    distance, rows = cKDTree(points).query(points, asked, p=np.inf)
-    refused = np.abs(times[rows] - times[:, None]) <= theiler
+    distance, rows = cKDTree(points).query(points[:m], asked, p=np.inf)
+    refused = np.abs(times[rows] - times[:m, None]) <= theiler
     order = np.lexsort((rows, distance, refused), axis=1)[:, :k]
     return np.take_along_axis(rows, order, 1), np.take_along_axis(distance, order, 1)
 

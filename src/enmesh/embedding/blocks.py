@@ -15,14 +15,14 @@ from enmesh.embedding.lagged import Lagged, Pasts, reach
 from enmesh.errors import InputError, hazard, said_of_all_columns
 
 # Conditioned values of series that are in use, by the option that conditions them: one inference asks for them often.
-_kept: "WeakKeyDictionary[Series, dict[Any, np.ndarray]]" = WeakKeyDictionary()
+conditioned_before: "WeakKeyDictionary[Series, dict[Any, np.ndarray]]" = WeakKeyDictionary()
 KEPT = 4
 
 
 def _conditioned(series: Series, condition: Callable[..., np.ndarray]) -> np.ndarray:
     """Return ``series.transform(condition)``; that of an option's method is kept, and not to be written to."""
     method = getattr(condition, "__self__", None)
-    kept = _kept.setdefault(series, {})
+    kept = conditioned_before.setdefault(series, {})
     if method is None:
         return series.transform(condition)
     values = kept.get(method)

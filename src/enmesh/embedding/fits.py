@@ -35,7 +35,6 @@ class Records:
         values = blocks.values - blocks.values.mean(axis=1, keepdims=True)
         spread = values.std(axis=1, keepdims=True)
         self.values = self.xp.asarray(values / np.where(spread > 0, spread, 1.0))
-        self.size = self.lags * blocks.n_nodes
         rows = blocks.rows
         self._first = int(rows[0]) if int(rows[-1] - rows[0]) + 1 == len(rows) else None
         self._rows = self.xp.asarray(rows)
@@ -89,18 +88,6 @@ class Records:
         columns = self.xp.stack([self.at(lag) for lag in range(1, self.lags + 1)], axis=1)
         columns = columns - columns.mean(axis=2, keepdims=True)
         return columns @ columns.transpose(0, 2, 1)
-
-    def covariance(self) -> Any:
-        """Return the covariances of all candidates, times n."""
-        xp, size = self.xp, self.blocks.n_nodes
-        found = xp.empty((self.size, self.size))
-        for a in range(self.lags):
-            for b in range(a, self.lags):
-                part = self.at(a + 1) @ self.at(b + 1).T
-                found[a * size : (a + 1) * size, b * size : (b + 1) * size] = part
-                found[b * size : (b + 1) * size, a * size : (a + 1) * size] = part.T
-        total = self.sums(1)
-        return found - xp.outer(total, total) / self.n
 
 
 class Products:
@@ -183,12 +170,11 @@ class Fit:
 
 
 class Line(Fit):
-    """Linear regression; products of a variable with all candidates come from their covariance where that is kept."""
+    """Linear regression."""
 
-    def __init__(self, products: Products, target: int, covariance: Any, *, together: bool = False):
+    def __init__(self, products: Products, target: int, *, together: bool = False):
         super().__init__(products, target)
         records = products.records
-        self._covariance = covariance
         self.added = records.lags if together else 1
         self._with_y = records.with_target(target)
         self._before = records.sums(2) - records.sums(1) ** 2 / records.n
@@ -222,7 +208,9 @@ class Line(Fit):
         if not new.shape[1]:
             return
         size = float(new[:, 0] @ column)
-        along = yield from self._products(variable)
+        products = self._ask((column - column.mean())[:, None])
+        yield
+        along = products()[:, 0]
         for earlier, weight in zip(self._along, self._basis[:, 1:].T @ column):
             along = along - earlier * weight
         along = along / size
@@ -233,15 +221,6 @@ class Line(Fit):
         self._variance = self._variance - along**2
         self.left -= y**2
         self.n_features += 1
-
-    def _products(self, variable: Lagged) -> Task[Any]:
-        """Return the covariances of a variable with every candidate, times n."""
-        if self._covariance is not None and variable.lag <= self.records.lags:
-            return self._covariance[:, (variable.lag - 1) * self.records.blocks.n_nodes + variable.node]
-        column = self.records.column(variable)
-        products = self._ask((column - column.mean())[:, None])
-        yield
-        return products()[:, 0]
 
 
 class Curve(Fit):

@@ -14,7 +14,6 @@ After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011).
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from math import comb
 from typing import Any, NamedTuple
 
@@ -26,14 +25,10 @@ from enmesh.embedding.fits import SAMPLES_PER_COEFFICIENT, TOGETHER, Curve, Fit,
 from enmesh.embedding.lagged import Lagged, Lags
 from enmesh.tasks import Task, interleave
 
-# Candidates up to which the covariance of all of them is kept (300 MB); beyond, its columns are made when needed.
-MOST_KEPT = 6000
 # Samples, of all targets that grow in step, up to which their columns fit beside the recording in the cache.
 SAMPLES_TOGETHER = 2**16
-LOOSE, FURTHER = (
-    2.0,
-    6,
-)  # unrelated sources that pass the loose level by chance, and such that are named at most
+# Unrelated sources that pass the loose level by chance, and such that are named at most.
+LOOSE, FURTHER = 2.0, 6
 # Order of a node's own linear memory at most; for curves less, with so many samples for each feature of the own past.
 MOST_MEMORY, CURVED_MEMORY, SAMPLES_PER_OWN_FEATURE = 10, 5, 40
 MOST_SELECTED = 30  # lagged variables at most
@@ -70,7 +65,8 @@ class ForwardSelection:
 
     def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the targets in groups that grow in step; by number alone, so that no bit depends on who computes."""
-        size = max(1, min(TOGETHER, SAMPLES_TOGETHER // self.blocks.n))
+        most = TOGETHER // 2 if self._curved else TOGETHER  # a curve has many columns by itself
+        size = max(1, min(most, SAMPLES_TOGETHER // self.blocks.n))
         return [tuple(targets[i : i + size]) for i in range(0, len(targets), size)]
 
     def find(self, *targets: int) -> Task[tuple[Past, ...]]:
@@ -145,14 +141,10 @@ class ForwardSelection:
             order = min(order, max((o for o in orders if o * (o + 3) / 2 <= most), default=1))
             fit: Fit = Curve(products, target)
         else:
-            fit = Line(products, target, self._covariance, together=self._together)
+            fit = Line(products, target, together=self._together)
         for variable in own[:order]:
             yield from fit.add(variable)
         return fit
-
-    @cached_property
-    def _covariance(self) -> Any:
-        return self.records.covariance() if self.records.size <= MOST_KEPT else None
 
     def _pruned(self, fit: Fit, own: list[Lagged]) -> tuple[list[Lagged], dict[int, tuple[int, ...]]]:
         """Drop the weakest source that fails a test of all its lags together given the rest, until none fails."""

@@ -418,21 +418,24 @@ def better_scale(column: np.ndarray) -> str:
     >>> better_scale(np.random.default_rng(0).standard_t(2, size=500))
     'rank'
     """
-    return "zscore" if _missed(normal_scores(column)) > CLEARLY * _missed(standard_scores(column)) else "rank"
+    ranked, standard = _missed(np.stack([normal_scores(column), standard_scores(column)]))
+    return "zscore" if ranked > CLEARLY * standard else "rank"
 
 
-def _missed(column: np.ndarray) -> float:
-    """Return what quadratic regressions on the last two values leave of a scaled series, out of sample."""
-    n = len(column) - 2
-    rows = np.concatenate([Features("quadratic").of(np.stack([column[1:-1], column[:-2]])), np.ones((1, n))])
-    odd = np.arange(n) * 10 // max(1, n) % 2 == 1
-    if n < 4 * len(rows):
-        return 1.0
-    missed = 0.0
-    for test in (odd, ~odd):
-        weights = np.linalg.lstsq(rows[:, ~test].T, column[2:][~test], rcond=None)[0]
-        missed += float(((column[2:][test] - weights @ rows[:, test]) ** 2).sum())
-    return missed / float(column @ column)
+def _missed(columns: np.ndarray) -> np.ndarray:
+    """Return what quadratic regressions on the last two values leave of scaled series ``(k, n)``, out of sample."""
+    y, a, b = columns[:, 2:], columns[:, 1:-1], columns[:, :-2]
+    rows = np.stack([a, b, a * a, b * b, a * b, np.ones_like(y), y], axis=1)
+    *_, features, n = rows[:, :-1].shape
+    if n < 4 * features:
+        return np.ones(len(columns))
+    odd = np.arange(n) * 10 // n % 2
+    halves = np.stack([rows * test @ rows.swapaxes(1, 2) for test in (odd, 1 - odd)])
+    known = halves[::-1, :, :-1]
+    weights = np.linalg.solve(known[..., :-1] * (1 + SHRINK * np.eye(features)), known[..., -1:])
+    weights = np.concatenate([weights, -np.ones_like(weights[..., :1, :])], axis=-2)
+    missed = (weights * (halves @ weights)).sum(axis=(0, 2, 3))
+    return np.maximum(missed, 0.0) / (columns**2).sum(axis=1)
 
 
 @cache

@@ -24,6 +24,7 @@ SLOW = 5  # samples over which the autocorrelation stays above 1/e before permut
 LASTING = 0.1
 DETERMINED = 0.01  # share of the variance that a node's own past leaves unexplained
 ENOUGH = 3000  # samples from which that share is known well enough; of more, evenly spaced ones are taken
+FIRST = 64  # of them are asked first: of noise their errors alone are over that share
 SHIFTED, BLOCKS = 5.0, 10  # standard errors between the two halves of a record, from so many blocks
 TRENDING = 8.0  # standard errors by which a straight line rises or falls, beyond which it is a trend
 PEAK = 30.0  # times its surroundings that a peak of the spectrum must reach to be a period
@@ -273,7 +274,10 @@ def _determinism(blocks: Blocks) -> list[Finding]:
     step = -(-blocks.n // ENOUGH)
     for i, name in enumerate(blocks.names):
         past, after = blocks.take(blocks.past([i], i))[::step], blocks.take([Lagged(i, 0)])[::step, 0]
-        left = float(prediction_errors(past, after, blocks.times[::step]).mean() / after.var())
+        limit, times = DETERMINED * len(after) * after.var(), blocks.times[::step]
+        if prediction_errors(past, after, times, m=FIRST).sum() >= limit:
+            continue  # nor can it be less with those of all samples
+        left = float(prediction_errors(past, after, times).mean() / after.var())
         found |= {name: left} if left < DETERMINED else {}
     return _finding("determinism", found, value=min(found.values(), default=0))
 

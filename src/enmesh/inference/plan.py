@@ -27,11 +27,10 @@ from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.evidence import Evidence, Scale, curve, prediction_error
 from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
 from enmesh.inference.wanted import Choices, Scores, Wanted
+from enmesh.inference.work import Best
 from enmesh.measures import Indices
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
-from enmesh.search import Independent
-from enmesh.search.base import Problem
 from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, warn_of_many_lags
 from enmesh.tasks import run, single_thread
 
@@ -43,6 +42,7 @@ class Plan(NamedTuple):
     candidates: tuple[tuple[int, ...], ...] | None = None
     criteria: Mapping[str, Any] = {}
     nulls: Mapping[Link, np.ndarray] = {}  # of tests that the choice of pasts has made already
+    best: Mapping[int, Best] = {}  # what the scores of targets have computed already
 
 
 class Planner(Scores):
@@ -107,13 +107,15 @@ class Planner(Scores):
         of_target = {i: decided(TARGETS, evidence, i).choice for i in self._nodes if rule.choice == "all"}
         shares = [of_target.get(i) or SHARES[rule.choice] for i in self._nodes]
         far, line = self._reach(), self._line
-        found = [self._regressed(line, self._alphas(shares, "line"), far)]
+        made = [self._regressed(line, self._alphas(shares, "line"), far)]
         if (order := self._order(far)) > 1:
-            found.append(self._regressed(line, self._alphas(shares, "line"), order, together=True))
+            made.append(self._regressed(line, self._alphas(shares, "line"), order, together=True))
         if rule.choice != "line":
             curve = Regression(features="quadratic")
-            found.append(self._regressed(curve, self._alphas(shares, "curve"), far))
-        targets = Targets(found, [self._picked(i, found) for i in self._nodes])
+            made.append(self._regressed(curve, self._alphas(shares, "curve"), far))
+        found = [one for one, _ in made]
+        picked = [self._picked(i, found) for i in self._nodes]
+        targets = Targets(found, picked)
         if rule.choice != "line" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
             confirm(self, targets)
         if rule.choice == "all":
@@ -121,7 +123,9 @@ class Planner(Scores):
         self._note(rule.reason, targets.scores, shares)
         self._note_lags([(i, targets.pasts[i], targets.candidates[i]) for i in self._nodes])
         score = PerTarget(dict(zip(self.series.names, targets.scores)), alpha=self.alpha)
-        return Plan(score, tuple(map(tuple, targets.candidates)), nulls=targets.nulls)
+        left = [i for i in self._nodes if targets.scores[i] is targets.regressed[i].scores[i]]
+        best = {i: made[picked[i]][1][i] for i in left if i in made[picked[i]][1]}
+        return Plan(score, tuple(map(tuple, targets.candidates)), nulls=targets.nulls, best=best)
 
     def _alphas(self, shares: Sequence[Mapping[str, float]], test: str) -> list[float]:
         """Return the confidence level of a test of every target; 0 where the test is not made."""
@@ -193,7 +197,7 @@ class Planner(Scores):
 
     def _regressed(
         self, estimator: Estimator, alphas: Sequence[float], far: int, *, together: bool = False
-    ) -> Regressed:
+    ) -> tuple[Regressed, dict[int, Best]]:
         """Select lagged variables by a regression, and find each target's best sources among them."""
         loosest = min(filter(None, alphas), default=self.alpha)
         method = self.method(estimator, loosest, far, together=together)
@@ -202,18 +206,12 @@ class Planner(Scores):
         selected = {names[i]: tuple(names[j] for j in past.sources) for i, past in enumerate(pasts)}
         score = TEA(estimator=estimator, embedding=lags, null="shift", selected=selected)
         scores = {alpha: replace(score, alpha=alpha) for alpha in {*alphas}}
-        sources: list[tuple[int, ...]] = [()] * len(names)
+        best: dict[int, Best] = {}
         for alpha in sorted({*alphas} - {0.0}):
-            asked = [i for i, one in enumerate(alphas) if one == alpha]
-            candidates = tuple(past.sources if i in asked else () for i, past in enumerate(pasts))
-            most = min(max(THRESHOLDS.few_parents, *map(len, candidates)), len(names) - 1)
-            problem = Problem(n_nodes=len(names), max_parents=most, acyclic=False, candidates=candidates)
             with self.evaluators(scores[alpha], self.series) as evaluate:
-                problem = replace(problem, bounds=evaluate.scorer.bounds(candidates))
-                parents = Independent().run(evaluate, problem).parents
-            for i in asked:
-                sources[i] = parents[i]
-        return Regressed([scores[alpha] for alpha in alphas], pasts, sources)
+                best |= evaluate.best({i: pasts[i].sources for i in self._nodes if alphas[i] == alpha})
+        sources = [best[i].parents if i in best else () for i in self._nodes]
+        return Regressed([scores[alpha] for alpha in alphas], pasts, sources), best
 
     def _picked(self, target: int, found: Sequence[Regressed]) -> int:
         """Return which regression a target is left to.

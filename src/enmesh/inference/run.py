@@ -94,6 +94,7 @@ class Run:
         together: tuple[tuple[str, str, float, float, float], ...] = ()
         with self._evaluators(plan.score, series) as evaluator:
             evaluator.add_nulls(plan.nulls)
+            evaluator.add_best(plan.best)
             allowed, screening = self._preselected(evaluator, plan)
             limit, found, tests = self._searched(evaluator, search, allowed, plan.candidates is not None)
             if not isinstance(series, Events):
@@ -199,9 +200,9 @@ class Run:
         most, reason = (others, "") if by_regression else _bearable_parents(self.series, score)
         most = min(others, most)
         first = min(THRESHOLDS.few_parents, most)
-        sets = {n: count_families([range(widest)], n) for n in range(1, most + 1)}
+        sets = {n: count_families([range(widest)], n) for n in range(1, min(most, widest) + 1)}
         affordable = max((n for n, count in sets.items() if count <= BUDGET_ANALYTIC), default=1)
-        if affordable < most:
+        if affordable < min(most, widest):
             most = max(first, affordable)
             reason = f"more would be over {BUDGET_ANALYTIC:,} sets of parents for a node"
         return max(first, min(most, widest)), most, reason

@@ -7,7 +7,7 @@ hash; a worker that has not got it says so instead.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, takewhile
 from typing import Any, NamedTuple
@@ -15,23 +15,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.embedding.blocks import conditioned_before
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import collected_hazards
-from enmesh.estimators import Gaussian, Regression
-from enmesh.scores.base import Link, Score
+from enmesh.scores.base import Link, Parents, Score
+from enmesh.search.base import Memo, Problem
+from enmesh.search.families import generate
 from enmesh.significance import Significance
 from enmesh.tasks import Task, interleave, run, single_thread
 
-Answer = float | Significance | tuple[Past, ...]
+
+class Best(NamedTuple):
+    """The best parents of a target, scores of sets of parents, and tests of every candidate given the best others."""
+
+    parents: Parents
+    scores: tuple[tuple[Parents, float], ...]
+    tests: tuple[tuple[int, Parents, float, float, float], ...]
+    """Source, given, value, p-value, and mean of the null distribution."""
+
+
+Answer = float | Significance | tuple[Past, ...] | tuple[Best, ...]
 
 KEPT = 2  # data sets a process keeps scorers for
 
 
 class Question(NamedTuple):
-    """What is asked: the score of a ``family``, a ``test`` of an edge, if wanted up to a level, or targets' ``past``.
+    """What is asked: the score of a ``family``, a ``test`` of an edge, the ``best`` parents or the ``past`` of targets.
 
-    A scorer answers the first two, a selection of lagged variables (`embedding.nonuniform`) the last; a store also
-    keeps the ``result`` of a job by its name.
+    A scorer answers the first three, tests if wanted up to a level; a selection of lagged variables
+    (`embedding.nonuniform`) the last. A store also keeps the ``result`` of a job by its name.
     """
 
     kind: str
@@ -61,11 +73,12 @@ class Question(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """A series and a score on the way to the workers, and the hash they are known by."""
+    """A series and a score on the way to the workers, the hash they are known by, and values conditioned before."""
 
     series: Series
     score: Score | NonUniform
     key: str
+    conditioned: Mapping[Any, np.ndarray] = {}
 
 
 class Reply(NamedTuple):
@@ -77,13 +90,6 @@ class Reply(NamedTuple):
     error: Exception | None = None
     hazards: tuple[str, ...] = ()
     needs_data: bool = False
-
-
-def started() -> None:
-    """Have everything imported and compiled; it takes so long that every worker is asked for it."""
-    walks = np.random.default_rng(0).normal(size=(60, 2)).cumsum(axis=0)
-    for estimator in (Gaussian(), Regression()):
-        run(NonUniform(max_lag=1, estimator=estimator).bind(Series(walks)).find(0, 1))
 
 
 def work(key: str, questions: Sequence[Question], seconds: float, payload: Payload | None) -> Reply:
@@ -123,7 +129,25 @@ def _task(scorer: Any, question: Question) -> Task[Answer]:
         return (yield from scorer.find(*question.args))
     if question.kind == "family":
         return scorer.combine(*question.args, {})
+    if question.kind == "best":
+        return best_parents(scorer, dict(question.args))
     return (yield from scorer.test(Link(*question.args), question.level, question.surrogates))
+
+
+def best_parents(scorer: Any, candidates: Mapping[int, Parents]) -> tuple[Best, ...]:
+    """Search the best parents of each target among its candidates, by a score whose families need no tests."""
+    everyone = tuple(candidates.get(i, ()) for i in range(scorer.transfers.blocks.n_nodes))
+    rules = {"candidates": everyone, "bounds": scorer.bounds(everyone), "acyclic": False}
+    problem = Problem(n_nodes=len(everyone), max_parents=max(map(len, everyone)), **rules)
+    memo = Memo(lambda families: np.array([plain(scorer.combine(*one, {})) for one in families]), problem)
+    best = []
+    for target, (choice, *_) in zip(candidates, generate(memo, problem, targets=candidates)):
+        links = [Link(j, target, tuple(p for p in choice.parents if p != j)) for j in candidates[target]]
+        tests = [(link, plain(run(scorer.test(link)))) for link in links]
+        scores = tuple((parents, score) for (node, parents), score in memo.scores.items() if node == target)
+        rows = tuple((link.source, link.given, t.value, t.p_value, t.null_mean) for link, t in tests)
+        best.append(Best(choice.parents, scores, rows))
+    return tuple(best)
 
 
 def plain(answer: Any) -> Any:
@@ -153,6 +177,8 @@ class _ScorerPool:
                 self._series = series = (
                     known if known and known.digest == payload.series.digest else payload.series
                 )
+                if payload.conditioned:
+                    conditioned_before.setdefault(series, {}).update(payload.conditioned)
                 scorer = payload.score.bind(series)
                 self._known[key] = scorer, [scorer]
                 if len(self._known) > KEPT:

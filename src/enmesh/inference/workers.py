@@ -16,7 +16,7 @@ import numpy as np
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.progress import Progress
 from enmesh.inference.store import Store, key_of
-from enmesh.inference.work import Answer, Payload, Question, Reply, answer, started, work
+from enmesh.inference.work import Answer, Payload, Question, Reply, answer, work
 from enmesh.surrogates import BATCH_VALUES
 from enmesh.tasks import single_thread
 
@@ -58,11 +58,15 @@ class Workers:
         with single_thread():
             backend, workers = self._backend()
             if backend is not None and self._prefer == "processes":
-                yield from self._here(waiting, PROBE)
+                # What is asked of groups of targets is never short where there was enough to start workers ahead.
+                ready = bool(_starting) and not _starting[0].is_alive()
+                long = ready and questions[0].kind in ("past", "best") and len(questions) > workers
+                if not long:
+                    yield from self._here(waiting, PROBE)
                 while waiting and any(thread.is_alive() for thread in _starting):
                     yield from self._here(waiting, PROBE)
                 short = SHORT_ONCE_STARTED if _starting else SHORT
-                backend = backend if len(waiting) * self._cost > short else None
+                backend = backend if long or len(waiting) * self._cost > short else None
             yield from self._here(waiting) if backend is None else self._elsewhere(waiting, backend, workers)
 
     def _backend(self) -> tuple[Any, int]:
@@ -155,14 +159,13 @@ def start_ahead(n_jobs: int | None, values: int) -> None:
 
     backend, _ = get_active_backend(prefer="processes")
     workers = backend.effective_n_jobs(n_jobs)
-    if (
-        type(backend).__name__ != "LokyBackend" or workers == 1
-    ):  # of threads or a cluster nothing is to be started
+    if type(backend).__name__ != "LokyBackend" or workers == 1:  # threads and clusters are there
         return
 
     def start() -> None:
         with suppress(Exception):  # whoever needs them meets the same
-            deque(_parallel(started, [()] * workers, workers, prefer="processes", batch_size=1), maxlen=0)
+            nothing = [("", (), 0.0, None)] * workers  # to be done but to import what it takes
+            deque(_parallel(work, nothing, workers, prefer="processes", batch_size=1), maxlen=0)
 
     _starting.append(threading.Thread(target=start, daemon=True))
     _starting[0].start()

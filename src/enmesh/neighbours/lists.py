@@ -113,9 +113,8 @@ def encode(x: np.ndarray, order: np.ndarray) -> Codes:
     groups, centre = -(-b // SHORTS), 0.5 * (low + high)
     exact, codes = (aligned(groups * n * SHORTS * dims, dtype) for dtype in (np.float64, np.int16))
     for g in range(groups):
-        which = np.arange(g * SHORTS, (g + 1) * SHORTS).clip(
-            max=b - 1
-        )  # the last question fills the last group
+        # The last question fills the last group.
+        which = np.arange(g * SHORTS, (g + 1) * SHORTS).clip(max=b - 1)
         values = x[which][:, order]
         exact.reshape(groups, n, SHORTS, dims)[g] = values.transpose(1, 0, 2)
         codes.reshape(groups, n, dims, SHORTS)[g] = np.floor((values - centre) * scale).transpose(1, 2, 0)

@@ -128,9 +128,12 @@ class _PerTargetScorer(Scorer[PerTarget]):
         return self._parts[target].tests(target, parents)
 
     def combine(self, target: int, parents: Parents, tests: Tests) -> float:
+        return self.scaled(target, self._parts[target].combine(target, parents, tests))
+
+    def scaled(self, target: int, score: float) -> float:
+        """Return what the score of a target says, on the scale of T."""
         part = self._parts[target]
-        scale = 2 * part.transfers.blocks.n if isinstance(part.score, TEA) else 1
-        return part.combine(target, parents, tests) / scale
+        return score / (2 * part.transfers.blocks.n) if isinstance(part.score, TEA) else score
 
     def redundancy_test(self, target: int, parents: Parents, failed: Container[Link] = ()) -> AtLevel | None:
         test = self._parts[target].redundancy_test(target, parents, failed)
@@ -143,9 +146,12 @@ class _PerTargetScorer(Scorer[PerTarget]):
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by the score of its target; the p-value counts the tests that shared the level."""
-        shares = self._shares(link.target)
-        level = None if level is None else level / shares
-        test = yield from self._parts[link.target].test(link, level, count)
+        level = None if level is None else level / self._shares(link.target)
+        return self.shared(link.target, (yield from self._parts[link.target].test(link, level, count)))
+
+    def shared(self, target: int, test: Significance) -> Significance:
+        """Return a test of a target's score with the p-value that counts the tests that shared the level."""
+        shares = self._shares(target)
         return test if shares == 1 else replace(test, p_value=min(1.0, shares * test.p_value))
 
     def of_target(self, target: int) -> Scorer[Any]:

@@ -54,9 +54,7 @@ class Problem:
     acyclic: bool = True  # if not, each node is a problem of its own
     required: frozenset[Edge] = frozenset()  # (source, target) that every graph must have
     forbidden: frozenset[Edge] = frozenset()  # and that none may have
-    candidates: tuple[tuple[int, ...], ...] | None = (
-        None  # sources that each target may have; None allows all
-    )
+    candidates: tuple[tuple[int, ...], ...] | None = None  # sources each target may have; None: all
     bounds: Bounds | None = None  # where the score has a monotone fit
     redundant: Callable[[Sequence[Family]], Sequence[int | None]] | None = None
     seed: int = 0  # of the searches that draw random numbers

@@ -5,7 +5,7 @@ fits too. With `Bounds` a set is not even evaluated when ``ceiling - penalty`` s
 around it are dominated, or stay below a floor (compare de Campos and Ji, JMLR 12, 2011).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import inf
 from typing import NamedTuple
@@ -89,13 +89,15 @@ class Growth:
                 self.choices.append(Choice(score, self.full(added)))
 
 
-def generate(memo: Memo, problem: Problem, floors: Sequence[float] | None = None) -> list[list[Choice]]:
-    """Return for each node its parent sets that no subset dominates, best first.
+def generate(
+    memo: Memo, problem: Problem, floors: Sequence[float] | None = None, targets: Iterable[int] | None = None
+) -> list[list[Choice]]:
+    """Return for each node, or each of ``targets``, its parent sets that no subset dominates, best first.
 
     Sets that score below ``floors[target]`` may be missing; without floors, sets that are not the node's best
     may be, where the problem has bounds. One call to ``evaluate`` serves a whole level of all nodes.
     """
-    nodes = range(problem.n_nodes)
+    nodes = range(problem.n_nodes) if targets is None else targets
     growths = [Growth(problem, target, None if floors is None else floors[target]) for target in nodes]
     size = 0
     while any(growth.front for growth in growths):

@@ -89,9 +89,8 @@ def _simulate(
     n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
     for_tables, rng = streams(seed, 2)
     names, widest, limits = list(graph), max(arity.values()), []
-    place = np.zeros(
-        (len(names), len(names)), np.int64
-    )  # value of a node's digit in the row number of another
+    # Value of a node's digit in the row number of another.
+    place = np.zeros((len(names), len(names)), np.int64)
     for i, (name, parents) in enumerate(graph.items()):
         rows = 1
         for node in reversed((*[name] * own, *parents)):

@@ -41,11 +41,7 @@ MOST_ROWS = 60  # of a raster
 MOST_BINS = 24
 OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
 DIGITS = 5  # of places and shapes
-ERRORS = {
-    "Ragwitz": True,
-    "ActiveStorage": False,
-    "Cao": False,
-}  # whether a low value of the criterion is good
+ERRORS = {"Ragwitz": True, "ActiveStorage": False, "Cao": False}  # whether a low value is good
 EVIDENCE = (
     "given", "low", "high", "scatter", "curve", "lags", "lag_te", "chance", "times", "local", "sentence",
 )  # fmt: skip
