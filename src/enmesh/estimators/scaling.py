@@ -17,8 +17,11 @@ def normal_scores(column: np.ndarray) -> np.ndarray:
     """Replace values by the normal quantiles of their (mean) ranks."""
     from scipy.special import ndtri
 
-    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]  # equal values share their mean rank
+    ranks, order = np.empty(len(column)), column.argsort()
+    ranks[order], ordered = np.arange(1, len(column) + 1), column[order]
+    if (ordered[1:] == ordered[:-1]).any():  # equal values share their mean rank
+        _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
     return ndtri((ranks - 0.5) / len(column))
 
 

@@ -159,6 +159,7 @@ def _synchronisation(series: Series) -> list[Finding]:
     """Pairs with |correlation| over 0.99: both carry the same values, neither tells more."""
     # Correlations are over the samples at which both are there; 0 for a constant.
     names, there = series.names, np.isfinite(series.values.astype(float)).astype(float)
+    there = there[:, :1] if series.missing is None else there
     values = _filled(series) - _filled(series).mean(axis=0)
     values = there * values / np.maximum(values.std(axis=0), 1e-300)
     count, total = np.maximum(there.T @ there, 1), values.T @ there  # [i, j]: sum of i over the samples of j
