@@ -138,7 +138,6 @@ class Series:
         if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
         self._names = self.given_names = values.names
-        self._places = {name: i for i, name in enumerate(values.names)}
         self.dt, self.time = float(dt), values.time
         self.trials, self.kinds, self.labels = values.trials, values.kinds, values.labels
         absent = tuple(np.isnan(trial) for trial in self.trials)
@@ -223,8 +222,8 @@ class Series:
         """Return the position of a node given by name (or by its position among the columns that were given)."""
         if isinstance(node, (int, np.integer)) and not isinstance(node, bool) and 0 <= node < self.n_nodes:
             node = self.given_names[node]
-        if isinstance(node, str) and node in self._places:
-            return self._places[node]
+        if isinstance(node, str) and node in self.names:
+            return self.names.index(node)
         raise InputError(f"there is no node {visible(repr(node))}; the nodes are {listed(self.names)}")
 
     def indices(self, nodes: Any) -> tuple[int, ...]:
