@@ -94,7 +94,7 @@ BAD = {
     "infer data.csv --estimator gaussian --dim 200": "too few samples",
     "infer data.csv --device abacus": "abacus",
     "infer data.csv --estimator gaussian --max-parents -1": "max_parents=-1 is not possible",
-    "infer data.csv --estimator gaussian --jobs 0": "n_jobs=0 is not possible",
+    "infer data.csv --estimator gaussian --jobs 0": "--jobs=0 is not possible",
     "infer data.csv --estimator gaussian --search independent": "add --allow-cycles",
     "infer data.csv --require a-b": "--require a-b is not an edge",
     "infer data.csv --require a:z": "there is no node 'z'",

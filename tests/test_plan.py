@@ -24,6 +24,7 @@ MAPS = em.simulate.coupled_map("a>b, b>c", n=500, noise=0.05, seed=0)
 FLOW = em.simulate.coupled_flow(
     "a>b", n=400, system={"a": "lorenz", "b": "rossler"}, coupling=1.5, dt=0.05, seed=0
 )
+TURNS = {"a": "lorenz", "b": "rossler", "c": "lorenz"}
 WORDS = em.Series(np.random.default_rng(0).integers(0, 3, (300, 2)))
 
 
@@ -142,6 +143,30 @@ def test_the_page_shows_the_rules_themselves():
     page = (Path(__file__).parents[1] / "docs" / "defaults.md").read_text()
     for table in (TESTS, TARGETS, NEIGHBOURS):
         assert as_table(table) in page
+
+
+@pytest.mark.parametrize(
+    ("series", "blind"),
+    [
+        (em.simulate.coupled_flow("a>b, a>c", n=500, system=TURNS, coupling=1.5, dt=0.2, seed=1), [0, 2]),
+        (em.simulate.coupled_map("a>b, b>c", n=500, noise=0.02, seed=0), []),
+        (white(500), [0, 1, 2]),
+    ],
+    ids=["flow", "maps", "white"],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_all_sources_are_looked_at_where_regressions_see_less_than_the_own_past_says(
+    series, blind, monkeypatch
+):
+    seen = []
+
+    def nothing(planner, loose, targets, far):
+        seen.extend(targets)
+        return {}, {}
+
+    monkeypatch.setattr(beyond, "_within_budget", nothing)
+    em.infer(series, acyclic=False)
+    assert seen == blind
 
 
 # --- one answer -------------------------------------------------------------------------------------------------------

@@ -60,8 +60,7 @@ class NonUniform(EmbeddingMethod):
     candidates
         ``{target: sources}``: the sources that a target may have; targets that are not named may have any.
     together
-        Take all lags of a source at once rather than one by one (lines, up to 6,000 lagged variables): stronger where
-        many weak lags act together.
+        Take all lags of a source at once rather than one by one (lines): stronger where many weak lags act together.
 
     Examples
     --------

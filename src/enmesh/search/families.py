@@ -13,7 +13,7 @@ from typing import NamedTuple
 from enmesh.search.base import Memo, Problem
 from enmesh.search.graphs import Parents
 
-FEW = 3  # candidates up to which all their sets are evaluated: bounds, which workers do not share in, cost as much
+FEW = 3  # candidates up to which all their sets are evaluated: bounds cost as much
 
 
 class Choice(NamedTuple):
