@@ -1,6 +1,7 @@
 """How the defaults of `infer` do as networks and records grow: links, lags, false links and cost.
 
     python benchmarks/sizes.py [--only NAME ...] [--seeds N] [--first-seed N] [--jobs N] [--limit SECONDS]
+    python benchmarks/sizes.py --known-parents --only "Novelli var" ...     what a linear test could find at most
 
 Every case runs in a process of its own, on one core, with cycles allowed. The networks of Novelli et al. (Network
 Neuroscience 3, 827, 2019) are made from their settings: random graph of in-degree 3, own weight .5, incoming weights
@@ -126,6 +127,30 @@ CASES = {
 }
 
 
+def recall_of_known_parents(name: str, seed: int) -> tuple[int, int]:
+    """Return how many links an F test finds that is told all other parents and all lags, at the level of the defaults
+    for five lags, and how many there are."""
+    from scipy.stats import f
+
+    series, truth, _ = CASES[name](seed)
+    x, nodes, lags = series.values - series.values.mean(axis=0), series.n_nodes, 5
+    level = min(0.01, 1 / (nodes * (nodes - 1))) / lags
+
+    def left(y: np.ndarray, columns: list[np.ndarray]) -> float:
+        known = np.column_stack([np.ones(len(y)), *columns])
+        return float(((y - known @ np.linalg.lstsq(known, y, rcond=None)[0]) ** 2).sum())
+
+    found = 0
+    for target in range(nodes):
+        y, own = x[lags:, target], x[lags - 1 : -1, target]
+        parents = [x[lags - lag : -lag, i] for (i, j), lag in truth.items() if j == target]
+        whole, rest = left(y, [own, *parents]), len(y) - 2 - len(parents)
+        for k in range(len(parents)):
+            gain = left(y, [own, *parents[:k], *parents[k + 1 :]]) / whole - 1
+            found += f.sf(gain * rest, 1, rest) <= level
+    return found, len(truth)
+
+
 def judged(name: str, seed: int) -> dict:
     """Infer one case; return its counts, CPU seconds and memory."""
     series, truth, options = CASES[name](seed)
@@ -184,6 +209,9 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=1000)
+    parser.add_argument(
+        "--known-parents", action="store_true", help="of linear networks of one lag for each link"
+    )
     parser.add_argument("--case", nargs=2)
     options = parser.parse_args()
     if options.case:
@@ -191,6 +219,11 @@ def main() -> None:
         return
     names = [name for name in CASES if name.startswith(tuple(options.only))]
     seeds = range(options.first_seed, options.first_seed + options.seeds)
+    if options.known_parents:
+        for name in names:
+            found, there = np.sum([recall_of_known_parents(name, seed) for seed in seeds], axis=0)
+            print(f"{name}: {found} of {there} links, {found / there:.3f}", flush=True)
+        return
     print(
         "| network | files | precision | recall | true / false / missed | right lags | CPU s a file | GiB |"
     )
