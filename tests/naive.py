@@ -570,8 +570,7 @@ def lag_profile(values, source, target, max_lag, cmi, orders=()):
 def shift_factor(y, x, z, starts, span):
     """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation.
 
-    The latter without what an effect adds to it, and as it is if it is over 1 by two standard errors of chance, else
-    less one of them and at least 1.
+    The latter as it is if it is over 1 by two standard errors of chance, else less one of them and at least 1.
     """
 
     def left(columns, v):
@@ -589,12 +588,8 @@ def shift_factor(y, x, z, starts, span):
 
     freed = [left(z, column) for column in x.T]
 
-    ratios = []
-    for f in freed:
-        explained = (f @ given) ** 2 / ((f @ f) * (given @ given))
-        ratio = (f**2 * given**2).mean() / ((f**2).mean() * (given**2).mean())
-        ratios.append(ratio - 2 * explained)
-    white, error = np.mean(ratios), sqrt(8 / n)
+    white = np.mean([(f**2 * given**2).mean() / ((f**2).mean() * (given**2).mean()) for f in freed])
+    error = sqrt(8 / n)
     uneven = white if white > 1 + 2 * error else max(1.0, white - error)
     return max(1.0, np.mean(values)) * uneven
 

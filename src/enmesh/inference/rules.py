@@ -46,7 +46,7 @@ class Thresholds:
     samples_per_lag: int = 50
     """Samples for each lag: with fewer, p-values of the best of many lags are too small (N = 300, 20 lags: .084)."""
     lagged_variables: int = 6000
-    """Lagged variables that a default run looks at, in all. (A convention: 600 nodes at ten lags take half a minute.)"""
+    """Lagged variables that a default run looks at, in all. (A convention: 600 nodes at ten lags take 30 s.)"""
     enough_samples: int = 5000
     """Samples by which predictions are compared. (A convention; not measured.)"""
     few_nodes: int = 5

