@@ -400,11 +400,10 @@ def products_at_shifts(moving: Any, still: Any, starts: np.ndarray, shifts: np.n
     most = max(1, HELD // max(1, moving.size))
     for start, stop in zip(map(int, starts[:-1]), map(int, starts[1:])):
         n, twice = stop - start, xp.concatenate([moving[:, start:stop]] * 2, axis=1)
-        shape, (row, step) = (len(moving), n, n), twice.strides
-        shifted = xp.lib.stride_tricks.as_strided(twice, shape, (row, step, step))
         for first in range(0, len(shifts), most):
-            some = shifted[:, shifts[first : first + most]]
-            found[first : first + most] += (some @ still[:, start:stop].T).swapaxes(0, 1)
+            part = found[first : first + most]
+            rows = xp.stack([twice[:, s : s + n] for s in shifts[first : first + most].tolist()])
+            part += (rows.reshape(-1, n) @ still[:, start:stop].T).reshape(part.shape)
     return found
 
 
