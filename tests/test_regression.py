@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh.estimators.regression import Features, _missed, better_scale
+from enmesh.estimators.regression import Features, _missed, better_scale, products_at_shifts
 from enmesh.estimators.scaling import normal_scores, standard_scores
 from enmesh.measures import Transfers
 from enmesh.scores import Link
+from enmesh.scores.shift_null import shifted_products
 from enmesh.tasks import run
 from tests import naive
 
@@ -237,6 +238,21 @@ def test_the_scale_is_what_predicts_better():
     tails = np.random.default_rng(7).standard_t(2, size=(500, 5))
     assert [better_scale(column) for column in tails.T] == ["rank"] * 5
     assert em.Regression(normalise="zscore").scale_of(tails[:, 0]) == "zscore"
+
+
+@pytest.mark.parametrize("starts", [[0, 60], [0, 60, 91]])
+def test_products_of_shifted_columns_are_those_of_columns_that_were_shifted(starts, monkeypatch):
+    rng, starts, shifts = np.random.default_rng(0), np.array(starts), np.array([1, 5, 17, 28])
+    moving, still = rng.normal(size=(2, starts[-1])), rng.normal(size=(3, starts[-1]))
+    trials = list(zip(starts[:-1], starts[1:]))
+    rolled = [
+        np.concatenate([np.roll(moving[:, a:b], -s, axis=1) for a, b in trials], axis=1) for s in shifts
+    ]
+    expected = [one @ still.T for one in rolled]
+    assert np.allclose(products_at_shifts(moving, still, starts, shifts), expected)
+    assert np.allclose(shifted_products(moving, still, starts, shifts), expected)
+    monkeypatch.setattr("enmesh.estimators.regression.HELD", 1)  # one shift at a time
+    assert np.allclose(products_at_shifts(moving, still, starts, shifts), expected)
 
 
 @pytest.mark.parametrize("repeated", [True, False])

@@ -139,7 +139,8 @@ def confirm(planner: Planner, plan: Targets) -> None:
     From one sample of a flow to the next an influence reaches further than one link, and a curve that leaves less than
     a tenth of a target sees it: of rings of Lorenz (1996), F = 10, 1,000 samples, 12 to 18 indirect links in 3 files.
     Neighbours do not. A source can only be lost by this, so that it takes no share of the level. Lines stay. A source
-    that passes stays, too, though others are dropped after it: half of the tests.
+    that passes stays, too, though others are dropped after it. With as few surrogates as the level needs, 7 rings had
+    the same links as with 199, but for one false one.
     """
     names = planner.series.names
     lags: dict[tuple[str, str], tuple[int, ...]] = {}

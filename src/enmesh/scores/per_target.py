@@ -42,7 +42,7 @@ class PerTarget(Score):
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
 
-    FORMAT = 2
+    FORMAT = 3
 
     groups: Any = ()
     alpha: float | None = None
