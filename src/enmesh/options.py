@@ -29,14 +29,27 @@ def option(cls: type[T]) -> type[T]:
         where = f"there is a class {made.__name__} already, in {known.__module__}"
         raise InputError(f"{where}; give yours another name")
     _CLASSES[made.__name__] = made
-    init = made.__init__
+    init, hashed = made.__init__, made.__hash__
 
     @wraps(init)
     def plain_init(self: Any, *args: Any, **given: Any) -> None:
         """Take NumPy's numbers as Python's, so that options compare, hash and travel as JSON."""
         init(self, *map(_item, args), **{name: _item(value) for name, value in given.items()})
 
+    @wraps(hashed)
+    def kept_hash(self: Any) -> int:
+        """Hash once: lags of a large network are many, and keys of many tables."""
+        kept = self.__dict__.get("_hash")
+        if kept is None:
+            kept = self.__dict__["_hash"] = hashed(self)
+        return kept
+
+    def state(self: Any) -> dict[str, Any]:
+        """Leave the hash at home: that of words differs between processes."""
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
     made.__init__ = plain_init  # type: ignore[method-assign]
+    made.__hash__, made.__getstate__ = kept_hash, state  # type: ignore[method-assign]
     return made
 
 

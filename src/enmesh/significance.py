@@ -79,6 +79,7 @@ Level = float | None  # beyond which the p-value of a test need not be known
 # asked at several lags.
 BATCH, SMALLEST_BATCH = 32, 8
 FIRST_LOOK = BATCH - 1
+FEWEST = 2 * SMALLEST_BATCH - 1  # surrogates whose mean and spread can show that a value is clear of them
 USUAL = 199  # surrogates of a test where none are asked for
 SMALLEST = float(np.finfo(float).tiny)  # analytic p-values are never 0: the smallest normal number
 MANY_LAGS = 0.02  # lags for each sample beyond which the test of the best of them is not sure of itself
@@ -125,13 +126,19 @@ def _surrogates(
 
 
 def sampled(
-    surrogates: Surrogates, draw: Draw, count: int, value: float | None = None, level: Level = None
+    surrogates: Surrogates,
+    draw: Draw,
+    count: int,
+    value: float | None = None,
+    level: Level = None,
+    clear: float = 0.0,
 ) -> Task[Significance]:
     """Compare a value with those of surrogates; None computes the value too, in one batch with the first surrogates.
 
     With a ``level`` no more surrogates are drawn than it takes to see that the p-value cannot be at most that. With r
     surrogates reaching T, p is at most ``level`` if ``1 + r <= level (1 + count)``; once r is beyond that the verdict
-    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates.
+    is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates; unless none of the
+    first reaches T and by the normal distribution that fits them p is below ``clear``: then it is that p.
     """
     count = _distinct(draw, count)
     allowed = count if level is None else math.floor(round(level * (1 + count), 9)) - 1
@@ -143,10 +150,20 @@ def sampled(
     if value is None:
         value, null = float(null[0]), null[1:]
     while len(null) < count and (null >= value).sum() <= allowed:
+        if clear and len(null) >= FEWEST and (p_value := fitted_p(value, null)) < clear:
+            return replace(tested(value, null), p_value=p_value)
         answers = surrogates.ask(len(null), _next_look(len(null), count, allowed, batch) - len(null))
         yield
         null = np.concatenate([null, answers()])
     return tested(value, null)
+
+
+def fitted_p(value: float, null: np.ndarray) -> float:
+    """Return the probability that a further value of a normal null distribution reaches this one (Student's t)."""
+    from scipy.special import stdtr
+
+    spread = null.std(ddof=1) * math.sqrt(1 + 1 / len(null))
+    return max(SMALLEST, float(stdtr(len(null) - 1, (null.mean() - value) / max(spread, SMALLEST))))
 
 
 def _distinct(draw: Draw, count: int, warn: bool = True) -> int:

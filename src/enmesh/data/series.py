@@ -6,6 +6,7 @@ Everything downstream trusts a `Series`; whatever is wrong with the data is said
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -222,8 +223,8 @@ class Series:
         """Return the position of a node given by name (or by its position among the columns that were given)."""
         if isinstance(node, (int, np.integer)) and not isinstance(node, bool) and 0 <= node < self.n_nodes:
             node = self.given_names[node]
-        if isinstance(node, str) and node in self.names:
-            return self.names.index(node)
+        if isinstance(node, str) and node in self._places:
+            return self._places[node]
         raise InputError(f"there is no node {visible(repr(node))}; the nodes are {listed(self.names)}")
 
     def indices(self, nodes: Any) -> tuple[int, ...]:
@@ -378,7 +379,11 @@ class Series:
     def _split(self, pooled: np.ndarray) -> list[np.ndarray]:
         return np.split(pooled, np.cumsum(self.lengths)[:-1])
 
-    @property
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of values, trial lengths, names, dt and kinds: the identity of the data."""
         digest = hashlib.sha256(repr((self.names, self.lengths, self.dt, self.trials[0].dtype.str)).encode())

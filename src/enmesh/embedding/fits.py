@@ -300,8 +300,9 @@ def orthonormal_rest(basis: Any, features: Any, xp: Any = np) -> Any:
     features = features / xp.where(size > 0, size, 1.0)
     for _ in range(2):  # twice: the first time leaves rounding errors
         features = features - basis @ (basis.T @ features)
-    left, values, _ = xp.linalg.svd(features, full_matrices=False)
-    return left[:, values > COLLINEAR**0.5]
+    values, axes = xp.linalg.eigh(features.T @ features)
+    kept = values > COLLINEAR
+    return features @ (axes[:, kept] / xp.sqrt(values[kept]))
 
 
 def residual_sum(features: np.ndarray, y: np.ndarray) -> tuple[float, int]:

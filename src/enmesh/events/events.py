@@ -122,7 +122,7 @@ class Events:
     # --- what every data set says of itself ----------------------------------------------------------------
 
     given_names = property(lambda self: self.names)
-    index = Series.index
+    _places, index = Series._places, Series.index
     indices = Series.indices
 
     @property

@@ -7,12 +7,12 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding import Lagged, Lags
-from enmesh.embedding.nonuniform import Past
+from enmesh.embedding.nonuniform import CLEARLY, Past
 from enmesh.estimators import KSG, Regression
 from enmesh.inference.evidence import Scale
 from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
 from enmesh.scores import TEA, TEE, Link, Score
-from enmesh.significance import least_surrogates
+from enmesh.significance import FEWEST, fitted_p, least_surrogates
 
 Planner = Any  # that of a run (`inference.plan`), which asks these functions
 
@@ -113,7 +113,8 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
     score = planner.sampled(estimator, alpha, Lags(lags, searched=far))
     for i, past in more.items():
         plan.scores[i], plan.pasts[i], plan.candidates[i] = score, past, past.sources
-    plan.nulls |= nulls_of(score, {i: past for i, past in more.items() if i in asked})
+    whole = {i: past for i, past in more.items() if i in asked or evidence.samples <= EXPLORED_SAMPLES}
+    plan.nulls |= nulls_of(score, whole)
 
 
 def _searchable(pasts: Mapping[int, Past], samples: int) -> dict[int, Past]:
@@ -166,6 +167,10 @@ def confirm(planner: Planner, plan: Targets) -> None:
         while open_:
             asked = [(j, i) for i, sources in open_.items() for j in sources]
             links = [Link(j, i, tuple(sorted(kept[i] - {j}))) for j, i in asked]
+            first = zip(links, evaluate.edges(links, FEWEST))
+            links = [
+                link for link, test in first if fitted_p(test.value, test.null) >= CLEARLY * (1 - score.alpha)
+            ]
             tests = dict(zip(links, evaluate.verdicts(links, 1 - score.alpha)))
             failed = [link for link in links if tests[link].p_value > 1 - score.alpha]
             open_ = {}

@@ -139,9 +139,11 @@ class Run:
         )
 
     def _by_name(self, parents: Parents) -> dict[str, tuple[str, ...]]:
-        names, given = self.series.names, self.given.names
-        found = {target: {names[j] for j in sources} for target, sources in zip(names, parents)}
-        return {target: tuple(name for name in given if name in found[target]) for target in given}
+        names, place = self.series.names, self.given.index
+        found = {
+            target: sorted(map(names.__getitem__, some), key=place) for target, some in zip(names, parents)
+        }
+        return {target: tuple(found[target]) for target in self.given.names}
 
     def _preselected(self, evaluator: Evaluator, plan: Plan) -> tuple[Parents, dict[str, Any]]:
         """Return the sources each target may have: those that were selected with their lags, or after screening."""

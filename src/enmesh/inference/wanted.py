@@ -144,14 +144,17 @@ def constrained(
     never = _edges(series, forbidden) | _against(series, tiers)
     nodes = range(series.n_nodes)
     given = {series.index(target): series.indices(named) for target, named in (candidates or {}).items()}
-    possible = {i: {j for j in given.get(i, nodes) if j != i and (j, i) not in never} for i in nodes}
+    refused = {i: {i} for i in nodes}
+    for source, target in never:
+        refused[target].add(source)
+    possible = [sorted({*given.get(i, nodes)} - refused[i]) for i in nodes]
     return Problem(
         n_nodes=len(nodes),
         max_parents=len(nodes),
         acyclic=acyclic,
         required=_edges(series, required),
         forbidden=never,
-        candidates=tuple(tuple(sorted(possible[i])) for i in nodes),
+        candidates=tuple(map(tuple, possible)),
         seed=seed,
         names=series.names,
     )
