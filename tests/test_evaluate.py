@@ -465,6 +465,29 @@ def test_leaving_such_families_out_changes_no_answer(acyclic, seed):
     assert asked[1] < asked[0]
 
 
+@pytest.mark.parametrize("estimator", [em.Gaussian(), em.KSG()])
+@pytest.mark.parametrize(("alpha", "count"), [(0.9, 39), (0.95, 99), (0.99, 199)])
+def test_few_surrogates_bound_a_score_from_above(estimator, alpha, count):
+    graph = {"a": [], "b": ["a"], "c": ["a", "b"], "d": [], "e": ["a", "b", "c"]}
+    series = em.simulate.coupled_map(graph, n=150, coupling=0.3, noise=0.01, seed=1)
+    pasts = em.Lags({(s, "e"): (1,) for s in "abcd"}, searched=2)
+    score = em.TEE(estimator=estimator, embedding=pasts, alpha=alpha, n_surrogates=count)
+    families = [(4, some) for size in range(1, 5) for some in combinations(range(4), size)]
+    with Evaluator(score, series) as evaluate, Evaluator(score, series) as other:
+        ceilings, scores = np.array(evaluate.ceilings(families)), other(families)
+        known = np.array(other.ceilings(families))  # by all surrogates
+    assert (ceilings >= known).all()
+    assert (known >= scores - 1e-12).all()
+    assert np.isfinite(ceilings).all()
+    assert (ceilings - known).max() > 0
+
+
+def test_few_surrogates_do_not_bound_what_asks_all_at_once():
+    series = em.simulate.var("a>b", n=150, seed=0)
+    with Evaluator(em.TEE(estimator=em.KSG(), embedding=em.Embedding(), alpha=0), series) as evaluate:
+        assert evaluate.ceilings([(1, (0,)), (1, ())]) == [np.inf, np.inf]
+
+
 def test_forward_selection_hands_its_tests_on(monkeypatch):
     series = em.simulate.var("a>b, b>c", n=200, seed=0)
     score = em.TEE(estimator=em.KSG(), alpha=0.95, n_surrogates=199)

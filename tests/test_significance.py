@@ -6,7 +6,8 @@ from scipy.stats import false_discovery_control, kstest
 
 import enmesh as em
 from enmesh.options import option
-from enmesh.significance import least_surrogates, order_statistic, q_values
+from enmesh.significance import fitted_p, least_surrogates, order_statistic, q_values, sampled
+from enmesh.tasks import run
 from tests import naive
 
 
@@ -29,6 +30,38 @@ def test_value_p_value_and_null():
     none = em.significance(coupled(), "c", "b", estimator=em.Gaussian(), n_surrogates=99, seed=3)
     assert none.p_value == (1 + (none.null >= none.value).sum()) / 100
     assert none.p_value > 0.05
+
+
+class Normal:
+    """Surrogates that are drawn from a normal distribution."""
+
+    questions = 1
+
+    def __init__(self, seed):
+        self.rng, self.asked = np.random.default_rng(seed), 0
+
+    def ask(self, first, count, itself=False):
+        self.asked += count
+        return lambda: self.rng.normal(size=count)
+
+
+def test_what_is_clear_has_few_surrogates():
+    clear, doubtful, none = Normal(0), Normal(0), Normal(0)
+    test = run(sampled(clear, None, 999, 20.0, 0.01, 1e-4))
+    assert clear.asked == len(test.null) < 100
+    assert 0 < test.p_value < 1e-4
+    test = run(sampled(doubtful, None, 999, 3.5, 0.01, 1e-6))
+    assert doubtful.asked == 999
+    assert test.p_value == (1 + (test.null >= 3.5).sum()) / 1000
+    assert len(run(sampled(none, None, 999, 20.0, 0.01)).null) == 999
+
+
+def test_the_p_value_of_a_normal_null_is_uniform():
+    """Of 15 surrogates, whose mean and spread are not known; the normal quantile would reject too often."""
+    null = np.random.default_rng(1).normal(size=(4000, 16))
+    p_values = [fitted_p(row[0], row[1:]) for row in null]
+    assert kstest(p_values, "uniform").pvalue > 0.01
+    assert np.mean(np.array(p_values) < 0.01) == pytest.approx(0.01, abs=0.005)
 
 
 def test_repeated_shifts_make_no_p_value_smaller():

@@ -12,6 +12,7 @@ from enmesh.estimators import KSG, Regression
 from enmesh.inference.evidence import Scale
 from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
 from enmesh.scores import TEA, TEE, Link, Score
+from enmesh.search.families import FEW
 from enmesh.significance import FEWEST, fitted_p, least_surrogates
 
 Planner = Any  # that of a run (`inference.plan`), which asks these functions
@@ -118,10 +119,15 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
 
 
 def _searchable(pasts: Mapping[int, Past], samples: int) -> dict[int, Past]:
-    """Return those whose sets of sources can be tested, those of few sources first: c sources have c 2^(c-1) tests."""
+    """Return those whose sets of sources can be tested, those of few sources first.
+
+    Up to three sources have c 2^(c-1) tests; of more, most of the 2^c sets are left out by a few of the surrogates of
+    one test (`TEEScorer.ceiling`), and about three times c tests are made.
+    """
     left, kept = SEARCHED / samples, {}
     for i, past in sorted(pasts.items(), key=lambda item: (len(item[1].sources), item[0])):
-        left -= len(past.sources) * 2 ** (len(past.sources) - 1)
+        count = len(past.sources)
+        left -= count * 2 ** (count - 1) if count <= FEW else 3 * count + 2**count / FEWEST
         if left >= 0:
             kept[i] = past
     return kept

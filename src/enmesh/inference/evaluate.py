@@ -22,7 +22,7 @@ from enmesh.inference.workers import Workers
 from enmesh.options import describe
 from enmesh.scores.base import Link, Parents, Score
 from enmesh.search.base import Family
-from enmesh.significance import Significance, tested
+from enmesh.significance import FEWEST, Significance, tested
 from enmesh.tasks import single_thread
 
 # Nodes for each target of a question about best parents: stating a search of 1,000 nodes takes .8 ms, a target 2 to 5.
@@ -106,6 +106,17 @@ class Evaluator:
             failed |= {(link, level) for link, test in found if test.p_value > level}
         self._failed |= {link for link, _ in failed}
         return [test[0].source if test is not None and test in failed else None for test in tests]
+
+    def ceilings(self, families: Sequence[Family]) -> list[float]:
+        """Return what the score of each family cannot exceed, by the first surrogates of its tests."""
+        tests = {family: self.scorer.ceiling_tests(*family) for family in families}
+        links = list(dict.fromkeys(link for needed in tests.values() for link in needed))
+        known = {link: self._known.get(Question.test(link)) for link in links}
+        asked = [link for link in links if known[link] is None]
+        known |= zip(asked, self.edges(asked, FEWEST))
+        return [
+            self.scorer.ceiling(*family, {link: known[link] for link in tests[family]}) for family in families
+        ]
 
     def pasts(self, targets: Iterable[int]) -> list[Past]:
         """Return the lagged variables that forward selection finds for each target (`NonUniform`)."""

@@ -168,7 +168,10 @@ class Run:
         limit, most, reason = self._parent_limits(evaluator, allowed, selected)
         level = 1 - (evaluator.score.alpha or THRESHOLDS.alpha)
         bounds, redundant = evaluator.scorer.bounds(allowed), evaluator.redundant
-        problem = replace(self.problem, candidates=allowed, bounds=bounds, redundant=redundant)
+        ceilings = evaluator.ceilings if selected else None
+        problem = replace(
+            self.problem, candidates=allowed, bounds=bounds, redundant=redundant, ceilings=ceilings
+        )
         while True:
             with self.progress.phase("searching"):
                 found = search.run(evaluator, replace(problem, max_parents=limit))

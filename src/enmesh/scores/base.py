@@ -113,6 +113,14 @@ class Scorer(ABC, Generic[AnyScore]):
         """
         return None
 
+    def ceiling(self, target: int, parents: Parents, tests: Tests) -> float:
+        """Return what the score of a family cannot exceed, by tests (`ceiling_tests`) that may have few surrogates."""
+        return inf
+
+    def ceiling_tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
+        """Return the edge tests whose first surrogates bound the score of a family; none if there is no bound."""
+        return ()
+
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge given the target's other parents, by ``count`` surrogates or those of the score.
 

@@ -135,6 +135,12 @@ class _PerTargetScorer(Scorer[PerTarget]):
         part = self._parts[target]
         return score / (2 * part.transfers.blocks.n) if isinstance(part.score, TEA) else score
 
+    def ceiling(self, target: int, parents: Parents, tests: Tests) -> float:
+        return self._parts[target].ceiling(target, parents, tests)
+
+    def ceiling_tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
+        return self._parts[target].ceiling_tests(target, parents)
+
     def redundancy_test(self, target: int, parents: Parents, failed: Container[Link] = ()) -> AtLevel | None:
         test = self._parts[target].redundancy_test(target, parents, failed)
         return test and (test[0], self._shares(target) * test[1])

@@ -14,12 +14,15 @@ states have one order: their T is the same along any, and quantiles differ by th
 
 from collections.abc import Container, Sequence
 from itertools import combinations
+from math import inf
 from typing import NamedTuple
+
+import numpy as np
 
 from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
-from enmesh.estimators import KSG, Estimator
+from enmesh.estimators import KSG, Combined, Estimator
 from enmesh.events.events import Events
 from enmesh.options import known_fields, option, whole
 from enmesh.scores.base import AtLevel, Link, Parents, Score, Scorer, Tests, check_alpha
@@ -154,6 +157,25 @@ class TEEScorer(Scorer[TEE]):
         count = self._sampling().count
         rank = order_rank(count, self.score.alpha, LOWER if len(parents) <= self._compared else 0.0)
         return last, (1 + count - rank) / (1 + count)
+
+    def ceiling_tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
+        """Return the tests along the strongest-first order; none for `Combined`, which asks all surrogates at once."""
+        if self._is_joint or isinstance(self.score.estimator, Combined):
+            return ()
+        return self._strongest_first(target, parents)
+
+    def ceiling(self, target: int, parents: Parents, tests: Tests) -> float:
+        """Return T minus what the penalty is at least.
+
+        Along the strongest-first order the k-th largest of all surrogates counts, which is no less than the k-th
+        largest of some of them; other orders can only cost more.
+        """
+        count = self._sampling().count
+        place = 1 + count - order_rank(count, self.score.alpha)
+        steps = [tests[link] for link in self.ceiling_tests(target, parents)]
+        if min((len(step.null) for step in steps), default=0) < place:
+            return inf
+        return sum(step.value - float(np.sort(step.null)[-place]) for step in steps)
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test an edge by surrogates."""

@@ -46,7 +46,8 @@ class Bounds(Protocol):
 class Problem:
     """What graphs are allowed; there is no data in it.
 
-    ``redundant`` names for each of several families a parent without which it scores no less, or None.
+    ``redundant`` names for each of several families a parent without which it scores no less, or None. ``ceilings``
+    bounds their scores from above, infinite where nothing is known, at a small part of what scores cost.
     """
 
     n_nodes: int
@@ -57,6 +58,7 @@ class Problem:
     candidates: tuple[tuple[int, ...], ...] | None = None  # sources each target may have; None: all
     bounds: Bounds | None = None  # where the score has a monotone fit
     redundant: Callable[[Sequence[Family]], Sequence[int | None]] | None = None
+    ceilings: Callable[[Sequence[Family]], Sequence[float]] | None = None
     seed: int = 0  # of the searches that draw random numbers
     names: tuple[str, ...] | None = None  # of the nodes, for error messages
 

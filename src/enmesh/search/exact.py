@@ -67,10 +67,22 @@ class Exact(Search):
         free = best_alone(table)
         if not problem.acyclic or is_acyclic(free):
             return conclude(memo, free, proven=True, free=free)
-        if problem.bounds is not None:
+        if problem.bounds is not None or problem.ceilings is not None:
             table = generate(memo, problem, floors=Solver(self, problem).floors(table))
-        chosen, bound = Solver(self, problem).solve(dict(enumerate(table)))  # the clock starts here
-        parents = settle_ties(table, tuple(chosen[node].parents for node in range(problem.n_nodes)))
+        solver = Solver(self, problem)  # the clock starts here
+        while True:
+            chosen, bound = solver.solve(dict(enumerate(table)))
+            parents = tuple(chosen[node].parents for node in range(problem.n_nodes))
+            if memo.scores.keys() >= set(enumerate(parents)):
+                break
+            memo.ask(
+                enumerate(parents)
+            )  # a graph is the best once nothing in it is the best by its ceiling alone
+            table = [_with_scores(memo, node, choices) for node, choices in enumerate(table)]
+        table = [
+            [c for c in choices if (node, c.parents) in memo.scores] for node, choices in enumerate(table)
+        ]
+        parents = settle_ties(table, parents)
         score = fsum(memo.local(parents))
         lost = fsum(memo.local(free)) - score
         near = bound - score <= ROUNDING * max(1.0, abs(score), 2 * lost)
@@ -160,6 +172,12 @@ class Solver:
         assert picked is not None, f"no choices of nodes {part.nodes} fit the order {order}"
         chosen = {node: choices[j] for node, choices, j in zip(part.nodes, part.choices, picked)}
         return chosen, max(bound, part.score(picked))
+
+
+def _with_scores(memo: Memo, node: int, choices: Sequence[Choice]) -> list[Choice]:
+    """Return the choices of a node with their scores, ceilings where those are not known, best first."""
+    known = [c._replace(score=memo.scores.get((node, c.parents), c.score)) for c in choices]
+    return sorted(known, key=lambda choice: choice.rank)
 
 
 def settle_ties(table: Sequence[Sequence[Choice]], parents: Parents) -> Parents:

@@ -2,15 +2,17 @@
 
 A set is dominated when a subset of it scores as much: wherever the set fits into an acyclic graph, the subset
 fits too. With `Bounds` a set is not even evaluated when ``ceiling - penalty`` says that it and all sets
-around it are dominated, or stay below a floor (compare de Campos and Ji, JMLR 12, 2011).
+around it are dominated, or stay below a floor (compare de Campos and Ji, JMLR 12, 2011). Where scores are dear and
+ceilings of them are not (`Problem.ceilings`), all candidates together are evaluated first, and of their subsets those
+whose ceilings reach above that.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import inf
 from typing import NamedTuple
 
-from enmesh.search.base import Memo, Problem
+from enmesh.search.base import Family, Memo, Problem
 from enmesh.search.graphs import Parents
 
 FEW = 3  # candidates up to which all their sets are evaluated: bounds cost as much
@@ -79,14 +81,20 @@ class Growth:
                 if all(rest in self.best for rest in subsets) and not self._closed(added, floor):
                     yield added
 
-    def take(self, memo: Memo) -> None:
-        """Enter the scores of the front; a set without one is dominated."""
+    @property
+    def everyone(self) -> tuple[int, tuple[int, ...]]:
+        """The family of all candidates."""
+        return self.target, self.full(self.extras)
+
+    def take(self, memo: Memo, open_: Mapping[Family, float]) -> None:
+        """Enter the scores of the front, of open sets what they are at most; a set with neither is dominated."""
         for added in self.front:
-            below = self.below(added)
-            score = memo.scores.get((self.target, self.full(added)), below)
+            below, family = self.below(added), (self.target, self.full(added))
+            score = memo.scores.get(family, below)
             self.best[added] = max(score, below)
-            if score > below:
-                self.choices.append(Choice(score, self.full(added)))
+            most = open_.get(family, score)
+            if most > below:
+                self.choices.append(Choice(most, family[1]))
 
 
 def generate(
@@ -95,23 +103,45 @@ def generate(
     """Return for each node, or each of ``targets``, its parent sets that no subset dominates, best first.
 
     Sets that score below ``floors[target]`` may be missing; without floors, sets that are not the node's best
-    may be, where the problem has bounds. One call to ``evaluate`` serves a whole level of all nodes.
+    may be, where the problem has bounds or ceilings. With floors, sets that have a ceiling are left open: their scores
+    are not in the memory, and the choices have the ceilings in place of them. One call to ``evaluate`` serves a whole
+    level of all nodes.
     """
     nodes = range(problem.n_nodes) if targets is None else targets
     growths = [Growth(problem, target, None if floors is None else floors[target]) for target in nodes]
+    reached = _reached(memo, problem, growths)
+    open_: dict[Family, float] = {}
     size = 0
     while any(growth.front for growth in growths):
-        sets = [(growth, added) for growth in growths for added in growth.front]
-        families = [(growth.target, growth.full(added)) for growth, added in sets]
+        sets = {(growth.target, growth.full(added)): added for growth in growths for added in growth.front}
+        dear = [
+            family for family in sets if sets[family] and family[0] in reached and family not in memo.scores
+        ]
+        for family, most in zip(dear, problem.ceilings(dear) if problem.ceilings else ()):
+            if floors is None and most >= reached[family[0]]:
+                continue
+            del sets[family]
+            if floors is not None and most >= floors[family[0]]:
+                open_[family] = most
         if problem.redundant is not None:  # leave out sets that are as good without one of those added
-            redundant = problem.redundant(families)
-            families = [f for f, (_, added), parent in zip(families, sets, redundant) if parent not in added]
-        memo.ask(families)
+            redundant = problem.redundant(list(sets))
+            sets = {f: added for (f, added), parent in zip(sets.items(), redundant) if parent not in added}
+        memo.ask(sets)
         size += 1
         for growth in growths:
-            growth.take(memo)
+            growth.take(memo, open_)
             growth.front = list(growth.grow(size))
     return [sorted(growth.choices, key=lambda choice: choice.rank) for growth in growths]
+
+
+def _reached(memo: Memo, problem: Problem, growths: Sequence[Growth]) -> dict[int, float]:
+    """Return what all candidates of a node score together, where scores have ceilings and sets are more than few."""
+    if problem.ceilings is None:
+        return {}
+    many = [growth.everyone for growth in growths if FEW < len(growth.extras) <= growth.room]
+    many = [family for family, most in zip(many, problem.ceilings(many)) if most < inf]
+    memo.ask(many)
+    return {target: memo[target, parents] for target, parents in many}
 
 
 def best_alone(table: Sequence[Sequence[Choice]]) -> Parents:
