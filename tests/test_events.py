@@ -101,7 +101,9 @@ def test_trials_and_windows():
     assert [(s.start, s.stop) for s in cut.stretches] == [(0, 2), (3, 5)]
     assert cut.counts == {"a": 3, "b": 1}
     assert listed.to_dataframe().columns.tolist() == ["trial", "node", "time"]
+    assert listed.index("b") == 1
     assert listed.select(["b"]).counts == {"b": 5}
+    assert listed.select(["b"]).index("b") == 0
 
 
 def test_a_copy_is_the_same():

@@ -315,12 +315,15 @@ def test_instantaneous_pairs_are_asked_given_their_own_pasts():
 
 
 def test_neighbours_are_left_targets_whose_sets_of_sources_can_be_tested():
-    found = {
-        i: Past((1,), (), tuple(range(sources))) for i, sources in enumerate((3, 5, 2))
-    }  # 12, 80, 4 tests
-    assert [*beyond._searchable(found, 1000)] == [2, 0, 1]
-    assert [*beyond._searchable(found, 10_000)] == [2, 0]
-    assert not beyond._searchable(found, 100_000)
+    def found(lags):  # 12, 17 and 4 tests
+        return {i: Past((1,), (lags,) * 5, tuple(range(n))) for i, n in enumerate((3, 5, 2))}
+
+    one, four = found((1,)), found((1, 2, 3, 5))  # 5 and 34 questions about a surrogate
+    assert [*beyond._searchable(one, 1000, 5)] == [2, 0, 1]
+    assert [*beyond._searchable(one, 10_000, 5)] == [2, 0]
+    assert not beyond._searchable(one, 100_000, 5)
+    assert [*beyond._searchable(four, 1000, 10)] == [2, 0]
+    assert not beyond._searchable(four, 10_000, 10)
 
 
 @pytest.mark.slow

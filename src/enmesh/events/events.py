@@ -122,7 +122,8 @@ class Events:
     # --- what every data set says of itself ----------------------------------------------------------------
 
     given_names = property(lambda self: self.names)
-    _places, index = Series._places, Series.index
+    _places = property(lambda self: {name: i for i, name in enumerate(self.names)})
+    index = Series.index
     indices = Series.indices
 
     @property

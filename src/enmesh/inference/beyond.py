@@ -27,10 +27,10 @@ EXPLORED_SAMPLES = 1500  # samples of the part of a long record on which all sou
 LAGS_CONFIRMED = 2  # lags of a source, and of the own past, with which neighbours confirm it
 # Lagged variables, found before, with which neighbours look for more: their joint space must stay small.
 WIDEST_KNOWN = 6
-# Tests of sets of sources, times samples, that a search may make of targets that are left to neighbours: 200 at 1,000
-# samples (.2 s each), 20 at 10,000 (5 s). Ten logistic maps of Novelli et al. (2019) take 50 to 85 and 0 to 12 of them,
-# but one target of 10,000 samples would have taken 80, in ten minutes.
-SEARCHED = 200_000
+# Questions about a surrogate, times samples, that a search may ask of targets that are left to neighbours. A test of
+# one of five lags asks 5: 200 such tests at 1,000 samples (.2 s each), 20 at 10,000 (5 s). One of four of ten lags asks
+# 34, which takes some 40 s at 8,000 samples (flows).
+SEARCHED = 1_000_000
 
 
 class Regressed(NamedTuple):
@@ -104,7 +104,7 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
 
     pasts = look(asked, series) | look(explored, _part(series))
     found = {i: past for i, past in pasts.items() if len(past.sources) > len(plan.sources(i))}
-    more = _searchable(found, evidence.samples)
+    more = _searchable(found, evidence.samples, far)
     if len(more) < len(found):
         words = f"{len(found) - len(more)} targets of which they found more are left to regressions"
         planner.choices.add("neighbours", words, "testing every set of their sources would take too long")
@@ -118,7 +118,7 @@ def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: i
     plan.nulls |= nulls_of(score, whole)
 
 
-def _searchable(pasts: Mapping[int, Past], samples: int) -> dict[int, Past]:
+def _searchable(pasts: Mapping[int, Past], samples: int, far: int) -> dict[int, Past]:
     """Return those whose sets of sources can be tested, those of few sources first.
 
     Up to three sources have c 2^(c-1) tests; of more, most of the 2^c sets are left out by a few of the surrogates of
@@ -126,8 +126,9 @@ def _searchable(pasts: Mapping[int, Past], samples: int) -> dict[int, Past]:
     """
     left, kept = SEARCHED / samples, {}
     for i, past in sorted(pasts.items(), key=lambda item: (len(item[1].sources), item[0])):
-        count = len(past.sources)
-        left -= count * 2 ** (count - 1) if count <= FEW else 3 * count + 2**count / FEWEST
+        count, lags = len(past.sources), [len(past.lags[j]) for j in past.sources]
+        tests = count * 2 ** (count - 1) if count <= FEW else 3 * count + 2**count / FEWEST
+        left -= tests * np.mean([sum(range(far - one + 1, far + 1)) for one in lags])
         if left >= 0:
             kept[i] = past
     return kept

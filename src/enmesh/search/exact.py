@@ -36,8 +36,8 @@ class Exact(Search):
         Seconds for the optimisation once the scores are known; None for no limit. When it is reached the best graph so
         far is returned with ``optimal=False`` and a proven ``bound``.
 
-    Every allowed parent set is evaluated unless the score has bounds or ceilings. Among parent sets of equal score the smaller one
-    is taken, then the lexicographically first.
+    Every allowed parent set is evaluated unless the score has bounds or ceilings. Among parent sets of equal score the
+    smaller one is taken, then the lexicographically first.
 
     >>> scores = {(0, ()): 0.0, (0, (1,)): 1.0, (1, ()): 0.0, (1, (0,)): 2.0}
     >>> problem = Problem(n_nodes=2, max_parents=1)
