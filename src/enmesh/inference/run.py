@@ -32,6 +32,7 @@ from enmesh.options import describe
 from enmesh.scores import Link, PerTarget, Score
 from enmesh.search import Exact, Independent
 from enmesh.search.base import Found, Parents, Search
+from enmesh.search.families import FEW
 from enmesh.search.graphs import ancestors
 from enmesh.significance import Significance, analytic, q_values
 from enmesh.te_matrix import instantaneous_of
@@ -168,7 +169,9 @@ class Run:
         limit, most, reason = self._parent_limits(evaluator, allowed, selected)
         level = 1 - (evaluator.score.alpha or THRESHOLDS.alpha)
         bounds, redundant = evaluator.scorer.bounds(allowed), evaluator.redundant
-        ceilings = evaluator.ceilings if selected else None
+        dear = (i for i, sources in enumerate(allowed) if selected and len(sources) > FEW)
+        bounded = any(evaluator.scorer.ceiling_tests(i, allowed[i]) for i in dear)
+        ceilings = evaluator.ceilings if bounded else None
         problem = replace(
             self.problem, candidates=allowed, bounds=bounds, redundant=redundant, ceilings=ceilings
         )
