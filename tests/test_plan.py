@@ -315,7 +315,7 @@ def test_instantaneous_pairs_are_asked_given_their_own_pasts():
 
 
 def test_neighbours_are_left_targets_whose_sets_of_sources_can_be_tested():
-    def found(lags):  # 12, 17 and 4 tests
+    def found(lags):  # 12, 29 and 4 tests
         return {i: Past((1,), (lags,) * 5, tuple(range(n))) for i, n in enumerate((3, 5, 2))}
 
     one, four = found((1,)), found((1, 2, 3, 5))  # 5 and 34 questions about a surrogate

@@ -56,6 +56,21 @@ def test_what_is_clear_has_few_surrogates():
     assert len(run(sampled(none, None, 999, 20.0, 0.01)).null) == 999
 
 
+def test_what_a_surrogate_reaches_is_not_clear():
+    """A null distribution with heavy tails: the normal one that fits it says less than its largest value."""
+
+    class Heavy(Normal):
+        def ask(self, first, count, itself=False):
+            drawn = super().ask(first, count)()
+            drawn[0] += 30.0 * (first == 0)
+            return lambda: drawn
+
+    heavy = Heavy(0)
+    test = run(sampled(heavy, None, 999, 25.0, 0.01, 0.01))
+    assert heavy.asked == 999
+    assert test.p_value == 2 / 1000
+
+
 def test_the_p_value_of_a_normal_null_is_uniform():
     """Of 15 surrogates, whose mean and spread are not known; the normal quantile would reject too often."""
     null = np.random.default_rng(1).normal(size=(4000, 16))

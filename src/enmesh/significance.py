@@ -150,8 +150,8 @@ def sampled(
     if value is None:
         value, null = float(null[0]), null[1:]
     while len(null) < count and (null >= value).sum() <= allowed:
-        if clear and len(null) >= FEWEST and (p_value := fitted_p(value, null)) < clear:
-            return replace(tested(value, null), p_value=p_value)
+        if clear and len(null) >= FEWEST and null.max() < value and (p := fitted_p(value, null)) < clear:
+            return replace(tested(value, null), p_value=p)
         answers = surrogates.ask(len(null), _next_look(len(null), count, allowed, batch) - len(null))
         yield
         null = np.concatenate([null, answers()])

@@ -38,8 +38,9 @@ from enmesh.tasks import Task, ready, run
 STANDS_OUT, MANY_CANDIDATES = 2.0, 30
 # Pairs of nodes up to which sources that were not selected are named with their best lag, to be tested too.
 MOST_PAIRS = 400
-# A candidate is chosen without further surrogates if the first ones put it at this share of the level. What is chosen
-# is tested with all of them in the end. Flows, maps: same links in a third of the time.
+# A candidate is chosen without further surrogates if the first ones put it at this share of the level; what is chosen
+# is tested with all of them in the end. 52 flows had as many true and false links as without this. Of four recordings
+# most tests that passed stood out by 5 to 30 standard deviations of the first surrogates, none that failed by over 2.6.
 CLEARLY = 0.01
 
 
@@ -244,7 +245,7 @@ class TestedSelection:
         question = y, tuple(z), node, tuple(free), len(x)
         # A source that is chosen last is tested twice, and asked about once unless it was clear the first time.
         before = self._tested.get(question)
-        if before is None or (before.p_value * (1 + len(before.null)) < 1 and not clear):
+        if before is None or (not clear and before.p_value < 0.99 / (1 + len(before.null))):
             draw = transfers.draw(sampling.surrogate, free, y, z, in_parts=True)
             prepared, stream = transfers.prepared(y, z), stream_of(sampling.seed, y.node, (node,))
             surrogates = prepared.surrogates(transfers.blocks.take(free), draw, stream, choose=len(x))

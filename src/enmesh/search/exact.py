@@ -75,9 +75,8 @@ class Exact(Search):
             parents = tuple(chosen[node].parents for node in range(problem.n_nodes))
             if memo.scores.keys() >= set(enumerate(parents)):
                 break
-            memo.ask(
-                enumerate(parents)
-            )  # a graph is the best once nothing in it is the best by its ceiling alone
+            # By its ceiling alone something in it was the best; the graph is, once nothing in it is.
+            memo.ask(enumerate(parents))
             table = [_with_scores(memo, node, choices) for node, choices in enumerate(table)]
         table = [
             [c for c in choices if (node, c.parents) in memo.scores] for node, choices in enumerate(table)
