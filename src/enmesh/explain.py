@@ -17,6 +17,7 @@ from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
 from enmesh.draw.subject import Network
 from enmesh.embedding import Blocks, Lagged
+from enmesh.embedding.fits import orthonormal_rest
 from enmesh.errors import InputError, refuse_if
 from enmesh.estimators.residuals import Residuals
 from enmesh.estimators.scaling import normal_scores
@@ -220,9 +221,11 @@ def effects(
     It is the coefficient of the source at that lag in the regression of the target on it, the target's own past and
     the pasts of the parents ``given``, where source and target are measured in their own standard deviations.
     """
-    basis = Residuals("linear", _taken(series.values, blocks.rows, _known(blocks, target, given))).basis
+    known = _taken(series.values, blocks.rows, _known(blocks, target, given))
     columns = _taken(series.values, blocks.rows, [Lagged(target, 0), *(Lagged(*link) for link in links)])
-    left, spread = columns - basis @ (basis.T @ columns), columns.std(axis=0)
+    constant, centred = np.full((len(known), 1), len(known) ** -0.5), columns - columns.mean(axis=0)
+    basis = orthonormal_rest(constant, known - known.mean(axis=0))
+    left, spread = centred - basis @ (basis.T @ centred), columns.std(axis=0)
     size = (left[:, 1:] ** 2).sum(axis=0)
     clear = (size > 1e-12 * (columns[:, 1:] ** 2).sum(axis=0)) & (spread[0] > 0)
     clear &= ["text" not in (series.kinds[source], series.kinds[target]) for source, _ in links]

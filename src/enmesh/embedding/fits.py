@@ -7,6 +7,7 @@ of them (`Products`): alone, each would wait for the recording to come from memo
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,8 @@ class Records:
 
     def at(self, lag: int, exponent: int = 1, nodes: Any = slice(None)) -> Any:
         """Return the values of nodes at a lag, ``(node, n)``; a view where samples follow one another."""
-        if exponent not in self._powers:
-            self._powers[exponent] = self.values**exponent
+        for power in range(max(self._powers) + 1, exponent + 1):  # products are quicker than powers
+            self._powers[power] = self._powers[power - 1] * self.values
         values = self._powers[exponent][nodes]
         if self._first is not None:
             return values[..., self._first - lag : self._first - lag + self.n]
@@ -84,10 +85,10 @@ class Records:
 
     @cached_property
     def within(self) -> Any:
-        """Covariances of the lags of each node, times n: (node, lag, lag)."""
-        columns = self.xp.stack([self.at(lag) for lag in range(1, self.lags + 1)], axis=1)
+        """Covariances of the lags of each node, times n: (lag, lag, node)."""
+        columns = self.xp.stack([self.at(lag) for lag in range(1, self.lags + 1)])
         columns = columns - columns.mean(axis=2, keepdims=True)
-        return columns @ columns.transpose(0, 2, 1)
+        return self.xp.einsum("avn,bvn->abv", columns, columns)
 
 
 class Products:
@@ -141,12 +142,20 @@ class Fit:
         raise NotImplementedError
 
     def _explained(self, inner: Any, with_y: Any, scale: Any) -> Any:
-        """b' G^-1 b / e'e of candidates with several features: G (candidate, feature, feature), b, their scales."""
-        xp = self.xp
-        inner = inner / (scale[:, :, None] * scale[:, None, :]) + COLLINEAR * xp.eye(scale.shape[1])
-        with_y = with_y / scale
-        share = (with_y * xp.linalg.solve(inner, with_y[..., None])[..., 0]).sum(axis=1) / self.left
-        return xp.clip(share, 0.0, 1.0)
+        """b' G^-1 b / e'e of candidates with several features: G (feature, feature, candidate), b and their scales.
+
+        By elimination of one feature after the other from all candidates at once, which are many, of few features.
+        """
+        xp, m = self.xp, len(scale)
+        inner, with_y = inner / (scale[:, None] * scale), with_y / scale
+        inner[xp.arange(m), xp.arange(m)] += COLLINEAR
+        share = xp.zeros_like(with_y[0])
+        for j in range(m):
+            share += with_y[j] ** 2 / inner[j, j]
+            weight = inner[j, j + 1 :] / inner[j, j]
+            with_y[j + 1 :] -= weight * with_y[j]
+            inner[j + 1 :, j + 1 :] -= weight[:, None] * inner[j, j + 1 :]
+        return xp.clip(share / self.left, 0.0, 1.0)
 
     def add(self, variable: Lagged) -> Task[None]:
         """Add a lagged variable; a task that waits for products with the candidates."""
@@ -192,13 +201,11 @@ class Line(Fit):
 
     def _shares_together(self) -> Any:
         """Take for G what is left of the covariance of a source's lags."""
-        xp, lags, nodes = self.xp, self.added, self.records.blocks.n_nodes
-        at = xp.arange(lags * nodes).reshape(lags, nodes).T  # (node, lag)
-        inner = self.records.within
+        inner, by_lag = self.records.within, (self.added, self.records.blocks.n_nodes)
         for along in self._along:
-            inner = inner - along[at][:, :, None] * along[at][:, None, :]
-        scale = xp.sqrt(xp.maximum(self._before[at], 1e-300))
-        return self._explained(inner, self._with_y[at], scale)
+            inner = inner - along.reshape(by_lag)[:, None] * along.reshape(by_lag)
+        scale = self.xp.sqrt(self.xp.maximum(self._before.reshape(by_lag), 1e-300))
+        return self._explained(inner, self._with_y.reshape(by_lag), scale)
 
     def add(self, variable: Lagged) -> Task[None]:
         """One Gram-Schmidt step: of the covariances with the target, and of what is left of each candidate."""
@@ -244,19 +251,16 @@ class Curve(Fit):
 
     def _shares(self) -> Any:
         """Share explained by v, its square and its products with the variables, all at once."""
-        xp = self.xp
-        m = len(self._factors) + 1
-        along = xp.stack([*self._along, self._square_along], axis=1)  # (candidate, feature, basis)
-        inner = -(along @ along.transpose(0, 2, 1))
-        raw = xp.empty((len(along), m, m))
-        for a in range(m - 1):
-            for b in range(a, m - 1):
-                raw[:, a, b] = raw[:, b, a] = self._squares[a, b]
-            raw[:, a, -1] = raw[:, -1, a] = self._cubes[a]
-        raw[:, -1, -1] = self._fourth
-        scale = xp.sqrt(xp.maximum(xp.einsum("cii->ci", raw), 1e-300))
-        with_y = xp.stack([*self._with_y, self._square_y], axis=1) - along @ self._y_along
-        return self._explained(inner + raw, with_y, scale)
+        xp, m = self.xp, len(self._factors) + 1
+        along = [*self._along, self._square_along]  # (candidate, basis) of each feature
+        inner, size = xp.empty((m, m, len(along[0]))), xp.empty((m, len(along[0])))
+        for a, b in combinations_with_replacement(range(m), 2):
+            raw = self._squares[a, b] if b < m - 1 else self._cubes[a] if a < m - 1 else self._fourth
+            inner[a, b] = inner[b, a] = raw - xp.einsum("ck,ck->c", along[a], along[b])
+            if a == b:
+                size[a] = raw
+        with_y = xp.stack([*self._with_y, self._square_y]) - xp.stack([one @ self._y_along for one in along])
+        return self._explained(inner, with_y, xp.sqrt(xp.maximum(size, 1e-300)))
 
     def add(self, variable: Lagged) -> Task[None]:
         """Add a variable with its square and its products with those before it."""

@@ -65,8 +65,7 @@ class ForwardSelection:
 
     def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the targets in groups that grow in step; by number alone, so that no bit depends on who computes."""
-        most = TOGETHER // 2 if self._curved else TOGETHER  # a curve has many columns by itself
-        size = max(1, min(most, SAMPLES_TOGETHER // self.blocks.n))
+        size = max(1, min(TOGETHER, SAMPLES_TOGETHER // self.blocks.n))
         return [tuple(targets[i : i + size]) for i in range(0, len(targets), size)]
 
     def find(self, *targets: int) -> Task[tuple[Past, ...]]:
@@ -168,7 +167,8 @@ class ForwardSelection:
         """Return the sources that pass loosely only, the most promising first; those that were dropped before all."""
         others = len(self._nodes) - 1
         level = max(LOOSE, others * self._level)
-        taken = {target, *sources, *dropped}
-        order = [int(j) for j in np.argsort(-share, kind="stable") if int(j) not in taken and share[j] > 0]
-        loose = [j for j in order[:FURTHER] if fit.p_value(share[j]) * self._choices * others <= level]
+        open_ = share.copy()
+        open_[[target, *sources, *dropped]] = 0.0
+        order = [int(j) for j in np.argsort(-open_, kind="stable")[:FURTHER] if open_[j] > 0]
+        loose = [j for j in order if fit.p_value(share[j]) * self._choices * others <= level]
         return (*dropped, *loose)[:FURTHER]

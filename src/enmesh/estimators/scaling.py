@@ -1,5 +1,7 @@
 """How columns are put on one scale, and how equal values are told apart."""
 
+from functools import lru_cache
+
 import numpy as np
 
 
@@ -17,12 +19,21 @@ def normal_scores(column: np.ndarray) -> np.ndarray:
     """Replace values by the normal quantiles of their (mean) ranks."""
     from scipy.special import ndtri
 
-    ranks, order = np.empty(len(column)), column.argsort()
-    ranks[order], ordered = np.arange(1, len(column) + 1), column[order]
+    scores, order = np.empty(len(column)), column.argsort()
+    ordered = column[order]
     if (ordered[1:] == ordered[:-1]).any():  # equal values share their mean rank
         _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
-        ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
-    return ndtri((ranks - 0.5) / len(column))
+        return ndtri(((np.cumsum(counts) - (counts - 1) / 2)[place] - 0.5) / len(column))
+    scores[order] = _normal_quantiles(len(column))
+    return scores
+
+
+@lru_cache(maxsize=8)
+def _normal_quantiles(n: int) -> np.ndarray:
+    """Return the normal quantiles of n ranks; columns of one recording share them."""
+    from scipy.special import ndtri
+
+    return ndtri((np.arange(1, n + 1) - 0.5) / n)
 
 
 def tie_noise(amplitude: float, index: int, shape: int | tuple[int, ...]) -> np.ndarray:

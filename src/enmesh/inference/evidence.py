@@ -129,8 +129,8 @@ class Evidence:
     def tails(self) -> float:
         """The largest excess kurtosis of a column: 0 for a normal one, more where single samples stand out."""
         values = self.series.values[np.isfinite(self.series.values).all(1)].astype(float)
-        centred = values - values.mean(0)
-        return float(((centred**4).mean(0) / np.maximum((centred**2).mean(0), 1e-300) ** 2 - 3).max())
+        square = (values - values.mean(0)) ** 2
+        return float(((square**2).mean(0) / np.maximum(square.mean(0), 1e-300) ** 2 - 3).max())
 
     @property
     def heavy_tails(self) -> bool:
@@ -241,7 +241,8 @@ class Evidence:
         spans = [slice(span - lag, -lag or None) for lag in range(lags + 1)]
         lagged = [np.concatenate([trial[:, one] for trial in trials], axis=1) for one in spans]
         step = max(1, lagged[0].shape[1] // THRESHOLDS.enough_samples) if thinned else 1
-        return lagged[0][:, ::step], np.stack(lagged[1:], axis=-1)[:, ::step]
+        past = np.swapaxes(np.stack(lagged[1:], axis=1), 1, 2)
+        return lagged[0][:, ::step], past[:, ::step]
 
 
 def _together(nodes: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -257,36 +258,36 @@ def _basis(columns: np.ndarray) -> np.ndarray:
 
 def curve(columns: np.ndarray) -> np.ndarray:
     """Return columns ``(..., n, d)`` with their squares, products, cubes and absolute values."""
-    first, second = np.triu_indices(columns.shape[-1])
-    products = columns[..., first] * columns[..., second]
-    return np.concatenate([columns, products, columns**3, np.abs(columns)], axis=-1)
+    rows = np.swapaxes(columns, -1, -2)  # samples side by side
+    first, second = np.triu_indices(rows.shape[-2])
+    products = rows[..., first, :] * rows[..., second, :]
+    return np.swapaxes(np.concatenate([rows, products, rows * rows * rows, np.abs(rows)], axis=-2), -1, -2)
 
 
 def prediction_error(features: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the mean squared error of predicting ``y (..., n)`` out of sample from ``features (..., n, d)``."""
     # By ridge regression on contiguous folds, with the penalty that suits best; all of it from products of samples.
-    both = np.concatenate([features, y[..., None]], axis=-1)
-    both = both - both.mean(axis=-2, keepdims=True)
+    both = np.concatenate([np.swapaxes(features, -1, -2), y[..., None, :]], axis=-2)
+    both -= both.mean(axis=-1, keepdims=True)
     n, d = y.shape[-1], features.shape[-1]
     cuts = np.linspace(0, n, FOLDS + 1).astype(int)
-    folds = [both[..., start:stop, :] for start, stop in zip(cuts[:-1], cuts[1:])]
-    sums, products = ([f.sum(axis=-2) for f in folds], [np.swapaxes(f, -1, -2) @ f for f in folds])
-    all_sums, all_products = sum(sums), sum(products)
-    error = np.zeros((*y.shape[:-1], len(PENALTIES)))
-    for fold, total, product in zip(folds, sums, products):
-        size = fold.shape[-2]
-        mean = (all_sums - total) / (n - size)
-        square = mean[..., :, None] * mean[..., None, :]
-        spread = (all_products - product) / (n - size) - square
-        apart = total[..., :, None] * mean[..., None, :]
-        held = product - apart - np.swapaxes(apart, -1, -2) + size * square  # about the mean of the others
-        variance = np.diagonal(spread, axis1=-2, axis2=-1)[..., :d]
-        varies = variance > 1e-12 * np.maximum(variance.max(axis=-1, keepdims=True, initial=0.0), 1e-300)
-        scale = np.where(varies, np.sqrt(np.where(varies, variance, 1.0)), np.inf)
-        values, axes = np.linalg.eigh(spread[..., :d, :d] / (scale[..., :, None] * scale[..., None, :]))
-        back = np.swapaxes(axes, -1, -2) / scale[..., None, :]
-        along = back @ spread[..., :d, d:]
-        weights = along / (np.maximum(values, 0.0)[..., None] + PENALTIES)
-        square, cross = back @ held[..., :d, :d] @ np.swapaxes(back, -1, -2), back @ held[..., :d, d:]
-        error += held[..., d, d, None] + (weights * (square @ weights - 2 * cross)).sum(axis=-2)
-    return np.maximum(error.min(axis=-1) / n, 1e-300)
+    folds = [both[..., start:stop] for start, stop in zip(cuts[:-1], cuts[1:])]
+    total, product = (
+        np.stack([f.sum(axis=-1) for f in folds]),
+        np.stack([f @ np.swapaxes(f, -1, -2) for f in folds]),
+    )
+    size = np.diff(cuts).reshape(-1, *[1] * both.ndim)  # (fold, ..., d, d)
+    mean = (total.sum(axis=0) - total) / (n - size[..., 0])
+    square = mean[..., :, None] * mean[..., None, :]
+    spread = (product.sum(axis=0) - product) / (n - size) - square
+    apart = total[..., :, None] * mean[..., None, :]
+    held = product - apart - np.swapaxes(apart, -1, -2) + size * square  # about the mean of the others
+    variance = np.diagonal(spread, axis1=-2, axis2=-1)[..., :d]
+    varies = variance > 1e-12 * np.maximum(variance.max(axis=-1, keepdims=True, initial=0.0), 1e-300)
+    scale = np.where(varies, np.sqrt(np.where(varies, variance, 1.0)), np.inf)
+    values, axes = np.linalg.eigh(spread[..., :d, :d] / (scale[..., :, None] * scale[..., None, :]))
+    back = np.swapaxes(axes, -1, -2) / scale[..., None, :]
+    weights = back @ spread[..., :d, d:] / (np.maximum(values, 0.0)[..., None] + PENALTIES)
+    square, cross = back @ held[..., :d, :d] @ np.swapaxes(back, -1, -2), back @ held[..., :d, d:]
+    error = held[..., d, d, None] + (weights * (square @ weights - 2 * cross)).sum(axis=-2)
+    return np.maximum(error.sum(axis=0).min(axis=-1) / n, 1e-300)

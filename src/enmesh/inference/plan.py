@@ -110,11 +110,15 @@ class Planner(Scores):
         made = [self._regressed(line, self._alphas(shares, "line"), far)]
         if (order := self._order(far)) > 1:
             made.append(self._regressed(line, self._alphas(shares, "line"), order, together=True))
-        if rule.choice != "line":
-            curve = Regression(features="quadratic")
-            made.append(self._regressed(curve, self._alphas(shares, "curve"), far))
         found = [one for one, _ in made]
         picked = [self._picked(i, found) for i in self._nodes]
+        if rule.choice != "line":
+            curve = Regression(features="quadratic")
+            # A curve that selects no more than a line finds is not picked, unless the own past is clearly curved.
+            known = [found[picked[i]].sources[i] if not self._clearly_curved(i) else () for i in self._nodes]
+            made.append(self._regressed(curve, self._alphas(shares, "curve"), far, known=known))
+            found.append(made[-1][0])
+            picked = [self._picked(i, found) for i in self._nodes]
         targets = Targets(found, picked)
         if rule.choice != "line" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
             confirm(self, targets)
@@ -196,9 +200,18 @@ class Planner(Scores):
             return evaluate.pasts(self._nodes if targets is None else targets)
 
     def _regressed(
-        self, estimator: Estimator, alphas: Sequence[float], far: int, *, together: bool = False
+        self,
+        estimator: Estimator,
+        alphas: Sequence[float],
+        far: int,
+        *,
+        together: bool = False,
+        known: Sequence[Sequence[int]] = (),
     ) -> tuple[Regressed, dict[int, Best]]:
-        """Select lagged variables by a regression, and find each target's best sources among them."""
+        """Select lagged variables by a regression, and find each target's best sources among them.
+
+        Best sources are not looked for, and none are named, where all that was selected of a target is ``known``.
+        """
         loosest = min(filter(None, alphas), default=self.alpha)
         method = self.method(estimator, loosest, far, together=together)
         pasts = self.selected(method)
@@ -207,9 +220,10 @@ class Planner(Scores):
         score = TEA(estimator=estimator, embedding=lags, null="shift", selected=selected)
         scores = {alpha: replace(score, alpha=alpha) for alpha in {*alphas}}
         best: dict[int, Best] = {}
+        asked = [i for i in self._nodes if not known or not {*pasts[i].sources} <= {*known[i]}]
         for alpha in sorted({*alphas} - {0.0}):
             with self.evaluators(scores[alpha], self.series) as evaluate:
-                best |= evaluate.best({i: pasts[i].sources for i in self._nodes if alphas[i] == alpha})
+                best |= evaluate.best({i: pasts[i].sources for i in asked if alphas[i] == alpha})
         sources = [best[i].parents if i in best else () for i in self._nodes]
         return Regressed([scores[alpha] for alpha in alphas], pasts, sources), best
 
@@ -221,7 +235,7 @@ class Planner(Scores):
         finds all of the other's, the one that predicts better out of sample; the simpler one where they find the same.
         """
         curve = isinstance(found[-1].scores[target].estimator, Regression)
-        if curve and self.evidence.curvature[target] < THRESHOLDS.clearly:
+        if curve and self._clearly_curved(target):
             return len(found) - 1
         best = 0
         for k in range(1, len(found)):
@@ -232,6 +246,10 @@ class Planner(Scores):
             if (curved and other > mine) or self.error(target, found[k]) < self.error(target, found[best]):
                 best = k
         return best
+
+    def _clearly_curved(self, target: int) -> bool:
+        """Whether a curve through the own past predicts clearly better than a line."""
+        return bool(self.evidence.curvature[target] < THRESHOLDS.clearly)
 
     def error(self, target: int, found: Regressed, scale: Scale | None = None) -> float:
         """Return the error of predicting a target out of sample from what a regression found, on the scale of lines."""
