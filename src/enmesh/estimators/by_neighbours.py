@@ -96,9 +96,19 @@ class PreparedByNeighbours(Prepared):
         return self.z if self._residuals is None else self._residuals.basis[:, 1:]
 
     def _local(self, x: np.ndarray) -> np.ndarray:
+        return self._counted(self._freed(x))
+
+    def best(self, x: np.ndarray, choose: int) -> np.ndarray:
+        """Return the largest value of each ``x (batch, n, d)`` by ``choose`` of its columns, freed of z once."""
+        return forward_selected(self._freed(x), choose, lambda some: self._counted(some).mean(axis=1), np)
+
+    def _freed(self, x: np.ndarray) -> np.ndarray:
+        """Return what regressions on z leave of x; a device does that where surrogates are drawn."""
+        return x if self._residuals is None or self._on_device else self._residuals(x)
+
+    def _counted(self, x: np.ndarray) -> np.ndarray:
+        """Return the value of each sample of x that is freed of z already."""
         method, arguments, tables, constant = self._question
-        if self._residuals is not None and not self._on_device:
-            x = self._residuals(x)
         plus, minus = tables[0](*tables[1:])
         *joint, n_xz, n_yz, n_z = getattr(self._neighbours, method)(x, *arguments)
         values = (minus[joint[0]] if joint else constant) + plus[n_z] - minus[n_xz] - minus[n_yz]

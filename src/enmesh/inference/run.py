@@ -274,7 +274,7 @@ def _tests_of_found(evaluator: Evaluator, links: list[Link], pairs: int) -> dict
     # First as many as would do if all were clear; then, for those that no surrogate reached, as many as the clear ones
     # need. P-values hold, because only those go on that have the smallest there is.
     usual = evaluator.score.n_surrogates
-    count = max(usual, ceil(2 * pairs / (LEVEL * len(links)))) if usual and links else 0
+    count = max(usual, ceil(pairs / (LEVEL * len(links)))) if usual and links else 0
     tests = dict(zip(links, evaluator.edges(links, count if count > usual else None)))
     clear = [link for link in links if tests[link].p_value <= 1 / (1 + (len(tests[link].null) or count))]
     more = ceil(1.5 * pairs / (LEVEL * len(clear))) if clear else 0
