@@ -256,7 +256,7 @@ class Curve(Fit):
         inner, size = xp.empty((m, m, len(along[0]))), xp.empty((m, len(along[0])))
         for a, b in combinations_with_replacement(range(m), 2):
             raw = self._squares[a, b] if b < m - 1 else self._cubes[a] if a < m - 1 else self._fourth
-            inner[a, b] = inner[b, a] = raw - xp.einsum("ck,ck->c", along[a], along[b])
+            inner[a, b] = inner[b, a] = raw - _row_products(along[a], along[b], xp)
             if a == b:
                 size[a] = raw
         with_y = xp.stack([*self._with_y, self._square_y]) - xp.stack([one @ self._y_along for one in along])
@@ -296,6 +296,11 @@ class Curve(Fit):
         columns = self.records.take(variables) if variables else np.empty((self.records.n, 0))
         first, second = np.triu_indices(columns.shape[1])
         return np.column_stack([columns, columns[:, first] * columns[:, second]])
+
+
+def _row_products(a: Any, b: Any, xp: Any) -> Any:
+    """Return the product of each row of ``a (c, k)`` with that of b."""
+    return np.einsum("ck,ck->c", a, b) if xp is np else (a * b).sum(axis=1)  # CuPy's einsum takes .2 ms
 
 
 def orthonormal_rest(basis: Any, features: Any, xp: Any = np) -> Any:
