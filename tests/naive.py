@@ -567,10 +567,11 @@ def lag_profile(values, source, target, max_lag, cmi, orders=()):
 # --- the linear null of smooth series -------------------------------------------------------------------------------
 
 
-def shift_factor(y, x, z, starts, span):
+def shift_factor(y, x, z, starts, span, before):
     """Mean over circular shifts of 2 N I(x ; y | z) per degree of freedom, times White's inflation.
 
-    The latter as it is if it is over 1 by two standard errors of chance, else less one of them and at least 1.
+    The latter as it is if it is over 1 by two standard errors of chance, for these lags or on average over the other
+    nodes one sample ``before (n, node)``; else less one standard error and at least 1.
     """
 
     def left(columns, v):
@@ -589,8 +590,10 @@ def shift_factor(y, x, z, starts, span):
     freed = [left(z, column) for column in x.T]
 
     white = np.mean([(f**2 * given**2).mean() / ((f**2).mean() * (given**2).mean()) for f in freed])
-    error = sqrt(8 / n)
-    uneven = white if white > 1 + 2 * error else max(1.0, white - error)
+    error, squares = sqrt(8 / n), (before - before.mean(axis=0)) ** 2
+    along = np.mean([np.mean(one * given**2) / (np.mean(one) * np.mean(given**2)) for one in squares.T])
+    common = along > 1 + 2 * error / sqrt(squares.shape[1])
+    uneven = max(1.0, white if common or white > 1 + 2 * error else white - error)
     return max(1.0, np.mean(values)) * uneven
 
 

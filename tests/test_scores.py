@@ -8,11 +8,13 @@ from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
 import enmesh as em
+from enmesh.embedding import Lagged
 from enmesh.measures import Transfers
 from enmesh.methods import members
 from enmesh.options import describe, restore
-from enmesh.scores import Score
+from enmesh.scores import Link, Score
 from enmesh.scores.mit import largest_sum
+from enmesh.scores.shift_null import LineNull
 from enmesh.significance import Sampling, by_surrogates
 from enmesh.tasks import run
 from tests import naive
@@ -390,10 +392,12 @@ def test_a_parent_with_more_states_is_taken_first_by_mit_alone():
     assert tea.penalty(2, (0,)) < mit.penalty(2, (0, 2)) - mit.penalty(2, (2,))
 
 
+@pytest.mark.parametrize("shared", [0.0, 1.5])  # how much the variances swing together
 @pytest.mark.parametrize("lengths", [(120,), (70, 50)])
-def test_the_shift_null_is_that_of_its_twin(lengths):
+def test_the_shift_null_is_that_of_its_twin(lengths, shared):
     rng = np.random.default_rng(5)
-    trials = [np.cumsum(rng.normal(size=(length, 3)), axis=0) for length in lengths]
+    swings = [np.exp(shared * np.sin(np.arange(n) / 9))[:, None] for n in lengths]
+    trials = [np.cumsum(swing * rng.normal(size=(len(swing), 3)), axis=0) for swing in swings]
     series = em.Series(trials, names="abc")
     pasts = em.Lags({("a", "c"): (1, 3), ("b", "c"): (2,), ("c", "c"): (1, 2)})
     scorer = em.TEA(estimator=em.Gaussian(), embedding=pasts, null="shift").bind(series)
@@ -401,8 +405,12 @@ def test_the_shift_null_is_that_of_its_twin(lengths):
     for source in (0, 1):
         x, y, z = scorer.transfers.variables([source], 2)
         samples = blocks.take([y])[:, 0], blocks.take(x), blocks.take(z)
-        expected = naive.shift_factor(*samples, blocks.starts, blocks.span)
+        before = blocks.take([Lagged(0, 1), Lagged(1, 1)])
+        expected = naive.shift_factor(*samples, blocks.starts, blocks.span, before)
         assert scorer._shifts.of(source, 2) == (pytest.approx(expected, rel=1e-6), 1.0)
+        if len(x) == 1:  # asked as the test of one lagged variable
+            p_value = LineNull(blocks).p_value(2, x[0], z)
+            assert p_value == pytest.approx(run(scorer.test(Link(source, 2, ()))).p_value, rel=1e-6)
 
 
 @pytest.mark.parametrize("lengths", [(120,), (70, 50)])

@@ -75,12 +75,6 @@ class ForwardSelection:
         return tuple(found[place] for place in range(len(targets)))
         yield  # never reached: the task waits for nothing
 
-    def beyond(self, target: int, variable: Lagged, nearer: Past) -> float:
-        """Return the p-value, by a line, of a lagged variable given what nearer lags say, those of its node too."""
-        known = sorted({target, *nearer.sources, variable.node})
-        given = [Lagged(j, lag) for j in known for lag in (nearer.own if j == target else nearer.lags[j])]
-        return Fit(Products(self.records), target).test([variable], given)
-
     def twin(self) -> "ForwardSelection":
         """Return itself: it keeps no state of a target, so that threads can share it."""
         return self

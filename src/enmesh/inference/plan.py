@@ -31,6 +31,7 @@ from enmesh.inference.work import Best
 from enmesh.measures import Indices
 from enmesh.options import brief, whole
 from enmesh.scores import TEA, TEE, Link, PerTarget, Score
+from enmesh.scores.shift_null import LineNull
 from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, warn_of_many_lags
 from enmesh.tasks import run, single_thread
 
@@ -176,8 +177,15 @@ class Planner(Scores):
             return 1
         targets = sorted({i for i, _ in far})
         nearer = dict(zip(targets, self.selected(self.method(self._line, self.alpha, usual), targets)))
-        p_value, level = strict.bind(self.series).beyond, (1 - strict.alpha) / farthest
-        return max((one.lag for i, one in far if p_value(i, one, nearer[i]) <= level), default=1)
+        null, level = LineNull(strict.bind(self.series).blocks), (1 - strict.alpha) / farthest
+
+        def given(target: int, node: int) -> list[Lagged]:  # what nearer lags say, those of the node too
+            past = nearer[target]
+            known = {j: past.lags[j] for j in (*past.sources, node)} | {target: past.own}
+            return [Lagged(j, lag) for j in sorted(known) for lag in known[j]]
+
+        lasting = (v.lag for i, v in far if null.p_value(i, v, given(i, v.node)) <= level)
+        return max(lasting, default=1)
 
     def method(
         self, estimator: Estimator, alpha: float, lags: int, score: Any = None, **how: Any

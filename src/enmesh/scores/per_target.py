@@ -42,7 +42,7 @@ class PerTarget(Score):
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
 
-    FORMAT = 3
+    FORMAT = 4
 
     groups: Any = ()
     alpha: float | None = None

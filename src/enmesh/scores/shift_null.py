@@ -15,15 +15,19 @@ one regime for long do, there are fewer degrees of freedom still.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from enmesh.embedding import Blocks, Lagged
 from enmesh.estimators.regression import PreparedRegression
 from enmesh.measures import Transfers
+from enmesh.significance import f_p_value
 
 HELD = 4_000_000  # products of shifted columns that are held at a time
+COMPARED = 200  # nodes of a large network with which the variance of a target is compared
 # Nodes up to which all sources of a target are asked at once; in larger networks few sources are asked about at all.
 SMALL = 20
 # Of curves so many shifts are asked that the scatter of their values is known to this standard error, as a share of it:
@@ -44,6 +48,7 @@ class ShiftNull:
 
     def __init__(self, transfers: Transfers, selected: Mapping[int, Sequence[int]] | None = None):
         self._transfers, self._selected = transfers, selected or {}
+        self._lines = LineNull(transfers.blocks)
         self._found: dict[tuple[int, int], Widened] = {}
 
     def of(self, source: int, target: int) -> Widened:
@@ -89,10 +94,58 @@ class ShiftNull:
             for portion in (alike[first : first + most] for first in range(0, len(alike), most)):
                 columns = [blocks.take(blocks.past([j], target)) for j in portion]
                 x = np.stack(columns, axis=1)  # (n, source, lag)
-                smooth = residuals.mean_over_shifts(x, blocks.starts, blocks.span)
-                uneven = beyond_chance(residuals.variance_inflation(x), np.sqrt(8 / blocks.n))
-                found |= zip(portion, map(float, np.maximum(1.0, smooth) * uneven))
+                found |= zip(portion, map(float, self._lines.factors(target, residuals, x)))
         return found
+
+
+class LineNull:
+    """How much wider the null distribution of 2 N T is for lines, by what is left of a target."""
+
+    def __init__(self, blocks: Blocks):
+        self._blocks = blocks
+
+    def factors(self, target: int, residuals: "Residuals", x: np.ndarray) -> np.ndarray:
+        """Return the factors of k sources with d lags, ``x (n, k, d)``: of shifts, times that of changes of variance.
+
+        The latter is taken as it is where the target's variance goes with those of the nodes on the whole; elsewhere
+        as far as it is beyond chance. Without the first, nodes with common changes of variance had 14 false links per
+        1,000 pairs (200 samples, 100 seeds) in place of 10.
+        """
+        smooth = residuals.mean_over_shifts(x, self._blocks.starts, self._blocks.span)
+        uneven = residuals.variance_inflation(x)
+        if not self._goes_along(target, residuals.left):
+            uneven = beyond_chance(uneven, np.sqrt(8 / self._blocks.n))
+        return np.maximum(1.0, smooth) * np.maximum(1.0, uneven)
+
+    def p_value(self, target: int, variable: Lagged, given: Sequence[Lagged]) -> float:
+        """Test one lagged variable given others."""
+        y, x, z = map(self._blocks.take, ([Lagged(target, 0)], [variable], given))
+        residuals = Residuals(y[:, 0], z)
+        (factor,) = self.factors(target, residuals, x[:, None])
+        n, freed = len(y), x[:, 0] - residuals.basis @ (residuals.basis.T @ x[:, 0])
+        size = float(freed @ freed) * float(residuals.left @ residuals.left)
+        share = float(freed @ residuals.left) ** 2 / max(size, 1e-300)
+        rest = max(1, n - residuals.basis.shape[1] - 1)
+        return f_p_value(-n * np.log1p(-min(share, 1 - 1e-12)) / factor, 1, n, rest)
+
+    def _goes_along(self, target: int, left: np.ndarray) -> bool:
+        """Whether the squares of what is left go with those of the nodes one sample before, on average over them."""
+        size, others = left**2 / (left**2).mean(), self._squares[self._compared != target]
+        along = others @ size / len(size)
+        return bool(along.mean() > 1 + 2 * np.sqrt(8 / len(size) / len(along)))
+
+    @cached_property
+    def _compared(self) -> np.ndarray:
+        """Nodes whose squares are compared: all, or `COMPARED` of a large network."""
+        nodes = self._blocks.n_nodes
+        return np.linspace(0, nodes - 1, min(nodes, COMPARED)).astype(int)
+
+    @cached_property
+    def _squares(self) -> np.ndarray:
+        """Squares of those nodes one sample before, over their means, ``(node, n)``."""
+        columns = self._blocks.values[self._compared][:, self._blocks.rows - 1]
+        squares = (columns - columns.mean(axis=1, keepdims=True)) ** 2
+        return squares / np.maximum(squares.mean(axis=1, keepdims=True), 1e-300)
 
 
 def _mean_of_f(dof: int, rest: int) -> float:

@@ -95,7 +95,7 @@ class TEA(Score):
         if self.null in ("ess", "shift") and self.penalty == "collective":
             raise InputError(f"null={self.null!r} corrects parent by parent; use it with penalty='sum'")
 
-    FORMAT = 2
+    FORMAT = 3
 
     def sentence(self) -> str:
         """Say what was scored."""
