@@ -348,13 +348,16 @@ def lag_choices(transfers: Transfers, sources: Sequence[int], target: int) -> in
     return math.prod(math.comb(blocks.searched, width) for width in widths)
 
 
-def q_values(p_values: np.ndarray) -> np.ndarray:
-    """Benjamini-Hochberg: smallest false discovery rate at which each test is still rejected."""
+def q_values(p_values: np.ndarray, tests: int | None = None) -> np.ndarray:
+    """Benjamini-Hochberg: smallest false discovery rate at which each test is still rejected.
+
+    ``tests`` counts those that were made; p-values that are not given are 1.
+    """
     p_values = np.asarray(p_values, dtype=float)
     if not len(p_values) or np.isnan(p_values).any():
         return np.full(len(p_values), np.nan)
     order, count = np.argsort(p_values), len(p_values)
-    scaled = p_values[order] * count / np.arange(1, count + 1)
+    scaled = p_values[order] * (tests or count) / np.arange(1, count + 1)
     found = np.empty(count)
     found[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
     return found

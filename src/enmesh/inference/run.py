@@ -150,8 +150,10 @@ class Run:
         """Return the sources each target may have: those that were selected with their lags, or after screening."""
         allowed, screen, required, report = self._possible, self._screen, self.problem.required, {}
         if plan.candidates is not None and screen is not False:
-            kept = {(j, i) for i, sources in enumerate(plan.candidates) for j in sources} | required
-            allowed = tuple(tuple(j for j in sources if (j, i) in kept) for i, sources in enumerate(allowed))
+            kept = [{*sources} for sources in plan.candidates]
+            for source, target in required:
+                kept[target].add(source)
+            allowed = tuple(tuple(sorted(some.intersection(own))) for some, own in zip(kept, allowed))
             report["selected"] = [len(sources) for sources in allowed]
             screen = None if screen is True else screen
         most = THRESHOLDS.few_parents if self._max_parents is None else self._max_parents
@@ -240,7 +242,7 @@ class Run:
         tests = _tests_of_found(evaluator, chosen, pairs)
         rest = [link for link in links if link not in tests]
         tests |= zip(rest, evaluator.verdicts(rest, DOUBTFUL))
-        q = q_values(np.array([tests[link].p_value for link in links] + [1.0] * (pairs - len(links))))
+        q = q_values(np.array([tests[link].p_value for link in links]), pairs)
         names, found = self.series.names, []
         for link, q_value in zip(links, q):
             test, selected = tests[link], link.source in parents[link.target]
