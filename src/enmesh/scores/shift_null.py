@@ -130,7 +130,7 @@ class LineNull:
 
     def _goes_along(self, target: int, left: np.ndarray) -> bool:
         """Whether the squares of what is left go with those of the nodes one sample before, on average over them."""
-        size, others = left**2 / (left**2).mean(), self._squares[self._compared != target]
+        size, others = left**2 / max(float((left**2).mean()), 1e-300), self._squares[self._compared != target]
         along = others @ size / len(size)
         return bool(along.mean() > 1 + 2 * np.sqrt(8 / len(size) / len(along)))
 
