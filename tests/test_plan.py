@@ -13,7 +13,7 @@ from enmesh.embedding.forward import Past
 from enmesh.inference import beyond
 from enmesh.inference import evidence as evidence_module
 from enmesh.inference.evidence import Evidence
-from enmesh.inference.plan import asked, planned
+from enmesh.inference.plan import Planner, asked, planned
 from enmesh.inference.rules import NEIGHBOURS, TARGETS, TESTS, THRESHOLDS, Thresholds, decided
 from enmesh.inference.wanted import Wanted
 from enmesh.options import brief
@@ -262,6 +262,37 @@ def test_p_values_count_the_tests_that_shared_the_level():
     from enmesh.tasks import run
 
     assert asked(VAR, Wanted(), [0], 1, []).p_value == pytest.approx(run(alone).p_value / 0.8)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["line", "curve", "both"])
+def test_curves_that_select_nothing_new_need_not_be_searched(kind, monkeypatch):
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=(800, 4))
+    for t in range(1, 800):
+        x[t] += 0.4 * x[t - 1]
+        x[t, 1] += 0.4 * x[t - 1, 0] * (kind != "curve")
+        x[t, 2] += 0.3 * x[t - 1, 1] ** 2 * (kind != "line")
+    series, searched = em.Series(x), []
+    regressed, networks, counts = Planner._regressed, [], []
+
+    def counted(saving):
+        def counting(self, *args, known=(), **how):
+            found, best = regressed(self, *args, known=known if saving else (), **how)
+            searched.append(len(best))
+            return found, best
+
+        return counting
+
+    for saving in (True, False):
+        searched.clear()
+        monkeypatch.setattr(Planner, "_regressed", counted(saving))
+        networks.append(em.infer(series, acyclic=False))
+        counts.append(sum(searched))
+    one, other = networks
+    assert one.edges.equals(other.edges)
+    assert (one.choices, one.local) == (other.choices, other.local)
+    assert counts[0] < counts[1]
 
 
 @pytest.mark.filterwarnings("ignore")

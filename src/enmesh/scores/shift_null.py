@@ -27,7 +27,9 @@ from enmesh.measures import Transfers
 from enmesh.significance import f_p_value
 
 HELD = 4_000_000  # products of shifted columns that are held at a time
-COMPARED = 200  # nodes of a large network with which the variance of a target is compared
+# Nodes of a large network with which the variance of a target is compared: the mean of 200, for independent ones, has a
+# standard error of .006 at 1,000 samples.
+COMPARED = 200
 # Nodes up to which all sources of a target are asked at once; in larger networks few sources are asked about at all.
 SMALL = 20
 # Of curves so many shifts are asked that the scatter of their values is known to this standard error, as a share of it:
