@@ -883,3 +883,14 @@ def test_samples_limit_the_parents():
     assert em.Discrete().bearable_parents(1000, (1, 1), (2, 3)) == (4, "1000 samples bear 3 per joint state")
     assert em.KSG().bearable_parents(1000, (2, 3), (0, 0)) == (2, "joint dimension at most 10")
     assert em.KSG().bearable_parents(1000, (9, 3), (0, 0))[0] == 1
+
+
+@pytest.mark.parametrize("estimator", [em.KSG(), em.KSG(residual="linear"), em.Gaussian()], ids=brief)
+@pytest.mark.parametrize(("d", "choose"), [(1, 1), (4, 1), (4, 2), (4, 3), (3, 3)])
+def test_surrogates_choose_columns_as_the_twin_does(estimator, d, choose):
+    rng = np.random.default_rng(d + choose)
+    y, z, x = rng.normal(size=(60, 1)), rng.normal(size=(60, 2)), rng.normal(size=(3, 60, d))
+    x[:, :, 0] += y[:, 0]
+    prepared = estimator.prepare(y, z)
+    expected = [naive.best_of_columns(one, choose, lambda some: float(prepared.cmi(some))) for one in x]
+    assert prepared.best(x, choose) == pytest.approx(expected, abs=1e-12)

@@ -75,11 +75,13 @@ class Sampling:
 
 
 Level = float | None  # beyond which the p-value of a test need not be known
-# Surrogates are drawn in batches of this size, the value itself being one of the first; in smaller ones where each is
-# asked at several lags.
-BATCH, SMALLEST_BATCH = 32, 8
+# Questions about surrogates, one for each lag, are put in multiples of what neighbour lists answer at a time, the value
+# itself being one of the first; and for no fewer surrogates than the second number.
+BATCH, SMALLEST_BATCH = 32, 5
 FIRST_LOOK = BATCH - 1
-FEWEST = 2 * SMALLEST_BATCH - 1  # surrogates whose mean and spread can show that a value is clear of them
+FEWEST = (
+    SMALLEST_BATCH  # surrogates whose mean and spread can show that a value is clear of them (Student's t)
+)
 USUAL = 199  # surrogates of a test where none are asked for
 SMALLEST = float(np.finfo(float).tiny)  # analytic p-values are never 0: the smallest normal number
 MANY_LAGS = 0.02  # lags for each sample beyond which the test of the best of them is not sure of itself
@@ -142,9 +144,8 @@ def sampled(
     """
     count = _distinct(draw, count)
     allowed = count if level is None else math.floor(round(level * (1 + count), 9)) - 1
-    batch = max(SMALLEST_BATCH, BATCH // surrogates.questions)
-    first = _next_look(0, count, allowed, batch)
-    answers = surrogates.ask(0, first, itself=value is None)
+    first = _next_look(0, count, allowed, surrogates.questions)
+    answers = surrogates.ask(0, first - (value is None and first < count), itself=value is None)
     yield
     null = answers()
     if value is None:
@@ -152,7 +153,9 @@ def sampled(
     while len(null) < count and (null >= value).sum() <= allowed:
         if clear and len(null) >= FEWEST and null.max() < value and (p := fitted_p(value, null)) < clear:
             return replace(tested(value, null), p_value=p)
-        answers = surrogates.ask(len(null), _next_look(len(null), count, allowed, batch) - len(null))
+        answers = surrogates.ask(
+            len(null), _next_look(len(null), count, allowed, surrogates.questions) - len(null)
+        )
         yield
         null = np.concatenate([null, answers()])
     return tested(value, null)
@@ -246,11 +249,12 @@ def tested(value: float, null: np.ndarray) -> Significance:
     return Significance(value, p_value, null, float(null.mean()))
 
 
-def _next_look(seen: int, count: int, allowed: int, batch: int) -> int:
+def _next_look(seen: int, count: int, allowed: int, questions: int) -> int:
     """Return the number of surrogates after which the test is checked again: about twice as many as now."""
-    batches = max(1, -(-2 * (allowed + 1) // batch), 2 * (seen + 1) // batch)
-    look = batches * batch - 1
-    return count if count - look < batch // 2 else look  # a few more cost less than another question
+    more = max(seen + 1, SMALLEST_BATCH, 2 * (allowed + 1) - seen)
+    look = seen + BATCH * -(-more * questions // BATCH) // questions
+    few = count - look < max(SMALLEST_BATCH, BATCH // 2 // questions)  # cost less than another question
+    return count if few else look
 
 
 def analytic_p(dof: int, n: int, value: float) -> float:

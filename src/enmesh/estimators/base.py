@@ -8,7 +8,7 @@ what is to be explained.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -175,10 +175,15 @@ class Estimator(Method, ABC):
 def forward_selected(x: Any, choose: int, measured: Callable[[Any], Any], xp: Any) -> Any:
     """Return the largest measure of each ``x (batch, n, d)`` by ``choose`` of its columns; ``xp`` is the library of x.
 
-    Columns are chosen by forward selection. ``measured`` takes ``(batch, n, columns)``.
+    Columns are chosen by forward selection, or as the best of all sets where these are no more than the columns.
+    ``measured`` takes ``(batch, n, columns)``.
     """
+    batch, n, d = x.shape
+    if choose >= max(2, d - 1):
+        sets = xp.asarray(list(combinations(range(d), choose)))
+        trial = xp.swapaxes(x[:, :, sets], 1, 2).reshape(-1, n, choose)
+        return measured(trial).reshape(batch, -1).max(axis=1)
     columns = xp.ascontiguousarray(xp.swapaxes(x, 1, 2))
-    batch, d, n = columns.shape
     rows, free = xp.arange(batch)[:, None], xp.tile(xp.arange(d), (batch, 1))
     chosen: list[Any] = []
     for size in range(1, choose + 1):

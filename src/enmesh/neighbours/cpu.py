@@ -95,9 +95,10 @@ class Neighbours(plain.Neighbours):
         logger.debug("n=%d, dx=%d, dy=%d, dz=%d, k=%d, %d questions: %d by lists", *about)
         for s in range(0, listed, most or 1):
             questions = x[s : min(s + most, listed)]
-            counts = np.empty((kinds, len(questions), n), np.int32)
+            counts = np.empty((n, -(-len(questions) // SHORTS), kinds, SHORTS), np.int32)
             self._share(walk, lists.encode(questions, self._listed.tree.order), counts)
-            out[:, s : s + len(questions)] = counts
+            found = counts.transpose(2, 1, 3, 0).reshape(kinds, -1, n)
+            out[:, s : s + len(questions)] = found[:, : len(questions)]
         for s in range(listed, b):
             ask(x[s], out[:, s])
         return out

@@ -99,6 +99,7 @@ class Room(NamedTuple):
     heads: np.ndarray  # (n + 2,) where buckets start
     seen: np.ndarray  # (n,) entries that may be among the k nearest
     stack: np.ndarray  # nodes of the tree to visit
+    doubt: np.ndarray  # (n + 1, 3) entries that codes do not settle: for which lanes, in a block and in z
 
 
 def encode(x: np.ndarray, order: np.ndarray) -> Codes:
@@ -122,13 +123,13 @@ def encode(x: np.ndarray, order: np.ndarray) -> Codes:
 
 
 def ksg(points: Points, x: Codes, k: int, algorithm: int, out: np.ndarray, lo: int, hi: int) -> None:
-    """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (3, b, n)."""
+    """Write (n_xz, n_yz, n_z) of tree positions lo..hi to ``out`` (n, groups, 3, SHORTS)."""
     everything = float(np.ptp(points.z, axis=0).max())
     _ksg(points, x, k, algorithm, out, lo, hi, _lanes(k), _room(x.n), everything)
 
 
 def box(points: Points, x: Codes, radius: float, out: np.ndarray, lo: int, hi: int) -> None:
-    """Write (n_xyz, n_xz) within ``radius``, inclusive, of tree positions lo..hi to ``out`` (2, b, n)."""
+    """Write (n_xyz, n_xz) within ``radius``, inclusive, of tree positions lo..hi to ``out`` (n, groups, 2, SHORTS)."""
     _box(points, x, radius, out, lo, hi, _lanes(1), _room(x.n))
 
 
@@ -145,7 +146,9 @@ def _room(n: int) -> Room:
 
     (found, seen), (y, z) = np.empty((2, n), np.int32), np.empty((2, n), np.int16)
     away, heads, stack = np.empty(n), np.empty(n + 2, np.int32), np.empty(STACK, np.int64)
-    return Room(empty_list(), empty_list(), found, away, y, z, heads, seen, stack)
+    return Room(
+        empty_list(), empty_list(), found, away, y, z, heads, seen, stack, np.empty(3 * n + 3, np.int64)
+    )
 
 
 @part
@@ -246,21 +249,28 @@ def _kth(codes, here, base, dims, near, k, best, seen):
 
 
 @part
-def _refine(points, x, here, base, p, room, total, k, lanes):
-    """Exact k nearest joint neighbours of each lane, among the entries seen."""
+def _refine(points, x, here, base, p, room, total, k, algorithm, lanes):
+    """Exact k nearest joint neighbours of each lane, among the entries seen.
+
+    Algorithm 1 asks for the distance of the k-th alone: those that are surely nearer are counted, as at -inf.
+    """
     exact, codes, best, who, order = x.exact, x.codes, lanes.best, lanes.who, points.tree.order
     near, seen = room.near, room.seen
     y, z, dy, dz, row, dims = points.y, points.z, points.dy, points.dz, near.row, x.dims
-    for h in range(SHORTS * k):
-        best[h], who[h] = np.inf, -1
     last = load(lanes.codes, (k - 1) * SHORTS)
     reach = smaller(last, splat(np.int16(TOP - _SLACK))) - splat(np.int16(-_SLACK))
+    nearer = last - splat(np.int16(_SLACK + 1)) if algorithm == 1 else splat(np.int16(-1))
+    store(lanes.held, 0, nearer)
+    for m in range(SHORTS):
+        for h in range(k):
+            best[m * k + h] = -np.inf if lanes.codes[h * SHORTS + m] <= lanes.held[m] else np.inf
+            who[m * k + h] = -1
     for e in range(total):
         f = seen[e]
         j = row[f]
         there, rank = base + j * dims * SHORTS, order[j]  # of equally far points the smaller row wins
         d = larger(splat(max(near.y[f], near.z[f])), _separation(codes, here, there, dims))
-        some, apart = bits(d <= reach), 0.0
+        some, apart = bits((d <= reach) ^ (d <= nearer)), 0.0
         if some:
             apart = max(_distance(y, j * dy, p * dy, dy), _distance(z, j * dz, p * dz, dz))
         while some:
@@ -313,43 +323,57 @@ def _flush(total, lanes, block):
 
 
 @part
-def _count_with_z(points, x, here, base, p, entries, lanes, block):
-    """Count along a list the points within the radii of a block and of z: n_xz and n_z (block 0), or n_yz (block 1)."""
-    dims, radius, counts, nothing = x.dims, lanes.radius, lanes.counts, splat(np.int16(0))
+def _count_with_z(points, x, here, base, p, entries, lanes, block, doubt):
+    """Count along a list the points within the radii of a block and of z: n_xz and n_z (block 0), or n_yz (block 1).
+
+    Entries that codes leave in ``doubt`` are looked at when all others are counted.
+    """
+    dims, nothing = x.dims, splat(np.int16(0))
     end = entries.size[0]
     sure, sure_z = load(lanes.sure, block * SHORTS), load(lanes.sure, 2 * SHORTS)
     may, may_z = load(lanes.possible, block * SHORTS), load(lanes.possible, 2 * SHORTS)
     stop = largest(larger(may, may_z)) if block else largest(may_z)
     both = alone = nothing
+    doubtful = 0
     for e in range(0, end, _CHUNK):
         if entries.low[e // _CHUNK] > stop:
             break
         for f in range(e, min(e + _CHUNK, end)):
-            j, z = entries.row[f], splat(entries.z[f])
-            there = base + j * dims * SHORTS
+            z = splat(entries.z[f])
+            there = base + entries.row[f] * dims * SHORTS
             d = splat(entries.y[f]) if block else _separation(x.codes, here, there, dims)
             in_z, perhaps = z <= sure_z, z <= may_z
             inside = in_z & (d <= sure)
             both, alone = tally(both, inside), tally(alone, in_z)
             unsure, unsure_z = bits(inside ^ (perhaps & (d <= may))), 0 if block else bits(in_z ^ perhaps)
-            some = unsure | unsure_z
-            if some:
-                dz = _distance(points.z, j * points.dz, p * points.dz, points.dz)
-                dy = _distance(points.y, j * points.dy, p * points.dy, points.dy) if block else 0.0
-                while some:
-                    m = first(some)
-                    some &= some - 1
-                    hit = dz <= radius[2 * SHORTS + m]
-                    counts[2 * SHORTS + m] += hit and unsure_z >> m & 1
-                    if hit and unsure >> m & 1:
-                        away = dy if block else _distance(x.exact, here + m * dims, there + m * dims, dims)
-                        counts[block * SHORTS + m] += away <= radius[block * SHORTS + m]
+            doubt[3 * doubtful], doubt[3 * doubtful + 1], doubt[3 * doubtful + 2] = f, unsure, unsure_z
+            doubtful += (unsure | unsure_z) != 0
         if e % 16384 == 16384 - _CHUNK:
             _flush(both, lanes, block)
             _flush(nothing if block else alone, lanes, 2)
             both = alone = nothing
     _flush(both, lanes, block)
     _flush(nothing if block else alone, lanes, 2)
+    for e in range(doubtful):
+        _count_exactly(points, x, here, base, p, entries, lanes, block, doubt, 3 * e)
+
+
+@part
+def _count_exactly(points, x, here, base, p, entries, lanes, block, doubt, at):
+    """Count an entry for the lanes whose codes leave it in doubt."""
+    dims, radius, counts = x.dims, lanes.radius, lanes.counts
+    j, unsure, unsure_z = entries.row[doubt[at]], doubt[at + 1], doubt[at + 2]
+    there, some = base + j * dims * SHORTS, unsure | unsure_z
+    dz = _distance(points.z, j * points.dz, p * points.dz, points.dz)
+    dy = _distance(points.y, j * points.dy, p * points.dy, points.dy) if block else 0.0
+    while some:
+        m = first(some)
+        some &= some - 1
+        hit = dz <= radius[2 * SHORTS + m]
+        counts[2 * SHORTS + m] += hit and unsure_z >> m & 1
+        if hit and unsure >> m & 1:
+            away = dy if block else _distance(x.exact, here + m * dims, there + m * dims, dims)
+            counts[block * SHORTS + m] += away <= radius[block * SHORTS + m]
 
 
 @inlined
@@ -367,13 +391,13 @@ def _settle(points, x, g, p, reach, k, algorithm, room, lanes):
     needed = (last + _SLOP) / x.scale if last < TOP - _SLACK else np.inf
     if needed > reach:
         return needed
-    _refine(points, x, here, base, p, room, total, k, lanes)
+    _refine(points, x, here, base, p, room, total, k, algorithm, lanes)
     _radii(points, x, here, base, p, near, k, algorithm, lanes)
     _limits(x.scale, lanes)
     for m in range(3 * SHORTS):
         lanes.counts[m] = 0
-    _count_with_z(points, x, here, base, p, near, lanes, np.int64(1))
-    _count_with_z(points, x, here, base, p, room.far, lanes, np.int64(0))
+    _count_with_z(points, x, here, base, p, near, lanes, np.int64(1), room.doubt)
+    _count_with_z(points, x, here, base, p, room.far, lanes, np.int64(0), room.doubt)
     return needed
 
 
@@ -385,21 +409,20 @@ def _ksg(points, x, k, algorithm, out, lo, hi, lanes, room, everything):
     neighbours in z. ``everything`` is the widest side of the box around all z.
     """
     points, x, out, lanes, room = flat((points, x, out, lanes, room))
-    guess = everything / 16
+    guess, groups = everything / 16, (x.b + SHORTS - 1) // SHORTS
     for p in range(lo, hi):
         reach, taken, g = guess * _MARGIN, 0.0, 0
         _enlist(points, x.scale, p, reach, room)
-        while g * SHORTS < x.b:
+        while g < groups:
             needed = _settle(points, x, g, p, reach, k, algorithm, room, lanes)
             if needed > reach:
                 longer = min(needed, max(reach * _GROWTH, everything / 64))
                 reach = np.inf if reach >= everything else longer
                 _enlist(points, x.scale, p, reach, room)
                 continue
-            for m in range(min(SHORTS, x.b - g * SHORTS)):
-                for count in range(3):
-                    at = (count * x.b + g * SHORTS + m) * x.n + points.tree.order[p]
-                    out[at] = lanes.counts[count * SHORTS + m]
+            at = (points.tree.order[p] * groups + g) * 3 * SHORTS
+            for m in range(3 * SHORTS):
+                out[at + m] = lanes.counts[m]
             taken, g = max(taken, needed), g + 1
         if taken < np.inf:
             guess += (taken - guess) / _MEMORY
@@ -412,16 +435,17 @@ def _box(points, x, radius, out, lo, hi, lanes, room):
     for m in range(3 * SHORTS):
         lanes.radius[m] = radius
     _limits(x.scale, lanes)
+    groups = (x.b + SHORTS - 1) // SHORTS
     for p in range(lo, hi):
         _enlist(points, x.scale, p, radius, room)
-        for g in range((x.b + SHORTS - 1) // SHORTS):
+        for g in range(groups):
             base = g * x.n * x.dims * SHORTS
             here = base + p * x.dims * SHORTS
             for kind in range(2):
                 for m in range(3 * SHORTS):
                     lanes.counts[m] = 0
                 entries = room.near if kind == 0 else room.far
-                _count_with_z(points, x, here, base, p, entries, lanes, np.int64(0))
-                for m in range(min(SHORTS, x.b - g * SHORTS)):
-                    row = points.tree.order[p]
-                    out[(kind * x.b + g * SHORTS + m) * x.n + row] = lanes.counts[m]
+                _count_with_z(points, x, here, base, p, entries, lanes, np.int64(0), room.doubt)
+                at = ((points.tree.order[p] * groups + g) * 2 + kind) * SHORTS
+                for m in range(SHORTS):
+                    out[at + m] = lanes.counts[m]

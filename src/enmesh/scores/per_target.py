@@ -42,7 +42,7 @@ class PerTarget(Score):
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
 
-    FORMAT = 4
+    FORMAT = 5
 
     groups: Any = ()
     alpha: float | None = None

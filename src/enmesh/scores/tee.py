@@ -80,7 +80,7 @@ class TEE(Score):
         known_fields(self, penalty=("sequential", "collective"))
         check_surrogates(self.n_surrogates, self.alpha)
 
-    FORMAT = 3
+    FORMAT = 4
 
     def sentence(self) -> str:
         """Say what was scored."""
