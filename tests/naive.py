@@ -179,6 +179,17 @@ def ksg_local(x, y, z, k, algorithm=1, times=None, theiler=0):
     return digamma(k) - 2 / k + digamma(n_z) - digamma(n_xz) + 1 / n_xz - digamma(n_yz) + 1 / n_yz
 
 
+def best_of_columns(x, choose, measured):
+    """The largest measure of ``choose`` columns: of all sets where one column at most is left out, else one by one."""
+    d, chosen = x.shape[1], []
+    if choose >= d - 1:
+        return max(measured(x[:, list(some)]) for some in combinations(range(d), choose))
+    for _ in range(choose):
+        free = [column for column in range(d) if column not in chosen]
+        chosen.append(max(free, key=lambda column: measured(x[:, [*chosen, column]])))
+    return measured(x[:, chosen])
+
+
 def order_patterns(values, order, delay):
     """One number per sample: its place in the sorted list of all orders; -1 for the first samples."""
     every = sorted(permutations(range(order)))
@@ -671,7 +682,10 @@ def explained_share(before, after, y, *, quadratic):
 
 
 def forward_selection(values, target, own, max_lag, level, *, quadratic, span):
-    """Lags of the sources that forward selection and pruning keep: a regression from scratch for every candidate."""
+    """Lags of the sources that forward selection and pruning keep, and the p-value of the best that was not taken.
+
+    A regression from scratch for every candidate.
+    """
     from math import comb
 
     from scipy.stats import f
@@ -697,7 +711,7 @@ def forward_selection(values, target, own, max_lag, level, *, quadratic, span):
         free = [(j, lag) for j in range(nodes) for lag in range(1, max_lag + 1) if (j, lag) not in chosen]
         tests = {v: p_value(chosen, [*chosen, v]) for v in free}
         best = min(tests, key=tests.get)
-        if tests[best] * max_lag > level:
+        if (refused := tests[best] * max_lag) > level:
             break
         chosen.append(best)
     while True:
@@ -710,7 +724,8 @@ def forward_selection(values, target, own, max_lag, level, *, quadratic, span):
         if worst is None or tests[worst] <= level:
             break
         chosen = [v for v in chosen if v[0] != worst]
-    return {j: tuple(sorted(lag for node, lag in chosen if node == j)) for j, _ in chosen if j != target}
+    lags = {j: tuple(sorted(lag for node, lag in chosen if node == j)) for j, _ in chosen if j != target}
+    return lags, min(1.0, refused)
 
 
 # --- events in continuous time ---------------------------------------------------------------------------------------

@@ -47,6 +47,18 @@ def heteroscedastic(n=600, nodes=4):
     return em.Series(size * rng.normal(size=(n, nodes)))
 
 
+def weakly_coupled(nodes=30, n=500):
+    """Return a VAR with about four weak links for each node, and its links by name."""
+    rng = np.random.default_rng(1)
+    weights = (rng.random((nodes, nodes)) < 4 / nodes) * 0.17 * rng.choice([-1, 1], (nodes, nodes))
+    np.fill_diagonal(weights, 0.3)
+    x = rng.normal(size=(n + 100, nodes))
+    for t in range(1, len(x)):
+        x[t] += weights @ x[t - 1]
+    series = em.Series(x[100:])
+    return series, {(series.names[j], series.names[i]) for i, j in np.argwhere(weights) if i != j}
+
+
 def mixed():
     rng = np.random.default_rng(0)
     import pandas as pd
@@ -430,3 +442,41 @@ def test_lines_take_an_oscillation_as_it_is_and_normal_scores_otherwise():
     assert "Gaussian(normalise='zscore')" in str(em.infer(series).choices)
     for other in (np.exp(series.values * 3), rng.standard_t(2, size=(600, 3)), rng.normal(size=(600, 3))):
         assert Evidence(em.Series(other)).scale.__name__ == "normal_scores"
+
+
+def links(net):
+    return {(source, target) for target, sources in net.parents.items() for source in sources}
+
+
+def test_the_level_is_doubled_where_weak_links_are_many():
+    series, truth = weakly_coupled()
+    usual = round(1 - 1 / (30 * 29), 6)
+    strict, found = (em.infer(series, acyclic=False, max_lag=3, alpha=alpha) for alpha in (usual, None))
+    assert found.options["score"]["alpha"] == pytest.approx(1 - 2 * (1 - usual))
+    assert strict.options["score"]["alpha"] == usual  # a level that is given is kept
+    added = links(found) - links(strict)
+    assert len(added) >= THRESHOLDS.added
+    assert len(added & truth) >= 0.75 * len(added)
+    words = {what: why for what, _, why in found.choices}["score"]
+    assert words.endswith("about 2 false links are to be expected among 870 pairs; weak links are many")
+
+
+@pytest.mark.parametrize(
+    "series", [white(nodes=30), em.simulate.var("a>b, b>c", n=500, seed=0)], ids=["none", "few"]
+)
+def test_the_level_stays_where_weak_links_are_not_many(series, monkeypatch):
+    levels = []
+    made = Planner._regressions
+    monkeypatch.setattr(
+        Planner, "_regressions", lambda self, *how: levels.append(self.alpha) or made(self, *how)
+    )
+    em.infer(series, acyclic=False, max_lag=3)
+    assert len(levels) == 1  # nothing is fitted twice
+
+
+@pytest.mark.parametrize("nodes", [11, 100, 1000, 2000, 30_000])
+def test_the_level_of_any_network_can_be_tested_at(nodes):
+    series = SimpleNamespace(n_nodes=nodes)
+    alpha = Planner(series, Wanted(), [], None).alpha
+    assert 1 - alpha == pytest.approx(1 / (nodes * (nodes - 1)), rel=0.01)
+    assert em.TEA(alpha=alpha).alpha == alpha

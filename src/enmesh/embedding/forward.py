@@ -41,6 +41,7 @@ class Past(NamedTuple):
     lags: tuple[tuple[int, ...], ...]
     sources: tuple[int, ...]
     further: tuple[int, ...] = ()  # sources that a regression sees loosely only, the most promising first
+    refused: float = 1.0  # p-value of the best variable that a regression did not take
     nulls: tuple[tuple[int, tuple[int, ...], np.ndarray], ...] = ()
     """Null distributions ``(source, given sources, values)`` that tests with these lags need, made while selecting."""
 
@@ -104,7 +105,8 @@ class ForwardSelection:
         listed = [every if self._together else single[lag - 1] for lag in best_lag.tolist()]
         for j, chosen_lags in (dropped | lags).items():
             listed[j] = chosen_lags
-        return Past(lags[target], tuple(listed), sources, further=further)
+        refused = min(1.0, fit.p_value(share.max()) * self._choices)
+        return Past(lags[target], tuple(listed), sources, further=further, refused=refused)
 
     def _open(self, target: int) -> np.ndarray:
         """Return which candidates may be taken: (lag, node), flat; own lags that are in the past already are not."""

@@ -82,7 +82,7 @@ class NonUniform(EmbeddingMethod):
         "Faes, L., Nollo, G. and Porta, A. (2011). Information-Based Detection of Nonlinear Granger Causality in "
         "Multivariate Processes via a Nonuniform Embedding Technique. Physical Review E 83, 051112.",
     )
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
 
     max_lag: int = 5
     estimator: Estimator = field(default_factory=KSG)

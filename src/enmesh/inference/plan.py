@@ -35,6 +35,9 @@ from enmesh.scores.shift_null import LineNull
 from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, warn_of_many_lags
 from enmesh.tasks import run, single_thread
 
+# What each regression found, with the best sources of targets; and which regression each target is left to.
+Regressions = tuple[list[tuple[Regressed, dict[int, Best]]], list[int]]
+
 
 class Plan(NamedTuple):
     """What is searched: a score with its pasts, the sources each target may have, and the embedding criteria."""
@@ -107,20 +110,9 @@ class Planner(Scores):
             return self._with_estimator(estimator)
         of_target = {i: decided(TARGETS, evidence, i).choice for i in self._nodes if rule.choice == "all"}
         shares = [of_target.get(i) or SHARES[rule.choice] for i in self._nodes]
-        far, line = self._reach(), self._line
-        made = [self._regressed(line, self._alphas(shares, "line"), far)]
-        if (order := self._order(far)) > 1:
-            made.append(self._regressed(line, self._alphas(shares, "line"), order, together=True))
-        found = [one for one, _ in made]
-        picked = [self._picked(i, found) for i in self._nodes]
-        if rule.choice != "line":
-            curve = Regression(features="quadratic")
-            # A curve that selects no more than a line finds is not picked, unless the own past is clearly curved.
-            known = [found[picked[i]].sources[i] if not self._clearly_curved(i) else () for i in self._nodes]
-            made.append(self._regressed(curve, self._alphas(shares, "curve"), far, known=known))
-            found.append(made[-1][0])
-            picked = [self._picked(i, found) for i in self._nodes]
-        targets = Targets(found, picked)
+        far = self._reach()
+        made, picked = self._at_suitable_level(shares, far)
+        targets = Targets([one for one, _ in made], picked)
         if rule.choice != "line" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
             confirm(self, targets)
         if rule.choice == "all":
@@ -131,6 +123,49 @@ class Planner(Scores):
         left = [i for i in self._nodes if targets.scores[i] is targets.regressed[i].scores[i]]
         best = {i: made[picked[i]][1][i] for i in left if i in made[picked[i]][1]}
         return Plan(score, tuple(map(tuple, targets.candidates)), nulls=targets.nulls, best=best)
+
+    def _at_suitable_level(self, shares: Sequence[Mapping[str, float]], far: int) -> Regressions:
+        """Return what regressions find at the level, doubled as long as most links that this adds are no chance.
+
+        At the level of a large network chance adds one link or so; where twice the level adds several times as many,
+        weak links are many, and most of those that are added are true (a small local false discovery rate).
+        """
+        usual, found = self.alpha, self._regressions(shares, far)
+        while self.wanted.alpha is None and (twice := 2 * (1 - usual)) <= 1 - THRESHOLDS.alpha:
+            enough = THRESHOLDS.added * twice / 2 * self._pairs
+            if self._refused_nearly(found) < enough:
+                break
+            self.alpha = round(1 - twice, 12)
+            looser = self._regressions(shares, far)
+            if _links(looser) - _links(found) < enough:
+                self.alpha = usual
+                break
+            usual, found = self.alpha, looser
+        return found
+
+    def _refused_nearly(self, found: Regressions) -> int:
+        """Return for how many targets a variable was refused that an F test at twice the level would take."""
+        made, picked = found
+        alphas = [[score.alpha for score in regressed.scores] for regressed, _ in made]
+        refused = [[past.refused for past in regressed.pasts] for regressed, _ in made]
+        return sum(refused[k][i] <= 2 * (1 - alphas[k][i]) for i, k in enumerate(picked))
+
+    def _regressions(self, shares: Sequence[Mapping[str, float]], far: int) -> Regressions:
+        """Return what lines and curves find at the level, and which of them each target is left to."""
+        line = self._line
+        made = [self._regressed(line, self._alphas(shares, "line"), far)]
+        if (order := self._order(far)) > 1:
+            made.append(self._regressed(line, self._alphas(shares, "line"), order, together=True))
+        found = [one for one, _ in made]
+        picked = [self._picked(i, found) for i in self._nodes]
+        if any("curve" in one for one in shares):
+            curve = Regression(features="quadratic")
+            # A curve that selects no more than a line finds is not picked, unless the own past is clearly curved.
+            known = [found[picked[i]].sources[i] if not self._clearly_curved(i) else () for i in self._nodes]
+            made.append(self._regressed(curve, self._alphas(shares, "curve"), far, known=known))
+            found.append(made[-1][0])
+            picked = [self._picked(i, found) for i in self._nodes]
+        return made, picked
 
     def _alphas(self, shares: Sequence[Mapping[str, float]], test: str) -> list[float]:
         """Return the confidence level of a test of every target; 0 where the test is not made."""
@@ -276,7 +311,7 @@ class Planner(Scores):
         for score, names in by_score.items():
             who = "all targets" if len(names) == len(scores) else first_few(names, 6)
             self.choices.add("estimator", f"{brief(score.estimator)} for {who}", reason)
-            words.append(f"{type(score).__name__}, alpha {score.alpha:g}")
+            words.append(f"{type(score).__name__}, alpha {score.alpha:.9g}")
         shared = f"up to {tests} tests share" if tests > 1 else "one test has"
         reason = f"{shared} a level of {1 - self.alpha:.2g}"
         reason += f", at which {self.level_in_words}" if self.level_in_words else ""
@@ -295,6 +330,11 @@ class Planner(Scores):
             lags = sorted({lag for _, past, sources in found for j in sources for lag in past.lags[j]})
             words = f"sources at lags {lags[0]} to {lags[-1]}" if lags else "no source was selected"
         self.choices.add("lags", words, "forward selection, tested as selected")
+
+
+def _links(found: Regressions) -> int:
+    made, picked = found
+    return sum(len(made[k][0].sources[i]) for i, k in enumerate(picked))
 
 
 @lru_cache(maxsize=4)

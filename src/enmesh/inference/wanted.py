@@ -63,14 +63,19 @@ class Scores:
         self.series, self.wanted, self.choices, self.evidence = series, wanted, choices, evidence
         self._nodes = range(series.n_nodes)
         self._pairs = max(1, series.n_nodes * (series.n_nodes - 1))
-        usual = max(THRESHOLDS.alpha, round(1 - 1 / self._pairs, 6))
+        usual = max(THRESHOLDS.alpha, round(1 - 1 / self._pairs, max(6, 2 + len(str(self._pairs)))))
         self.alpha = usual if wanted.alpha is None else wanted.alpha
 
     @property
     def level_in_words(self) -> str:
         """Say how many false links the level lets in, where it was chosen with the number of pairs."""
-        chosen = self.alpha > THRESHOLDS.alpha and self.wanted.alpha is None
-        return f"about one false link is to be expected among {self._pairs} pairs" if chosen else ""
+        if self._pairs <= 1 / (1 - THRESHOLDS.alpha) or self.wanted.alpha is not None:
+            return ""
+        false = round((1 - self.alpha) * self._pairs)
+        links, why = (
+            (f"{false} false links are", "; weak links are many") if false > 1 else ("one false link is", "")
+        )
+        return f"about {links} to be expected among {self._pairs} pairs{why}"
 
     def one(self) -> Score:
         """Return the score that was given or named, or the one that suits the estimator that was given."""
@@ -89,7 +94,7 @@ class Scores:
             widened = "" if estimator.discrete else ", widened for memory and changes of variance"
             reason = f"its null distribution is known{widened}"
         reason = "; ".join(filter(None, [reason, self.level_in_words]))
-        self.choices.add("score", f"{type(score).__name__}, alpha {self.alpha:g}", reason)
+        self.choices.add("score", f"{type(score).__name__}, alpha {self.alpha:.9g}", reason)
         return score
 
     def _named(self, name: str) -> Score:
