@@ -480,3 +480,8 @@ def test_the_level_of_any_network_can_be_tested_at(nodes):
     alpha = Planner(series, Wanted(), [], None).alpha
     assert 1 - alpha == pytest.approx(1 / (nodes * (nodes - 1)), rel=0.01)
     assert em.TEA(alpha=alpha).alpha == alpha
+
+
+def test_a_level_that_is_no_round_number_is_shared():
+    net = em.infer(heteroscedastic(), alpha=1 - 1 / 380)
+    assert net.options["score"]["alpha"] == 1 - 1 / 380

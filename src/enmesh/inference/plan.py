@@ -111,7 +111,8 @@ class Planner(Scores):
         of_target = {i: decided(TARGETS, evidence, i).choice for i in self._nodes if rule.choice == "all"}
         shares = [of_target.get(i) or SHARES[rule.choice] for i in self._nodes]
         far = self._reach()
-        made, picked = self._at_suitable_level(shares, far)
+        regressed = self._at_suitable_level if rule.choice == "all" else self._regressions
+        made, picked = regressed(shares, far)
         targets = Targets([one for one, _ in made], picked)
         if rule.choice != "line" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
             confirm(self, targets)
@@ -171,7 +172,8 @@ class Planner(Scores):
         """Return the confidence level of a test of every target; 0 where the test is not made."""
         split = 2 if test == "line" and self._order(THRESHOLDS.most_lags) > 1 else 1
         level = 1 - self.alpha
-        return [round(1 - one[test] / split * level, 9) if test in one else 0.0 for one in shares]
+        at = [one[test] / split * level if test in one else 1.0 for one in shares]
+        return [max(self.alpha, round(1 - one, 12)) if one < 1 else 0.0 for one in at]
 
     @property
     def _line(self) -> Gaussian:
@@ -204,7 +206,7 @@ class Planner(Scores):
 
     def _last(self, usual: int, farthest: int) -> int:
         """Return the largest lag at which a line finds a source and nearer lags do not say as much."""
-        strict = self.method(self._line, round(1 - (1 - self.alpha) / 10, 9), farthest)
+        strict = self.method(self._line, round(1 - (1 - self.alpha) / 10, 12), farthest)
         straight = np.flatnonzero(self.evidence.curvature >= THRESHOLDS.clearly).tolist()
         pasts = zip(straight, self.selected(strict, straight))
         lags = [(i, Lagged(j, lag)) for i, past in pasts for j in past.sources for lag in past.lags[j]]
