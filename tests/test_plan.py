@@ -485,3 +485,35 @@ def test_the_level_of_any_network_can_be_tested_at(nodes):
 def test_a_level_that_is_no_round_number_is_shared():
     net = em.infer(heteroscedastic(), alpha=1 - 1 / 380)
     assert net.options["score"]["alpha"] == 1 - 1 / 380
+
+
+def driven(influence, nodes=4, n=800):
+    """Return a recording of nodes with linear memory of which the first drives the second, as ``influence`` says."""
+    noise = np.random.default_rng(3).normal(size=(n + 100, nodes))
+    x = noise.copy()
+    for t in range(1, len(x)):
+        x[t] += 0.4 * x[t - 1]
+        x[t, 1] = 0.4 * x[t - 1, 1] + influence(x[t - 1, 0], noise[t, 1])
+    return em.Series(x[100:])
+
+
+@pytest.mark.parametrize("nodes", [2, 4])
+@pytest.mark.parametrize(
+    "influence",
+    [lambda x, noise: 1.5 * np.sin(3 * x) + noise, lambda x, noise: np.exp(0.7 * np.sin(2 * x)) * noise],
+    ids=["sine", "variance"],
+)
+def test_neighbours_see_at_a_glance_what_regressions_do_not(influence, nodes):
+    series = driven(influence, nodes)
+    net = em.infer(series, acyclic=False)
+    assert links(net) == {("x0", "x1")}
+    assert any("all sources of 1 targets" in value for what, value, _ in net.choices if what == "neighbours")
+    assert links(em.infer(series, acyclic=False, estimator=em.Gaussian())) == set()
+
+
+def test_a_glance_that_sees_nothing_adds_nothing(monkeypatch):
+    seen, glance = [], beyond._seen_at_a_glance
+    monkeypatch.setattr(beyond, "_seen_at_a_glance", lambda *how: seen.append(glance(*how)) or seen[-1])
+    net = em.infer(em.simulate.var("a>b, b>c, c>d, d>e, e>f", n=500, seed=0), acyclic=False)
+    assert seen == [[]]
+    assert {score["type"] for _, score in net.options["score"]["groups"]} == {"TEA"}

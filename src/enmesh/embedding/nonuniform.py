@@ -192,7 +192,7 @@ class TestedSelection:
         open_ = list(nodes) if self._allowed is None else [y.node, *self._allowed[y.node]]
         best = dict.fromkeys(nodes, 1)
         while open_ and len(chosen) < max(self._most, len(known) + 2):
-            z = _in_order(y, chosen)
+            z = in_order(y, chosen)
             free = [v for j in open_ for v in self.transfers.blocks.choices(j) if v not in z]
             values = dict(zip(free, self.transfers.each(free, y, z))) if free else {}
             taken = {variable.node for variable in chosen}
@@ -261,7 +261,7 @@ class TestedSelection:
             tests = {}
             for j in sources:
                 x = [variable for variable in chosen if variable.node == j]
-                z = _in_order(y, [variable for variable in chosen if variable.node != j])
+                z = in_order(y, [variable for variable in chosen if variable.node != j])
                 tests[j] = yield from self._test(x, y, z, self.transfers.blocks.choices(j), None)
             failed = [j for j in sources if tests[j].p_value > self._level]
             if not failed:
@@ -288,7 +288,7 @@ class TestedSelection:
             given = tuple(sorted({variable.node for variable in z} - {target}))
             if y.node != target or source not in found or not found.keys() >= set(given):
                 continue
-            same_z = list(z) == _in_order(y, [v for j in (target, *given) for v in found[j]])
+            same_z = list(z) == in_order(y, [v for j in (target, *given) for v in found[j]])
             same_x = list(free) == self.transfers.blocks.choices(source) and choose == len(found[source])
             if same_z and same_x and source != target and len(test.null) == self._sampling.count:
                 nulls.append((source, given, test.null))
@@ -297,10 +297,13 @@ class TestedSelection:
 
 def _stands_out(values: np.ndarray) -> float:
     """Return the value from which on a candidate stands out among all of a target's candidates."""
-    if len(values) < MANY_CANDIDATES:
-        return -np.inf
+    return -np.inf if len(values) < MANY_CANDIDATES else far_from_most(values, STANDS_OUT)
+
+
+def far_from_most(values: np.ndarray, deviations: float) -> float:
+    """Return the value that lies so many standard deviations, of most values, above the one in the middle."""
     middle = np.median(values)
-    return float(middle + STANDS_OUT * 1.4826 * np.median(np.abs(values - middle)))
+    return float(middle + deviations * 1.4826 * np.median(np.abs(values - middle)))
 
 
 def _leaders(values: dict[Lagged, float]) -> dict[int, Lagged]:
@@ -309,6 +312,6 @@ def _leaders(values: dict[Lagged, float]) -> dict[int, Lagged]:
     return {node: max(group, key=lambda v: (values[v], -v.lag)) for node, group in by_node}
 
 
-def _in_order(y: Lagged, variables: Sequence[Lagged]) -> list[Lagged]:
+def in_order(y: Lagged, variables: Sequence[Lagged]) -> list[Lagged]:
     """Return lagged variables as `Transfers.variables` orders them: the target's own first, then node by node."""
     return sorted(variables, key=lambda v: (v.node != y.node, v.node, v.lag))

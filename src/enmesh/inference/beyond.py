@@ -7,13 +7,15 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding import Lagged, Lags
-from enmesh.embedding.nonuniform import CLEARLY, Past
+from enmesh.embedding.nonuniform import CLEARLY, MANY_CANDIDATES, Past, far_from_most, in_order
 from enmesh.estimators import KSG, Regression
 from enmesh.inference.evidence import Scale
-from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
+from enmesh.inference.rules import NEIGHBOURS, NEIGHBOURS_SHARE, TARGETS, THRESHOLDS, decided
+from enmesh.measures import Transfers
 from enmesh.scores import TEA, TEE, Link, Score
 from enmesh.search.families import FEW
 from enmesh.significance import FEWEST, fitted_p, least_surrogates
+from enmesh.surrogates import CircularShift, stream_of
 
 Planner = Any  # that of a run (`inference.plan`), which asks these functions
 
@@ -75,22 +77,30 @@ class Targets:
         return [j for j in dict.fromkeys(seen) if j not in self.sources(target)]
 
 
-def look_beyond(planner: Planner, plan: Targets, alphas: Sequence[float], far: int) -> None:
+def look_beyond(planner: Planner, plan: Targets, far: int) -> None:
     """Let nearest neighbours look for sources beyond what the regressions of targets found.
 
     They test sources that a regression sees loosely only, or that the other regression found; and all sources of
     targets of which regressions leave nearly everything unexplained, or more than random features of their own pasts
-    do, on a part of a long record. A target for which they find more than its regression is theirs.
+    do, or of which one source stands out at a glance, on a part of a long record. A target for which they find more
+    than its regression is theirs.
     """
-    series, evidence, alpha = planner.series, planner.evidence, max(alphas)
-    names = series.names
-    open_ = [i for i, one in enumerate(alphas) if one and plan.scores[i] is plan.regressed[i].scores[i]]
-    if not open_:
+    series, evidence = planner.series, planner.evidence
+    names, nodes = series.names, range(series.n_nodes)
+    if evidence.nodes > THRESHOLDS.reachable:
         return
+    share = NEIGHBOURS_SHARE * (1 - planner.alpha)
+    alpha = max(planner.alpha, round(1 - share, 12))
     estimator = decided(NEIGHBOURS, evidence).choice(evidence)
-    few = [i for i in open_ if len(plan.known(i)) <= WIDEST_KNOWN]
-    blind = [i for i in few if _is_blind(planner, plan, i)]
-    loose = {i: plan.seen_loosely(i) for i in few if len(plan.regressed[i].variables(i)) <= WIDEST_KNOWN}
+    few = [i for i in nodes if len(plan.known(i)) <= WIDEST_KNOWN]
+    open_ = [i for i in few if "neighbours" in decided(TARGETS, evidence, i).choice]
+    narrow = [i for i in few if len(plan.regressed[i].variables(i)) <= WIDEST_KNOWN]
+    blind = [i for i in open_ if _is_blind(planner, plan, i)]
+    # What stands out so far is so by chance for next to no target: it takes no share of the level.
+    blind += _seen_at_a_glance(planner, plan, estimator, [i for i in narrow if i not in blind], far)
+    loose = {i: plan.seen_loosely(i) for i in narrow if i in open_}
+    if not blind and not loose:
+        return
     asked, explored = _within_budget(planner, loose, blind, far)
 
     def look(of_targets: Mapping[int, Sequence[int]], record: Series) -> dict[int, Past]:
@@ -234,6 +244,38 @@ def _is_blind(planner: Planner, plan: Targets, target: int) -> bool:
         return True
     left = min(left, _leaves(planner, plan, target, plain))
     return bool(evidence.left_by_features[1][target] < THRESHOLDS.clearly * left)
+
+
+def _seen_at_a_glance(
+    planner: Planner, plan: Targets, estimator: KSG, targets: Sequence[int], far: int
+) -> list[int]:
+    """Return the targets of which neighbours see a source that stands out among all, given what is known already.
+
+    What a source says is compared with what all say at every lag, and shifted where those are few.
+    """
+    names, found = planner.series.names, []
+    own = {(names[i], names[i]): plan.regressed[i].pasts[i].own for i in targets}
+    transfers = Transfers(_part(planner.series), estimator, Lags(own, searched=far))
+    for i in targets:
+        y = Lagged(i, 0)
+        z, taken = in_order(y, plan.regressed[i].variables(i)), {i, *plan.sources(i)}
+        possible = dict(planner.wanted.candidates).get(names[i], names)
+        sources = [j for j, name in enumerate(names) if j not in taken and name in possible]
+        free = [v for j in sources for v in transfers.blocks.choices(j)]
+        if not free:
+            continue
+        values = transfers.each(free, y, z)
+        everything = [values]
+        shifts = -(-MANY_CANDIDATES // len(free)) - 1
+        for j in sources if shifts else ():
+            x = transfers.blocks.choices(j)
+            draw = transfers.draw(CircularShift(), x, y, z, in_parts=True)
+            stream = stream_of(planner.wanted.seed, i, (j,))
+            shifted = transfers.prepared(y, z).surrogates(transfers.blocks.take(x), draw, stream, choose=1)
+            everything.append(shifted.each(shifts).ravel())
+        if values.max() > far_from_most(np.concatenate(everything), THRESHOLDS.glance):
+            found.append(i)
+    return found
 
 
 def _part(series: Series) -> Series:

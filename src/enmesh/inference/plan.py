@@ -117,7 +117,7 @@ class Planner(Scores):
         if rule.choice != "line" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
             confirm(self, targets)
         if rule.choice == "all":
-            look_beyond(self, targets, self._alphas(shares, "neighbours"), far)
+            look_beyond(self, targets, far)
         self._note(rule.reason, targets.scores, shares)
         self._note_lags([(i, targets.pasts[i], targets.candidates[i]) for i in self._nodes])
         score = PerTarget(dict(zip(self.series.names, targets.scores)), alpha=self.alpha)

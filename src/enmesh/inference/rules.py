@@ -53,6 +53,10 @@ class Thresholds:
     """Nodes up to which neighbours alone are asked of smooth series. (A convention; not measured.)"""
     reachable: int = 20
     """Nodes up to which 1,000 surrogates reach the share of the level that neighbours have."""
+    glance: float = 6.0
+    """Standard deviations by which neighbours must see a source stand out to look at all sources of a target whose
+    regression may suit it. (N = 1,000: links by sines, to variances 5.5 to 32, 450 targets without such at most 4.9.)
+    """
     searchable: int = 20_000
     """Samples x nodes up to which neighbours are asked alone: about five minutes."""
     alpha: float = 0.99
@@ -72,6 +76,7 @@ THRESHOLDS = Thresholds()
 # Shares of the level that the tests have which are made of the same link; those of `TARGETS` were chosen on networks of
 # Novelli et al. (seeds 5 to 27) and the public forks and v-structures, those of smooth series on Lorenz-96.
 SHARES: dict[str, dict[str, float]] = {"line": {"line": 1.0}, "smooth": {"line": 0.3, "curve": 0.7}}
+NEIGHBOURS_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ TARGETS = (
          and e.curvature[i] >= THRESHOLDS.straight and e.tails < THRESHOLDS.light_tails,
          {"line": 0.9, "curve": 0.1}, "its dynamics are linear as far as its own past shows"),
     Rule("all others in networks of at most 20 nodes", lambda e, i: e.nodes <= THRESHOLDS.reachable,
-         {"line": 0.2, "curve": 0.4, "neighbours": 0.4}, "nothing says which test suits"),
+         {"line": 0.2, "curve": 0.4, "neighbours": NEIGHBOURS_SHARE}, "nothing says which test suits"),
     Rule("all others", lambda e, i: True, {"line": 0.4, "curve": 0.6},
          "the level of so many pairs takes more surrogates than neighbours can be asked about"),
 )  # fmt: skip
