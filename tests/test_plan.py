@@ -507,7 +507,7 @@ def test_neighbours_see_at_a_glance_what_regressions_do_not(influence, nodes):
     series = driven(influence, nodes)
     net = em.infer(series, acyclic=False)
     assert links(net) == {("x0", "x1")}
-    assert any("all sources of 1 targets" in value for what, value, _ in net.choices if what == "neighbours")
+    assert any("those of 1 targets" in value for what, value, _ in net.choices if what == "neighbours")
     assert links(em.infer(series, acyclic=False, estimator=em.Gaussian())) == set()
 
 
@@ -515,5 +515,5 @@ def test_a_glance_that_sees_nothing_adds_nothing(monkeypatch):
     seen, glance = [], beyond._seen_at_a_glance
     monkeypatch.setattr(beyond, "_seen_at_a_glance", lambda *how: seen.append(glance(*how)) or seen[-1])
     net = em.infer(em.simulate.var("a>b, b>c, c>d, d>e, e>f", n=500, seed=0), acyclic=False)
-    assert seen == [[]]
+    assert seen == [{}]
     assert {score["type"] for _, score in net.options["score"]["groups"]} == {"TEA"}

@@ -95,9 +95,9 @@ def look_beyond(planner: Planner, plan: Targets, far: int) -> None:
     few = [i for i in nodes if len(plan.known(i)) <= WIDEST_KNOWN]
     open_ = [i for i in few if "neighbours" in decided(TARGETS, evidence, i).choice]
     narrow = [i for i in few if len(plan.regressed[i].variables(i)) <= WIDEST_KNOWN]
-    blind = [i for i in open_ if _is_blind(planner, plan, i)]
+    blind = {i: _possible(planner, i) for i in open_ if _is_blind(planner, plan, i)}
     # What stands out so far is so by chance for next to no target: it takes no share of the level.
-    blind += _seen_at_a_glance(planner, plan, estimator, [i for i in narrow if i not in blind], far)
+    blind |= _seen_at_a_glance(planner, plan, estimator, [i for i in narrow if i not in blind], far)
     loose = {i: plan.seen_loosely(i) for i in narrow if i in open_}
     if not blind and not loose:
         return
@@ -213,15 +213,12 @@ def _leaves(planner: Planner, plan: Targets, target: int, scale: Scale) -> float
 
 
 def _within_budget(
-    planner: Planner, loose: Mapping[int, list[int]], blind: Sequence[int], far: int
+    planner: Planner, loose: Mapping[int, list[int]], blind: Mapping[int, list[int]], far: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return whose loosely seen sources are tested, and whose are all looked at, as far as the budgets go."""
-    names, of_source = planner.series.names, QUESTIONS_OF_A_TEST * far
-    of_target = (3 * far + of_source // 5) * len(names)
-    explored = {}
-    for i in blind[: EXPLORED // of_target]:
-        possible = dict(planner.wanted.candidates).get(names[i], names)
-        explored[i] = [j for j, name in enumerate(names) if j != i and name in possible]
+    """Return which loosely seen sources are tested, and which of targets that regressions are blind to."""
+    of_source = QUESTIONS_OF_A_TEST * far
+    of_target = (3 * far + of_source // 5) * planner.series.n_nodes
+    explored = {i: blind[i] for i in [*blind][: EXPLORED // of_target]}
     rest = {i: sources for i, sources in loose.items() if i not in explored}
     ranked = sorted((rank, i, j) for i, sources in rest.items() for rank, j in enumerate(sources))
     asked: dict[int, list[int]] = {}
@@ -232,7 +229,9 @@ def _within_budget(
     limits += [f"{len(blind) - len(explored)} targets are left out"] * (len(explored) < len(blind))
     if explored and planner.evidence.samples > EXPLORED_SAMPLES:
         limits.append(f"selected on {EXPLORED_SAMPLES} samples, tested on all")
-    words = f"{tested} sources that regressions see loosely, all sources of {len(explored)} targets they see little of"
+    words = (
+        f"{tested} sources that regressions see loosely, those of {len(explored)} targets they see little of"
+    )
     planner.choices.add("neighbours", words, "; ".join(limits) or "beyond what regressions found")
     return asked, explored
 
@@ -248,19 +247,19 @@ def _is_blind(planner: Planner, plan: Targets, target: int) -> bool:
 
 def _seen_at_a_glance(
     planner: Planner, plan: Targets, estimator: KSG, targets: Sequence[int], far: int
-) -> list[int]:
-    """Return the targets of which neighbours see a source that stands out among all, given what is known already.
+) -> dict[int, list[int]]:
+    """Return the sources of targets that stand out among all to neighbours, given what is known already.
 
-    What a source says is compared with what all say at every lag, and shifted where those are few.
+    What a source says is compared with what all say at every lag, and shifted where those are few. One that says much
+    less than a known source does, given the others, may reach the target through those, as in flows.
     """
-    names, found = planner.series.names, []
+    names, found = planner.series.names, {}
     own = {(names[i], names[i]): plan.regressed[i].pasts[i].own for i in targets}
     transfers = Transfers(_part(planner.series), estimator, Lags(own, searched=far))
     for i in targets:
-        y = Lagged(i, 0)
-        z, taken = in_order(y, plan.regressed[i].variables(i)), {i, *plan.sources(i)}
-        possible = dict(planner.wanted.candidates).get(names[i], names)
-        sources = [j for j, name in enumerate(names) if j not in taken and name in possible]
+        y, known = Lagged(i, 0), plan.sources(i)
+        z = in_order(y, plan.regressed[i].variables(i))
+        sources = [j for j in _possible(planner, i) if j not in known]
         free = [v for j in sources for v in transfers.blocks.choices(j)]
         if not free:
             continue
@@ -273,9 +272,20 @@ def _seen_at_a_glance(
             stream = stream_of(planner.wanted.seed, i, (j,))
             shifted = transfers.prepared(y, z).surrogates(transfers.blocks.take(x), draw, stream, choose=1)
             everything.append(shifted.each(shifts).ravel())
-        if values.max() > far_from_most(np.concatenate(everything), THRESHOLDS.glance):
-            found.append(i)
-    return found
+        enough = far_from_most(np.concatenate(everything), THRESHOLDS.glance)
+        if values.max() > enough:
+            parts = [([v for v in z if v.node == j], [v for v in z if v.node != j]) for j in known]
+            said = max((transfers.cmi(x, y, rest) for x, rest in parts), default=0.0)
+            clear = values > max(enough, THRESHOLDS.direct * said)
+            found[i] = sorted({v.node for v, one in zip(free, clear) if one})
+    return {i: seen for i, seen in found.items() if seen}
+
+
+def _possible(planner: Planner, target: int) -> list[int]:
+    """Return the sources that a target may have."""
+    names = planner.series.names
+    possible = dict(planner.wanted.candidates).get(names[target], names)
+    return [j for j, name in enumerate(names) if j != target and name in possible]
 
 
 def _part(series: Series) -> Series:
