@@ -90,6 +90,19 @@ def lorenz96(
     return em.Series(np.array(found[500:]) + noise * rng.normal(size=(n, nodes))), truth, {}
 
 
+def unseen(kind: str, nodes: int, n: int, seed: int) -> tuple[em.Series, Links, dict]:
+    """Nodes with linear memory that drive each other by ``"sines"``, or the noise of each other (``"variances"``)."""
+    rng = np.random.default_rng(seed)
+    linked = (rng.random((nodes, nodes)) < 1.5 / (nodes - 1)) & ~np.eye(nodes, dtype=bool)  # source, target
+    x = rng.normal(size=(n + 300, nodes))
+    for t in range(1, len(x)):
+        if kind == "sines":
+            x[t] = 0.4 * x[t - 1] + 0.7 * np.sin(3 * x[t - 1]) @ linked + 0.5 * x[t]
+        else:
+            x[t] = 0.3 * x[t - 1] + np.exp(0.4 * np.clip(x[t - 1] @ linked, -2, 2)) * x[t]
+    return em.Series(x[300:]), {(int(i), int(j)): 1 for i, j in np.argwhere(linked)}, {}
+
+
 def factors(seed: int, nodes: int = 25, n: int = 4000) -> tuple[em.Series, Links, dict]:
     """VAR(1) with 20 links whose noise has three common factors: correlations around .6."""
     rng = np.random.default_rng(seed)
@@ -123,6 +136,9 @@ CASES = {
     "Lorenz-96, F = 10, N = 1000": lambda s: lorenz96(10, 1000, s),
     "Lorenz-96, F = 40, N = 1000": lambda s: lorenz96(40, 1000, s),
     "Lorenz-96, F = 10, N = 1000, every .1, no noise": lambda s: lorenz96(10, 1000, s, step=0.1, noise=0.0),
+    "links by sines, 6 nodes, N = 1000": lambda s: unseen("sines", 6, 1000, s),
+    "links by sines, 12 nodes, N = 1000": lambda s: unseen("sines", 12, 1000, s),
+    "links to variances, 6 nodes, N = 2000": lambda s: unseen("variances", 6, 2000, s),
     "25 series, common factors, N = 4000": factors,
 }
 

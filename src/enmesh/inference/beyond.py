@@ -80,10 +80,10 @@ class Targets:
 def look_beyond(planner: Planner, plan: Targets, far: int) -> None:
     """Let nearest neighbours look for sources beyond what the regressions of targets found.
 
-    They test sources that a regression sees loosely only, or that the other regression found; and all sources of
-    targets of which regressions leave nearly everything unexplained, or more than random features of their own pasts
-    do, or of which one source stands out at a glance, on a part of a long record. A target for which they find more
-    than its regression is theirs.
+    They test sources that a regression sees loosely only, or that the other regression found; all sources of targets of
+    which regressions leave nearly everything unexplained, or more than random features of their own pasts do; and those
+    that stand out at a glance; the last two on a part of a long record. A target for which they find more than its
+    regression is theirs.
     """
     series, evidence = planner.series, planner.evidence
     names, nodes = series.names, range(series.n_nodes)

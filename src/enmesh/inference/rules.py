@@ -54,9 +54,8 @@ class Thresholds:
     reachable: int = 20
     """Nodes up to which 1,000 surrogates reach the share of the level that neighbours have."""
     glance: float = 6.0
-    """Standard deviations by which neighbours must see a source stand out to look at all sources of a target whose
-    regression may suit it. (N = 1,000: links by sines, to variances 5.5 to 32, 450 targets without such at most 4.9.)
-    """
+    """Standard deviations by which a source must stand out to be tested by neighbours though a regression may suit the
+    target. (N = 1,000: links by sines, to variances 5.5 to 32, 450 targets without such at most 4.9.)"""
     direct: float = 0.6
     """Share of what the strongest known source says, given the others, that a source must say for that. (Indirect ones
     of four rings of Lorenz (1996), F = 40, every .1: 14 of .39 to .51; direct ones of those and by sines: .70 up.)
