@@ -507,7 +507,7 @@ def test_neighbours_see_at_a_glance_what_regressions_do_not(influence, nodes):
     series = driven(influence, nodes)
     net = em.infer(series, acyclic=False)
     assert links(net) == {("x0", "x1")}
-    assert any("those of 1 targets" in value for what, value, _ in net.choices if what == "neighbours")
+    assert any("1 of 1 targets" in value for what, value, _ in net.choices if what == "neighbours")
     assert links(em.infer(series, acyclic=False, estimator=em.Gaussian())) == set()
 
 

@@ -48,8 +48,8 @@ class Prepared(ABC):
     def surrogates(self, x: np.ndarray, draw: Draw, stream: int, choose: int = 0) -> "Surrogates":
         """Return the surrogates of ``x (n, d)`` that ``draw`` takes from a stream, ready to be asked about.
 
-        With ``choose`` each surrogate is asked at the so many of its columns that say most together, chosen one after
-        the other; otherwise at all of them.
+        With ``choose`` each surrogate is asked at the so many of its columns that say most together, chosen as
+        `forward_selected` does; otherwise at all of them.
         """
         return Surrogates(self, x, draw, stream, choose)
 

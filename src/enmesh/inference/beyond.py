@@ -229,8 +229,9 @@ def _within_budget(
     limits += [f"{len(blind) - len(explored)} targets are left out"] * (len(explored) < len(blind))
     if explored and planner.evidence.samples > EXPLORED_SAMPLES:
         limits.append(f"selected on {EXPLORED_SAMPLES} samples, tested on all")
+    wide = sum(map(len, explored.values()))
     words = (
-        f"{tested} sources that regressions see loosely, those of {len(explored)} targets they see little of"
+        f"{tested} sources that regressions see loosely, {wide} of {len(explored)} targets they see little of"
     )
     planner.choices.add("neighbours", words, "; ".join(limits) or "beyond what regressions found")
     return asked, explored
