@@ -35,7 +35,7 @@ from enmesh.measures import (
     stochastic_interaction,
     transfer_entropy,
 )
-from enmesh.scores import MIT, TE, TEA, TEE, Criterion, PerTarget
+from enmesh.scores import MIT, TE, TEA, TEE, Criterion, LinkTest
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
 from enmesh.significance import significance
@@ -52,8 +52,8 @@ __version__ = "0.3.0"
 __all__ = [
     "KSG", "MIT", "RPDAG", "TE", "TEA", "TEE", "ActiveStorage", "BasinFlooding", "Bootstrap", "Cao",
     "CircularShift", "Combined", "Criterion", "Discrete", "Embedding", "Events", "Exact", "Exhaustive",
-    "Gaussian", "HazardWarning", "HillClimb", "Independent", "InputError", "Kernel", "Lags", "LocalPermute",
-    "Mixed", "NearbyHistories", "Network", "NonUniform", "Ordinal", "PerTarget", "Permute", "PointProcess",
+    "Gaussian", "HazardWarning", "HillClimb", "Independent", "InputError", "Kernel", "Lags", "LinkTest", "LocalPermute",
+    "Mixed", "NearbyHistories", "Network", "NonUniform", "Ordinal", "Permute", "PointProcess",
     "Ragwitz", "Regression", "Series", "SmallTse", "Tabu", "active_information", "choose_embedding", "cmi",
     "compare", "conditional_entropy", "datasets", "diagnose", "embedding_bounds", "embedding_criteria", "group",
     "infer", "instantaneous_dependence", "interval", "kl_divergence", "lag_profile", "log_likelihood", "read",

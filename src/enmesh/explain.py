@@ -126,11 +126,13 @@ class Explainer:
         given = [series.index(p) for p in self.network.parents[target] if p != source]
         transfers: Transfers = self.scorer.of_target(end).transfers
         test, blocks = self.tests.get((source, target)), transfers.blocks
-        local = np.asarray(transfers.value([start], end, given, pointwise=True), float)
+        local, rows = self.scorer.local([start], end, given)
+        local = np.asarray(local, float)
         pieces = np.array_split(np.arange(len(local)), min(PIECES, len(local)))
         te = float(test.te if test else local.mean())
         lag = int(test.lag) if test else blocks.lags(start, end)[0]
-        wide = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(long_run_variance(local, blocks.starts) / len(local))
+        starts = np.concatenate([[0], np.cumsum(series.lengths)])
+        wide = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(long_run_variance(local, np.searchsorted(rows, starts)) / len(local))
         ends = start, end, given
         about = _null(test, transfers, ends)
         about |= {name: float(getattr(test, name)) for name in ("p_value", "q_value") if test}
@@ -140,7 +142,7 @@ class Explainer:
             source=source, target=target, given=tuple(series.names[p] for p in given), te=te, lag=lag,
             stability=self.network.stability.get(f"{source}>{target}", math.nan),
             low=max(0.0, te - wide), high=max(0.0, te + wide),
-            times=np.array([float(blocks.rows[piece].mean()) for piece in pieces]),
+            times=np.array([float(rows[piece].mean()) for piece in pieces]),
             local=np.array([local[piece].mean() for piece in pieces]), **about,
         )  # fmt: skip
         return replace(made, sentence=in_words(made, series.dt))

@@ -144,16 +144,35 @@ def _as_inferred(
     """Return the profile of a link by the score that `infer` has for its target, with the test of the link there."""
     plan, (source, target, given) = late.room("plan"), ends
     wanted = plan.Wanted(estimator=estimator, max_lag=max_lag, seed=seed)
-    scorer = plan.planned(series, wanted)[0].score.bind(series).of_target(target)
-    score, transfers = scorer.score, scorer.transfers
+    score = plan.planned(series, wanted)[0].score
+    test = plan.asked(series, wanted, [source], target, given)
+    if wanted.by_link_test:
+        return _by_link_test(plan.scorer_of(series, score), ends, test)
+    scorer = score.bind(series)
+    transfers = scorer.transfers
     far = transfers.blocks.searched or max(transfers.blocks.lags(source, target))
-    if max_lag is not None and far < max_lag:
-        raise InputError(f"too few samples for lags up to {max_lag}; give a max_lag of at most {far}")
     if not transfers.blocks.searched:
         transfers = Transfers(series, score.estimator, Lags.of(score.embedding, series.names, searched=far))
     sampling = Sampling(getattr(score, "surrogate", CircularShift()), score.n_surrogates, seed)
-    test = plan.asked(series, wanted, [source], target, given)
     return _profile(transfers, ends, sampling, test)
+
+
+def _by_link_test(scorer: Any, ends: tuple[int, int, Any], test: Significance) -> LagProfile:
+    """Return the profile by the rung of the default test that tells most."""
+    from scipy.special import chdtri
+
+    source, target, given = ends
+    values, degrees, wider = scorer.profile(source, target, given)
+    n, names = scorer.samples.length, scorer.series.names
+    low, high, threshold = (
+        wider * float(chdtri(degrees, above)) / (2 * n) for above in (1 - LEVEL, LEVEL, LEVEL / len(values))
+    )
+    return LagProfile(
+        source=names[source], target=names[target], given=tuple(names[k] for k in given),
+        lags=tuple(range(1, len(values) + 1)), te=values, best=test.lag or 1 + int(values.argmax()),
+        tested=scorer.lags(source, target), value=test.value, p_value=test.p_value,
+        low=np.full(len(values), low), high=np.full(len(values), high), threshold=threshold, null=np.empty((0, len(values))),
+    )  # fmt: skip
 
 
 def _profile(

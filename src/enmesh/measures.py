@@ -179,7 +179,9 @@ def transfer_entropy(
     source, target, given
         Node names; ``source`` and ``given`` may be lists.
     estimator, embedding
-        By default ``KSG()`` and ``Embedding()`` (kappa 1, tau 1); of events ``PointProcess()``.
+        By default the measure, the lags and the own past of `infer`, so that a link has the value that it has in a
+        network with the same other sources. With one of them given, ``KSG()`` and ``Embedding()`` (kappa 1, tau 1) for
+        the other; of events ``PointProcess()``.
     local
         Return one value per embedded sample; their mean is the transfer entropy. Of events: one per target event, whose
         sum over the duration it is.
@@ -199,6 +201,10 @@ def transfer_entropy(
     """
     if isinstance(series, Events):
         transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
+    elif estimator is None and embedding is None:
+        plan, series = late.room("plan"), Series.of(series).in_order()
+        ends, scorer = link(series, source, target, given), plan.default_scorer(series)
+        return scorer.local(*ends)[0] if local else scorer.asked(*ends).value
     else:
         transfers = Transfers.of(series, estimator, embedding)
     return transfers.value(*link(transfers.series, source, target, given), pointwise=local)

@@ -71,6 +71,8 @@ def te_matrix(
         transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
     else:
         series = Series.of(series).in_order()
+        if estimator is None and embedding is None and not n_surrogates and surrogate is None:
+            return _as_inferred(series, conditional)
         transfers = Transfers.of(series, estimator, embedding)
     names, size = series.names, series.n_nodes
     te, p = np.full((2, size, size), np.nan)
@@ -94,6 +96,22 @@ def te_matrix(
     q, off = np.full((size, size), np.nan), ~np.eye(size, dtype=bool)
     q[off] = q_values(p[off])
     given = list(series.given_names)
+    return TEMatrix(*(pd.DataFrame(part, names, names).loc[given, given] for part in (te, p, q)))
+
+
+def _as_inferred(series: Series, conditional: bool) -> TEMatrix:
+    """Return values and p-values of all pairs by the default test, given nothing else or all other nodes."""
+    import pandas as pd
+
+    scorer, size = late.room("plan").default_scorer(series), series.n_nodes
+    te, p, q = np.full((3, size, size), np.nan)
+    for source, target in permutations(range(size), 2):
+        given = [k for k in range(size) if conditional and k not in (source, target)]
+        test = scorer.asked([source], target, given)
+        te[source, target], p[source, target] = test.value, test.p_value
+    off = ~np.eye(size, dtype=bool)
+    q[off] = q_values(p[off])
+    names, given = list(series.names), list(series.given_names)
     return TEMatrix(*(pd.DataFrame(part, names, names).loc[given, given] for part in (te, p, q)))
 
 

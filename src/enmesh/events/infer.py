@@ -35,7 +35,7 @@ def _score(events: Events, wanted: Wanted, run: Run) -> TEE:
         raise InputError(f"score={wanted.score!r} is not made for events; use TEE(estimator=PointProcess())")
     usual = "events in continuous time"
     estimator = wanted.estimator or choices.add("estimator", PointProcess(), usual)
-    scores = Scores(events, wanted, choices, run.evidence)  # type: ignore[arg-type]
+    scores = Scores(events, wanted, choices)  # type: ignore[arg-type]
     count = scores.count(scores.alpha)
     choices.add("score", f"TEE, alpha {scores.alpha:g}", f"no known null distribution: {count} surrogates")
     return scores.sampled(_histories(events, estimator, choices), scores.alpha)

@@ -15,7 +15,6 @@ from enmesh.data.table import listed
 from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
 from enmesh.embedding.base import prediction_errors, scaled
 from enmesh.errors import first_few
-from enmesh.inference.evidence import Evidence
 from enmesh.surrogates import decorrelation_time
 
 SYNCHRONISED = 0.99
@@ -53,8 +52,6 @@ SENTENCES = {
     "unrelated nodes seem to go together; remove it with series.detrend()",
     "season": "season: {nodes} share a period of about {period} samples, so that unrelated nodes seem to "
     "go together; if it comes from outside, remove it with series.deseason(period={period})",
-    "variance": "common changes of variance: log variances of short blocks correlate at {value:.2f} "
-    "(median of all pairs), which nearest neighbours take for links; the linear test allows for them",
     "determinism": "nearly determined by the own past: unexplained share {numbers}; sources can add "
     "little, and a long past hides them: try a smaller kappa or coarser sampling",
     "halves": "the {what} differs between the first and the second half by {numbers} standard errors; one "
@@ -96,7 +93,7 @@ def diagnose(
     Returns
     -------
     Findings of kinds ``"synchronisation"``, ``"autocorrelation"``, ``"sentinel"``, ``"spike"``, ``"stuck"``,
-    ``"determinism"``, ``"trend"``, ``"season"``, ``"variance"``, ``"stationarity"``, ``"dimension"`` and
+    ``"determinism"``, ``"trend"``, ``"season"``, ``"stationarity"``, ``"dimension"`` and
     ``"samples"``; none for data without a hazard.
 
     Examples
@@ -109,14 +106,12 @@ def diagnose(
     return *hazards_of_data(series), *hazards_of_pasts(series, embedding or Embedding(), max_parents)
 
 
-def hazards_of_data(series: Series, evidence: Evidence | None = None) -> tuple[Finding, ...]:
-    """Look for hazards that are there whatever will be asked; ``evidence`` is what is known of the series already."""
+def hazards_of_data(series: Series) -> tuple[Finding, ...]:
+    """Look for hazards that are there whatever will be asked."""
     findings = [*_synchronisation(series), *_slowness(series), *_sentinels(series)]
     if not series.is_integer:
         findings += [*_spikes(series, _concerned(findings, "sentinel")), *_stuck(series), *_trends(series)]
-        found = evidence or Evidence(series)
-        common = dict.fromkeys(series.names if found.variance_is_common else (), found.common_variance)
-        findings += [*_seasons(series), *_finding("variance", common)]
+        findings += _seasons(series)
     return *findings, *_shifts(series, _concerned(findings, "trend", "stationarity"))
 
 

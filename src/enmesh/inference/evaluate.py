@@ -6,7 +6,7 @@ nothing here can change a result.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -17,16 +17,14 @@ from enmesh.embedding.blocks import conditioned_before
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.inference.progress import Progress
 from enmesh.inference.store import Store, key_of
-from enmesh.inference.work import Best, Payload, Question, plain, scorer_pool
+from enmesh.inference.work import Payload, Question, plain, scorer_pool
 from enmesh.inference.workers import Workers
+from enmesh.links.selection import Drivers
 from enmesh.options import describe
 from enmesh.scores.base import Link, Parents, Score
 from enmesh.search.base import Family
-from enmesh.significance import FEWEST, Significance, tested
+from enmesh.significance import FEWEST, Significance
 from enmesh.tasks import single_thread
-
-# Nodes for each target of a question about best parents: stating a search of 1,000 nodes takes .8 ms, a target 2 to 5.
-GROUP = 128
 
 
 class Evaluator:
@@ -123,33 +121,10 @@ class Evaluator:
         groups = self._answers([Question("past", group) for group in self.scorer.groups(list(targets))])
         return [past for group in groups for past in group]
 
-    def best(self, candidates: Mapping[int, Parents]) -> dict[int, Best]:
-        """Return the best parents of each target among its candidates, by a score whose families need no tests."""
-        pairs, size = list(candidates.items()), 1 + self.series.n_nodes // GROUP
-        questions = [Question("best", tuple(pairs[i : i + size])) for i in range(0, len(pairs), size)]
-        return dict(zip(candidates, (best for group in self._answers(questions) for best in group)))
-
-    def add_best(self, found: Mapping[int, Best]) -> None:
-        """Take as known what the scores of targets, of which this one is made (`PerTarget`), have computed."""
-        answers: dict[Question, Any] = {}
-        for i, best in found.items():
-            answers |= {
-                Question("family", (i, some)): self.scorer.scaled(i, score) for some, score in best.scores
-            }
-            for source, given, value, p_value, mean in best.tests:
-                test = self.scorer.shared(i, Significance(value, p_value, np.empty(0), mean))
-                answers[Question.test(Link(source, i, given))] = test
-        self._look_up(answers)
-        self._keep({question: one for question, one in answers.items() if question not in self._known})
-
-    def add_nulls(self, nulls: Mapping[Link, np.ndarray]) -> None:
-        """Take tests as made whose null distributions are known; the values are measured here."""
-        answers = {}
-        for link, null in nulls.items():
-            transfers = self.scorer.of_target(link.target).transfers
-            value = transfers.value([link.source], link.target, link.given)
-            answers[Question.test(link)] = plain(tested(value, null))
-        self._keep(answers)
+    def drivers(self, targets: Iterable[int]) -> list[Drivers]:
+        """Return the sources of each target that the test of a link selects (`LinkTest`)."""
+        groups = self._answers([Question("drivers", group) for group in self.scorer.groups(list(targets))])
+        return [one for group in groups for one in group]
 
     def __enter__(self) -> "Evaluator":
         return self

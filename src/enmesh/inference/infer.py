@@ -5,7 +5,7 @@ with the best total, then test every candidate edge given the target's other par
 """
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from enmesh import late
@@ -27,7 +27,7 @@ from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
 
 # What says how links are tested, and where; the rest says which are possible, and who computes.
-WANTED = ("score", "estimator", "embedding", "alpha", "surrogate", "n_surrogates", "max_lag")
+WANTED = ("score", "estimator", "embedding", "alpha", "level", "fdr", "context", "surrogate", "n_surrogates", "max_lag")
 
 
 def infer(
@@ -37,12 +37,15 @@ def infer(
     estimator: Estimator | str | None = None,
     search: Search | str | None = None,
     embedding: Pasts | None = None,
+    level: float | None = None,
+    fdr: float | None = None,
+    context: str | Sequence[str] = (),
     alpha: float | None = None,
     surrogate: Surrogate | str | None = None,
     n_surrogates: int | None = None,
     max_lag: int | None = None,
     max_parents: int | None = None,
-    acyclic: bool = True,
+    acyclic: bool = False,
     required: Edges = (),
     forbidden: Edges = (),
     tiers: Sequence[Sequence[str]] | None = None,
@@ -63,22 +66,28 @@ def infer(
         The data: a `Series`, or anything `Series` takes; or `Events`, whose lags are times and whose values are rates.
     score, estimator
         Such as ``TEE(estimator=KSG(), alpha=0.99)``, or a name as on the command line; or an estimator, whose score is
-        then the one that suits it. By default chosen from the data: counting for states; lines, curves and nearest
-        neighbours for numbers, target by target.
+        then the one that suits it. By default one test of every link by regression (`LinkTest`).
     embedding
         Pasts of every node, such as ``Embedding(dim=2)`` or ``Lags(...)``; by default found from the data.
+    level
+        Error rate of a link: the probability that one that is not there is found. By default 0.01, or in large
+        networks less, so that about one false link is expected.
+    fdr
+        Keep links by their false discovery rate instead, such as 0.05.
+    context
+        Nodes that are always known, and never driven, such as a temperature.
     alpha
-        Confidence level of the default score, or of one that is named; by default 0.99, or more in large networks, so
-        that about one false link is let in.
+        Confidence level of a score that is named or of the score of an estimator: 1 - level. Of the default test it is
+        deprecated; give ``level``.
     surrogate, n_surrogates
         How tests by surrogates are made; by default circular shifts, 199 or as many as alpha needs.
     search
-        ``Exact()`` by default, which proves its optimum; ``Independent()`` when cycles are allowed; or a name.
+        ``Exact()`` by default for acyclic graphs, which proves its optimum; or a name.
     max_lag
-        Largest lag at which sources are looked for; by default chosen from the data. 1 is the paper's procedure: each
-        node's embedding from its own series, sources at lag 1.
+        Largest lag at which sources are looked for; by default 5, or what a linear scan of longer lags asks for. With
+        a score or estimator, 1 is the paper's procedure: each node's embedding from its own series, sources at lag 1.
     max_parents
-        Largest number of parents of a node; by default 3, and more where the data call for them and bear them.
+        Largest number of parents of a node; by default as many as pass the test.
     acyclic
         Whether the graph must have no cycles (the paper's class). The score lost to this is `Network.gap`.
     required, forbidden
@@ -127,15 +136,16 @@ def infer(
     if given.pop("bootstrap"):
         network = infer(series, **given)
         return late.room("stability")(series=series, n=bootstrap, **given).on(network)
-    wanted = Wanted(**{name: given.pop(name) for name in WANTED}, seed=seed)
-    run = Run(series, **given)
+    given["context"] = (context,) if isinstance(context, str) else tuple(context)
+    wanted = Wanted(**{name: given.pop(name) for name in WANTED}, seed=seed).at_level()
+    run = Run(series, context=wanted.context, **given)
     if isinstance(series, Events):
         from enmesh.events.infer import infer_events
 
         return infer_events(series, wanted, run)
     with run.progress, collected_hazards() as run.hazards, single_thread():
-        with run.progress.phase("reading the evidence"):
-            for finding in hazards_of_data(run.series, run.evidence):
+        with run.progress.phase("looking at the data"):
+            for finding in hazards_of_data(run.series):
                 hazard(finding.message)
         return run.network(run.plan(wanted))
 
@@ -145,6 +155,10 @@ def check_numbers(**given: Any) -> None:
     check_jobs(given.get("n_jobs"))
     if given.get("alpha") is not None:
         check_alpha(given["alpha"], warn=False)  # the score that has it warns
+    for name in ("level", "fdr"):
+        value = given.get(name)
+        if value is not None and not (isinstance(value, Real) and 0 < value < 1):
+            raise InputError(f"{name}={value!r} is not possible; give an error rate such as 0.05")
     for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0)):
         if given.get(name) is not None:
             whole(name, given[name], least)

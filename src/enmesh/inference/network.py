@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ class Candidate:
 
     ``te`` is the conditional transfer entropy in nats, ``null`` the surrogate values of an empirical test, ``lags`` are
     all lags at which the source is asked about, ``lag`` is the strongest, ``effect`` the linear effect at that lag
-    (`explain.effects`), NaN where it is not known.
+    (`explain.effects`), NaN where it is not known; ``partner`` is the other source where two act only together.
     """
 
     source: str
@@ -43,9 +43,34 @@ class Candidate:
     null: tuple[float, ...] = ()
     lags: tuple[int, ...] = ()
     effect: float = math.nan
+    partner: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lags", tuple(self.lags) or (self.lag,))
+
+
+@dataclass(frozen=True)
+class PairTests:
+    """Tests of possible pairs given the selected parents: names by position, and a row for each pair."""
+
+    sources: tuple[int, ...] = ()
+    targets: tuple[int, ...] = ()
+    te: tuple[float, ...] = ()
+    p_value: tuple[float, ...] = ()
+    q_value: tuple[float, ...] = ()
+    lag: tuple[float, ...] = ()
+
+    @classmethod
+    def of_rows(cls, names: tuple[str, ...], rows: Iterable[tuple[str, str, float, float, int, float]]) -> "PairTests":
+        """Return rows ``(source, target, te, p-value, lag, q-value)`` with positions for names."""
+        place = {name: i for i, name in enumerate(names)}
+        made = [(place[s], place[t], te, p, q, lag) for s, t, te, p, lag, q in rows]
+        return cls(*map(tuple, zip(*made))) if made else cls()
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], tests: Iterable[Candidate]) -> "PairTests":
+        """Return the pairs that candidate edges are."""
+        return cls.of_rows(names, ((c.source, c.target, c.te, c.p_value, c.lag, c.q_value) for c in tests))
 
 
 class Fixed(dict[str, tuple[str, ...]]):
@@ -93,6 +118,8 @@ class Network:
         Pairs that were tested for dependence within one sample: two names, value, p-value, q-value.
     stability
         ``{"a>b": share}`` of cuts into halves in which both have an edge, where a bootstrap was made.
+    pair_tests
+        The test of every possible pair, which `pairs` shows.
     evidence
         ``{"a>b": ...}``: what `explain` says of each link, as plain data; filled where the network is written.
     series
@@ -128,6 +155,7 @@ class Network:
     criteria: Mapping[str, Any] = field(default_factory=dict)
     together: tuple[tuple[str, str, float, float, float], ...] = ()
     stability: Mapping[str, float] = field(default_factory=dict)
+    pair_tests: PairTests = field(default_factory=PairTests, repr=False)
     evidence: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     series: Any = field(default=None, compare=False, repr=False)
 
@@ -167,9 +195,9 @@ class Network:
         """DataFrame with a row per edge, strongest first.
 
         Columns: source, target, te, p_value, q_value, lag (the strongest), lags (all), significant (q at most 0.05),
-        stability (share of cuts into halves in which both have the edge; NaN without a bootstrap), and effect: by how
+        stability (share of cuts into halves in which both have the edge; NaN without a bootstrap), effect: by how
         many of its standard deviations the target moves, linearly, with one of the source at the strongest lag, given
-        the target's own past and other parents.
+        the target's own past and other parents; and partner, the other source where two act only together.
         """
         import pandas as pd
 
@@ -181,9 +209,27 @@ class Network:
             known: Any = (*edge, *[math.nan] * 3, 1, (1,))
             known = [getattr(test, name) for name in columns] if test else known
             share = self.stability.get(">".join(edge), math.nan)
-            rows.append((*known, bool(known[4] <= LEVEL), share, test.effect if test else math.nan))
-        frame = pd.DataFrame(rows, columns=[*columns, "significant", "stability", "effect"])
+            more = (test.effect, test.partner) if test else (math.nan, "")
+            rows.append((*known, bool(known[4] <= LEVEL), share, *more))
+        frame = pd.DataFrame(rows, columns=[*columns, "significant", "stability", "effect", "partner"])
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
+
+    @property
+    def pairs(self) -> "pd.DataFrame":
+        """DataFrame with a row for every possible pair, smallest p-value first.
+
+        Columns: source, target, te, p_value, q_value and lag, given the selected parents of the target.
+        """
+        import pandas as pd
+
+        tests, names = self.pair_tests, np.array(self.names, object)
+        data = {
+            "source": names[list(tests.sources)],
+            "target": names[list(tests.targets)],
+            **{name: list(getattr(tests, name)) for name in ("te", "p_value", "q_value", "lag")},
+        }
+        frame = pd.DataFrame(data)
+        return frame.sort_values(["p_value", "source", "target"], ignore_index=True)
 
     @property
     def instantaneous(self) -> "pd.DataFrame":
@@ -239,6 +285,7 @@ class Network:
         data = {"format": FORMAT, "score": self.score}
         data |= {f.name: getattr(kept, f.name) for f in fields(kept) if f.name not in ("series", "evidence")}
         data["candidates"] = [vars(test) for test in kept.candidates]
+        data["pair_tests"] = vars(kept.pair_tests)
         text = json.dumps(plain(data), indent=1, allow_nan=False)
         behind = json.dumps(plain(kept.evidence), separators=(",", ":"))  # in one line: it is long
         text = f'{text[:-2]},\n "evidence": {behind}\n}}'
@@ -351,6 +398,7 @@ def _revived(data: dict[str, Any]) -> dict[str, Any]:
     made["optimal"] = bool(data["optimal"])
     made["removed"] = tuple((source, target) for source, target in data["removed"])
     made["candidates"] = tuple(map(_candidate, data["candidates"]))
+    made["pair_tests"] = PairTests(**{k: tuple(v) for k, v in data.get("pair_tests", {}).items()})
     made["gap"], made["bound"] = _number(data["gap"]), _number(data["bound"], math.inf)
     made["choices"] = tuple(map(tuple, data["choices"]))
     made["warnings"] = tuple(map(str, data["warnings"]))

@@ -1,10 +1,8 @@
-"""The plan of a run: what every target is scored with, found from the data where the user left it open.
+"""The plan of a run: the score that a graph has, and the lagged variables that every target may have.
 
-Numbers are asked in three steps. A line and a curve (`Gaussian`, `Regression`) select lagged variables by forward
-selection, at every lag and for any number of nodes; each target keeps the one that suits it. Nearest neighbours then
-judge what regressions see at a loose level only, and look at all sources of targets of which regressions see nothing,
-within a budget. Each target so has one score: that of a regression, or that of neighbours where they find more. All
-tests that are made of a link share one level, and p-values say so.
+By default that is the test of a link (`enmesh.links`), which selects the sources of each target. Where a score, an estimator
+or an embedding is given, lagged variables are selected for that (`embedding.nonuniform`), or, with ``max_lag=1``, the
+embedding of every node is chosen from its own past: the paper's procedure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,28 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Lagged
+from enmesh.embedding import Embedding, Lags
 from enmesh.embedding.base import chosen_embedding
 from enmesh.embedding.choose import embedding_method
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, first_few, hazard
-from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed, Regression
-from enmesh.estimators.scaling import normal_scores
-from enmesh.inference.beyond import Regressed, Targets, confirm, look_beyond, nulls_of
+from enmesh.estimators import Estimator
 from enmesh.inference.evaluate import Evaluator
-from enmesh.inference.evidence import Evidence, Scale, curve, prediction_error
-from enmesh.inference.rules import NEIGHBOURS, SHARES, TARGETS, TESTS, THRESHOLDS, decided
-from enmesh.inference.wanted import Choices, Scores, Wanted
-from enmesh.inference.work import Best
+from enmesh.inference.wanted import LEVEL, Choices, Scores, Wanted
+from enmesh.links.horizon import horizon
+from enmesh.links.selection import Drivers
 from enmesh.measures import Indices
-from enmesh.options import brief, whole
-from enmesh.scores import TEA, TEE, Link, PerTarget, Score
-from enmesh.scores.shift_null import LineNull
-from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, warn_of_many_lags
+from enmesh.options import whole
+from enmesh.scores import TEE, Link, LinkTest, Score
+from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, q_values, warn_of_many_lags
 from enmesh.tasks import run, single_thread
-
-# What each regression found, with the best sources of targets; and which regression each target is left to.
-Regressions = tuple[list[tuple[Regressed, dict[int, Best]]], list[int]]
 
 
 class Plan(NamedTuple):
@@ -45,8 +36,7 @@ class Plan(NamedTuple):
     score: Score
     candidates: tuple[tuple[int, ...], ...] | None = None
     criteria: Mapping[str, Any] = {}
-    nulls: Mapping[Link, np.ndarray] = {}  # of tests that the choice of pasts has made already
-    best: Mapping[int, Best] = {}  # what the scores of targets have computed already
+    drivers: tuple[Drivers, ...] = ()  # of every target, as the test of a link selected them
 
 
 class Planner(Scores):
@@ -55,18 +45,69 @@ class Planner(Scores):
     evaluators: Any = Evaluator
 
     def plan(self) -> Plan:
-        """Return the plan: by evidence, or for the score or estimator that was given."""
+        """Return the plan: by the test of a link, or for the score or estimator that was given."""
         wanted = self.wanted
-        given = wanted.score is not None or wanted.estimator is not None or wanted.embedding is not None
-        if not given and wanted.max_lag != 1:
-            return self._by_evidence()
+        if wanted.by_link_test:
+            return self._selected(self.link_test())
         score = self.one()
         return self._with_pasts(score if wanted.embedding is None else score.embedded(wanted.embedding))
 
-    def _with_estimator(self, estimator: Estimator) -> Plan:
-        """Return the plan for an estimator that was chosen."""
-        self.wanted = replace(self.wanted, estimator=estimator)
-        return self._with_pasts(self.one())
+    def open(self) -> Plan:
+        """Return the plan with lagged variables that the test of a link selects when a target is asked about."""
+        return Plan(self.link_test()) if self.wanted.by_link_test else self.plan()
+
+    def link_test(self) -> LinkTest:
+        """Return the test of a link at the largest lag and the level that were given or are usual."""
+        wanted, samples = self.wanted, sum(self.series.lengths)
+        if isinstance(wanted.score, LinkTest):
+            return wanted.score
+        if wanted.max_lag is None:
+            lag, why = horizon(self.series, self.level)
+            self.choices.add("max_lag", lag, why)
+        else:
+            lag = whole("max_lag", wanted.max_lag, 1)
+            most = min(max(self.series.lengths) - 2, samples // 4)
+            if lag > most:
+                raise InputError(f"max_lag={lag} is too large for {samples} samples; give at most {most}")
+        reason = f"about one false link among {self._pairs} pairs" if self.level < LEVEL else "per link"
+        self.choices.add("level", f"{self.level:.3g}", reason if wanted.level is None else "as given")
+        return LinkTest(
+            max_lag=lag, level=self.level, context=wanted.context, candidates=wanted.candidates, most=wanted.most
+        )
+
+    def _selected(self, score: LinkTest) -> Plan:
+        """Return the plan with the sources that the test of a link selects."""
+        found = self._drivers(score)
+        if self.wanted.fdr is not None:
+            score, found = self._discovered(score, found, self.wanted.fdr)
+        names = self.series.names
+        lags = {(name, name): one.own for name, one in zip(names, found)}
+        for name, one in zip(names, found):
+            lags |= {(names[j], name): some for j, some in zip(one.sources, one.lags)}
+        clocks = tuple((name, one.clock) for name, one in zip(names, found) if one.clock)
+        self._note_drivers(found)
+        score = replace(score, embedding=Lags(lags, searched=score.max_lag), clocks=clocks)
+        return Plan(score, tuple(one.sources for one in found), drivers=found)
+
+    def _drivers(self, score: LinkTest) -> tuple[Drivers, ...]:
+        with self.evaluators(score, self.series) as evaluate:
+            return tuple(evaluate.drivers(self._nodes))
+
+    def _discovered(
+        self, score: LinkTest, found: tuple[Drivers, ...], fdr: float
+    ) -> tuple[LinkTest, tuple[Drivers, ...]]:
+        """Select again at the level that the false discovery rate allows (Benjamini and Hochberg 1995), until it stays."""
+        for _ in range(3):
+            p = np.sort([test[1] for one in found for test in (*one.tests, *(o[1:] for o in one.others))])
+            q = q_values(p, self._pairs)
+            passed = p[q <= fdr]
+            level = float(max(passed.max(initial=0.0), fdr / self._pairs))
+            if abs(level - score.level) <= 1e-12:
+                break
+            score = replace(score, level=level)
+            found = self._drivers(score)
+        self.choices.add("level", f"{score.level:.3g}", f"a false discovery rate of {fdr:g} among {self._pairs} pairs")
+        return score, found
 
     def _with_pasts(self, score: Score) -> Plan:
         """Return a score with its pasts, found from the data where they are left open."""
@@ -81,8 +122,7 @@ class Planner(Scores):
         method = self.method(score.estimator, alpha, self._reach(), score)
         pasts = self.selected(method)
         self._note_lags([(i, past, past.sources) for i, past in enumerate(pasts)])
-        selected, candidates = score.embedded(method.lags(pasts, names)), tuple(p.sources for p in pasts)
-        return Plan(selected, candidates, nulls=nulls_of(selected, dict(enumerate(pasts))))
+        return Plan(score.embedded(method.lags(pasts, names)), tuple(p.sources for p in pasts))
 
     def _self_predicted(self, score: Score) -> Plan:
         """Return the paper's procedure: kappa and tau of each node from its own series, sources at lag 1."""
@@ -94,135 +134,15 @@ class Planner(Scores):
         criteria = {name: table.to_dict() for name, table in tables.items()}
         return Plan(score.embedded(embedding), None, criteria)
 
-    def _by_evidence(self) -> Plan:
-        """Choose tests, estimators and pasts from the data."""
-        evidence = self.evidence
-        rule = decided(TESTS, evidence)
-        if rule.choice in ("counts", "mixed"):
-            estimator: Estimator = Discrete() if rule.choice == "counts" else Mixed()
-            self.choices.add("estimator", estimator, rule.reason)
-            return self._with_estimator(estimator)
-        if rule.choice == "neighbours":
-            how = decided(NEIGHBOURS, evidence)
-            estimator = self.choices.add("estimator", how.choice(evidence), f"{rule.reason}; {how.reason}")
-            # Where samples are few the largest lag is 1: the paper's procedure.
-            self.wanted = replace(self.wanted, max_lag=self._reach())
-            return self._with_estimator(estimator)
-        of_target = {i: decided(TARGETS, evidence, i).choice for i in self._nodes if rule.choice == "all"}
-        shares = [of_target.get(i) or SHARES[rule.choice] for i in self._nodes]
-        far = self._reach()
-        regressed = self._at_suitable_level if rule.choice == "all" else self._regressions
-        made, picked = regressed(shares, far)
-        targets = Targets([one for one, _ in made], picked)
-        if rule.choice != "line" and evidence.searchable and evidence.samples >= THRESHOLDS.few_smooth:
-            confirm(self, targets)
-        if rule.choice == "all":
-            look_beyond(self, targets, far)
-        self._note(rule.reason, targets.scores, shares)
-        self._note_lags([(i, targets.pasts[i], targets.candidates[i]) for i in self._nodes])
-        score = PerTarget(dict(zip(self.series.names, targets.scores)), alpha=self.alpha)
-        left = [i for i in self._nodes if targets.scores[i] is targets.regressed[i].scores[i]]
-        best = {i: made[picked[i]][1][i] for i in left if i in made[picked[i]][1]}
-        return Plan(score, tuple(map(tuple, targets.candidates)), nulls=targets.nulls, best=best)
-
-    def _at_suitable_level(self, shares: Sequence[Mapping[str, float]], far: int) -> Regressions:
-        """Return what regressions find at the level, doubled as long as most links that this adds are no chance.
-
-        At the level of a large network chance adds one link or so; where twice the level adds several times as many,
-        weak links are many, and most of those that are added are true (a small local false discovery rate).
-        """
-        usual, found = self.alpha, self._regressions(shares, far)
-        while self.wanted.alpha is None and (twice := 2 * (1 - usual)) <= 1 - THRESHOLDS.alpha:
-            enough = THRESHOLDS.added * twice / 2 * self._pairs
-            if self._refused_nearly(found) < enough:
-                break
-            self.alpha = round(1 - twice, 12)
-            looser = self._regressions(shares, far)
-            if _links(looser) - _links(found) < enough:
-                self.alpha = usual
-                break
-            usual, found = self.alpha, looser
-        return found
-
-    def _refused_nearly(self, found: Regressions) -> int:
-        """Return for how many targets a variable was refused that an F test at twice the level would take."""
-        made, picked = found
-        alphas = [[score.alpha for score in regressed.scores] for regressed, _ in made]
-        refused = [[past.refused for past in regressed.pasts] for regressed, _ in made]
-        return sum(refused[k][i] <= 2 * (1 - alphas[k][i]) for i, k in enumerate(picked))
-
-    def _regressions(self, shares: Sequence[Mapping[str, float]], far: int) -> Regressions:
-        """Return what lines and curves find at the level, and which of them each target is left to."""
-        line = self._line
-        made = [self._regressed(line, self._alphas(shares, "line"), far)]
-        if (order := self._order(far)) > 1:
-            made.append(self._regressed(line, self._alphas(shares, "line"), order, together=True))
-        found = [one for one, _ in made]
-        picked = [self._picked(i, found) for i in self._nodes]
-        if any("curve" in one for one in shares):
-            curve = Regression(features="quadratic")
-            # A curve that selects no more than a line finds is not picked, unless the own past is clearly curved.
-            known = [found[picked[i]].sources[i] if not self._clearly_curved(i) else () for i in self._nodes]
-            made.append(self._regressed(curve, self._alphas(shares, "curve"), far, known=known))
-            found.append(made[-1][0])
-            picked = [self._picked(i, found) for i in self._nodes]
-        return made, picked
-
-    def _alphas(self, shares: Sequence[Mapping[str, float]], test: str) -> list[float]:
-        """Return the confidence level of a test of every target; 0 where the test is not made."""
-        split = 2 if test == "line" and self._order(THRESHOLDS.most_lags) > 1 else 1
-        level = 1 - self.alpha
-        at = [one[test] / split * level if test in one else 1.0 for one in shares]
-        return [max(self.alpha, round(1 - one, 12)) if one < 1 else 0.0 for one in at]
-
-    @property
-    def _line(self) -> Gaussian:
-        return Gaussian(normalise="rank" if self.evidence.scale is normal_scores else "zscore")
-
-    def _order(self, far: int) -> int:
-        """Return how many lags of every source a line takes together: the own memory of the node in the middle."""
-        return 1 if self.evidence.smooth else min(far, int(np.median(self.evidence.memory)))
-
     def _reach(self) -> int:
-        """Return the largest lag that is looked at: as given, or the usual one, or as far as the record bears."""
-        given, evidence = self.wanted.max_lag, self.evidence
+        """Return the largest lag that is looked at: as given, or the usual one of the test of a link."""
+        given, samples = self.wanted.max_lag, sum(self.series.lengths)
         if given is not None:
-            most = max(1, min(max(self.series.lengths) - 2, evidence.samples // 4))
-            return min(whole("max_lag", given, 1), most)
-        farthest = evidence.farthest_lag
-        usual = lag = min(THRESHOLDS.usual_lag, farthest)
-        if evidence.smooth and evidence.samples < THRESHOLDS.few_smooth:
-            lag, why = 1, f"smooth, and {evidence.samples} samples are too few to tell lags apart"
-        elif farthest == usual < THRESHOLDS.usual_lag:
-            why = "as far as the samples bear"
-        elif evidence.kind != "numbers" or evidence.smooth or farthest == usual:
-            why = "usual; max_lag looks further"
-        else:  # further where a line finds a source beyond the usual lag at a tenth of the level
-            last = self._last(usual, farthest)
-            why = f"usual; a line finds no source at lags up to {farthest} beyond it"
-            if last > usual:
-                lag, why = farthest, f"a line finds a source at lag {last}; the record bears so many"
-        return self.choices.add("max_lag", lag, why)
-
-    def _last(self, usual: int, farthest: int) -> int:
-        """Return the largest lag at which a line finds a source and nearer lags do not say as much."""
-        strict = self.method(self._line, round(1 - (1 - self.alpha) / 10, 12), farthest)
-        straight = np.flatnonzero(self.evidence.curvature >= THRESHOLDS.clearly).tolist()
-        pasts = zip(straight, self.selected(strict, straight))
-        lags = [(i, Lagged(j, lag)) for i, past in pasts for j in past.sources for lag in past.lags[j]]
-        if not (far := [(i, variable) for i, variable in lags if variable.lag > usual]):
-            return 1
-        targets = sorted({i for i, _ in far})
-        nearer = dict(zip(targets, self.selected(self.method(self._line, self.alpha, usual), targets)))
-        null, level = LineNull(strict.bind(self.series).blocks), (1 - strict.alpha) / farthest
-
-        def given(target: int, node: int) -> list[Lagged]:  # what nearer lags say, those of the node too
-            past = nearer[target]
-            known = {j: past.lags[j] for j in (*past.sources, node)} | {target: past.own}
-            return [Lagged(j, lag) for j in sorted(known) for lag in known[j]]
-
-        lasting = (v.lag for i, v in far if null.p_value(i, v, given(i, v.node)) <= level)
-        return max(lasting, default=1)
+            most = max(1, min(max(self.series.lengths) - 2, samples // 4))
+            if whole("max_lag", given, 1) > most:
+                raise InputError(f"max_lag={given} is too large for {samples} samples; give at most {most}")
+            return int(given)
+        return self.choices.add("max_lag", *horizon(self.series, self.level))
 
     def method(
         self, estimator: Estimator, alpha: float, lags: int, score: Any = None, **how: Any
@@ -235,116 +155,52 @@ class Planner(Scores):
         how = {"candidates": self.wanted.candidates} | how
         return NonUniform(max_lag=lags, estimator=estimator, alpha=min(alpha, 1 - 1e-12), **how)
 
-    def selected(
-        self, method: NonUniform, targets: Iterable[int] | None = None, series: Series | None = None
-    ) -> list[Past]:
-        """Select the lagged variables of targets, by the workers of the run."""
+    def selected(self, method: NonUniform) -> list[Past]:
+        """Select the lagged variables of all targets, by the workers of the run."""
         if method.count:
-            warn_of_many_lags(method.max_lag, self.evidence.samples)
-        with self.evaluators(method, self.series if series is None else series) as evaluate:
-            return evaluate.pasts(self._nodes if targets is None else targets)
+            warn_of_many_lags(method.max_lag, sum(self.series.lengths))
+        with self.evaluators(method, self.series) as evaluate:
+            return evaluate.pasts(self._nodes)
 
-    def _regressed(
-        self,
-        estimator: Estimator,
-        alphas: Sequence[float],
-        far: int,
-        *,
-        together: bool = False,
-        known: Sequence[Sequence[int]] = (),
-    ) -> tuple[Regressed, dict[int, Best]]:
-        """Select lagged variables by a regression, and find each target's best sources among them.
+    def _note_drivers(self, found: Sequence[Drivers]) -> None:
+        """Record the selected lags, and of which targets time is known."""
+        self._note_lags([(i, one, one.sources) for i, one in enumerate(found)])
+        names = self.series.names
+        for bit, what in ((1, "slow trends"), (2, "a common period")):
+            some = [name for name, one in zip(names, found) if one.clock & bit]
+            if some:
+                self.choices.add("time", f"{what} of {first_few(some, 6)}", "conditioned on: the node is predicted better")
+        if full := [name for name, one in zip(names, found) if one.full]:
+            hazard(f"max_parents={self.wanted.most} left out significant sources of {first_few(full, 6)}; raise max_parents")
 
-        Best sources are not looked for, and none are named, where all that was selected of a target is ``known``.
-        """
-        loosest = min(filter(None, alphas), default=self.alpha)
-        method = self.method(estimator, loosest, far, together=together)
-        pasts = self.selected(method)
-        names, lags = self.series.names, method.lags(pasts, self.series.names)
-        selected = {names[i]: tuple(names[j] for j in past.sources) for i, past in enumerate(pasts)}
-        score = TEA(estimator=estimator, embedding=lags, null="shift", selected=selected)
-        scores = {alpha: replace(score, alpha=alpha) for alpha in {*alphas}}
-        best: dict[int, Best] = {}
-        asked = [i for i in self._nodes if not known or not {*pasts[i].sources} <= {*known[i]}]
-        for alpha in sorted({*alphas} - {0.0}):
-            with self.evaluators(scores[alpha], self.series) as evaluate:
-                best |= evaluate.best({i: pasts[i].sources for i in asked if alphas[i] == alpha})
-        sources = [best[i].parents if i in best else () for i in self._nodes]
-        return Regressed([scores[alpha] for alpha in alphas], pasts, sources), best
-
-    def _picked(self, target: int, found: Sequence[Regressed]) -> int:
-        """Return which regression a target is left to.
-
-        It is the curve where a curve through the own past predicts clearly better than a line, which cannot condition
-        such dynamics away; otherwise a curve that finds all that a line finds and more. Of two lines, and where neither
-        finds all of the other's, the one that predicts better out of sample; the simpler one where they find the same.
-        """
-        curve = isinstance(found[-1].scores[target].estimator, Regression)
-        if curve and self._clearly_curved(target):
-            return len(found) - 1
-        best = 0
-        for k in range(1, len(found)):
-            mine, other = set(found[best].sources[target]), set(found[k].sources[target])
-            curved = isinstance(found[k].scores[target].estimator, Regression)
-            if mine == other or (curved and mine > other):
-                continue
-            if (curved and other > mine) or self.error(target, found[k]) < self.error(target, found[best]):
-                best = k
-        return best
-
-    def _clearly_curved(self, target: int) -> bool:
-        """Whether a curve through the own past predicts clearly better than a line."""
-        return bool(self.evidence.curvature[target] < THRESHOLDS.clearly)
-
-    def error(self, target: int, found: Regressed, scale: Scale | None = None) -> float:
-        """Return the error of predicting a target out of sample from what a regression found, on the scale of lines."""
-        y, x = self.evidence.rows(target, found.variables(target), scale or self.evidence.scale)
-        step = max(1, len(y) // THRESHOLDS.enough_samples)
-        curved = isinstance(found.scores[target].estimator, Regression)
-        return float(prediction_error(curve(x[::step]) if curved else x[::step], y[::step]))
-
-    def _note(self, reason: str, scores: Sequence[Score], shares: Sequence[Mapping[str, float]]) -> None:
-        """Record which test each target was left to, and at which level."""
-        by_score: dict[Score, list[str]] = {}
-        for name, score in zip(self.series.names, scores):
-            by_score.setdefault(score, []).append(name)
-        tests = max(map(len, shares))
-        words = []
-        for score, names in by_score.items():
-            who = "all targets" if len(names) == len(scores) else first_few(names, 6)
-            self.choices.add("estimator", f"{brief(score.estimator)} for {who}", reason)
-            words.append(f"{type(score).__name__}, alpha {score.alpha:.9g}")
-        shared = f"up to {tests} tests share" if tests > 1 else "one test has"
-        reason = f"{shared} a level of {1 - self.alpha:.2g}"
-        reason += f", at which {self.level_in_words}" if self.level_in_words else ""
-        self.choices.add("score", "; ".join(dict.fromkeys(words)), reason)
-
-    def _note_lags(self, found: Sequence[tuple[int, Past, Sequence[int]]]) -> None:
+    def _note_lags(self, found: Sequence[tuple[int, Any, Sequence[int]]]) -> None:
         """Record the selected lags: of few targets one by one, of many as a range."""
         names = self.series.names
+
+        def lags(past: Any, j: int) -> tuple[int, ...]:
+            return past.lags[past.sources.index(j)] if isinstance(past, Drivers) else past.lags[j]
+
         if len(names) <= 6:
             words = "; ".join(
                 f"{names[i]}: own {_numbers(past.own)}"
-                + "".join(f", {names[j]} {_numbers(past.lags[j])}" for j in sources)
+                + "".join(f", {names[j]} {_numbers(lags(past, j))}" for j in sources)
                 for i, past, sources in found
             )
         else:
-            lags = sorted({lag for _, past, sources in found for j in sources for lag in past.lags[j]})
-            words = f"sources at lags {lags[0]} to {lags[-1]}" if lags else "no source was selected"
-        self.choices.add("lags", words, "forward selection, tested as selected")
-
-
-def _links(found: Regressions) -> int:
-    made, picked = found
-    return sum(len(made[k][0].sources[i]) for i, k in enumerate(picked))
+            some = sorted({lag for _, past, sources in found for j in sources for lag in lags(past, j)})
+            words = f"sources at lags {some[0]} to {some[-1]}" if some else "no source was selected"
+        self.choices.add("lags", words, "chosen by forward selection; p-values allow for the choice")
 
 
 @lru_cache(maxsize=4)
 def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
-    """Return the plan that `infer` makes of a series, and its choices; kept for further questions of the series."""
+    """Return the plan that `infer` makes of a series, and its choices; kept for further questions of the series.
+
+    The test of a link selects the sources of a target when that target is asked about.
+    """
     choices = Choices()
     with single_thread():
-        return Planner(series, wanted, choices, Evidence(series)).plan(), choices
+        return Planner(series, wanted, choices).open(), choices
 
 
 def asked(
@@ -352,9 +208,12 @@ def asked(
 ) -> Significance:
     """Test a link, or several sources together, as `infer` tests a link; ``count`` is the number of surrogates."""
     score = planned(series, wanted)[0].score
+    if isinstance(score, LinkTest):
+        with single_thread():
+            return scorer_of(series, score).asked(sources, target, given)
     with Evaluator(score, series) as evaluate, single_thread():
         link = Link(sources[0], target, tuple(sorted(given)))
-        part = evaluate.scorer.of_target(target)
+        part = evaluate.scorer
         if len(sources) == 1:
             (test,) = evaluate.edges([link], count)
             return replace(test, lag=part.transfers.strongest(link.source, target, link.given).lag)
@@ -367,6 +226,18 @@ def asked(
             )
         sampling = Sampling(part.score.surrogate, part.score.n_surrogates, part.score.seed)
         return run(by_surrogates(part.transfers, sources, target, given, sampling))
+
+
+def default_scorer(series: Series, max_lag: int | None = None) -> Any:
+    """Return what `infer` asks by default of a series, ready for questions."""
+    score = planned(series, Wanted(max_lag=max_lag))[0].score
+    return scorer_of(series, score)
+
+
+@lru_cache(maxsize=2)
+def scorer_of(series: Series, score: LinkTest) -> Any:
+    """Return the scorer of a series that remembers which sources it has selected."""
+    return score.bind(series)
 
 
 def _numbers(lags: tuple[int, ...]) -> str:

@@ -18,18 +18,18 @@ from enmesh.events.events import Events
 from enmesh.explain import with_effects
 from enmesh.inference.diagnostics import hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
-from enmesh.inference.evidence import Evidence
-from enmesh.inference.network import LEVEL, Candidate, Network
+from enmesh.inference.network import LEVEL, Candidate, Network, PairTests
 from enmesh.inference.plan import Plan, Planner
 from enmesh.inference.progress import Progress
-from enmesh.inference.rules import THRESHOLDS
 from enmesh.inference.screen import BUDGET_ANALYTIC, count_families
 from enmesh.inference.screen import screen as preselect
+from enmesh.inference.wanted import LEVEL as LINK_LEVEL
 from enmesh.inference.wanted import Choices, Wanted, constrained
 from enmesh.inference.workers import start_ahead
+from enmesh.links.selection import Drivers
 from enmesh.methods import resolve
 from enmesh.options import describe
-from enmesh.scores import Link, PerTarget, Score
+from enmesh.scores import Link, LinkTest, Score
 from enmesh.search import Exact, Independent
 from enmesh.search.base import Found, Parents, Search
 from enmesh.search.families import FEW
@@ -39,6 +39,7 @@ from enmesh.te_matrix import instantaneous_of
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
+FEW_PARENTS = 3  # parents of a node that a search tries first; more where the data call for them
 MOST_PAIRS = 400  # pairs of nodes up to which links that were screened out are tested too
 
 
@@ -71,9 +72,8 @@ class Run:
             Evaluator, n_jobs=n_jobs, store=store, progress=self.progress, memory=memory
         )
         self.choices, self.hazards = Choices(), list[str]()
-        self.evidence = Evidence(series)
         if not isinstance(series, Events):
-            start_ahead(n_jobs, self.evidence.samples * self.evidence.nodes)
+            start_ahead(n_jobs, sum(series.lengths) * series.n_nodes)
 
     def plan(self, wanted: Wanted) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
@@ -83,7 +83,10 @@ class Run:
         narrowed = tuple(pair for pair in possible.items() if len(pair[1]) < others)
         with self.progress.phase("selecting lags"):
             wanted = replace(wanted, candidates=narrowed)
-            planner = Planner(self.series, wanted, self.choices, self.evidence)
+            if wanted.by_link_test:
+                self._refuse_idle()
+                wanted = replace(wanted, most=self._max_parents)
+            planner = Planner(self.series, wanted, self.choices)
             planner.evaluators = self._evaluators
             return planner.plan()
 
@@ -91,13 +94,19 @@ class Run:
         """Find the best graph, test its links, and return it with everything that is needed to repeat it."""
         series, problem = self.series, self.problem
         usual: Search = Exact() if problem.acyclic else Independent()
-        search = self._search or self.choices.add("search", usual, "finds the best graph and proves it")
+        search = self._search or usual
+        if self._search is None and not plan.drivers:
+            self.choices.add("search", usual, "finds the best graph and proves it")
+        pairs: PairTests | None = None
         together: tuple[tuple[str, str, float, float, float], ...] = ()
         with self._evaluators(plan.score, series) as evaluator:
-            evaluator.add_nulls(plan.nulls)
-            evaluator.add_best(plan.best)
-            allowed, screening = self._preselected(evaluator, plan)
-            limit, found, tests = self._searched(evaluator, search, allowed, plan.candidates is not None)
+            if plan.drivers:
+                allowed, screening, limit = self._kept(plan), {"applied": False}, self._max_parents
+                found = self._graph_of_links(search, plan.drivers, allowed)
+                tests, pairs = self._link_tests(evaluator, plan.drivers, found.parents)
+            else:
+                allowed, screening = self._preselected(evaluator, plan)
+                limit, found, tests = self._searched(evaluator, search, allowed, plan.candidates is not None)
             if not isinstance(series, Events):
                 self._warn_of_pasts(plan.score, max(map(len, found.parents)))
                 together = instantaneous_of(series, plan.score.embedding or Embedding(), found.parents)
@@ -137,7 +146,74 @@ class Run:
             series=None if isinstance(given, Events) else given,
             criteria=plan.criteria,
             together=together,
+            pair_tests=pairs or PairTests.of(given.names, tests),
         )
+
+    def _refuse_idle(self) -> None:
+        """Refuse options that have no effect on the default test."""
+        if self._screen is not None:
+            raise InputError("screen has no effect on the default test, which tests all pairs; leave it out")
+
+    def _kept(self, plan: Plan) -> Parents:
+        """Return the sources each target may have: those that passed, and those that are required."""
+        kept = [{*one.sources} for one in plan.drivers]
+        for source, target in self.problem.required:
+            kept[target].add(source)
+        return tuple(tuple(sorted(some)) for some in kept)
+
+    def _graph_of_links(self, search: Search, drivers: tuple[Drivers, ...], allowed: Parents) -> Found:
+        """Return all links that passed; if cycles are not allowed, the acyclic graph that keeps most transfer entropy."""
+        values = [
+            {j: test[0] for j, test in zip(one.sources, one.tests)} | {other[0]: other[1] for other in one.others}
+            for one in drivers
+        ]
+        problem = replace(self.problem, candidates=allowed)
+        if problem.acyclic:
+            def evaluate(families: Any) -> np.ndarray:
+                return np.array([sum(max(values[i].get(j, 0.0), 0.0) for j in some) for i, some in families])
+
+            return search.run(evaluate, replace(problem, max_parents=max(map(len, allowed), default=0)))
+        local = tuple(float(sum(values[i].get(j, 0.0) for j in some)) for i, some in enumerate(allowed))
+        return Found(
+            parents=allowed, local=local, optimal=True, bound=float(sum(local)), gap=0.0, removed=(), evaluated=len(allowed)
+        )
+
+    def _link_tests(
+        self, evaluator: Evaluator, drivers: tuple[Drivers, ...], parents: Parents
+    ) -> tuple[tuple[Candidate, ...], PairTests]:
+        """Return the tests of links given the other parents, and of every possible pair; q-values count all pairs."""
+        names, size = self.series.names, self.series.n_nodes
+        found: dict[tuple[int, int], tuple[float, float, int]] = {}
+        again = []
+        for i, one in enumerate(drivers):
+            found |= {(j, i): (t[0], t[1], t[2]) for j, t in zip(one.sources, one.tests)}
+            found |= {(j, i): (value, p, lag) for j, value, p, lag in one.others}
+            if set(parents[i]) != set(one.sources):  # a link was left out, or is required
+                again += [(j, i) for j in parents[i]]
+                again += [(j, i) for j in set(one.sources) - set(parents[i])]
+        links = [Link(j, i, tuple(p for p in parents[i] if p != j)) for j, i in again]
+        for pair, test in zip(again, evaluator.edges(links)):
+            found[pair] = float(test.value), float(test.p_value), int(test.lag or 1)
+        ends = sorted(found, key=lambda pair: (pair[1], pair[0]))
+        q = q_values(np.array([found[pair][1] for pair in ends]))
+        few = size * (size - 1) <= MOST_PAIRS
+        partners = {(a, i): b for i, one in enumerate(drivers) for a, b in one.partners}
+        partners |= {(b, i): a for i, one in enumerate(drivers) for a, b in one.partners}
+        tests = []
+        for (j, i), q_value in zip(ends, q):
+            chosen = j in parents[i]
+            if chosen or few:
+                value, p, lag = found[j, i]
+                lags = dict(zip(drivers[i].sources, drivers[i].lags)).get(j, (lag,)) if chosen else (lag,)
+                tests.append(
+                    Candidate(
+                        source=names[j], target=names[i], te=value, p_value=p, q_value=float(q_value),
+                        lag=lag, lags=tuple(sorted({*lags, lag})), selected=chosen,
+                        partner=names[partners[j, i]] if chosen and (j, i) in partners else "",
+                    )
+                )  # fmt: skip
+        rows = [(names[j], names[i], *found[j, i], float(q_value)) for (j, i), q_value in zip(ends, q)]
+        return tuple(tests), PairTests.of_rows(self.given.names, rows)
 
     def _by_name(self, parents: Parents) -> dict[str, tuple[str, ...]]:
         names, place = self.series.names, self.given.index
@@ -156,7 +232,7 @@ class Run:
             allowed = tuple(tuple(sorted(some.intersection(own))) for some, own in zip(kept, allowed))
             report["selected"] = [len(sources) for sources in allowed]
             screen = None if screen is True else screen
-        most = THRESHOLDS.few_parents if self._max_parents is None else self._max_parents
+        most = FEW_PARENTS if self._max_parents is None else self._max_parents
         most = min(most, self.series.n_nodes - 1)
         with self.progress.phase("screening"):
             found, screened = preselect(
@@ -169,7 +245,7 @@ class Run:
     ) -> tuple[int, Found, tuple[Candidate, ...]]:
         """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
         limit, most, reason = self._parent_limits(evaluator, allowed, selected)
-        level = 1 - (evaluator.score.alpha or THRESHOLDS.alpha)
+        level = 1 - (evaluator.score.alpha or 1 - LINK_LEVEL)
         bounds, redundant = evaluator.scorer.bounds(allowed), evaluator.redundant
         dear = (i for i, sources in enumerate(allowed) if selected and len(sources) > FEW)
         bounded = any(evaluator.scorer.ceiling_tests(i, allowed[i]) for i in dear)
@@ -206,10 +282,10 @@ class Run:
         if self._max_parents is not None:
             limit = min(others, self._max_parents)
             return limit, limit, ""
-        by_regression = selected and (isinstance(score, PerTarget) or score.estimator.analytic)
+        by_regression = selected and score.estimator.analytic
         most, reason = (others, "") if by_regression else _bearable_parents(self.series, score)
         most = min(others, most)
-        first = min(THRESHOLDS.few_parents, most)
+        first = min(FEW_PARENTS, most)
         sets = {n: count_families([range(widest)], n) for n in range(1, min(most, widest) + 1)}
         affordable = max((n for n, count in sets.items() if count <= BUDGET_ANALYTIC), default=1)
         if affordable < min(most, widest):
@@ -265,7 +341,7 @@ class Run:
     def _warn_of_pasts(self, score: Score, most: int) -> None:
         """Warn of pasts that determine too much; a joint space too wide troubles neighbours and kernels alone."""
         crowded = any("raise max_parents" in message for message in self.hazards)
-        wide = not crowded and (score.estimator.discrete or not score.estimator.analytic)
+        wide = not crowded and not isinstance(score, LinkTest) and (score.estimator.discrete or not score.estimator.analytic)
         for finding in hazards_of_pasts(self.series, score.embedding or Embedding(), most):
             if finding.kind == "determinism" or wide:  # no advice to lower what was advised to be raised
                 hazard(finding.message)
@@ -298,7 +374,7 @@ def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[
         return strongest, lags
     # Of lags that are asked together, those of a chosen link count that say something given the others.
     x, y, z = transfers.variables([link.source], link.target, link.given)
-    alpha = THRESHOLDS.alpha if scorer.score.alpha is None else scorer.score.alpha
+    alpha = 1 - LINK_LEVEL if scorer.score.alpha is None else scorer.score.alpha
     level = (1 - alpha) / len(lags)
     alone = {v.lag: analytic(transfers, [v], y, [*z, *(w for w in x if w != v)]).p_value for v in x}
     return strongest, tuple(lag for lag in lags if alone[lag] <= level or lag == strongest)
@@ -321,16 +397,12 @@ def warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) ->
 
 def _bearable_parents(series: Series, score: Score) -> tuple[int, str]:
     """Return how many parents of a node can be estimated from the samples, and the reason."""
-    parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
-    found = []
-    for part in dict.fromkeys(parts):
-        pasts: Pasts = part.embedding or Embedding()
-        n = sum(max(0, length - reach(pasts, series.names)) for length in series.lengths)
-        table = pasts.table(series.names)
-        widths = [max((len(lags) for pair, lags in table.items() if pair[0] != pair[1]), default=1)]
-        states = [len(np.unique(column)) for column in series.values.T] if part.estimator.discrete else []
-        found.append(part.estimator.bearable_parents(n, widths, states))
-    return min(found)
+    pasts: Pasts = score.embedding or Embedding()
+    n = sum(max(0, length - reach(pasts, series.names)) for length in series.lengths)
+    table = pasts.table(series.names)
+    widths = [max((len(lags) for pair, lags in table.items() if pair[0] != pair[1]), default=1)]
+    states = [len(np.unique(column)) for column in series.values.T] if score.estimator.discrete else []
+    return score.estimator.bearable_parents(n, widths, states)
 
 
 def _provenance(series: Series) -> dict[str, Any]:

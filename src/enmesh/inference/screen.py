@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.inference.evaluate import Evaluator
-from enmesh.inference.rules import THRESHOLDS
-from enmesh.inference.wanted import Choices
+from enmesh.inference.wanted import LEVEL, Choices
 from enmesh.scores import TEE
 from enmesh.scores.base import Link
 from enmesh.significance import FIRST_LOOK, Significance
@@ -98,7 +97,7 @@ def _level(evaluator: Evaluator, widest: int, most: int) -> float:
     score = evaluator.score
     sampled = isinstance(score, TEE) or not score.estimator.analytic
     finest = 1 / (1 + max(1, score.n_surrogates)) if sampled else 0.0
-    strictest = 1 - (THRESHOLDS.alpha if score.alpha is None else score.alpha)
+    strictest = 1 - (1 - LEVEL if score.alpha is None else score.alpha)
     return max(finest, min(LENIENT, max(strictest, most / (2 * max(widest, 1)))))
 
 

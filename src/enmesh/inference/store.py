@@ -21,7 +21,8 @@ import numpy as np
 
 from enmesh.embedding.nonuniform import Past
 from enmesh.errors import InputError, was_stopped
-from enmesh.inference.work import Best, Question
+from enmesh.inference.work import Question
+from enmesh.links.selection import Drivers
 from enmesh.options import restore
 from enmesh.significance import Significance
 
@@ -155,7 +156,7 @@ def _encoded(answer: Any) -> tuple[str, bytes | None]:
     if isinstance(answer, Significance):
         numbers = [float(answer.value), float(answer.p_value), float(answer.null_mean)]
         return json.dumps(numbers), np.asarray(answer.null, np.float64).tobytes()
-    return json.dumps([one[:4] for one in answer] if isinstance(answer, tuple) else answer), None
+    return json.dumps([one[:3] if isinstance(one, Past) else one for one in answer] if isinstance(answer, tuple) else answer), None
 
 
 def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:
@@ -163,8 +164,8 @@ def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:
     if kind == "test" and nulls is not None:
         value, p_value, mean = answer
         return Significance(value, p_value, np.frombuffer(nulls), mean)
-    if kind in ("past", "best"):
-        return tuple((Past if kind == "past" else Best)(*row) for row in restore(answer))
+    if kind in ("past", "drivers"):
+        return tuple((Past if kind == "past" else Drivers)(*row) for row in restore(answer))
     return answer
 
 

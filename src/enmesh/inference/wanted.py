@@ -4,20 +4,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
-from enmesh.errors import InputError
-from enmesh.estimators import Discrete, Estimator, Gaussian, Mixed
-from enmesh.inference.evidence import Evidence
-from enmesh.inference.rules import NEIGHBOURS, THRESHOLDS, decided
+from enmesh.errors import InputError, hazard
+from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed
 from enmesh.methods import by_name, from_name, resolve
 from enmesh.options import brief
-from enmesh.scores import TEA, TEE, Score
+from enmesh.scores import TEA, TEE, LinkTest, Score
 from enmesh.search.base import Problem
 from enmesh.significance import usual_surrogates
 from enmesh.surrogates import Surrogate
 
 Edges = Iterable[tuple[str, str]]
+LEVEL = 0.01  # error rate of a link, where none is given (a convention)
+STATES = 10  # different values up to which integers are states for `Discrete` and `Mixed` (a convention)
 
 
 class Choices(list[tuple[str, str, str]]):
@@ -42,6 +44,10 @@ class Wanted:
     max_lag: int | None = None
     seed: int = 0
     candidates: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (target, sources) it may have, where not all
+    level: float | None = None
+    fdr: float | None = None
+    context: tuple[str, ...] = ()
+    most: int | None = None  # sources of a target
 
     def __post_init__(self) -> None:
         kinds = {"estimator": Estimator, "surrogate": Surrogate, "score": Score}
@@ -54,28 +60,69 @@ class Wanted:
                 raise InputError(
                     f"a score has its {name} already; give {name}= or a score, or the score by its name"
                 )
+        if self.by_link_test:
+            for name in ("surrogate", "n_surrogates"):
+                if getattr(self, name) is not None:
+                    raise InputError(
+                        f"{name} has no effect on the default test, which makes its own circular shifts; add "
+                        "score='tee' for a test by surrogates, or leave it out"
+                    )
+        else:
+            for name, what in (("fdr", self.fdr), ("context", self.context)):
+                if what:
+                    raise InputError(f"{name} belongs to the default test; leave score, estimator and embedding out")
+
+    def at_level(self) -> "Wanted":
+        """Return what is wanted with a level in place of a confidence level that the default test was given."""
+        if not self.by_link_test:
+            if self.level is not None and self.alpha is None and not isinstance(self.score, Score):
+                return replace(self, alpha=round(1 - float(self.level), 12))
+            return self
+        if self.alpha is None:
+            return self
+        if self.level is not None:
+            raise InputError("alpha and level are both given; give level alone")
+        level = round(1 - float(self.alpha), 12)
+        if self.alpha < 0.5:
+            raise InputError(f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate")
+        hazard(f"alpha={self.alpha:g} is a confidence level, and deprecated here; give level={level:g}")
+        return replace(self, alpha=None, level=level)
+
+    @property
+    def by_link_test(self) -> bool:
+        """Whether the default test is asked: no other score, estimator or embedding is given."""
+        default = self.score is None or self.score == "link" or isinstance(self.score, LinkTest)
+        return default and self.estimator is None and self.embedding is None
+
+
+def kind_of(series: Series) -> str:
+    """Return ``"states"``, ``"numbers"`` or ``"mixed"``: text and few different integers are states."""
+    states = [
+        kind == "text" or (kind == "integer" and len(np.unique(column[np.isfinite(column)])) <= STATES)
+        for kind, column in zip(series.kinds, series.values.T.astype(float))
+    ]
+    return "states" if all(states) else "mixed" if any(states) else "numbers"
 
 
 class Scores:
     """Makes scores of what was asked for: named ones, and those that suit an estimator; pasts are left open."""
 
-    def __init__(self, series: Series, wanted: Wanted, choices: Choices, evidence: Evidence):
-        self.series, self.wanted, self.choices, self.evidence = series, wanted, choices, evidence
+    def __init__(self, series: Series, wanted: Wanted, choices: Choices):
+        self.series, self.wanted, self.choices = series, wanted, choices
         self._nodes = range(series.n_nodes)
-        self._pairs = max(1, series.n_nodes * (series.n_nodes - 1))
-        usual = max(THRESHOLDS.alpha, round(1 - 1 / self._pairs, max(6, 2 + len(str(self._pairs)))))
-        self.alpha = usual if wanted.alpha is None else wanted.alpha
+        possible = dict(wanted.candidates)
+        others, context = series.n_nodes - 1, set(wanted.context)
+        pairs = (len(possible.get(name, range(others))) for name in series.names if name not in context)
+        self._pairs = max(1, sum(pairs))
+        self.level = min(LEVEL, 1 / self._pairs) if wanted.level is None else wanted.level
+        self.alpha = round(1 - self.level, 12) if wanted.alpha is None else wanted.alpha
 
     @property
     def level_in_words(self) -> str:
         """Say how many false links the level lets in, where it was chosen with the number of pairs."""
-        if self._pairs <= 1 / (1 - THRESHOLDS.alpha) or self.wanted.alpha is not None:
+        if self._pairs <= 1 / LEVEL or self.wanted.alpha is not None or self.wanted.level is not None:
             return ""
-        false = round((1 - self.alpha) * self._pairs)
-        links, why = (
-            (f"{false} false links are", "; weak links are many") if false > 1 else ("one false link is", "")
-        )
-        return f"about {links} to be expected among {self._pairs} pairs{why}"
+        return f"about one false link is to be expected among {self._pairs} pairs"
 
     def one(self) -> Score:
         """Return the score that was given or named, or the one that suits the estimator that was given."""
@@ -116,19 +163,16 @@ class Scores:
 
     def estimator(self, *, analytic: bool = False, counts: bool = False) -> Estimator:
         """Choose one estimator for all targets: for a score that was named, or for the paper's procedure."""
-        evidence, why = self.evidence, ""
-        chosen: Estimator = Gaussian(normalise="rank")
-        if evidence.kind == "states" or (counts and self.series.is_integer):
-            chosen, why = Discrete(), f"states: at most {THRESHOLDS.states} different values in each column"
+        kind = kind_of(self.series)
+        if kind == "states" or (counts and self.series.is_integer):
+            chosen: Estimator = Discrete()
+            why = f"states: at most {STATES} different values in each column"
         elif analytic:
-            why = "numbers, and the score needs a known null distribution"
-        elif evidence.kind == "mixed":
+            chosen, why = Gaussian(normalise="rank"), "numbers, and the score needs a known null distribution"
+        elif kind == "mixed":
             chosen, why = Mixed(), "columns of numbers and of states together"
-        elif not evidence.searchable:
-            why = "one estimator for all targets, and nearest neighbours of so many samples and nodes take hours"
         else:
-            rule = decided(NEIGHBOURS, evidence)
-            chosen, why = rule.choice(evidence), rule.reason
+            chosen, why = KSG(), "numbers: nearest neighbours, as in the paper"
         return self.choices.add("estimator", chosen, why)
 
     def count(self, alpha: float) -> int:
@@ -143,13 +187,16 @@ class Scores:
 
 
 def constrained(
-    series: Series, acyclic: bool, seed: int, required: Edges, forbidden: Edges, tiers: Any, candidates: Any
-) -> Problem:
+    series: Series, acyclic: bool, seed: int, required: Edges, forbidden: Edges, tiers: Any, candidates: Any,
+    context: Sequence[str] = (),
+) -> Problem:  # fmt: skip
     """Return what a search may find, from the rules as a user writes them (`infer`); contradictions are refused."""
     never = _edges(series, forbidden) | _against(series, tiers)
     nodes = range(series.n_nodes)
     given = {series.index(target): series.indices(named) for target, named in (candidates or {}).items()}
     refused = {i: {i} for i in nodes}
+    for name in context:
+        refused[series.index(name)] |= {*nodes}
     for source, target in never:
         refused[target].add(source)
     possible = [sorted({*given.get(i, nodes)} - refused[i]) for i in nodes]

@@ -18,32 +18,22 @@ from enmesh.data.series import Series
 from enmesh.embedding.blocks import conditioned_before
 from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import collected_hazards
-from enmesh.scores.base import Link, Parents, Score
-from enmesh.search.base import Memo, Problem
-from enmesh.search.families import generate
+from enmesh.links.selection import Drivers
+from enmesh.scores.base import Link, Score
 from enmesh.significance import Significance
-from enmesh.tasks import Task, interleave, run, single_thread
+from enmesh.tasks import Task, interleave, single_thread
 
 
-class Best(NamedTuple):
-    """The best parents of a target, scores of sets of parents, and tests of every candidate given the best others."""
-
-    parents: Parents
-    scores: tuple[tuple[Parents, float], ...]
-    tests: tuple[tuple[int, Parents, float, float, float], ...]
-    """Source, given, value, p-value, and mean of the null distribution."""
-
-
-Answer = float | Significance | tuple[Past, ...] | tuple[Best, ...]
+Answer = float | Significance | tuple[Past, ...] | tuple[Drivers, ...]
 
 KEPT = 2  # data sets a process keeps scorers for
 
 
 class Question(NamedTuple):
-    """What is asked: the score of a ``family``, a ``test`` of an edge, the ``best`` parents or the ``past`` of targets.
+    """What is asked: the score of a ``family``, a ``test`` of an edge, the ``drivers`` or the ``past`` of targets.
 
-    A scorer answers the first three, tests if wanted up to a level; a selection of lagged variables
-    (`embedding.nonuniform`) the last. A store also keeps the ``result`` of a job by its name.
+    A scorer answers the first two, tests if wanted up to a level; the test of a link (`scores.link_test`) the third; a
+    selection of lagged variables (`embedding.nonuniform`) the last. A store also keeps the ``result`` of a job by its name.
     """
 
     kind: str
@@ -129,25 +119,9 @@ def _task(scorer: Any, question: Question) -> Task[Answer]:
         return (yield from scorer.find(*question.args))
     if question.kind == "family":
         return scorer.combine(*question.args, {})
-    if question.kind == "best":
-        return best_parents(scorer, dict(question.args))
+    if question.kind == "drivers":
+        return (yield from scorer.drivers(*question.args))
     return (yield from scorer.test(Link(*question.args), question.level, question.surrogates))
-
-
-def best_parents(scorer: Any, candidates: Mapping[int, Parents]) -> tuple[Best, ...]:
-    """Search the best parents of each target among its candidates, by a score whose families need no tests."""
-    everyone = tuple(candidates.get(i, ()) for i in range(scorer.transfers.blocks.n_nodes))
-    rules = {"candidates": everyone, "bounds": scorer.bounds(everyone), "acyclic": False}
-    problem = Problem(n_nodes=len(everyone), max_parents=max(map(len, everyone)), **rules)
-    memo = Memo(lambda families: np.array([plain(scorer.combine(*one, {})) for one in families]), problem)
-    best = []
-    for target, (choice, *_) in zip(candidates, generate(memo, problem, targets=candidates)):
-        links = [Link(j, target, tuple(p for p in choice.parents if p != j)) for j in candidates[target]]
-        tests = [(link, plain(run(scorer.test(link)))) for link in links]
-        scores = tuple((parents, score) for (node, parents), score in memo.scores.items() if node == target)
-        rows = tuple((link.source, link.given, t.value, t.p_value, t.null_mean) for link, t in tests)
-        best.append(Best(choice.parents, scores, rows))
-    return tuple(best)
 
 
 def plain(answer: Any) -> Any:

@@ -2,10 +2,10 @@
 
 from enmesh.scores.base import Link, Score, Scorer, score_graph
 from enmesh.scores.criterion import Criterion
+from enmesh.scores.link_test import LinkTest
 from enmesh.scores.mit import MIT
-from enmesh.scores.per_target import PerTarget
 from enmesh.scores.te import TE
 from enmesh.scores.tea import TEA
 from enmesh.scores.tee import TEE
 
-__all__ = ["MIT", "TE", "TEA", "TEE", "Criterion", "Link", "PerTarget", "Score", "Scorer", "score_graph"]
+__all__ = ["MIT", "TE", "TEA", "TEE", "Criterion", "Link", "LinkTest", "Score", "Scorer", "score_graph"]

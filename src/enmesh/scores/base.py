@@ -12,6 +12,7 @@ from functools import partial
 from math import inf
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
@@ -133,6 +134,10 @@ class Scorer(ABC, Generic[AnyScore]):
         results = {link: run(self.test(link)) for link in self.tests(target, parents)}
         return float(self.combine(target, parents, results))
 
+    def local(self, sources: Sequence[int], target: int, given: Sequence[int]) -> tuple[Any, Any]:
+        """Return the transfer entropy of a link sample by sample, and the samples that are predicted."""
+        return self.transfers.value(sources, target, given, pointwise=True), self.transfers.blocks.rows
+
     def lags(self, source: int, target: int) -> tuple[int, ...]:
         """Return the lags at which a source is asked about."""
         return self.transfers.blocks.lags(source, target)
@@ -199,7 +204,7 @@ class GraphScore:
         return f"GraphScore(total={self.total:.6g}; {parts})"
 
 
-def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
+def score_graph(series: Series, graph: Any, score: Score | str | None = None) -> GraphScore:
     """Score a graph against a series: ``.total`` and ``.local`` per node.
 
     Parameters
@@ -207,7 +212,8 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
     graph
         ``{target: parents}``, a networkx DiGraph, an edge list or ``"a>b, b>c"``; nodes not named have no parents.
     score
-        Such as ``TEA(estimator=Gaussian())``; TEA is on the scale of 2 N T, TEE on that of T: never compare them.
+        Such as ``TEA(estimator=Gaussian())``; TEA is on the scale of 2 N T, TEE on that of T: never compare them. By
+        default that of `infer`: the total transfer entropy of the links, each given the others.
 
     Examples
     --------
@@ -217,7 +223,11 @@ def score_graph(series: Series, graph: Any, score: Score) -> GraphScore:
     True
     """
     series = series if isinstance(series, Events) else Series.of(series).in_order()
-    scorer = resolve(Score, score).bind(series)
+    if score is None and not isinstance(series, Events):
+        plan = late.room("plan")
+        scorer = plan.planned(series, plan.Wanted())[0].score.bind(series)
+    else:
+        scorer = resolve(Score, "tee" if score is None else score).bind(series)
     parents = parent_indices(series, graph)
     places = map(series.index, series.given_names)
     return GraphScore({series.names[i]: float(scorer.family_score(i, parents[i])) for i in places})

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from enmesh import late
 from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
 from enmesh.embedding import Embedding, Pasts
@@ -101,6 +102,8 @@ def interval(
         raise InputError(f"level={level!r} is not possible; give a confidence between 0 and 1, such as 0.95")
     whole("n", n, 10)
     ends = link(series, source, target, given)
+    if estimator is None and embedding is None:
+        return _as_inferred(series, ends, level)
     measure: Estimator = KSG() if estimator is None else resolve(Estimator, estimator)
     pasts = embedding or Embedding()
     transfers = Transfers(series, measure, pasts)
@@ -115,21 +118,36 @@ def interval(
     return _subsampled(value, found, power, level)
 
 
-def _analytic(transfers: Transfers, ends: Ends, level: float) -> Interval:
-    from scipy.special import chndtr, chndtrinc
+def _as_inferred(series: Series, ends: Ends, level: float) -> Interval:
+    """Return limits of the value by the default test: its sample values are those of regressions."""
+    scorer = late.room("plan").default_scorer(series)
+    test, (local, rows) = scorer.asked(*ends), scorer.local(*ends)
+    starts = np.searchsorted(rows, np.concatenate([[0], np.cumsum(series.lengths)]))
+    dof = max(1.0, 2 * len(local) * test.null_mean)
+    return _limits(test.value, local, starts, dof, len(local) - dof - 1, level)
 
+
+def _analytic(transfers: Transfers, ends: Ends, level: float) -> Interval:
     x, y, z = transfers.variables(*ends)
     local = transfers.cmi(x, y, z, pointwise=True)
-    value = float(local.mean())
     dof = transfers.dof(x, y, z)
     free = len(local) - dof - transfers.dof(z, y, ()) - 1
     if free < 1:
         few = f"too few samples: {len(local)} for {len(local) - free} coefficients"
         raise InputError(f"{few}; use fewer lags")
+    return _limits(float(local.mean()), local, transfers.blocks.starts, dof, free, level)
+
+
+def _limits(
+    value: float, local: np.ndarray, starts: np.ndarray, dof: float, free: float, level: float
+) -> Interval:
+    """Return limits by noncentral chi-square on Fisher's scale, wider where the samples are not independent and normal."""
+    from scipy.special import chndtr, chndtrinc
+
     # By how much the variance of the estimate exceeds that of independent normal samples: the long-run variance of
     # the local values over R^2.
     explained = max(1 - np.exp(-2 * max(value, 0.0)), 1e-12)
-    factor = max(1.0, long_run_variance(local, transfers.blocks.starts) / explained)
+    factor = max(1.0, long_run_variance(local, starts) / explained)
     seen = free / factor * np.arccosh(np.exp(max(value, 0.0))) ** 2
     limits = []
     for share in ((1 + level) / 2, (1 - level) / 2):

@@ -17,10 +17,11 @@ from enmesh.data.table import listed
 from enmesh.draw.shown import Reported
 from enmesh.embedding.lagged import reach
 from enmesh.errors import InputError, hazard
-from enmesh.inference.evidence import Evidence
+from enmesh.estimators.scaling import normal_scores
+from enmesh.links.horizon import horizon
 from enmesh.inference.network import Network
 from enmesh.options import whole
-from enmesh.scores import PerTarget
+from enmesh.scores import LinkTest
 from enmesh.scores.base import Link, Parents, Score
 from enmesh.significance import q_values
 from enmesh.surrogates.shift import decorrelation_time as decorrelated_at
@@ -104,23 +105,36 @@ def past_reach(series: Series, options: Mapping[str, Any]) -> int:
     Of smooth series they look back beyond the fall of the autocorrelation, to tell a slope and a curve.
     """
     score = options.get("score")
-    parts = [part for _, part in score.scores] if isinstance(score, PerTarget) else [score]
-    pasts = [options.get("embedding") or getattr(part, "embedding", None) for part in parts]
-    if all(pasts):
-        return max(reach(one, series.names) for one in pasts if one is not None)
+    given = options.get("embedding") or getattr(score, "embedding", None)
+    if given is not None:
+        return reach(given, series.names)
+    if isinstance(score, LinkTest):
+        return score.max_lag
     asked = whole("max_lag", options.get("max_lag") or 1, 1)
-    return max(asked, Evidence(series).farthest_lag, 2 * _time_to_fall(series))
+    return max(asked, horizon(series, 0.01)[0], 2 * _time_to_fall(series))
 
 
 def _time_to_fall(series: Series) -> int:
     """Return the lag at which the autocorrelation of every node has fallen to 1/e."""
     starts = np.concatenate([[0], np.cumsum(series.lengths)])
-    return decorrelated_at(np.concatenate(Evidence(series).scored()), starts)
+    return decorrelated_at(np.concatenate(_scored(series)), starts)
+
+
+def _scored(series: Series) -> list[np.ndarray]:
+    """Return the trials ``(time, node)`` as normal scores; missing values become 0, the centre."""
+    columns = []
+    for column in series.values.astype(float).T:
+        known = np.isfinite(column)
+        filled = np.zeros(len(column))
+        if known.sum() > 1 and np.ptp(column[known]) > 0:
+            filled[known] = normal_scores(column[known])
+        columns.append(filled)
+    return np.split(np.column_stack(columns), np.cumsum(series.lengths)[:-1])
 
 
 def decorrelation_time(series: Series) -> float:
     """Return 1 + 2 sum of squared autocorrelations of the slowest node, on normal scores of the longest trial."""
-    values = max(Evidence(series).scored(), key=len)
+    values = max(_scored(series), key=len)
     n = len(values)
     spectrum = np.abs(np.fft.rfft(values - values.mean(0), 2 * n, axis=0)) ** 2
     covariance = np.fft.irfft(spectrum, axis=0)[: max(2, n // 4)]
@@ -191,6 +205,11 @@ def values(series: Series, score: Score, parents: Sequence[Parents]) -> np.ndarr
     """
     scorer, found = score.bind(series), np.full((3, series.n_nodes, series.n_nodes), np.nan)
     for source, target, given in questions(parents):
+        if isinstance(score, LinkTest):
+            test = run(scorer.test(Link(source, target, given)))
+            n = scorer.samples.length
+            found[:, source, target] = test.corrected, max(1.0, 2 * n * test.null_mean), n
+            continue
         transfers = scorer.of_target(target).transfers
         x, y, z = transfers.variables([source], target, given)
         value, n = transfers.cmi(x, y, z), transfers.blocks.n

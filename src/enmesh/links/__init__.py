@@ -1,0 +1,1 @@
+"""The test of a link, and what selects the sources of a target by it."""

@@ -1,0 +1,158 @@
+"""What is known of a target before a source is asked about: a regression on its own past and on other sources.
+
+The regression takes the best of three nested bases: a line; squares and products; further functions of every variable and
+further products. It takes values as they are, or normal scores. The choice is made by the leave-one-out error of the
+target (Allen 1974), and the basis is widened where the spread of the residual needs more of it. Where it pays (AIC), the
+residual is divided by its spread as the common volatility of the nodes predicts it.
+
+What is left of the target is not one number for each sample but several functions of it, the responses: location,
+spread and shape. A source that moves the variance of the target moves the second.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from enmesh.embedding.lagged import Lagged
+from enmesh.links.functions import rank_functions
+from enmesh.links.samples import Samples
+
+RESPONSES = 4
+"""Responses of a target: the probe of the design had four; two lose links to shapes. (A convention.)"""
+SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
+SIMPLER = 0.995  # times the error of the smaller basis below which the larger one is taken
+LEVERAGE = 0.05  # the least share of a sample that its own value does not decide
+DEPENDENT = 1e-5  # part of a column of unit length that is left by those before it, below which it adds nothing
+RIDGE = 1e-9
+
+
+class Known:
+    """A target given lagged variables: an orthonormal ``basis (k, n)``, and ``responses (q, n)`` orthogonal to it.
+
+    ``clock`` says which functions of time are known too (`Samples.of_time`), ``bases`` how many are compared.
+    """
+
+    def __init__(self, samples: Samples, target: int, variables: Sequence[Lagged], clock: int, bases: int = 3):
+        self.samples, self.target, self.variables, self.clock = samples, target, tuple(variables), clock
+        self.rows = samples.complete([Lagged(target, 0), *self.variables])
+        self.n, self._most = len(self.rows), bases
+        self.error, self._all, self._residual, self.ranked, self.place, self._ends = min(
+            (self._regressed(ranked) for ranked in (False, True)), key=lambda found: found[0]
+        )
+        self._responses: np.ndarray | None = None
+
+    @property
+    def linear(self) -> bool:
+        """Whether a line is the best basis."""
+        return self.place == 0
+
+    def _regressed(self, ranked: bool) -> tuple[float, np.ndarray, np.ndarray, bool, int, list[int]]:
+        """Return error, basis, residual, scale, and place and ends of the nested bases, of the best one of a scale."""
+        samples = self.samples
+        y = samples.take(samples.scale(ranked), [Lagged(self.target, 0)], self.rows)[0]
+        y = y - y.mean()
+        size = max(float(y @ y) / self.n, 1e-300)
+        parts = self._bases(ranked)[: self._most]
+        ends = np.cumsum([sum(map(len, part)) for part in parts]).tolist()
+        ends = [end for end in ends if end <= SHARE * self.n] or ends[:1]
+        basis = orthonormal(np.concatenate([row for part in parts[: len(ends)] for row in part]))
+        found, errors = self._left_out(basis, ends, y)
+        best = 0
+        for place, error in enumerate(errors):
+            best = place if error < SIMPLER * errors[best] else best
+        return errors[best] / size * (1 / SIMPLER if ranked else 1.0), basis, found[best], ranked, best, ends
+
+    def _left_out(
+        self, basis: np.ndarray, ends: Sequence[int], y: np.ndarray
+    ) -> tuple[list[np.ndarray], list[float]]:
+        """Return residuals of y on each of the nested bases, and their mean squares when each sample is left out."""
+        left, leverage, first = y, np.zeros(self.n), 0
+        residuals, errors = [], []
+        for end in ends:
+            part = basis[first:end]
+            leverage = leverage + np.einsum("ij,ij->j", part, part)
+            left, first = left - (part @ left) @ part, end
+            residuals.append(left)
+            errors.append(float(np.mean((left / np.maximum(1 - leverage, LEVERAGE)) ** 2)))
+        return residuals, errors
+
+    def _bases(self, ranked: bool) -> list[list[np.ndarray]]:
+        """Return the rows that each of the nested bases adds."""
+        samples, variables, rows = self.samples, self.variables, self.rows
+        x = samples.take(samples.scale(ranked), variables, rows)
+        one, other = np.triu_indices(len(variables), 1)
+        bent = samples.take(samples.functions[1], variables, rows) if ranked else x * x
+        line = [np.ones((1, self.n)), x, *(one[:, rows] for one in samples.of_time(self.clock))]
+        more = [samples.take(f, variables, rows) for f in samples.functions[2 if ranked else 1 :]]
+        products = [bent[one] * x[other], x[one] * bent[other], bent[one] * bent[other]]
+        return [line, [bent, x[one] * x[other]], [*more, x**3, *products]]
+
+    @property
+    def responses(self) -> np.ndarray:
+        """Functions of the residual, orthogonal to the basis and to each other, of unit length; made when asked for."""
+        if self._responses is None:
+            self._respond()
+        assert self._responses is not None
+        return self._responses
+
+    def _respond(self) -> None:
+        samples, place, scaled = self.samples, self.place, None
+        if samples.states[self.target]:  # states are their own responses
+            made = samples.functions[:RESPONSES, self.target][:, self.rows]
+        else:
+            place = self._widened(rank_functions(self._residual, 2)[1])
+            scaled = self._scaled()
+            made = rank_functions(self._residual if scaled is None else scaled, RESPONSES)
+        made = made[np.abs(made).max(axis=1) > 0]
+        self.basis = self._all[: self._ends[place]]
+        if scaled is not None:  # what the volatility says of the spread beyond that is known too
+            self.basis = orthonormal(np.concatenate([self.basis, samples.volatility[self.rows, 1:].T]))
+        self.rank = int((np.einsum("ij,ij->i", self.basis, self.basis) > 0.5).sum())
+        left = made - (made @ self.basis.T) @ self.basis
+        self._responses = whitened(left)
+        own = [v for v in self.variables if v.node == self.target][:1]
+        first = {v.node: v for v in reversed(self.variables) if v.node != self.target and v.lag}
+        self.partners = samples.take(
+            samples.scale(self.ranked), [*own, *(first[j] for j in sorted(first))], self.rows
+        )
+
+    def _widened(self, spread: np.ndarray) -> int:
+        """Return the place of the basis that the spread of the residual needs, if it needs more than the location."""
+        _, errors = self._left_out(self._all, self._ends, spread)
+        best = self.place
+        for place in range(self.place + 1, len(errors)):
+            best = place if errors[place] < SIMPLER * errors[best] else best
+        return best
+
+    def _scaled(self) -> np.ndarray | None:
+        """Return the residual divided by its spread, if the common volatility predicts that (AIC)."""
+        score, columns = rank_functions(self._residual, 1)[0], self.samples.volatility[self.rows]
+        log = np.log(score**2 + 1e-2)
+        predicted = columns @ np.linalg.lstsq(columns, log, rcond=None)[0]
+        scaled = score / np.exp(predicted / 2)
+        gain = self.n * (np.log(np.mean(score**2)) - np.log(np.mean(scaled**2))) - predicted.sum()
+        return scaled if gain > 2 * columns.shape[1] else None
+
+
+def orthonormal(rows: np.ndarray) -> np.ndarray:
+    """Return rows of unit length that span the same, each with those before it; rows that add nothing become 0."""
+    from scipy.linalg import solve_triangular
+
+    rows = rows / np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-300)[:, None]
+    try:
+        root = np.linalg.cholesky(rows @ rows.T)
+        if np.diag(root).min() > 1e-4:  # far from dependent: one pass is accurate, and three times faster
+            return solve_triangular(root, rows, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        pass
+    basis, root = np.linalg.qr(rows.T)
+    return np.ascontiguousarray((basis * (np.abs(np.diag(root)) > DEPENDENT)).T)
+
+
+def whitened(rows: np.ndarray) -> np.ndarray:
+    """Return rows that are orthogonal and of unit length, the first few spanning the first few of what was given."""
+    from scipy.linalg import solve_triangular
+
+    product = rows @ rows.T
+    root = np.linalg.cholesky(product + RIDGE * (np.trace(product) + 1e-300) * np.eye(len(rows)))
+    return solve_triangular(root, rows, lower=True, check_finite=False)

@@ -1,0 +1,138 @@
+"""The samples of a series as the test of a link wants them: functions of every node, at every lag, as rows.
+
+Rows of features are contiguous, so that all lagged variables of all nodes are products of matrices. Lags never cross a
+trial. What is missing counts as the mean of its node where a node is a candidate, and takes a sample away where it is
+the target or known: a source that says nothing does not say more by that.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from enmesh.data.series import Series
+from enmesh.embedding.lagged import Lagged
+from enmesh.errors import InputError
+from enmesh.links.functions import COUNT, rank_functions
+
+CLIPPED = 8.0  # standard deviations at which values as they are end (a convention)
+STATES = 10  # different values up to which a target is taken for states
+SLOW = 3  # slow cosines of time
+# Weights of the last sample in the two means of the squares of all nodes that follow the common volatility: memories of
+# 20 and 5 samples (RiskMetrics, 1996, has .06).
+MEMORIES = (0.05, 0.2)
+LEAST = 20  # samples that a regression needs
+
+_kept: "WeakKeyDictionary[Series, dict[tuple[int, bool], Samples]]" = WeakKeyDictionary()
+
+
+class Samples:
+    """Functions and values ``(node, time)`` of a series, ``rows`` that are predicted, and what is known of time."""
+
+    def __init__(self, series: Series, max_lag: int):
+        values = series.values.astype(float)
+        self.max_lag, self.nodes, self.length = max_lag, series.n_nodes, len(values)
+        self.present = None if series.missing is None else ~np.concatenate(series.missing).T
+        lengths = np.array(series.lengths)
+        place = np.concatenate([np.arange(length) for length in lengths])
+        self.rows = np.flatnonzero(place >= max_lag)
+        if len(self.rows) < LEAST:
+            raise InputError(
+                f"lags up to {max_lag} leave {len(self.rows)} samples of trials of at most {lengths.max()}; "
+                f"at least {LEAST} are needed: give a smaller max_lag, or a longer record"
+            )
+        self._starts = np.concatenate([[0], np.cumsum(lengths)])
+        self.steps, self.time = place, (place + 0.5) / np.repeat(lengths, lengths)
+        self.functions = np.zeros((COUNT, self.nodes, self.length))
+        self.plain = np.zeros((self.nodes, self.length))
+        self.states, self.labels = np.zeros(self.nodes, bool), np.zeros(self.nodes, bool)
+        for i, column in enumerate(values.T):
+            there = slice(None) if self.present is None else self.present[i]
+            seen = column[there]
+            self.functions[:, i, there] = rank_functions(seen)
+            spread = max(float(seen.std()), 1e-300)
+            self.plain[i, there] = np.clip((seen - seen.mean()) / spread, -CLIPPED, CLIPPED)
+            self.states[i] = len(np.unique(seen)) <= STATES
+            if series.kinds[i] == "text":  # codes have no size
+                self.plain[i] = self.functions[0, i]
+        self.codes = np.where(self.states[:, None], values.T, 0)
+
+    @classmethod
+    def of(cls, series: Series, max_lag: int) -> "Samples":
+        """Return the samples of a series, kept as long as the series is in use."""
+        kept = _kept.setdefault(series, {})
+        if max_lag not in kept:
+            if len(kept) > 1:
+                kept.clear()
+            kept[max_lag] = cls(series, max_lag)  # type: ignore[index]
+        return kept[max_lag]  # type: ignore[index]
+
+    def scale(self, ranked: bool) -> np.ndarray:
+        """Return the values of all nodes ``(node, time)``: normal scores, or standardised as they are."""
+        return self.functions[0] if ranked else self.plain
+
+    def complete(self, variables: Sequence[Lagged]) -> np.ndarray:
+        """Return the rows at which none of the lagged variables is missing."""
+        if self.present is None:
+            return self.rows
+        there = np.ones(len(self.rows), bool)
+        for node, lag in variables:
+            there &= self.present[node, self.rows - lag]
+        if there.sum() < LEAST:
+            raise InputError(
+                f"missing values leave {int(there.sum())} samples for a target and what is known of it; at least "
+                f"{LEAST} are needed: fill short gaps with missing='interpolate:5'"
+            )
+        return self.rows[there]
+
+    def take(self, values: np.ndarray, variables: Sequence[Lagged], rows: np.ndarray) -> np.ndarray:
+        """Return lagged variables of ``values (node, time)`` at some rows, ``(variables, rows)``."""
+        if not len(variables):
+            return np.empty((0, len(rows)))
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        if last - first == len(rows):  # one run of samples: slices are faster
+            return np.stack([values[node, first - lag : last - lag] for node, lag in variables])
+        return np.stack([values[node, rows - lag] for node, lag in variables])
+
+    @cached_property
+    def slow(self) -> np.ndarray:
+        """Slow functions of time, the same in each trial: cosines of up to one and a half periods, ``(SLOW, time)``."""
+        return np.stack([np.cos(np.pi * k * self.time) for k in range(1, SLOW + 1)])
+
+    @cached_property
+    def periodic(self) -> np.ndarray:
+        """Cosine and sine of the common period and of half of it, ``(4, time)``: the peak of the mean spectrum."""
+        first, last = self._starts[0], self._starts[1:][np.diff(self._starts).argmax()]
+        first = last - np.diff(self._starts).max()
+        power = np.abs(np.fft.rfft(self.functions[0][:, first:last], 4 * (last - first))) ** 2
+        power = power.mean(axis=0)
+        power[:16] = 0  # fewer than four periods
+        cycles = 2 * np.pi * self.steps * power.argmax() / (4 * (last - first))
+        return np.stack([f(k * cycles) for k in (1, 2) for f in (np.cos, np.sin)])
+
+    def of_time(self, clock: int) -> list[np.ndarray]:
+        """Return functions of time: none (0), slow ones (1), those of the common period (2), or both (3)."""
+        return [self.slow] * (clock & 1) + [self.periodic] * (clock >> 1)
+
+    @cached_property
+    def volatility(self) -> np.ndarray:
+        """Columns ``(time, columns)`` that the spread of a node may follow: time, and the common volatility.
+
+        That is the mean square of all nodes, exponentially weighted over the samples before, and its square.
+        """
+        from scipy.signal import lfilter
+
+        square = (self.plain**2).mean(axis=0)
+        columns = [np.ones(self.length), *self.slow]
+        for weight in MEMORIES:
+            level = np.empty(self.length)
+            for first, last in zip(self._starts[:-1], self._starts[1:]):
+                part = square[first:last]
+                begin = part[:20].mean()
+                before = np.concatenate([[begin / weight], part[:-1]])
+                level[first:last] = lfilter([weight], [1.0, weight - 1.0], before)
+            log = np.log(level + 1e-3)
+            log = (log - log.mean()) / max(float(log.std()), 1e-12)
+            columns += [log, log**2]
+        return np.stack(columns, axis=1)

@@ -1,0 +1,225 @@
+"""The sources of a target: forward selection of lagged variables by the test of a link, then backward elimination.
+
+    known = own past
+    while the most promising lagged variable passes loosely: known += it
+    while the weakest source fails the test given all others: known -= it
+
+Forward selection begins twice: with the last own value alone, and with as long an own past as predicts best. Of smooth
+and nearly deterministic series a long own past hides the sources, whose traces it holds (Takens 1981); of noisy ones with
+long memory a short one takes other nodes for that memory. The start that predicts best in the end is taken.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from enmesh.embedding.lagged import Lagged
+from enmesh.links.known import Known
+from enmesh.links.ladder import (
+    LOOK,
+    WEIGHTS,
+    Ladder,
+    Tested,
+    at_all_lags,
+    by_formula,
+    by_line,
+    combined,
+    rungs,
+    tested,
+)
+from enmesh.links.samples import Samples
+from enmesh.links.together import acting_together, partners
+
+LOOSE = 5.0  # times the level that forward selection lets in; backward elimination judges
+OWN = (1, 2, 3, 5)  # lengths of own pasts that are compared
+LONGER = 0.99  # times the error of a shorter own past below which a longer one is taken
+TIMELY = 0.95  # the same for a common period, which chaotic records of few cycles follow by chance
+WORSE = 1.05  # times the error before beyond which a variable costs more than it says: the basis became too large
+MOST = 24  # lagged variables that are known at most
+PAIRS = 3  # pairs of sources of a target that act only together, at most
+PROMISING = 4  # of each rung, lagged variables that are looked at exactly in a step
+FULL = 2e7  # products of pairs, lags and samples up to which all rungs are asked of sources that were not selected
+
+
+class Drivers(NamedTuple):
+    """What drives a target: lags of its own past and of its sources, and a test of each source given the others."""
+
+    own: tuple[int, ...]
+    sources: tuple[int, ...]
+    lags: tuple[tuple[int, ...], ...]
+    tests: tuple[tuple[float, float, int, float], ...]
+    """Of each source: value, p-value, strongest lag, and the mean of the value by chance."""
+    others: tuple[tuple[int, float, float, int], ...]
+    """Of each other candidate: its position, value, p-value and strongest lag, given the sources."""
+    clock: int
+    """Which functions of time are known (`Samples.of_time`)."""
+    full: bool
+    """Whether a further source passed and was left out for the largest number of parents."""
+    partners: tuple[tuple[int, int], ...] = ()
+    """Pairs of sources that were found by their product."""
+
+    def given(self, sources: Iterable[int]) -> list[Lagged]:
+        """Return the lagged variables of some sources as they were selected; of one that was not, lag 1."""
+        known = dict(zip(self.sources, self.lags))
+        return [Lagged(j, lag) for j in sorted(sources) for lag in known.get(j, (1,))]
+
+
+def selected(
+    samples: Samples, target: int, candidates: Iterable[int], level: float, always: Sequence[Lagged], most: int
+) -> Drivers:
+    """Select the sources of a target among candidates; ``always`` is known beforehand (context)."""
+    sources, (length, clock) = sorted(candidates), own_past(samples, target, always)
+    paths = [_grown(samples, target, sources, level, always, own, clock, most) for own in sorted({1, length})]
+    known, full = min(paths, key=lambda path: path[0].error)
+    for _ in range(PAIRS):
+        pair = acting_together(known, sources, level)
+        if {*pair} <= {*known.variables}:
+            break
+        known = Known(samples, target, _sorted({*known.variables, *pair}, target), clock)
+    found = _pruned(samples, known, level, always, full)
+    own, links = [Lagged(target, lag) for lag in found.own], [*found.given(found.sources), *always]
+    return found._replace(partners=partners(samples, target, own, links, clock, level))
+
+
+def own_past(samples: Samples, target: int, always: Sequence[Lagged]) -> tuple[int, int]:
+    """Return the length of the own past that predicts best, and the functions of time that predict better with it."""
+    errors: dict[tuple[int, int], float] = {}
+
+    def best(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+        found, least = (1, 0), np.inf
+        for length, clock in pairs:
+            if (length, clock) not in errors:
+                errors[length, clock] = Known(samples, target, [*_own(target, length), *always], clock).error
+            if errors[length, clock] < (TIMELY if clock & 2 > found[1] & 2 else LONGER) * least:
+                found, least = (length, clock), errors[length, clock]
+        return found
+
+    lengths = [own for own in OWN if own <= samples.max_lag]
+    length, _ = best((one, 0) for one in lengths)
+    _, clock = best((length, one) for one in range(4))
+    return best((one, clock) for one in lengths) if clock else (length, clock)
+
+
+def _own(target: int, length: int) -> list[Lagged]:
+    return [Lagged(target, lag) for lag in range(1, length + 1)]
+
+
+def _grown(
+    samples: Samples, target: int, sources: Sequence[int], level: float, always: Sequence[Lagged], own: int,
+    clock: int, most: int,
+) -> tuple[Known, bool]:  # fmt: skip
+    """Add the most promising lagged variable of a source as long as one passes; then of the own past too."""
+    known, full = Known(samples, target, [*_own(target, own), *always], clock), False
+    for among in (sources, [*sources, target]):
+        while len(known.variables) < MOST:
+            found = promising(known, among)
+            if not found:
+                break
+            p = combined(
+                np.stack([rung.p_values(known) for rung in rungs(known, found)], -1),
+                np.array(WEIGHTS[known.linear]),
+            )
+            best = int(p.argmin())
+            if p[best] * samples.max_lag > LOOSE * level:
+                break
+            new = found[best]
+            have = {v.node for v in known.variables} - {target, *(v.node for v in always)}
+            if new.node != target and new.node not in have and len(have) >= most:
+                full = True
+                break
+            wider = Known(samples, target, _sorted([*known.variables, new], target), clock)
+            if wider.error > WORSE * known.error:
+                break
+            known = wider
+    return known, full
+
+
+def _sorted(variables: Iterable[Lagged], target: int) -> list[Lagged]:
+    """Return the own past first, then sources; one order for one set, so that it has one answer."""
+    return sorted(variables, key=lambda v: (v.node != target, v))
+
+
+def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
+    """Return the lagged variables that say most by each rung, roughly: without what is known of themselves."""
+    samples, responses, n = known.samples, known.responses, known.n
+    if not len(responses) or not len(among):
+        return []
+    length, far, among = samples.length, samples.max_lag, np.array(among)
+    weights = np.zeros((len(responses) + len(known.partners), length))
+    weights[:, known.rows] = np.concatenate([responses, known.partners * responses[0]])
+    q, scores = len(responses), np.zeros((4, far, len(among)))
+    whole = len(among) == samples.nodes
+    pick = (lambda f: f) if whole else (lambda f: f[among])
+    functions, x = [pick(f) for f in samples.functions[:4]], pick(samples.scale(known.ranked))
+    for lag in range(1, far + 1):
+        later = weights[:, lag:]
+        told = [(f[:, : length - lag] @ later[:q].T) ** 2 for f in functions]
+        line = (x[:, : length - lag] @ later.T) ** 2
+        at = scores[:, lag - 1]
+        at[0] = line[:, 0]
+        at[1] = line[:, 0] + told[1][:, 0] + line[:, q:].sum(1)
+        at[2] = (told[0] + told[1])[:, 1] if q > 1 else 0
+        at[3] = sum(one.sum(1) for one in told)
+    for v in known.variables:
+        if v.lag and len(place := np.flatnonzero(among == v.node)):
+            scores[:, v.lag - 1, place] = -1
+    flat = scores.reshape(4, -1)
+    few = min(PROMISING, flat.shape[1])
+    chosen = {int(i) for row in flat for i in np.argpartition(-row, few - 1)[:few] if row[i] > 0}
+    return [Lagged(int(among[i % len(among)]), i // len(among) + 1) for i in sorted(chosen)]
+
+
+def _pruned(
+    samples: Samples, known: Known, level: float, always: Sequence[Lagged], full: bool
+) -> Drivers:
+    """Drop the weakest source as long as one fails the test given all others: first by formula, then by shifts too."""
+    target, clock, kept = known.target, known.clock, known.variables
+    own = [v for v in kept if v.node == target]
+    fixed = {target, *(v.node for v in always)}
+    found: dict[tuple[bool, int, tuple[Lagged, ...]], Tested] = {}
+
+    def test(source: int, formula: bool) -> Tested:
+        given = tuple(v for v in kept if v.node not in (source, target))
+        key = formula, source, given
+        if key not in found and formula:
+            found[key] = by_formula(samples, target, own, given, at_all_lags(samples, source), clock)
+        elif key not in found:
+            found[key] = tested(samples, target, own, given, at_all_lags(samples, source), clock)
+        return found[key]
+
+    for formula in (True, False):
+        while sources := sorted({v.node for v in kept} - fixed):
+            weakest = max(sources, key=lambda source: test(source, formula).p_value)
+            if test(weakest, formula).p_value <= level:
+                break
+            kept = tuple(v for v in kept if v.node != weakest)
+    tests = [test(j, False) for j in sources]
+    return Drivers(
+        own=tuple(v.lag for v in own),
+        sources=tuple(sources),
+        lags=tuple(tuple(v.lag for v in kept if v.node == j) for j in sources),
+        tests=tuple((t.value, t.p_value, t.lag, t.mean) for t in tests),
+        others=(),
+        clock=clock,
+        full=full,
+    )
+
+
+def other_tests(
+    samples: Samples, target: int, found: Drivers, always: Sequence[Lagged], sources: Sequence[int]
+) -> tuple[tuple[int, float, float, int], ...]:
+    """Test sources that were not selected, given those that were; in large networks by a line alone."""
+    own = [Lagged(target, lag) for lag in found.own]
+    given = sorted({*found.given(found.sources), *always})
+    known = Known(samples, target, [*own, *given], found.clock)
+    if samples.nodes**2 * samples.max_lag * known.n > FULL:
+        return tuple(zip(sources, *by_line(known, sources)))
+    tests = []
+    for j in sources:
+        lags = at_all_lags(samples, j)
+        one = Ladder(known, lags).combined()
+        if one.p_value <= LOOK:
+            one = tested(samples, target, own, given, lags, found.clock)
+        tests.append((j, one))
+    return tuple((j, one.value, one.p_value, one.lag) for j, one in tests)

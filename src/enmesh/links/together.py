@@ -1,0 +1,78 @@
+"""Sources that act only together: products of two lagged variables of different nodes.
+
+Neither of two sources need tell anything alone (x' = a b, or the sign of a b). Where all pairs of lagged variables can be
+formed, the residual of the target is correlated with their products, of normal scores and of signs, in one product of
+matrices. The best pair is tested exactly and by circular shifts of the product, at a tenth of the level; both sources
+then join what is known, and each must pass the test of a link given the other, whose products are among its features.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from enmesh.embedding.lagged import Lagged
+from enmesh.links.known import Known
+from enmesh.links.ladder import LOOK, SMALLEST, by_line, shifted, shifts_of
+from enmesh.links.samples import Samples
+
+MOST = 300  # lagged variables of which all pairs are formed: 45,000 products
+SHARE = 0.1  # of the level; the same as that of long lags
+
+
+def acting_together(known: Known, sources: Sequence[int], level: float) -> list[Lagged]:
+    """Return two lagged variables whose product tells of the target what is not known, or none."""
+    samples, n = known.samples, known.n
+    variables = [Lagged(j, lag) for j in sources for lag in range(1, samples.max_lag + 1)]
+    if len(sources) < 2 or len(variables) > MOST or not len(known.responses):
+        return []
+    nodes = np.array([v.node for v in variables])
+    different = np.triu(nodes[:, None] != nodes, 1)
+    score = samples.take(samples.functions[0], variables, known.rows)
+    best: tuple[float, np.ndarray, int, int] | None = None
+    for x in (score, np.sign(score)):
+        told = (x * known.responses[0]) @ x.T
+        size = (x * x) @ (x * x).T - (x @ x.T) ** 2 / n
+        share = np.where(different & (size > 1e-6 * n), told**2 / np.maximum(size, 1e-6 * n), 0)
+        i, j = np.unravel_index(int(share.argmax()), share.shape)
+        if best is None or share[i, j] > best[0]:
+            best = float(share[i, j]), x[i] * x[j], int(i), int(j)
+    assert best is not None
+    _, product, i, j = best
+    tests = different.sum()  # two kinds, and two links of a false pair
+    level = SHARE * level / tests
+    shares = _explained(known, product[None])
+    if _p_value(shares, known)[0] > min(level, LOOK):
+        return []
+    null = _explained(known, shifted(product[None], shifts_of(known))[:, 0])
+    rest = known.n - known.rank - 1
+    wider = max(1.0, float((null / (1 - null)).mean() * rest))
+    return [variables[i], variables[j]] if _p_value(shares, known, wider)[0] <= level else []
+
+
+def partners(
+    samples: Samples, target: int, own: Sequence[Lagged], given: Sequence[Lagged], clock: int, level: float
+) -> tuple[tuple[int, int], ...]:
+    """Return pairs of the sources given that act by their product, neither of which tells anything by a line."""
+    found: list[tuple[int, int]] = []
+    nodes = sorted({v.node for v in given})
+    for place, one in enumerate(nodes):
+        for other in nodes[place + 1 :]:
+            rest = [v for v in given if v.node not in (one, other)]
+            known = Known(samples, target, [*own, *rest], clock, bases=1)
+            if min(by_line(known, [one, other])[1]) > level and acting_together(known, [one, other], level):
+                found.append((one, other))
+    return tuple(found)
+
+
+def _explained(known: Known, products: np.ndarray) -> np.ndarray:
+    """Return the share of what is left of the target that each product explains, given what is known."""
+    left = products - (products @ known.basis.T) @ known.basis
+    size = np.einsum("ij,ij->i", left, left)
+    return np.minimum((left @ known.responses[0]) ** 2 / np.maximum(size, 1e-9 * known.n), 1 - 1e-12)
+
+
+def _p_value(shares: np.ndarray, known: Known, wider: float = 1.0) -> np.ndarray:
+    from scipy.special import fdtrc
+
+    rest = known.n - known.rank - 1
+    return np.maximum(fdtrc(1, rest, shares / (1 - shares) * rest / wider), SMALLEST)
