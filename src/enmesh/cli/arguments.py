@@ -213,7 +213,8 @@ def search() -> Group:
         "Search",
         max_parents=(int, "N", "Largest number of parents of a node; by default chosen from the data."),
         search=(choice("SearchName", members(Search)), None, told),
-        allow_cycles=(bool, None, "Allow cycles (feedback): each node gets its best parents."),
+        acyclic=(bool, None, "Allow no cycles (feedback): the best acyclic network, proven."),
+        allow_cycles=(bool, None, "Cycles are allowed by default; this option of older versions says so."),
         require=(WORDS, "A:B", "A must drive B. Can be repeated."),
         forbid=(WORDS, "A:B", "A must not drive B. Can be repeated."),
         tiers=(str, '"a | b c"', "Groups in order: no link from a later one to an earlier one."),
@@ -228,6 +229,17 @@ ESTIMATED = "How transfer entropy is estimated; by default chosen from the data"
 ESTIMATOR = partial(_named, "estimator", Estimator, ESTIMATED)
 METHOD = partial(_named, "method", EmbeddingMethod, "How the past is chosen; by default that of infer")
 SCORE = "Score of a node and its parents; by default tea where the null distribution is known, else tee"
+
+
+LEVEL = group(
+    "Test",
+    level=(float, "X", "Error rate of a link; 0.01, less in large networks: about one false link."),
+)
+DEFAULT_TEST = group(
+    "Test",
+    fdr=(float, "X", "Keep links by their false discovery rate instead, such as 0.05."),
+    context=(WORDS, "A,B,..", "Nodes that are always known and never driven."),
+)
 
 
 def score() -> Group:

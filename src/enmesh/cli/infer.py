@@ -32,7 +32,7 @@ class Interrupted(Exception):
 
 
 @a.with_options(
-    FILES, a.JSON, a.QUIET, a.OUTPUT, a.ESTIMATOR, a.EMBEDDING, a.score, a.search, a.DATA, build.EVENTS
+    FILES, a.JSON, a.QUIET, a.OUTPUT, a.LEVEL, a.DEFAULT_TEST, a.ESTIMATOR, a.EMBEDDING, a.score, a.search, a.DATA, build.EVENTS
 )
 def infer(given: a.Given) -> None:
     """Infer which node drives which; write the network, pictures and a page.
@@ -48,8 +48,8 @@ def infer(given: a.Given) -> None:
       enmesh infer recording.csv
       enmesh infer recording.csv --out results/ --format graphml
       enmesh infer recording.csv --estimator gaussian --score tea --jobs 2
-      enmesh infer recording.csv --dim 2 --alpha 0.95 --surrogates 499 --seed 1
-      enmesh infer recording.csv --allow-cycles --require a:b --forbid c:a
+      enmesh infer recording.csv --level 0.05 --acyclic --context temperature
+      enmesh infer recording.csv --acyclic --require a:b --forbid c:a
       enmesh infer prices.csv --time sort --time ignore
       cat recording.csv | enmesh infer - --out results/
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
@@ -77,15 +77,20 @@ def _options(given: a.Given, series: Any) -> dict[str, Any]:
     edges = {option: build.edges(option, given[option]) for option in ("require", "forbid")}
     for edge in (*edges["require"], *edges["forbid"]):
         series.indices(edge)
-    if given["search"] == "independent" and not given["allow_cycles"]:
+    if given["search"] == "independent" and given["acyclic"]:
         told = "--search independent takes each node alone, which allows cycles"
-        raise InputError(f"{told}; add --allow-cycles")
+        raise InputError(f"{told}; leave out --acyclic")
+    if given["acyclic"] and given["allow_cycles"]:
+        raise InputError("--acyclic and --allow-cycles contradict each other; give one of them")
     tiers = given["tiers"] and [part.replace(",", " ").split() for part in given["tiers"].split("|")]
     return {
         **build.asked(given),
         **{name: given[name] for name in ("max_parents", "screen", "n_jobs", "seed", "search")},
         "tiers": tiers,
-        "acyclic": not given["allow_cycles"],
+        "acyclic": bool(given["acyclic"]),
+        "level": given["level"],
+        "fdr": given["fdr"],
+        "context": build.names(given["context"]),
         "required": edges["require"],
         "forbidden": edges["forbid"],
         "bootstrap": given["bootstrap"] or 0,

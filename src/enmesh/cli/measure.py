@@ -35,7 +35,8 @@ def _for_target(words: a.Given, series: em.Series, target: str) -> tuple[Scorer[
     """Return what `infer` would test links to a target with, and in words what was chosen for that."""
     score, choices = _planned({**words, "surrogate": None, "n_surrogates": None}, series)
     scorer = score.bind(series).of_target(series.index(target))
-    told = {"estimator": brief(scorer.score.estimator)}
+    test = "LinkTest" if isinstance(scorer.score, em.LinkTest) else brief(scorer.score.estimator)
+    told = {"estimator": test}
     chosen = {what: f"{value} ({reason})" for what, value, reason in choices}
     return scorer, told | {what: chosen[what] for what in ("max_lag", "score", "embedding") if what in chosen}
 
@@ -86,10 +87,10 @@ def te(words: a.Given) -> None:
         if words["n_surrogates"] is None and words["surrogate"] is None:
             how = build.present(build.asked(words), ("estimator", "embedding", "max_lag"))
         else:
-            how = {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding}
-        lags = {data.names[i]: scorer.transfers.blocks.lags(i, end) for i in starts}
+            how = {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding or em.Embedding()}
+        lags = {data.names[i]: scorer.lags(i, end) for i in starts}
         told = {"lags": "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())} | chosen
-        about = {"estimator": str(scorer.score.estimator), "lags": lags}
+        about = {"estimator": str(scorer.score.estimator) if "LinkTest" not in chosen["estimator"] else "LinkTest", "lags": lags}
     by = {option: words[option] for option in ("surrogate", "n_surrogates", "seed")}
     test = em.significance(data, sources, target, given=given, **how, **by)
     if words["json"]:
@@ -131,8 +132,8 @@ def lags(words: a.Given) -> None:
     scorer, told = _for_target({**words, "max_lag": None} if embedded else words, series, target)
     how = build.present(asked, ("max_lag", "estimator", "n_surrogates", "surrogate"))
     if embedded or how.keys() & {"n_surrogates", "surrogate"}:
-        how = {"max_lag": scorer.transfers.blocks.searched or LONGEST} | how
-        how |= {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding}
+        how = {"max_lag": getattr(scorer.score, "max_lag", None) or scorer.transfers.blocks.searched or LONGEST} | how
+        how |= {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding or em.Embedding()}
     given = build.names(words["given"])
     profile = em.lag_profile(series, source, target, given=given, seed=words["seed"], **how)
     if out is not None:
