@@ -132,7 +132,9 @@ class Explainer:
         te = float(test.te if test else local.mean())
         lag = int(test.lag) if test else blocks.lags(start, end)[0]
         starts = np.concatenate([[0], np.cumsum(series.lengths)])
-        wide = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(long_run_variance(local, np.searchsorted(rows, starts)) / len(local))
+        wide = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(
+            long_run_variance(local, np.searchsorted(rows, starts)) / len(local)
+        )
         ends = start, end, given
         about = _null(test, transfers, ends)
         about |= {name: float(getattr(test, name)) for name in ("p_value", "q_value") if test}

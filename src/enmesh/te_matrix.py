@@ -111,8 +111,8 @@ def _as_inferred(series: Series, conditional: bool) -> TEMatrix:
         te[source, target], p[source, target] = test.value, test.p_value
     off = ~np.eye(size, dtype=bool)
     q[off] = q_values(p[off])
-    names, given = list(series.names), list(series.given_names)
-    return TEMatrix(*(pd.DataFrame(part, names, names).loc[given, given] for part in (te, p, q)))
+    names, order = list(series.names), list(series.given_names)
+    return TEMatrix(*(pd.DataFrame(part, names, names).loc[order, order] for part in (te, p, q)))
 
 
 def instantaneous_of(

@@ -7,7 +7,8 @@ from typer.core import TyperCommand, TyperGroup
 
 # Options that are explained on the first screen, where a command has them; of short commands all are.
 USUAL = (
-    "out", "time", "columns", "max_lag", "estimator", "max_parents", "level", "acyclic", "bootstrap", "n_jobs", "resume",
+    "out", "time", "columns", "max_lag", "estimator", "max_parents", "level", "acyclic", "bootstrap", "n_jobs",
+    "resume",
 )  # fmt: skip
 FEW = 14
 NAMES = 32  # columns of the names of options

@@ -32,7 +32,18 @@ class Interrupted(Exception):
 
 
 @a.with_options(
-    FILES, a.JSON, a.QUIET, a.OUTPUT, a.LEVEL, a.DEFAULT_TEST, a.ESTIMATOR, a.EMBEDDING, a.score, a.search, a.DATA, build.EVENTS
+    FILES,
+    a.JSON,
+    a.QUIET,
+    a.OUTPUT,
+    a.LEVEL,
+    a.DEFAULT_TEST,
+    a.ESTIMATOR,
+    a.EMBEDDING,
+    a.score,
+    a.search,
+    a.DATA,
+    build.EVENTS,
 )
 def infer(given: a.Given) -> None:
     """Infer which node drives which; write the network, pictures and a page.

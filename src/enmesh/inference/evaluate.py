@@ -21,7 +21,7 @@ from enmesh.inference.work import Payload, Question, plain, scorer_pool
 from enmesh.inference.workers import Workers
 from enmesh.links.selection import Drivers
 from enmesh.options import describe
-from enmesh.scores.base import Link, Parents, Score
+from enmesh.scores.base import Link, Score
 from enmesh.search.base import Family
 from enmesh.significance import FEWEST, Significance
 from enmesh.tasks import single_thread

@@ -27,7 +27,18 @@ from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
 
 # What says how links are tested, and where; the rest says which are possible, and who computes.
-WANTED = ("score", "estimator", "embedding", "alpha", "level", "fdr", "context", "surrogate", "n_surrogates", "max_lag")
+WANTED = (
+    "score",
+    "estimator",
+    "embedding",
+    "alpha",
+    "level",
+    "fdr",
+    "context",
+    "surrogate",
+    "n_surrogates",
+    "max_lag",
+)
 
 
 def infer(
@@ -157,7 +168,7 @@ def check_numbers(**given: Any) -> None:
         check_alpha(given["alpha"], warn=False)  # the score that has it warns
     for name in ("level", "fdr"):
         value = given.get(name)
-        if value is not None and not (isinstance(value, Real) and 0 < value < 1):
+        if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
             raise InputError(f"{name}={value!r} is not possible; give an error rate such as 0.05")
     for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0)):
         if given.get(name) is not None:

@@ -61,7 +61,9 @@ class PairTests:
     lag: tuple[float, ...] = ()
 
     @classmethod
-    def of_rows(cls, names: tuple[str, ...], rows: Iterable[tuple[str, str, float, float, int, float]]) -> "PairTests":
+    def of_rows(
+        cls, names: tuple[str, ...], rows: Iterable[tuple[str, str, float, float, int, float]]
+    ) -> "PairTests":
         """Return rows ``(source, target, te, p-value, lag, q-value)`` with positions for names."""
         place = {name: i for i, name in enumerate(names)}
         made = [(place[s], place[t], te, p, q, lag) for s, t, te, p, lag, q in rows]

@@ -1,11 +1,11 @@
 """The plan of a run: the score that a graph has, and the lagged variables that every target may have.
 
-By default that is the test of a link (`enmesh.links`), which selects the sources of each target. Where a score, an estimator
-or an embedding is given, lagged variables are selected for that (`embedding.nonuniform`), or, with ``max_lag=1``, the
-embedding of every node is chosen from its own past: the paper's procedure.
+By default that is the test of a link (`enmesh.links`), which selects the sources of each target. Where a score, an
+estimator or an embedding is given, lagged variables are selected for that (`embedding.nonuniform`), or, with
+``max_lag=1``, the embedding of every node is chosen from its own past: the paper's procedure.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -72,7 +72,11 @@ class Planner(Scores):
         reason = f"about one false link among {self._pairs} pairs" if self.level < LEVEL else "per link"
         self.choices.add("level", f"{self.level:.3g}", reason if wanted.level is None else "as given")
         return LinkTest(
-            max_lag=lag, level=self.level, context=wanted.context, candidates=wanted.candidates, most=wanted.most
+            max_lag=lag,
+            level=self.level,
+            context=wanted.context,
+            candidates=wanted.candidates,
+            most=wanted.most,
         )
 
     def _selected(self, score: LinkTest) -> Plan:
@@ -96,7 +100,7 @@ class Planner(Scores):
     def _discovered(
         self, score: LinkTest, found: tuple[Drivers, ...], fdr: float
     ) -> tuple[LinkTest, tuple[Drivers, ...]]:
-        """Select again at the level that the false discovery rate allows (Benjamini and Hochberg 1995), until it stays."""
+        """Select again at the level that a false discovery rate allows (Benjamini and Hochberg 1995)."""
         for _ in range(3):
             p = np.sort([test[1] for one in found for test in (*one.tests, *(o[1:] for o in one.others))])
             q = q_values(p, self._pairs)
@@ -106,7 +110,9 @@ class Planner(Scores):
                 break
             score = replace(score, level=level)
             found = self._drivers(score)
-        self.choices.add("level", f"{score.level:.3g}", f"a false discovery rate of {fdr:g} among {self._pairs} pairs")
+        self.choices.add(
+            "level", f"{score.level:.3g}", f"a false discovery rate of {fdr:g} among {self._pairs} pairs"
+        )
         return score, found
 
     def _with_pasts(self, score: Score) -> Plan:
@@ -169,9 +175,14 @@ class Planner(Scores):
         for bit, what in ((1, "slow trends"), (2, "a common period")):
             some = [name for name, one in zip(names, found) if one.clock & bit]
             if some:
-                self.choices.add("time", f"{what} of {first_few(some, 6)}", "conditioned on: the node is predicted better")
+                self.choices.add(
+                    "time", f"{what} of {first_few(some, 6)}", "conditioned on: the node is predicted better"
+                )
         if full := [name for name, one in zip(names, found) if one.full]:
-            hazard(f"max_parents={self.wanted.most} left out significant sources of {first_few(full, 6)}; raise max_parents")
+            hazard(
+                f"max_parents={self.wanted.most} left out significant sources of {first_few(full, 6)}; "
+                "raise max_parents"
+            )
 
     def _note_lags(self, found: Sequence[tuple[int, Any, Sequence[int]]]) -> None:
         """Record the selected lags: of few targets one by one, of many as a range."""

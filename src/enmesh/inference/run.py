@@ -162,20 +162,28 @@ class Run:
         return tuple(tuple(sorted(some)) for some in kept)
 
     def _graph_of_links(self, search: Search, drivers: tuple[Drivers, ...], allowed: Parents) -> Found:
-        """Return all links that passed; if cycles are not allowed, the acyclic graph that keeps most transfer entropy."""
+        """Return all links that passed, or the acyclic graph that keeps most of their transfer entropy."""
         values = [
-            {j: test[0] for j, test in zip(one.sources, one.tests)} | {other[0]: other[1] for other in one.others}
+            {j: test[0] for j, test in zip(one.sources, one.tests)}
+            | {other[0]: other[1] for other in one.others}
             for one in drivers
         ]
         problem = replace(self.problem, candidates=allowed)
         if problem.acyclic:
+
             def evaluate(families: Any) -> np.ndarray:
                 return np.array([sum(max(values[i].get(j, 0.0), 0.0) for j in some) for i, some in families])
 
             return search.run(evaluate, replace(problem, max_parents=max(map(len, allowed), default=0)))
         local = tuple(float(sum(values[i].get(j, 0.0) for j in some)) for i, some in enumerate(allowed))
         return Found(
-            parents=allowed, local=local, optimal=True, bound=float(sum(local)), gap=0.0, removed=(), evaluated=len(allowed)
+            parents=allowed,
+            local=local,
+            optimal=True,
+            bound=float(sum(local)),
+            gap=0.0,
+            removed=(),
+            evaluated=len(allowed),
         )
 
     def _link_tests(
@@ -341,7 +349,11 @@ class Run:
     def _warn_of_pasts(self, score: Score, most: int) -> None:
         """Warn of pasts that determine too much; a joint space too wide troubles neighbours and kernels alone."""
         crowded = any("raise max_parents" in message for message in self.hazards)
-        wide = not crowded and not isinstance(score, LinkTest) and (score.estimator.discrete or not score.estimator.analytic)
+        wide = (
+            not crowded
+            and not isinstance(score, LinkTest)
+            and (score.estimator.discrete or not score.estimator.analytic)
+        )
         for finding in hazards_of_pasts(self.series, score.embedding or Embedding(), most):
             if finding.kind == "determinism" or wide:  # no advice to lower what was advised to be raised
                 hazard(finding.message)

@@ -70,7 +70,9 @@ class Wanted:
         else:
             for name, what in (("fdr", self.fdr), ("context", self.context)):
                 if what:
-                    raise InputError(f"{name} belongs to the default test; leave score, estimator and embedding out")
+                    raise InputError(
+                        f"{name} belongs to the default test; leave score, estimator and embedding out"
+                    )
 
     def at_level(self) -> "Wanted":
         """Return what is wanted with a level in place of a confidence level that the default test was given."""
@@ -84,7 +86,9 @@ class Wanted:
             raise InputError("alpha and level are both given; give level alone")
         level = round(1 - float(self.alpha), 12)
         if self.alpha < 0.5:
-            raise InputError(f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate")
+            raise InputError(
+                f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate"
+            )
         hazard(f"alpha={self.alpha:g} is a confidence level, and deprecated here; give level={level:g}")
         return replace(self, alpha=None, level=level)
 

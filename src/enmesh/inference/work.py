@@ -23,7 +23,6 @@ from enmesh.scores.base import Link, Score
 from enmesh.significance import Significance
 from enmesh.tasks import Task, interleave, single_thread
 
-
 Answer = float | Significance | tuple[Past, ...] | tuple[Drivers, ...]
 
 KEPT = 2  # data sets a process keeps scorers for
@@ -33,7 +32,7 @@ class Question(NamedTuple):
     """What is asked: the score of a ``family``, a ``test`` of an edge, the ``drivers`` or the ``past`` of targets.
 
     A scorer answers the first two, tests if wanted up to a level; the test of a link (`scores.link_test`) the third; a
-    selection of lagged variables (`embedding.nonuniform`) the last. A store also keeps the ``result`` of a job by its name.
+    selection of lagged variables (`embedding.nonuniform`) the last. A store also keeps the ``result`` of a job.
     """
 
     kind: str

@@ -1,13 +1,13 @@
 """Functions of one variable: what a regression sees of it.
 
-The first is the normal score, which keeps the order of the values and tames heavy tails; then cosines of the rank, which
-bend it. With the first few of them any smooth dependence is a linear one.
+The first is the normal score, which keeps the order of the values and limits heavy tails. The others are cosines of the
+rank. Any smooth dependence is close to a linear combination of the first few.
 """
 
 import numpy as np
 
 COUNT = 6
-"""Functions of a variable: with fewer a sine of three periods within the data is not seen. (`benchmarks/functions.py`.)"""
+"""Functions of a variable: enough for a sine of three periods within the data. (Taken from the probe; not measured.)"""
 DEPENDENT = 1e-3  # share of a function's size that is left by those before it, below which it adds nothing
 
 

@@ -1,8 +1,9 @@
 """How far back sources are looked for: a few lags, or as many as a linear look at a tenth of the record asks for.
 
-Innovations of every node (what its own past leaves, by a line) are correlated at lags up to a tenth of the record. A
-pair whose strongest correlation lies beyond the usual lags, and is significant among all pairs and lags at a tenth of the
-level, moves the horizon to it. Innovations at both ends, since memory would carry a near lag far (Box and Jenkins 1970).
+Innovations of every node (the residuals of a linear autoregression) are correlated at lags up to a tenth of the record.
+A pair whose strongest correlation lies beyond the usual lags, and is significant among all pairs and lags at a tenth of
+the level, moves the horizon to it. Both ends are innovations, since memory would carry a near lag far (prewhitening:
+Box and Jenkins 1970).
 """
 
 import numpy as np

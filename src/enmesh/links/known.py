@@ -1,9 +1,9 @@
 """What is known of a target before a source is asked about: a regression on its own past and on other sources.
 
-The regression takes the best of three nested bases: a line; squares and products; further functions of every variable and
-further products. It takes values as they are, or normal scores. The choice is made by the leave-one-out error of the
-target (Allen 1974), and the basis is widened where the spread of the residual needs more of it. Where it pays (AIC), the
-residual is divided by its spread as the common volatility of the nodes predicts it.
+The regression takes the best of three nested bases: a line; squares and products; further functions of every variable
+and further products. It takes values as they are, or normal scores. The leave-one-out error of the target decides
+(Allen 1974). The basis is made larger if the spread of the residual needs that. Where it pays (AIC), the residual is
+divided by its spread, as the common volatility of the nodes predicts it.
 
 What is left of the target is not one number for each sample but several functions of it, the responses: location,
 spread and shape. A source that moves the variance of the target moves the second.
@@ -22,7 +22,9 @@ RESPONSES = 4
 SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
 SIMPLER = 0.995  # times the error of the smaller basis below which the larger one is taken
 LEVERAGE = 0.05  # the least share of a sample that its own value does not decide
-DEPENDENT = 1e-5  # part of a column of unit length that is left by those before it, below which it adds nothing
+DEPENDENT = (
+    1e-5  # part of a column of unit length that is left by those before it, below which it adds nothing
+)
 RIDGE = 1e-9
 
 
@@ -32,7 +34,9 @@ class Known:
     ``clock`` says which functions of time are known too (`Samples.of_time`), ``bases`` how many are compared.
     """
 
-    def __init__(self, samples: Samples, target: int, variables: Sequence[Lagged], clock: int, bases: int = 3):
+    def __init__(
+        self, samples: Samples, target: int, variables: Sequence[Lagged], clock: int, bases: int = 3
+    ):
         self.samples, self.target, self.variables, self.clock = samples, target, tuple(variables), clock
         self.rows = samples.complete([Lagged(target, 0), *self.variables])
         self.n, self._most = len(self.rows), bases

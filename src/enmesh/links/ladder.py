@@ -88,7 +88,9 @@ def combined(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.maximum(np.arctan2(1.0, total) / np.pi, SMALLEST)
 
 
-def rungs(known: Known, candidates: Sequence[Lagged], shifts: Sequence[int] = (), joint: bool = False) -> list[Rung]:
+def rungs(
+    known: Known, candidates: Sequence[Lagged], shifts: Sequence[int] = (), joint: bool = False
+) -> list[Rung]:
     """Return the four rungs of every lagged variable; or, jointly or shifted in a circle, of all of them together."""
     responses, n = known.responses, known.n
     features = _features(known, candidates, shifts)
@@ -139,7 +141,7 @@ def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: 
 
 
 def _features(known: Known, candidates: Sequence[Lagged], shifts: Sequence[int]) -> np.ndarray:
-    """Return ``(shifts or 1, candidates, features, n)``: functions, products with what is known, the value, its square."""
+    """Return functions, products with what is known, values and squares, ``(shifts or 1, candidates, features, n)``."""
     samples, rows = known.samples, known.rows
     values = [*samples.functions[:FUNCTIONS], samples.scale(known.ranked)]
     taken = (samples.take(one, candidates, rows) for one in values)
@@ -159,17 +161,24 @@ def _rung(products: np.ndarray, told: np.ndarray, alive: np.ndarray, chosen: lis
         size, axes = np.linalg.eigh(products[:, chosen][:, :, chosen])
         there = size > 1e-4
         features = there.sum(1)
-        along = np.einsum("cmr,cmi->cri", axes, told) * np.where(there, np.abs(size) + ~there, 1)[:, :, None] ** -0.5
+        along = (
+            np.einsum("cmr,cmi->cri", axes, told)
+            * np.where(there, np.abs(size) + ~there, 1)[:, :, None] ** -0.5
+        )
         along *= there[:, :, None]
         explained = along.transpose(0, 2, 1) @ along
-    left = np.linalg.slogdet(np.eye(q) - explained)[1] if q > 1 else np.log(np.maximum(1 - explained[:, 0, 0], 1e-26))
+    left = (
+        np.linalg.slogdet(np.eye(q) - explained)[1]
+        if q > 1
+        else np.log(np.maximum(1 - explained[:, 0, 0], 1e-26))
+    )
     return Rung(-np.maximum(left, -60.0), features, q)
 
 
 def in_nats(known: Known, source: Lagged, value: float) -> float:
-    """Return the transfer entropy: of numbers the value of the rung; of states, which have an entropy, that by counting.
+    """Return the transfer entropy: of numbers the value of the rung, of states that by counting.
 
-    Where the target is states and something known or the source is numbers, it is no more than the entropy of the target.
+    If only the target is states, it is at most the entropy of the target.
     """
     samples, rows = known.samples, known.rows
     if not samples.states[known.target]:
@@ -242,10 +251,12 @@ class Ladder:
         source = self.sources[place]
         if not self.joint:
             value = in_nats(known, source, value)
-        return Tested(value, float(combined(every, shares)), source.lag, features * wider[rung] / (2 * known.n), rung)
+        return Tested(
+            value, float(combined(every, shares)), source.lag, features * wider[rung] / (2 * known.n), rung
+        )
 
     def widened(self) -> Tested:
-        """Return the test, of statistics that are divided by their means over circular shifts where these are larger."""
+        """Return the test, of statistics divided by their means over circular shifts where these are larger."""
         first = self.combined()
         if first.p_value > LOOK:
             return first
@@ -271,8 +282,8 @@ def shifts_of(known: Known) -> list[int]:
 
 
 def tested(
-    samples: Samples, target: int, own: Sequence[Lagged], given: Sequence[Lagged], sources: Sequence[Lagged], clock: int,
-    joint: bool = False,
+    samples: Samples, target: int, own: Sequence[Lagged], given: Sequence[Lagged], sources: Sequence[Lagged],
+    clock: int, joint: bool = False,  # noqa: PT028
 ) -> Tested:  # fmt: skip
     """Test a source at all its lags, given the own past and lagged variables of other sources; see the module."""
     given = sorted(set(given))

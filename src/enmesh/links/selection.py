@@ -5,8 +5,9 @@
     while the weakest source fails the test given all others: known -= it
 
 Forward selection begins twice: with the last own value alone, and with as long an own past as predicts best. Of smooth
-and nearly deterministic series a long own past hides the sources, whose traces it holds (Takens 1981); of noisy ones with
-long memory a short one takes other nodes for that memory. The start that predicts best in the end is taken.
+and nearly deterministic series a long own past hides the sources, whose traces it holds (Takens 1981). Of noisy series
+with long memory a short own past lets other nodes stand in for that memory. The start with the smaller leave-one-out
+error in the end is taken.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +36,9 @@ LOOSE = 5.0  # times the level that forward selection lets in; backward eliminat
 OWN = (1, 2, 3, 5)  # lengths of own pasts that are compared
 LONGER = 0.99  # times the error of a shorter own past below which a longer one is taken
 TIMELY = 0.95  # the same for a common period, which chaotic records of few cycles follow by chance
-WORSE = 1.05  # times the error before beyond which a variable costs more than it says: the basis became too large
+WORSE = (
+    1.05  # times the error before beyond which a variable costs more than it says: the basis became too large
+)
 MOST = 24  # lagged variables that are known at most
 PAIRS = 3  # pairs of sources of a target that act only together, at most
 PROMISING = 4  # of each rung, lagged variables that are looked at exactly in a step
@@ -66,7 +69,12 @@ class Drivers(NamedTuple):
 
 
 def selected(
-    samples: Samples, target: int, candidates: Iterable[int], level: float, always: Sequence[Lagged], most: int
+    samples: Samples,
+    target: int,
+    candidates: Iterable[int],
+    level: float,
+    always: Sequence[Lagged],
+    most: int,
 ) -> Drivers:
     """Select the sources of a target among candidates; ``always`` is known beforehand (context)."""
     sources, (length, clock) = sorted(candidates), own_past(samples, target, always)
@@ -142,16 +150,15 @@ def _sorted(variables: Iterable[Lagged], target: int) -> list[Lagged]:
 
 def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
     """Return the lagged variables that say most by each rung, roughly: without what is known of themselves."""
-    samples, responses, n = known.samples, known.responses, known.n
+    samples, responses = known.samples, known.responses
     if not len(responses) or not len(among):
         return []
-    length, far, among = samples.length, samples.max_lag, np.array(among)
+    length, far = samples.length, samples.max_lag
     weights = np.zeros((len(responses) + len(known.partners), length))
     weights[:, known.rows] = np.concatenate([responses, known.partners * responses[0]])
     q, scores = len(responses), np.zeros((4, far, len(among)))
-    whole = len(among) == samples.nodes
-    pick = (lambda f: f) if whole else (lambda f: f[among])
-    functions, x = [pick(f) for f in samples.functions[:4]], pick(samples.scale(known.ranked))
+    nodes = np.array(among)
+    functions, x = [f[nodes] for f in samples.functions[:4]], samples.scale(known.ranked)[nodes]
     for lag in range(1, far + 1):
         later = weights[:, lag:]
         told = [(f[:, : length - lag] @ later[:q].T) ** 2 for f in functions]
@@ -162,17 +169,15 @@ def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
         at[2] = (told[0] + told[1])[:, 1] if q > 1 else 0
         at[3] = sum(one.sum(1) for one in told)
     for v in known.variables:
-        if v.lag and len(place := np.flatnonzero(among == v.node)):
+        if v.lag and len(place := np.flatnonzero(nodes == v.node)):
             scores[:, v.lag - 1, place] = -1
     flat = scores.reshape(4, -1)
     few = min(PROMISING, flat.shape[1])
     chosen = {int(i) for row in flat for i in np.argpartition(-row, few - 1)[:few] if row[i] > 0}
-    return [Lagged(int(among[i % len(among)]), i // len(among) + 1) for i in sorted(chosen)]
+    return [Lagged(int(nodes[i % len(nodes)]), i // len(nodes) + 1) for i in sorted(chosen)]
 
 
-def _pruned(
-    samples: Samples, known: Known, level: float, always: Sequence[Lagged], full: bool
-) -> Drivers:
+def _pruned(samples: Samples, known: Known, level: float, always: Sequence[Lagged], full: bool) -> Drivers:
     """Drop the weakest source as long as one fails the test given all others: first by formula, then by shifts too."""
     target, clock, kept = known.target, known.clock, known.variables
     own = [v for v in kept if v.node == target]

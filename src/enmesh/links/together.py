@@ -1,9 +1,9 @@
 """Sources that act only together: products of two lagged variables of different nodes.
 
-Neither of two sources need tell anything alone (x' = a b, or the sign of a b). Where all pairs of lagged variables can be
-formed, the residual of the target is correlated with their products, of normal scores and of signs, in one product of
-matrices. The best pair is tested exactly and by circular shifts of the product, at a tenth of the level; both sources
-then join what is known, and each must pass the test of a link given the other, whose products are among its features.
+Neither of two sources need tell anything alone (x' = a b, or the sign of a b). Up to `MOST` lagged variables, the
+residual of the target is correlated with all their products, of normal scores and of signs, in one product of matrices.
+The best pair is tested exactly and by circular shifts of the product, at a tenth of the level. Both sources then join
+what is known, and each must pass the test of a link given the other, whose products are among its features.
 """
 
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ def acting_together(known: Known, sources: Sequence[int], level: float) -> list[
         told = (x * known.responses[0]) @ x.T
         size = (x * x) @ (x * x).T - (x @ x.T) ** 2 / n
         share = np.where(different & (size > 1e-6 * n), told**2 / np.maximum(size, 1e-6 * n), 0)
-        i, j = np.unravel_index(int(share.argmax()), share.shape)
+        i, j = map(int, np.unravel_index(int(share.argmax()), share.shape))
         if best is None or share[i, j] > best[0]:
-            best = float(share[i, j]), x[i] * x[j], int(i), int(j)
+            best = float(share[i, j]), x[i] * x[j], i, j
     assert best is not None
     _, product, i, j = best
     tests = different.sum()  # two kinds, and two links of a false pair

@@ -59,7 +59,8 @@ class LinkTest(Score):
     summary = "the default: one test of a link by functions on both sides of a regression"
     references = (
         "Wilks, S. S. (1932). Certain Generalizations in the Analysis of Variance. Biometrika 24, 471.",
-        "Liu, Y. and Xie, J. (2020). Cauchy Combination Test. Journal of the American Statistical Association 115, 393.",
+        "Liu, Y. and Xie, J. (2020). Cauchy Combination Test: a Powerful Test with Analytic p-value Calculation. "
+        "Journal of the American Statistical Association 115, 393.",
     )
     FORMAT: ClassVar[int] = 1
 
@@ -143,8 +144,8 @@ class LinkScorer(Scorer[LinkTest]):
             nodes = self._allowed.get(target, tuple(j for j in range(self.samples.nodes) if j != target))
             always = [v for v in self._always if v.node != target]
             rest = [j for j in nodes if j not in found.sources and j not in {v.node for v in always}]
-            others = other_tests(self.samples, target, found, always, rest) if rest else ()
-            found = found._replace(others=others)
+            made = other_tests(self.samples, target, found, always, rest) if rest else ()
+            found = found._replace(others=made)
             self._selected[target] = found
         return found
 
@@ -180,7 +181,7 @@ class LinkScorer(Scorer[LinkTest]):
     def _question(
         self, sources: Sequence[int], target: int, given: Sequence[int]
     ) -> tuple[list[Lagged], list[Lagged], list[Lagged], int, bool]:
-        """Return own past, what is known, lagged variables of the sources, functions of time, whether all are asked jointly."""
+        """Return own past, known variables, those of the sources, functions of time, and whether sources are joint."""
         own, past, clock = self._known(target, given)
         always = [v for v in self._always if v.node not in (*sources, target) and v not in past]
         lags = at_all_lags(self.samples, sources[0])
@@ -194,7 +195,9 @@ class LinkScorer(Scorer[LinkTest]):
         found = tested(self.samples, target, own, known, lags, clock, joint)
         return Significance(found.value, found.p_value, np.empty(0), found.mean, None if joint else found.lag)
 
-    def local(self, sources: Sequence[int], target: int, given: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    def local(
+        self, sources: Sequence[int], target: int, given: Sequence[int]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the value of a link sample by sample, and the samples that are predicted."""
         own, past, lags, clock, joint = self._question(sources, target, given)
         known = Known(self.samples, target, [*own, *sorted(past)], clock)
@@ -202,7 +205,7 @@ class LinkScorer(Scorer[LinkTest]):
         return local_values(known, lags, found, joint), known.rows
 
     def profile(self, source: int, target: int, given: Sequence[int]) -> tuple[np.ndarray, int, float]:
-        """Return the value of a source at each lag by the rung that tells most, its degrees, and how much wider chance is."""
+        """Return the value at each lag by the rung that tells most, its degrees of freedom, and how wide chance is."""
         own, past, lags, clock, _ = self._question([source], target, given)
         known = Known(self.samples, target, [*own, *sorted(past)], clock)
         found = Ladder(known, lags).widened()
@@ -230,6 +233,5 @@ class LinkScorer(Scorer[LinkTest]):
         return dict(zip(found.sources, found.lags)).get(source, (1,))
 
     def twin(self) -> "LinkScorer":
+        """Return a scorer for another thread."""
         return LinkScorer(self.score, self.series)
-
-

@@ -141,7 +141,7 @@ def _analytic(transfers: Transfers, ends: Ends, level: float) -> Interval:
 def _limits(
     value: float, local: np.ndarray, starts: np.ndarray, dof: float, free: float, level: float
 ) -> Interval:
-    """Return limits by noncentral chi-square on Fisher's scale, wider where the samples are not independent and normal."""
+    """Return limits by noncentral chi-square on Fisher's scale, wider for samples that depend on each other."""
     from scipy.special import chndtr, chndtrinc
 
     # By how much the variance of the estimate exceeds that of independent normal samples: the long-run variance of

@@ -18,8 +18,8 @@ from enmesh.draw.shown import Reported
 from enmesh.embedding.lagged import reach
 from enmesh.errors import InputError, hazard
 from enmesh.estimators.scaling import normal_scores
-from enmesh.links.horizon import horizon
 from enmesh.inference.network import Network
+from enmesh.links.horizon import horizon
 from enmesh.options import whole
 from enmesh.scores import LinkTest
 from enmesh.scores.base import Link, Parents, Score
@@ -207,7 +207,7 @@ def values(series: Series, score: Score, parents: Sequence[Parents]) -> np.ndarr
     for source, target, given in questions(parents):
         if isinstance(score, LinkTest):
             test = run(scorer.test(Link(source, target, given)))
-            n = scorer.samples.length
+            n = scorer.samples.length  # type: ignore[attr-defined]
             found[:, source, target] = test.corrected, max(1.0, 2 * n * test.null_mean), n
             continue
         transfers = scorer.of_target(target).transfers
