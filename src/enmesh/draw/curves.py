@@ -108,7 +108,10 @@ def over_time(found: Result) -> tuple[list[float], str, list[Edge], np.ndarray, 
         pairs = [pair for pair in pairs if shown[pair]] or pairs[:MOST_LINKS]
     rows, columns = map(list, zip(*pairs))
     times = ((found.starts + found.width / 2) * found.dt).tolist()
-    unit = "samples" if found.dt == 1 else "time"
+    step = str(found.network.provenance.get("every") or "").split(" ", 1)
+    unit = "samples" if found.dt == 1 else "time units"
+    if len(step) == 2:  # "0.5 s", "1 day": middles in that unit
+        times, unit = [float(step[0]) * time / found.dt for time in times], step[1]
     return times, unit, pairs, found.te[:, rows, columns], found.q_value[:, rows, columns]
 
 
