@@ -149,7 +149,7 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
     times = {lag: -step * at for at, lag in enumerate([0, *lags])}
     first, room = min(times.values()), 0.092 * max(map(cell_len, short(names, 40)))
     pitch, inch = (ROW, INCH) if len(linked) <= MANY else (CLOSE, SMALL)
-    size = max(4.6 + 0.8 * room, 1.6 + room - inch * first), 1.9 + inch * pitch * len(linked)
+    size = max(5.2 + 0.8 * room, 1.6 + room - inch * first), 1.9 + inch * pitch * len(linked)
     with picture(size, **where) as (ax, theme):
         scale = arrows.Scale(links, theme, colour, points=72 * inch, signs=signs)
         heights = {node: -pitch * at for at, node in enumerate(linked)}
