@@ -826,7 +826,7 @@ def test_text_stands_out(show, scheme):
         ".lead",
         ".quiet",
         ".said li",
-        ".sure",
+        "#answer .sure",
         ".caution",
         ".note li",
         "#link-table td",

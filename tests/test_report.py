@@ -379,10 +379,7 @@ def test_page_names_the_recording_and_its_origin():
         "lab": "north & south",
     }
     text = page(networks.three(provenance=known))
-    assert (
-        "<title>&lt;b&gt;heart.csv: No sure link among 6 possible; 2 are doubtful.</title>"
-        in text
-    )
+    assert "<title>&lt;b&gt;heart.csv: No sure link among 6 possible; 2 are doubtful.</title>" in text
     read = Reader(text)
     shown = read.words[read.words.rindex("Provenance") :]
     for value in known.values():

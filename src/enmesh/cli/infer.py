@@ -67,7 +67,9 @@ def infer(given: a.Given) -> None:
             series = build.recording(given)
         shown: list[str] = []
         with show.cautions_in_order(shown):
-            network, files = run(series, folder, _options(given, series) | {"progress": progress}, data, **how)
+            network, files = run(
+                series, folder, _options(given, series) | {"progress": progress}, data, **how
+            )
             shown += network.warnings * loud
     if given["json"]:
         show.as_json(show.network_json(network, files))

@@ -17,6 +17,7 @@ from enmesh.draw.subject import LEVEL, Network
 
 SENTENCES = 3
 ERRORS, STRAIGHT = 2.0, 2 / 3  # standard errors that make a sign, and the least share on a straight line
+CHI2 = 5.991464547107979  # 95 % point of chi-square with two degrees of freedom
 POWER = 0.8  # share of links of the smallest detectable size that a test finds
 LONG = ((86400.0, "day"), (3600.0, "h"), (60.0, "min"))
 PLURAL = ("day", "week", "month", "year", "sample")
@@ -230,19 +231,37 @@ def following(network: Network) -> tuple[str, str]:
 def effect_sign(about: Mapping[str, Any] | None) -> str:
     """Return ``"up"`` or ``"down"`` for a straight effect of at least two standard errors, ``"curved"``, or nothing.
 
-    ``about`` is what `Network.evidence` holds of a link. A dependence is curved where a straight line leaves a third of
-    the smooth curve through the scatter unexplained.
+    ``about`` is what `Network.evidence` holds of a link.
     """
     if not about or about.get("effect") is None:
         return ""
-    curve = np.array(about.get("curve") or (), float).reshape(-1, 2)
-    drawn = len(curve) >= 3 and (np.ptp(curve, axis=0) > 0).all()
-    if drawn and np.corrcoef(curve.T)[0, 1] ** 2 < STRAIGHT:
+    if _is_curved(about):
         return "curved"
     error = about.get("effect_error")
     if error is None or abs(about["effect"]) < ERRORS * error:
         return ""
     return "up" if about["effect"] > 0 else "down"
+
+
+def _is_curved(about: Mapping[str, Any]) -> bool:
+    """Return whether a link that is not doubtful bends.
+
+    That is where a straight line leaves a third of the smooth curve through the scatter unexplained, and the linear
+    effect, in its standard errors, accounts for less than two thirds of the transfer entropy (2 N T = t^2).
+    """
+    q, curve = about.get("q_value"), about.get("curve")
+    curve = np.array([] if curve is None else curve, float).reshape(-1, 2)
+    if q is None or q > LEVEL or len(curve) < 3 or not (np.ptp(curve, axis=0) > 0).all():
+        return False
+    if np.corrcoef(curve.T)[0, 1] ** 2 >= STRAIGHT:
+        return False
+    error, chance = about.get("effect_error"), about.get("chance")
+    if not error or not chance or not about.get("te"):
+        return True
+    linear = (
+        (about["effect"] / error) ** 2 * chance / CHI2
+    )  # chance is the 95 % point of chi-square(2) over 2 N
+    return bool(linear < STRAIGHT * about["te"])
 
 
 def heard(network: Network) -> list[str]:

@@ -105,7 +105,9 @@ def named(network: Network, message: str) -> tuple[str, ...]:
     found = set()
     for name in network.names:
         odd = re.escape(name)
-        if re.search(rf"(?<![^\s(,]){odd}(?=[),:]| and | ->|$)|(?:-> ?|and ){odd}(?=[\s),:]|$)", message):
+        if re.search(
+            rf"(?<![^\s(,]){odd}(?=[),:]| and | share | ->|$)|(?:-> ?|and ){odd}(?=[\s),:]|$)", message
+        ):
             found.add(name)
     return tuple(name for name in network.names if name in found)
 
