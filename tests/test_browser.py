@@ -823,7 +823,7 @@ def test_text_stands_out(show, scheme):
     page = show(networks.three(), scheme=scheme)
     for selector in (
         "h1",
-        ".lead",
+        "#standing",
         ".quiet",
         ".said li",
         "#answer .sure",
