@@ -200,7 +200,7 @@ def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def marked(
     rows: list[list[str]], values: list[list[float | None]], lowest: Iterable[int] = ()
 ) -> list[list[str]]:
-    """Return rows of cells with the best value of each column in bold; in the ``lowest`` columns the smallest is best."""
+    """Return rows of cells with the best value of each column in bold: the smallest in the ``lowest`` columns."""
     low, made = set(lowest), [list(row) for row in rows]
     for column in range(max(map(len, values), default=0)):
         known = [row[column] for row in values if row[column] is not None]

@@ -160,6 +160,8 @@ def test_print_has_colours_that_its_key_explains(first_screen, inferred):
     assert "31, 95, 168" in ramp
     assert not page.locator(".bar").first.is_visible()
     assert page.locator("#answer").is_visible()
+    assert page.locator("#matrix-high").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZE["width"]
 
 
 def test_places_and_circle_are_layouts(first_screen, tmp_path, chromium):  # noqa: F811

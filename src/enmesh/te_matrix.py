@@ -101,7 +101,8 @@ def te_matrix(
     asked = "each pair given all other nodes" if conditional else "pairwise, other nodes not held fixed"
     if embedding is None and not isinstance(series, Events):
         asked += ", lag 1"
-    return TEMatrix(*(pd.DataFrame(part, names, names).loc[given, given] for part in (te, p, q)), asked)
+    made = [pd.DataFrame(part, names, names).loc[given, given] for part in (te, p, q)]
+    return TEMatrix(made[0], made[1], made[2], asked)
 
 
 def instantaneous_of(

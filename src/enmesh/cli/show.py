@@ -97,7 +97,7 @@ def network(
         say(f"{'cautions:' if at == 0 else '         '} {at + 1}. {_caution(step, at == 0, len(steps))}")
     advice, command = answer.following(found)
     if not (steps and steps[0].advice) and advice:
-        say(f"next: {advice} {command}")
+        say(f"next: {advice}{f' Type: {command}' if command else ''}")
     for at, (what, value, reason) in enumerate(found.choices):
         say(fewer_digits(f"{'choices:' if at == 0 else '        '} {what} {value} ({reason})"))
     say(f"found as: {standing(found)} Score {found.score:.6g}.")

@@ -156,7 +156,7 @@ class Scale:
             "zorder": 1,
         }
         shaft, _ = headed(sampled(path), self.thick)
-        patch = PathPatch(Path(shaft), fc="none", ec=self.theme.null, alpha=0.45, in_layout=False, **line)
+        patch = PathPatch(Path(shaft), fc="none", ec=self.theme.null, alpha=0.8, in_layout=False, **line)
         patch.set_gid("halo")
         ax.add_artist(patch)
 
@@ -182,7 +182,7 @@ class Scale:
                 "zorder": 2.5,
                 "transform": ax.transData,
             }
-            ax.add_artist(FittedText(x, y + width, "∿", **wave))
+            ax.add_artist(FittedText(x, y + width / 2 + 0.3, "∿", **wave))
 
     def draw_key(self, ax: Axes, more: str) -> None:
         """Say above and below the picture how to read it; ``more`` is said too."""

@@ -77,7 +77,7 @@ def standing(network: Network) -> str:
     options = network.options
     kind = "without feedback" if options.get("acyclic", True) else "with feedback allowed"
     limit = options.get("max_parents")
-    most = f" and at most {limit} drivers of a node" if limit else ""
+    most = f" and at most {limit} driver{'s' * (limit != 1)} of a node" if limit else ""
     among = f"networks {kind}{most}, among the links that were looked at"
     sentences = [f"The best network found of all {among}; a better one may exist."]
     if network.optimal:
