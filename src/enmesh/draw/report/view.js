@@ -146,7 +146,8 @@ function restoreView() {
 }
 
 function restorePlaces() {
-  for (const [i, x, y] of waiting ?? []) move(nodes[i], x, y);
-  if (waiting?.length) fit();
+  if (!waiting) return;
+  for (const [i, x, y] of waiting) move(nodes[i], x, y);
+  if (waiting.length) fit();
   refresh();
 }
