@@ -275,8 +275,8 @@ def lags(network: Network, colour: str, **where: Any) -> Axes:
     names, side = short(network.names, 16), 1 / count
     written: dict[str, Any] = {"fontsize": max(4.0, 9 - count / 4), "parse_math": False}
     text = (
-        f"row drives column, at lags 1 to {found[-1]}, all up to {top:.2g} nats, by regression with squares given "
-        "the target's past and parents; grey: what chance reaches in 95 % at one lag; framed: in the network"
+        f"another measure than the network's: each lag alone (1 to {found[-1]}), by quadratic regression given the "
+        f"target's past and parents, up to {top:.2g} nats; row drives column; grey: 95 % of chance; framed: links"
     )
     with picture((across + 1.2, 0.8 * across + 0.9), **where) as (ax, theme):
         ax.set_axis_off()
