@@ -145,6 +145,9 @@ def test_the_sheet_of_a_phone_does_not_hide_what_was_tapped(show, inferred):  # 
     for link in ((0, 1), (1, 2)):
         page.touchscreen.tap(*on_edge(page, *link))
         sheet = page.locator("#panel").bounding_box()
+        title = page.locator("#panel h2")
+        assert title.inner_text() == f"{inferred.names[link[0]]} → {inferred.names[link[1]]}"
+        assert title.bounding_box()["width"] > 20
         _, y = on_edge(page, *link)
         assert 0 < y < sheet["y"]
         page.get_by_role("button", name="Close").tap()
