@@ -9,7 +9,7 @@ function startGraph() {
   svg = make('svg', { role: 'group', 'aria-label': `Network of ${nodes.length} nodes and ${found.length} links` });
   byId('graph').append(svg);
   byId('tag-key').hidden = !words.size;
-  byId('usual-lag').textContent = data.usual ? `; ${data.usual} where none is written` : '';
+  byId('usual-lag').textContent = data.usual ? `(${data.usual} where none is written)` : '';
   svg.classList.toggle('many', found.length > 120); // then lags are shown with the links that are pointed at
   const edges = [...found].sort((a, b) => (b.te ?? 0) - (a.te ?? 0)).map(edge);
   for (const made of edges) arrows.set(made.link, made);

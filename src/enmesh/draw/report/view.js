@@ -34,7 +34,7 @@ function spread(values) { return Math.max(...values) - Math.min(...values); }
 
 // Beside the answer the network takes the height that is left on the screen under the heading.
 function tallest(across) {
-  if (document.body.classList.contains('inline')) return Math.min(Math.max(innerHeight - 200, 240), 1.25 * across);
+  if (document.body.classList.contains('inline')) return Math.min(Math.max(innerHeight - 250, 240), 1.25 * across);
   if (!matchMedia('screen and (min-width: 1000px)').matches) return Math.min(0.9 * Math.max(innerHeight, 500), 1.25 * across);
   const above = byId('graph').getBoundingClientRect().top + scrollY, key = document.querySelector('#network figcaption').offsetHeight;
   return Math.min(Math.max(innerHeight - above - key - 14, 300), 1.25 * across);
