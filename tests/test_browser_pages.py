@@ -31,6 +31,9 @@ def site(tmp_path_factory):
     [
         "index",
         "start",
+        "fields",
+        "field",
+        "export",
         "report",
         "tutorial-cortex",
         "reference",
