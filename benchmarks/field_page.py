@@ -197,29 +197,51 @@ def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in made)
 
 
+def marked(
+    rows: list[list[str]], values: list[list[float | None]], lowest: Iterable[int] = ()
+) -> list[list[str]]:
+    """Return rows of cells with the best value of each column in bold: the smallest in the ``lowest`` columns."""
+    low, made = set(lowest), [list(row) for row in rows]
+    for column in range(max(map(len, values), default=0)):
+        known = [row[column] for row in values if row[column] is not None]
+        if len(known) < 2:
+            continue
+        best = min(known) if column in low else max(known)
+        for row, numbers in zip(made, values):
+            if numbers[column] == best:
+                row[column + 1] = f"**{row[column + 1]}**"
+    return made
+
+
 def share_table(summary: Summary, names: list[str], heads: list[str], measure: str = "F1") -> str:
-    """One row for each answer, one column for each setting."""
-    rows = (
-        [named(one), *(summary.cell(one, data, measure, short) for data in names)] for one in summary.answers
-    )
-    return lines(["", *heads], (row for row in rows if any(row[1:])))
+    """One row for each answer, one column for each setting, in which the best is bold."""
+    rows, values = [], []
+    for one in summary.answers:
+        row = [named(one), *(summary.cell(one, data, measure, short) for data in names)]
+        if any(row[1:]):
+            rows.append(row)
+            values.append([summary.mean(one, data, measure) for data in names])
+    return lines(["", *heads], marked(rows, values))
 
 
 def mean_table(summary: Summary, names: list[str]) -> str:
     """Return all measures, averaged over the settings that every method without a bound on size has finished."""
     everywhere, shown = common(summary, names)
-    rows = []
+    rows, values = [], []
     for one in shown:
-        row = [named(one)]
+        row: list[str] = [named(one)]
+        values.append([])
         for measure in MEASURES:
             found = [summary.mean(one, name, measure) for name in everywhere]
             found = [value for value in found if value is not None]
             mean = float(np.mean(found)) if found else None
+            values[-1].append(mean)
             row.append("" if mean is None else number(mean) if measure in ("CPU s", "false") else short(mean))
         rows.append(row)
     head = [*MEASURES[:-2], "false per 1,000", "CPU s a file"]
     told = f"Means over {len(everywhere)} setting{'s' * (len(everywhere) != 1)}: {'; '.join(everywhere)}.\n\n"
-    return told + lines(["", *head], rows) if everywhere else ""
+    lowest = [len(MEASURES) - 2, len(MEASURES) - 1]
+    return told + lines(["", *head], marked(rows, values, lowest)) if everywhere else ""
 
 
 def common(summary: Summary, names: list[str]) -> tuple[list[str], list[Answer]]:
@@ -238,15 +260,16 @@ def number(value: float) -> str:
 
 def false_table(summary: Summary, names: list[str]) -> str:
     """False links per 1,000 uncoupled pairs of each answer: mean and median over the kinds, and the worst."""
-    rows = []
+    rows, values = [], []
     for one in summary.answers:
         found = {name: mean for name in names if (mean := summary.mean(one, name, "false")) is not None}
         if found:
             worst = sorted(found, key=found.get)[-2:][::-1]
             words = "; ".join(f"{name.removeprefix('uncoupled: ')}: {number(found[name])}" for name in worst)
-            middle = [number(float(function(list(found.values())))) for function in (np.mean, np.median)]
-            rows.append([named(one), *middle, words])
-    return lines(["", f"mean of {len(names)} kinds", "median", "worst"], rows)
+            middle = [float(function(list(found.values()))) for function in (np.mean, np.median)]
+            rows.append([named(one), *map(number, middle), words])
+            values.append([*middle])
+    return lines(["", f"mean of {len(names)} kinds", "median", "worst"], marked(rows, values, (0, 1)))
 
 
 def cost_table(summary: Summary, names: list[str]) -> str:

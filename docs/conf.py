@@ -11,6 +11,7 @@ from sphinx.ext import autosummary
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "src"), str(HERE.parent / "reproduce"), str(HERE)]
 
+from notebooks import write_all  # noqa: E402
 from pictures import DRAWN, draw_all  # noqa: E402
 
 from enmesh import __version__  # noqa: E402
@@ -103,6 +104,7 @@ def copy_reports(app, exception):
         where = Path(app.outdir) / "live" / report.parent.name
         where.mkdir(parents=True, exist_ok=True)
         shutil.copy(report, where)
+    write_all(HERE / "fields.md", Path(app.outdir) / "live" / "fields")
 
 
 def setup(app):

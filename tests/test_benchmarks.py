@@ -145,7 +145,13 @@ def test_the_page_of_the_field_has_a_place_for_every_table():
     settings = dict(field.systems.settings(Path("none")))
     made = field.field_page.parts(field.field_page.entries([row_of_the_field(90000)], settings), {}, settings)
     assert places == made.keys()
-    assert "| enmesh (defaults) | 1.00 |" in made["systems"]
+    assert "| enmesh (defaults) | 1.00 |" in made["systems"]  # alone it is not the best of anything
+
+
+def test_the_best_of_each_column_is_bold():
+    rows, values = [["a", "1", "4"], ["b", "2", ""], ["c", "2", "3"]], [[1.0, 4.0], [2.0, None], [2.0, 3.0]]
+    made = field.field_page.marked(rows, values, lowest=[1])
+    assert made == [["a", "1", "4"], ["b", "**2**", ""], ["c", "**2**", "**3**"]]
 
 
 def test_the_page_of_the_field_is_made_from_its_table():

@@ -823,9 +823,11 @@ def test_text_stands_out(show, scheme):
     page = show(networks.three(), scheme=scheme)
     for selector in (
         "h1",
-        ".lead",
+        "#standing",
         ".quiet",
-        ".facts dt",
+        ".said li",
+        "#answer .sure",
+        ".caution",
         ".note li",
         "#link-table td",
         "figcaption",

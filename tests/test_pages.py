@@ -153,3 +153,12 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):
     terms = (tmp_path / "searchindex.js").read_text()
     assert all(f'"{word}"' in terms or f"{word}:" in terms for word in ("granger", "causal", "var", "pcmci"))
     assert "<math" in (tmp_path / "equations.html").read_text()
+
+
+FIRST_SCREEN = re.compile(r"!\[|^\|[ -]|\{grid\}|<iframe|\$\$|<!-- made:", re.M)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_a_picture_or_a_table_is_on_the_first_screen(page):
+    first = "\n".join(page.read_text(encoding="utf-8").split("\n")[:32])
+    assert FIRST_SCREEN.search(first), page.stem

@@ -279,7 +279,18 @@ def test_lags_that_all_links_share_are_said_once():
     assert lag_tags(links_of(network)) == {}
     ax = plot.draw(network, ax=Figure().subplots())
     assert "lags of every link: 1, 2 samples" in ax.get_title("left")
-    assert lag_tags(links_of(lagged(networks.three(), 3))) == {(0, 1): "3", (1, 2): "3"}
+    alike = lagged(networks.three(), 3)
+    assert lag_tags(links_of(alike)) == {}
+    title = plot.draw(alike, ax=Figure().subplots()).get_title("left")
+    assert "lag of every link: 3 samples" in " ".join(title.split())
+
+
+def test_the_usual_lag_is_said_once_and_others_are_written():
+    network = networks.five()
+    mostly = several(network, (1,), (1,), (1,), (1,), (4,))
+    assert lag_tags(links_of(mostly)) == {(3, 4): "4"}
+    title = plot.draw(mostly, ax=Figure().subplots()).get_title("left")
+    assert "1 sample where none is written" in " ".join(title.split())
 
 
 def test_lags_are_written_where_one_is_not_one():

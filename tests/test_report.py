@@ -12,6 +12,7 @@ import pytest
 
 import enmesh as em
 from enmesh import InputError, Series
+from enmesh.draw.answer import surety
 from enmesh.draw.report.more import comparison_page, group_section, windows_section
 from enmesh.draw.report.page import contents, embed, histogram, page
 from enmesh.draw.report.words import headline, paragraph, past, recording, references, standing
@@ -218,7 +219,7 @@ def test_long_previews_are_thinned():
 @pytest.mark.parametrize(
     ("network", "said"),
     [
-        (networks.five(), "4 of 20 possible links found. 1 more kept by the score."),
+        (networks.five(), "4 of 20 possible links found. 1 more is doubtful."),
         (networks.empty(), "No link found among 12 possible."),
         (networks.make(("alone",), []), "One node: no link is possible."),
     ],
@@ -228,7 +229,8 @@ def test_headline(network, said):
 
 
 def test_standing_says_what_is_proven():
-    assert "Proven optimal" in standing(networks.three())
+    assert "(proven)" in standing(networks.three())
+    assert "without feedback and at most 3 drivers of a node" in standing(networks.three())
     assert "0.05 higher" in standing(networks.three(optimal=False))
     assert "may exist" in standing(networks.three(optimal=False, bound=math.inf))
     assert "Left out to avoid cycles: c → a." in standing(networks.three(removed=(("c", "a"),)))
@@ -238,13 +240,15 @@ def test_sure_links_are_counted_by_q():
     network = networks.five()
     sure = sum(c.q_value <= 0.05 for c in network.candidates if c.selected)
     assert 0 < sure < 5
-    assert f"{sure} of the 5 have q ≤ 0.05" in standing(network)
+    assert str(surety(network)) == f"{sure} solid, {5 - sure} doubtful"
     assert f"{sure} with q up to 0.05" in paragraph(network)
 
 
 def test_notes_fit_the_network():
-    assert "Feedback is not shown" in page(networks.five())
-    assert "Feedback is not shown" not in page(networks.five(options={"acyclic": False}))
+    assert "Feedback was not allowed" in page(networks.five())
+    allowed = page(networks.five(options={"acyclic": False}))
+    assert "Feedback was not allowed" not in allowed
+    assert "Feedback was allowed" in allowed
     assert "A negative value is no error" in page(networks.five())
     assert "A negative value is no error" not in page(networks.five(candidates=()))
     assert "data-if" not in page(networks.five())
@@ -375,10 +379,7 @@ def test_page_names_the_recording_and_its_origin():
         "lab": "north & south",
     }
     text = page(networks.three(provenance=known))
-    assert (
-        "<title>&lt;b&gt;heart.csv: No link among 6 possible has q ≤ 0.05; 2 were kept by the score.</title>"
-        in text
-    )
+    assert "<title>&lt;b&gt;heart.csv: No sure link among 6 possible; 2 are doubtful.</title>" in text
     read = Reader(text)
     shown = read.words[read.words.rindex("Provenance") :]
     for value in known.values():
@@ -389,7 +390,7 @@ def test_page_names_the_recording_and_its_origin():
     assert order == sorted(order)
     assert recording(networks.three()) == ""  # a digest is no name
     assert recording(networks.three(provenance={})) == ""
-    assert "<title>No link among 6" in page(networks.three(provenance={}))
+    assert "<title>No sure link among 6" in page(networks.three(provenance={}))
 
 
 def test_choice_of_the_past_is_explained():

@@ -45,6 +45,8 @@ class Explanation(Shown):
         Names; ``given`` are the target's other parents.
     te, p_value, q_value, lag, effect, stability
         As in `Network.edges`.
+    effect_error
+        Standard error of the effect, which allows for heteroscedasticity (White 1980).
     low, high
         95 % limits of the transfer entropy, from the scatter of its local values; `enmesh.interval` also corrects bias.
     scatter
@@ -70,6 +72,7 @@ class Explanation(Shown):
     q_value: float = math.nan
     lag: int = 1
     effect: float = math.nan
+    effect_error: float = math.nan
     stability: float = math.nan
     low: float = math.nan
     high: float = math.nan
@@ -160,8 +163,18 @@ def _shape(series: Series, blocks: Blocks, ends: Ends, lag: int) -> dict[str, An
     lags = _lags(series, [blocks])
     lag_te, chance = lag_curve(series, blocks, ends, lags)
     (effect,) = effects(series, blocks, target, given, [(source, lag)])
-    about = {"scatter": shown, "curve": smooth(*left.T), "effect": effect}
+    about = {"scatter": shown, "curve": smooth(*left.T), "effect": effect, "effect_error": _error(both, left)}
     return about | {"lags": lags, "lag_te": lag_te, "chance": chance}
+
+
+def _error(both: np.ndarray, left: np.ndarray) -> float:
+    """Return the standard error (White 1980) of the slope between residuals, in standard deviations of both nodes."""
+    (x, y), (wide, tall) = (left - left.mean(axis=0)).T, both.std(axis=0)
+    size = float(x @ x)
+    if not (size > 0 and tall > 0):
+        return math.nan
+    rest = y - x * (x @ y) / size
+    return float(np.sqrt(x**2 @ rest**2) / size * wide / tall)
 
 
 def _null(test: Any, transfers: "Transfers", ends: Ends) -> dict[str, Any]:

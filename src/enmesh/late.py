@@ -6,6 +6,7 @@ from typing import Any
 PLACES = {
     "events": "enmesh.events.transfers",
     "scorer of events": "enmesh.events.scorer",
+    "diagnose": "enmesh.inference.diagnostics:diagnose",
     "plan": "enmesh.inference.plan",
     "stability": "enmesh.sureness.stability:stability",
 }

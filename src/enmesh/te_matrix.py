@@ -28,11 +28,15 @@ MOST_PAIRS = 400  # up to which dependence within a sample is tested
 
 @dataclass(frozen=True)
 class TEMatrix(Shown):
-    """Transfer entropies between all pairs: DataFrames ``te``, ``p_value``, ``q_value``; the row drives the column."""
+    """Transfer entropies between all pairs: DataFrames ``te``, ``p_value``, ``q_value``; the row drives the column.
+
+    ``asked`` says how each pair was measured: ``"pairwise, lag 1"``, or given all others.
+    """
 
     te: "pd.DataFrame"
     p_value: "pd.DataFrame"
     q_value: "pd.DataFrame"
+    asked: str = ""
 
 
 def te_matrix(
@@ -96,7 +100,11 @@ def te_matrix(
     q, off = np.full((size, size), np.nan), ~np.eye(size, dtype=bool)
     q[off] = q_values(p[off])
     given = list(series.given_names)
-    return TEMatrix(*(pd.DataFrame(part, names, names).loc[given, given] for part in (te, p, q)))
+    asked = "each pair given all other nodes" if conditional else "pairwise, other nodes not held fixed"
+    if embedding is None and not isinstance(series, Events):
+        asked += ", lag 1"
+    made = [pd.DataFrame(part, names, names).loc[given, given] for part in (te, p, q)]
+    return TEMatrix(made[0], made[1], made[2], asked)
 
 
 def _as_inferred(series: Series, conditional: bool) -> TEMatrix:

@@ -76,7 +76,12 @@ def infer(given: a.Given) -> None:
     with Progress(loud and sys.stderr.isatty()) as progress:
         with progress.phase("reading the data"):
             series = build.recording(given)
-        network, files = run(series, folder, _options(given, series) | {"progress": progress}, data, **how)
+        shown: list[str] = []
+        with show.cautions_in_order(shown):
+            network, files = run(
+                series, folder, _options(given, series) | {"progress": progress}, data, **how
+            )
+            shown += network.warnings * loud
     if given["json"]:
         show.as_json(show.network_json(network, files))
     elif loud:

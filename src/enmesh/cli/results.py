@@ -60,6 +60,7 @@ def write_results(network: Network, folder: Path, names: Sequence[str] = FILES) 
     """Write a network into a folder, as files of these names; all but network.json have `with_visible_names`."""
     import networkx as nx
 
+    network = network.with_evidence()
     seen = with_visible_names(network)
     edges = seen.edges.assign(lags=[" ".join(map(str, lags)) for lags in seen.edges["lags"]])
     writers: dict[str, Callable[[Path], object]] = {

@@ -7,13 +7,17 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from enmesh.data.numbers import as_number
 from enmesh.data.table import visible
+from enmesh.draw import answer, cautions
 from enmesh.draw.report.words import fewer_digits, headline, links, standing
+from enmesh.errors import HazardWarning
 from enmesh.inference.network import Network
 from enmesh.options import plain
 
@@ -74,21 +78,54 @@ def embedding(value: Any, names: Sequence[str]) -> str:
 def network(
     found: Network, files: Sequence[Path] = (), truth: Mapping[str, Sequence[str]] | None = None
 ) -> None:
-    """Print the links of a network, how good it is, what was chosen and where the files are."""
+    """Print the answer, the table of links, the cautions as a plan, the choices, and where the files are."""
+    found = found.with_evidence()
     shown = links(found)
     if truth is not None:
         shown["in truth"] = ["yes" if s in truth[t] else "no" for s, t in zip(shown.source, shown.target)]
     say(headline(found))
+    for sentence in answer.sentences(found):
+        say(f"  {sentence}")
+    if len(shown) or found.removed:
+        say(" ".join(filter(None, [f"How sure: {answer.surety(found)}.", answer.feedback(found)])))
     if len(shown):
         table([*map(str, shown)], shown.itertuples(index=False))
     if truth is not None:
         say(_against(found, truth))
-    cost = f" Acyclicity costs {found.gap:.3g}." if found.removed else ""
-    say(f"{standing(found)} Score {found.score:.6g}.{cost}")
-    for what, value, reason in found.choices:
-        say(fewer_digits(f"chosen {what}: {value} ({reason})"))
+    steps = cautions.planned(found)
+    for at, step in enumerate(steps):
+        say(f"{'cautions:' if at == 0 else '         '} {at + 1}. {_caution(step, at == 0, len(steps))}")
+    advice, command = answer.following(found)
+    if not (steps and steps[0].advice) and advice:
+        say(f"next: {advice}{f' Type: {command}' if command else ''}")
+    for at, (what, value, reason) in enumerate(found.choices):
+        say(fewer_digits(f"{'choices:' if at == 0 else '        '} {what} {value} ({reason})"))
+    say(f"found as: {standing(found)} Score {found.score:.6g}.")
     if files:
         say(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
+
+
+def _caution(step: cautions.Step, first: bool, count: int) -> str:
+    """Return a caution in one line: what to do, why, the command, and how many cautions it removes."""
+    advice = f"{'Do this first: ' if first else ''}{step.advice} " if step.advice else ""
+    gone = f" Before: {count} cautions; after: {count - step.removes}." if step.removes is not None else ""
+    return f"{advice}{step.message}.{f' Type: {step.command}' if step.command else ''}{gone}"
+
+
+@contextmanager
+def cautions_in_order(shown: list[str]) -> Iterator[None]:
+    """Hold back hazards until the end, and leave out those that were ``shown`` in the meantime."""
+    held: dict[str, None] = {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", HazardWarning)
+            warnings.showwarning = lambda message, *_, **__: held.setdefault(str(message))
+            yield
+    finally:
+        for message in held:
+            if message not in shown:
+                warnings.warn(message, HazardWarning, stacklevel=3)
 
 
 def _against(found: Network, truth: Mapping[str, Sequence[str]]) -> str:

@@ -1,6 +1,7 @@
 """Nodes and arrows of a `Layout` in Matplotlib axes, and the key to the arrows' width and colour."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby, permutations
 from typing import Any
@@ -15,9 +16,10 @@ from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Affine2D
 
+from enmesh.draw.answer import effect_sign
 from enmesh.draw.labels import key
-from enmesh.draw.layout import Layout
-from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, edges_of, headed, sampled
+from enmesh.draw.layout import Layout, around
+from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, along_line, edges_of, headed, sampled, walked
 from enmesh.draw.style import USUAL_SHARE, FittedText, Theme, caption, colour_bar, fitted
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import SIZE, tag_size
@@ -25,6 +27,7 @@ from enmesh.errors import InputError
 
 TEXT, PITCH = 0.56, 0.62  # size of the text and distance of its lines, in units of the layout
 KEY_SIZE = 7  # points of the key under the drawing
+MOST_HALOS = 60  # links up to which intervals are drawn
 PALEST = 0.2  # opacity of an arrow that was never found again
 MOST_PARTS = 4  # lags, or runs of them, written at an arrow
 INCH = 0.26  # of a new figure, per unit
@@ -43,6 +46,20 @@ def links_of(network: Network) -> dict[Edge, Candidate]:
     tested = {(c.source, c.target): c for c in network.candidates}
     names = network.names
     return {(i, j): tested.get((names[i], names[j]), UNTESTED) for i, j in edges_of(network.adjacency)}
+
+
+def signs_of(network: Network) -> dict[Edge, str]:
+    """Return ``{(i, j): "up", "down", "curved" or ""}`` for the links about which the network holds evidence."""
+    place = {name: i for i, name in enumerate(network.names)}
+    rows = network.evidence.values()
+    return {(place[row["source"]], place[row["target"]]): effect_sign(row) for row in rows}
+
+
+def spans_of(network: Network) -> dict[Edge, tuple[float, float]]:
+    """Return ``{(i, j): (low, high)}``, the 95 % limits of the links about which the network holds evidence."""
+    place = {name: i for i, name in enumerate(network.names)}
+    rows = [row for row in network.evidence.values() if row.get("low") is not None]
+    return {(place[row["source"]], place[row["target"]]): (row["low"], row["high"]) for row in rows}
 
 
 def shares_of(network: Network) -> dict[Edge, float]:
@@ -75,12 +92,23 @@ def lag_text(lags: Sequence[float]) -> str:
     return ", ".join(parts if len(parts) <= MOST_PARTS else [*parts[:2], "…", parts[-1]])
 
 
+def usual_lags(links: Links) -> tuple[float, ...]:
+    """Return the lags that most of the links share and that are said once; none where no more than half share them."""
+    lags = Counter(map(lags_of, links.values()))
+    (found, count), *_ = lags.most_common(1) or [((), 0)]
+    return (
+        found
+        if count > 1 and 2 * count > len(links)
+        else ()
+        if found != (1,) or count < len(links)
+        else found
+    )
+
+
 def lag_tags(links: Links) -> dict[Edge, str]:
-    """Return the lags to write on the arrows; nothing when every lag is one sample or several are those of all."""
-    lags = {edge: lags_of(link) for edge, link in links.items()}
-    found = set(lags.values())
-    shared = len(found) == 1 and len(links) > 1 and len(min(found)) > 1  # by one embedding for all
-    return {} if found <= {(1,)} or shared else {edge: lag_text(each) for edge, each in lags.items()}
+    """Return the lags to write on the arrows: of all that have not the usual ones."""
+    usual = usual_lags(links)
+    return {edge: lag_text(lags_of(link)) for edge, link in links.items() if lags_of(link) != usual}
 
 
 class Scale:
@@ -89,31 +117,72 @@ class Scale:
     The colour says what is ``wanted``; ``"auto"`` is the effect where it is known for any link, else the strength.
     """
 
-    def __init__(self, links: Links, theme: Theme, wanted: str, *, thick: float = THICK, points: float):
+    def __init__(
+        self, links: Links, theme: Theme, wanted: str, *, thick: float = THICK, points: float,
+        signs: Mapping[Edge, str] | None = None,
+    ):  # fmt: skip
         if wanted not in ("auto", *COLOURS):
             raise InputError(f"colour={wanted!r} is not known; choose one of auto, {', '.join(COLOURS)}")
         if wanted == "auto":
             wanted = "effect" if any(math.isfinite(link.effect) for link in links.values()) else "te"
         values = [abs(getattr(link, wanted)) for link in links.values()]
         top = max(filter(math.isfinite, values), default=0.0) or 1.0
-        low, high = {"effect": (-top, top), "te": (0.0, top), "lag": (1.0, max(top, 2.0))}[wanted]
+        low, high = {"effect": (-1.0, 1.0), "te": (0.0, top), "lag": (1.0, max(top, 2.0))}[wanted]
         self.colours = ScalarMappable(Normalize(low, high, clip=True), theme.colours(COLOURS[wanted][1]))
         self.links, self.theme, self.name, self.thick, self.points = links, theme, wanted, thick, points
+        self.signs = signs or {}
         self.strongest = max((link.te for link in links.values() if link.te > 0), default=1.0)  # the thickest
 
-    def draw(self, ax: Axes, path: np.ndarray, link: Candidate, *, gid: str, alpha: float = 1.0) -> None:
+    def _unsigned(self) -> bool:
+        return any(self.signs.get(edge, "") not in ("up", "down") for edge in self.links)
+
+    def width(self, te: float) -> float:
+        """Return the width of an arrow, in units of the drawing."""
+        share = min(max(te, 0) / self.strongest, 1) if math.isfinite(te) else 0.0
+        return THIN + (self.thick - THIN) * share
+
+    def colour(self, link: Candidate, sign: str) -> Any:
+        """Return the colour of an arrow: of an effect grey, unless its sign is sure."""
+        value = getattr(link, self.name)
+        if self.name == "effect" and sign not in ("up", "down"):
+            return self.theme.neutral
+        return self.colours.to_rgba(value) if math.isfinite(value) else self.theme.faint
+
+    def halo(self, ax: Axes, path: np.ndarray, high: float) -> None:
+        """Draw a pale band as wide as an arrow at the upper limit of its interval would be."""
+        line = {
+            "lw": self.width(min(high, 2 * self.strongest)) * self.points,
+            "capstyle": "butt",
+            "zorder": 1,
+        }
+        shaft, _ = headed(sampled(path), self.thick)
+        patch = PathPatch(Path(shaft), fc="none", ec=self.theme.null, alpha=0.8, in_layout=False, **line)
+        patch.set_gid("halo")
+        ax.add_artist(patch)
+
+    def draw(
+        self, ax: Axes, path: np.ndarray, link: Candidate, *, gid: str, alpha: float = 1.0, sign: str = ""
+    ) -> None:
         """Draw one arrow: a shaft, dashed when in doubt, and a head, never dashed, hollow for a negative effect."""
-        share = min(max(link.te, 0) / self.strongest, 1) if math.isfinite(link.te) else 0.0
-        width, value = THIN + (self.thick - THIN) * share, getattr(link, self.name)
-        colour = self.colours.to_rgba(value) if math.isfinite(value) else self.theme.faint
+        width, colour = self.width(link.te), self.colour(link, sign)
         shaft, head = headed(sampled(path), width)
         style = "-" if link.q_value <= LEVEL else (0, (3, 1.4))
-        inside = self.theme.paper if link.effect < 0 else colour
+        inside = self.theme.paper if sign == "down" else colour
         # As artists, not patches: all lie within the limits of the axes, and measuring them again only costs time.
         common: dict[str, Any] = {"ec": colour, "zorder": 2, "in_layout": False, "alpha": alpha}
         line = {"lw": width * self.points, "ls": style, "capstyle": "butt", "joinstyle": "round", "gid": gid}
         ax.add_artist(PathPatch(Path(shaft), fc="none", **line, **common))
         ax.add_artist(Polygon(head, fc=inside, lw=0.9, **common))
+        if sign == "curved":
+            x, y = along_line(shaft, [0.3 * walked(shaft)[-1]])[0]
+            wave: dict[str, Any] = {
+                "unit": 0.9,
+                "room": 1.0,
+                "color": colour,
+                "zorder": 2.5,
+                "transform": ax.transData,
+            }
+            ax.add_artist(FittedText(x, y + width / 2 + 0.3, "∿", **wave))
 
     def draw_key(self, ax: Axes, more: str) -> None:
         """Say above and below the picture how to read it; ``more`` is said too."""
@@ -121,13 +190,13 @@ class Scale:
             caption(ax, "no link found", self.theme)
             return
         doubtful = any(not link.q_value <= LEVEL for link in self.links.values())
-        dashed = f"dashed: q above {LEVEL}" if doubtful else ""
-        caption(ax, "; ".join(filter(None, ["width: transfer entropy", dashed, more])), self.theme)
+        dashed = f"dashed: doubtful (q above {LEVEL})" if doubtful else ""
+        grey = "grey: sign not sure" if self.name == "effect" and self._unsigned() else ""
+        caption(ax, "; ".join(filter(None, ["width: transfer entropy", grey, dashed, more])), self.theme)
         shares, faint = (0.25, 0.5, 1.0), self.theme.faint
         widths = [self.points * (THIN + (self.thick - THIN) * share) for share in shares]
         words = [f"{share * self.strongest:.2g}" for share in shares]
-        negative = any(link.effect < 0 for link in self.links.values())
-        words[-1] += " nats" + " (hollow head: negative effect)" * negative
+        words[-1] += " nats" + " (hollow head: negative effect)" * ("down" in self.signs.values())
         ax.legend(
             [Line2D([], [], color=faint, lw=width) for width in widths], words,
             loc="upper right" if ax.axison else "upper left", bbox_to_anchor=(float(ax.axison), 0), ncols=3,
@@ -164,10 +233,16 @@ def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colo
     units = np.array([right - left + 2 * aside, top - bottom + 2 * above])
     points = float((ax.bbox.size / units).min()) * 72 / ax.figure.dpi  # before the figure's layout is done
     thick = thickest(len(links), bool(drawing.turns.any()))
-    scale = Scale(links, theme, colour, thick=thick, points=max(points, 1.0))
+    signs, spans = signs_of(network), spans_of(network) if len(links) <= MOST_HALOS else {}
+    scale = Scale(links, theme, colour, thick=thick, points=max(points, 1.0), signs=signs)
     for (i, j), link in sorted(links.items()):
         alpha = PALEST + (1 - PALEST) * shares.get((i, j), 1.0)
-        scale.draw(ax, drawing.paths[i, j], link, gid=f"link-{i}-{j}", alpha=alpha)
+        if (i, j) in spans:
+            scale.halo(ax, drawing.paths[i, j], spans[i, j][1])
+        scale.draw(
+            ax, drawing.paths[i, j], link, gid=f"link-{i}-{j}", alpha=alpha, sign=signs.get((i, j), "")
+        )
+    _ghosts(ax, drawing, network, theme, scale.points)
     written: dict[str, Any] = {"color": theme.text, "transform": ax.transData}
     style: dict[str, Any] = {"fc": theme.box, "ec": theme.border, "lw": 0.8, "zorder": 3}
     for at, ((x, y), size, turn) in enumerate(zip(drawing.centres, drawing.sizes, drawing.turns)):
@@ -189,6 +264,21 @@ def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colo
         under: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "parse_math": False}
         ax.text(0, -0.02, "\n".join(keys), fontsize=KEY_SIZE, color=theme.faint, **under)
     return scale
+
+
+def _ghosts(ax: Axes, drawing: Layout, network: Network, theme: Theme, points: float) -> None:
+    """Draw the links that were left out because they would close a loop: dotted, with an open head."""
+    place = {name: i for i, name in enumerate(network.names)}
+    for source, target in network.removed:
+        i, j = place[source], place[target]
+        shaft, head = headed(sampled(around(drawing, i, j)), THIN)
+        line: dict[str, Any] = {"ec": theme.faint, "zorder": 1.5, "in_layout": False}
+        patch = PathPatch(
+            Path(shaft), fc="none", lw=1.6 * THIN * points, ls=(0, (0.1, 1.8)), capstyle="round", **line
+        )
+        patch.set_gid(f"ghost-{i}-{j}")
+        ax.add_artist(patch)
+        ax.add_artist(PathPatch(Path(head[[1, 0, 3]]), fc="none", lw=1.0, **line))
 
 
 def _box(ax: Axes, x: float, y: float, size: np.ndarray, turn: float, *, radius: float, **style: Any) -> None:

@@ -32,7 +32,10 @@ def lag_profile(profile: Result, **where: Any) -> Axes:
         ax.plot(lags, profile.te, "o-", color=theme.ramp[1], ms=4, lw=1.5, label="measured", zorder=3)
         at = profile.te[list(lags).index(best)]
         ax.plot([best], [at], "D", color=theme.mark, ms=8, label=f"best lag: {best}", zorder=4)
-        ax.set(xlabel="lag (samples)", ylabel="transfer entropy (nats)")
+        if len(profile.tested) > 1:
+            together = f"lags {', '.join(map(str, profile.tested))} together: {profile.value:.3g} nats"
+            ax.axhline(profile.value, color=theme.mark, lw=1.2, ls="--", label=together, zorder=2)
+        ax.set(xlabel="lag (samples)", ylabel="transfer entropy, each lag alone (nats)")
         ax.locator_params(axis="x", integer=True)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=8, labelcolor=theme.text)
@@ -67,7 +70,8 @@ def _shares(shares: Any, of: str, network: Network | None, where: dict[str, Any]
 def te_matrix(found: Result, **where: Any) -> Axes:
     """Draw the transfer entropy of every pair; those with q up to 0.05 are framed."""
     top, framed = float(np.nanmax(found.te, initial=0.0)) or 1.0, found.q_value.to_numpy(float) <= LEVEL
-    text = f"row drives column; framed: q up to {LEVEL:g}"
+    how = f"{found.asked}; " if found.asked else ""
+    text = f"{how}row drives column; framed: q up to {LEVEL:g}"
     return _square(found.te, top, "transfer entropy (nats)", text, where, framed=framed)
 
 
@@ -108,7 +112,10 @@ def over_time(found: Result) -> tuple[list[float], str, list[Edge], np.ndarray, 
         pairs = [pair for pair in pairs if shown[pair]] or pairs[:MOST_LINKS]
     rows, columns = map(list, zip(*pairs))
     times = ((found.starts + found.width / 2) * found.dt).tolist()
-    unit = "samples" if found.dt == 1 else "time"
+    step = str(found.network.provenance.get("every") or "").split(" ", 1)
+    unit = "samples" if found.dt == 1 else "time units"
+    if len(step) == 2:  # "0.5 s", "1 day": middles in that unit
+        times, unit = [float(step[0]) * time / found.dt for time in times], step[1]
     return times, unit, pairs, found.te[:, rows, columns], found.q_value[:, rows, columns]
 
 
@@ -147,7 +154,7 @@ def explanation(about: Result, **where: Any) -> Any:
             draw_lags(lags, about.lags, about.lag_te, about.chance, theme)
             at = about.lag_te[about.lags.index(about.lag)] if about.lag in about.lags else 0
             lags.plot([about.lag], [at], "D", color=theme.mark, ms=6, zorder=4)
-        lags.set(xlabel="lag (samples); grey: what chance reaches in 95 %", ylabel="transfer entropy (nats)")
+        lags.set(xlabel="lag (samples); grey: 95 % of chance", ylabel="TE, each lag alone (nats)")
         lags.locator_params(axis="x", integer=True)
         draw_null(null, about, theme)
         null.axvspan(about.low, about.high, color=theme.mark, alpha=0.15, lw=0)

@@ -7,6 +7,7 @@ nodes or links on a circle (`circle`). Nothing is random: the same network is al
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -14,15 +15,18 @@ import numpy as np
 from enmesh.draw.circle import Graph, on_circle, ring
 from enmesh.draw.labels import box, short, wrap
 from enmesh.draw.layered import in_layers
-from enmesh.draw.shapes import HEAD, Edge, Placed, corners, passes
+from enmesh.draw.places import Places
+from enmesh.draw.shapes import HEAD, Edge, Placed, corners, passes, sampled
 from enmesh.draw.tags import SEEN, tag_places, tag_size
 
 MANY = 60  # more nodes than this in one component go on a circle
+WIDEST = 48.0  # units that a drawing at given places may be wide
 ON_CIRCLE = 24  # characters of a label on a circle
 LANES = 420  # so does a component whose layers hold more nodes and passing arrows than this
 RING = 8  # a component with a cycle and up to this many nodes is tried as a ring
 LONGEST = 64.0  # a layered drawing longer than this, and thin, goes on a circle
 ROW_GAP, COLUMN_GAP = 0.9, 1.0  # between components
+BENDS, NEAR = (0.18, -0.18, 0.32, -0.32, 0.5, -0.5, 0.8, -0.8), 0.1  # of links that were left out
 LINE_GAP, LEAST_LINE = 0.5, 14.0  # between single nodes, and the least length of a line of them
 SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the words at its arrows
 
@@ -80,6 +84,79 @@ def arrange(
         if lost == 0:
             break
     return min(found, key=lambda one: one[0])[1]
+
+
+def arrange_at(
+    names: Iterable[str], edges: Iterable[Edge], places: Places, *, words: Mapping[Edge, str] | None = None
+) -> Layout:
+    """Return the drawing of a graph whose nodes stand at given places, scaled so that few boxes meet.
+
+    >>> drawing = arrange_at(["a", "b"], [(0, 1)], Places(points=np.array([[0.0, 0.0], [2.0, 0.0]])))
+    >>> bool(drawing.centres[0, 0] < drawing.centres[1, 0])
+    True
+    """
+    labels, words, wanted = short(names, ON_CIRCLE), words or {}, set(edges)
+    lines = tuple((label,) for label in labels)
+    sizes = np.array([box(one) for one in lines])
+    centres = (places.points - places.points.min(axis=0)) * scale_of(places, float(sizes[:, 0].mean()))
+    drawing = Layout(
+        centres=centres,
+        sizes=sizes,
+        turns=np.zeros(len(labels)),
+        paths={},
+        labels=labels,
+        lines=lines,
+        words={},
+        tags={},
+    )
+    paths = {(i, j): around(drawing, i, j, both=(j, i) in wanted) for i, j in sorted(wanted)}
+    drawing = replace(drawing, paths=paths)
+    boxes = corners(drawing.centres, drawing.sizes, drawing.turns)
+    return replace(drawing, words=words, tags=tag_places(boxes, paths, words, 0.5)[0])
+
+
+def scale_of(places: Places, wide: float) -> float:
+    """Return by how much places are stretched: neighbours stand a box and a half apart, the whole is not too wide."""
+    apart = np.linalg.norm(places.points[:, None] - places.points, axis=-1) + np.diag(
+        np.full(len(places.points), np.inf)
+    )
+    near = np.min(apart, axis=1)
+    near = near[np.isfinite(near) & (near > 0)]
+    span = float(np.ptp(places.points, axis=0).max())
+    if not len(near) or not span:
+        return 1.0
+    return min(1.5 * wide / float(np.quantile(near, 0.25)), WIDEST / span)
+
+
+def around(drawing: Layout, i: int, j: int, *, both: bool = True) -> np.ndarray:
+    """Return a curve from box to box: the gentlest that passes no other box; where there are ``both`` ways, bent."""
+    start, end = drawing.centres[i], drawing.centres[j]
+    aside = np.array([end[1] - start[1], start[0] - end[0]])
+    others = [node for node in range(len(drawing.centres)) if node not in (i, j)]
+    found: list[tuple[int, int, np.ndarray]] = []
+    for rank, bend in enumerate(BENDS if both else (0.0, *BENDS)):
+        over = (start + end) / 2 + bend * aside
+        curve = sampled(np.array([start, (start + 2 * over) / 3, (end + 2 * over) / 3, end]), 80)
+        free = [all(not _inside(drawing, node, point) for node in (i, j)) for point in curve]
+        outer = curve[free] if sum(free) > 3 else curve[[20, 40, 60]]
+        met = sum(any(_inside(drawing, node, point) for point in outer[::4]) for node in others)
+        thirds: list[Any] = [
+            outer[:1],
+            *([a + (b - a) / 3, a + 2 * (b - a) / 3, b] for a, b in zip(outer, outer[1:])),
+        ]
+        found.append((met, rank, np.vstack(thirds)))
+        if not met:
+            break
+    return min(found, key=lambda one: one[:2])[2]
+
+
+def _inside(drawing: Layout, node: int, point: np.ndarray) -> bool:
+    """Return whether a point lies in the box of a node, or nearly."""
+    turn = -drawing.turns[node]
+    x, y = point - drawing.centres[node]
+    across, up = x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)
+    wide, tall = drawing.sizes[node] / 2 + NEAR
+    return bool(abs(across) < wide and abs(up) < tall)
 
 
 def graph_of(count: int, edges: Iterable[Edge]) -> Graph:

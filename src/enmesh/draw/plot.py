@@ -5,7 +5,7 @@ only sign: an arrow with a q-value above 0.05 is dashed, one with a negative eff
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,8 @@ from rich.cells import cell_len
 from enmesh.draw import arrows
 from enmesh.draw.circle import blocks
 from enmesh.draw.labels import short
-from enmesh.draw.layout import Layout, arrange, graph_of
+from enmesh.draw.layout import Layout, arrange, arrange_at, graph_of, scale_of
+from enmesh.draw.places import Places, places_of
 from enmesh.draw.shapes import chain, edges_of, passes
 from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, picture
 from enmesh.draw.subject import LEVEL, Candidate, Network
@@ -35,28 +36,90 @@ WRITTEN = 8  # nodes up to which a matrix has its numbers in the cells
 
 
 def draw(
-    network: Network, path: Any = None, *, kind: str = "graph", colour: str = "auto", **where: Any
-) -> Axes:
+    network: Network, path: Any = None, *, kind: str = "graph", colour: str = "auto",
+    places: Mapping[str, Any] | None = None, **where: Any,
+) -> Axes:  # fmt: skip
     """Draw a network, save the picture if a path is given, and return the axes; arguments as of `Network.plot`.
 
     ``theme="auto"`` takes dark colours where the figure, or Matplotlib's style, is dark; ``colour="auto"`` the effect
     where it is known.
     """
     refuse_if(kind not in KINDS, f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
-    return KINDS[kind](network, colour, path=path, **where)
+    given = {
+        name: value for name, value in (places or {}).items() if value is not None and not _is_empty(value)
+    }
+    refuse_if(
+        bool(given) and kind != "graph", f"{', '.join(given)}: only kind='graph' has places, not {kind!r}"
+    )
+    return KINDS[kind](network, colour, path=path, **given, **where)
 
 
-def graph(network: Network, colour: str, *, circle: bool = False, **where: Any) -> Axes:
-    """Draw who drives whom; on a ``circle`` all nodes stand around it, by blocks, with the arrows inside."""
-    drawing, links = _layout(network, circle), arrows.links_of(network)
-    same = max(map(arrows.lags_of, links.values()), default=())
-    lags = f"lags of every link: {arrows.lag_text(same)} samples" if len(same) > 1 else ""
-    lags = f"at the arrows: lag in {arrows.lag_unit(network)}" if drawing.words else lags
-    pale = "pale: seldom found again in halves of the data" if arrows.shares_of(network) else ""
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, str) and not value
+
+
+def graph(
+    network: Network, colour: str, *, circle: bool = False, positions: Any = None, projection: str = "",
+    background: Any = None, **where: Any,
+) -> Axes:  # fmt: skip
+    """Draw who drives whom; on a ``circle`` all nodes stand around it, by blocks, with the arrows inside.
+
+    ``positions``, ``projection`` and ``background`` put the nodes where they are (`places.places_of`).
+    """
+    network = network.with_evidence()
+    places = places_of(network.names, positions, projection=projection, background=background)
+    links = arrows.links_of(network)
+    drawing = _layout(network, circle)
+    if places is not None:
+        drawing = arrange_at(network.names, links, places, words=arrows.lag_tags(links))
+    lags, same = "", arrows.usual_lags(links)
+    if same and same != (1,):
+        rest = " unless written" if drawing.words else ""
+        lags = f"lag{'s' * (len(same) > 1)} of every link{rest}: {arrows.lag_text(same)} {arrows.lag_unit(network)}"
+    elif drawing.words:
+        usual = "; 1 sample where none is written" if same else ""
+        lags = f"at the arrows: lag in {arrows.lag_unit(network)}{usual}"
+    told = {
+        "pale: seldom found again in halves of the data": bool(arrows.shares_of(network)),
+        "pale band: 95 % interval": bool(arrows.spans_of(network)) and len(links) <= arrows.MOST_HALOS,
+        "∿: curved": "curved" in arrows.signs_of(network).values(),
+        "dotted: left out to avoid feedback": bool(network.removed),
+        lags: bool(lags),
+    }
     with picture(arrows.size_of(drawing, network.names), **where) as (ax, theme):
+        if places is not None and places.picture is not None:
+            _backdrop(ax, places, drawing)
         scale = arrows.draw_network(ax, drawing, network, theme, colour)
-        scale.draw_key(ax, "; ".join(filter(None, (pale, lags))))
+        scale.draw_key(ax, "; ".join(text for text, holds in told.items() if holds))
     return ax
+
+
+def _backdrop(ax: Axes, places: Places, drawing: Layout) -> None:
+    """Draw a picture behind the nodes, pale."""
+    from matplotlib.image import imread
+
+    path, ends = places.picture, places.ends
+    if path is None or ends is None:
+        return
+    refuse_if(
+        path.suffix.lower() == ".svg", f"{path.name} can stand behind the page alone; give a png or jpg"
+    )
+    left, right, bottom, top = ends_in(drawing, places)
+    image = imread(path)
+    ax.imshow(image, extent=(left, right, bottom, top), alpha=0.5, zorder=0, aspect="auto")
+
+
+def ends_in(drawing: Layout, places: Places) -> tuple[float, float, float, float]:
+    """Return the ends of a background in the units of a drawing."""
+    scale = scale_of(places, float(drawing.sizes[:, 0].mean()))
+    low = places.points.min(axis=0)
+    left, right, bottom, top = places.ends or (0.0, 0.0, 0.0, 0.0)
+    return (
+        (left - low[0]) * scale,
+        (right - low[0]) * scale,
+        (bottom - low[1]) * scale,
+        (top - low[1]) * scale,
+    )
 
 
 def _layout(network: Network, circle: bool = False) -> Layout:
@@ -77,7 +140,8 @@ def _layout(network: Network, circle: bool = False) -> Layout:
 
 def timegraph(network: Network, colour: str, **where: Any) -> Axes:
     """Draw a line per linked node and a column per lag in use: an arrow from (source, t - lag) to (target, t)."""
-    links, names = arrows.links_of(network), network.names
+    network = network.with_evidence()
+    links, names, signs = arrows.links_of(network), network.names, arrows.signs_of(network)
     linked = sorted({node for edge in links for node in edge}) or list(range(len(names)))
     lags = sorted({lag for link in links.values() for lag in arrows.lags_of(link)}) or [1]
     # Many rows make steep arrows, which need room.
@@ -85,9 +149,9 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
     times = {lag: -step * at for at, lag in enumerate([0, *lags])}
     first, room = min(times.values()), 0.092 * max(map(cell_len, short(names, 40)))
     pitch, inch = (ROW, INCH) if len(linked) <= MANY else (CLOSE, SMALL)
-    size = max(4.6 + 0.8 * room, 1.6 + room - inch * first), 1.9 + inch * pitch * len(linked)
+    size = max(5.2 + 0.8 * room, 1.6 + room - inch * first), 1.9 + inch * pitch * len(linked)
     with picture(size, **where) as (ax, theme):
-        scale = arrows.Scale(links, theme, colour, points=72 * inch)
+        scale = arrows.Scale(links, theme, colour, points=72 * inch, signs=signs)
         heights = {node: -pitch * at for at, node in enumerate(linked)}
         low, high = min(heights.values()) - 0.6, 0.6
         ax.hlines(list(heights.values()), first, 0, color=theme.empty, lw=0.8, zorder=1)
@@ -95,7 +159,7 @@ def timegraph(network: Network, colour: str, **where: Any) -> Axes:
         for (i, j), link in sorted(links.items()):
             for lag in arrows.lags_of(link):
                 path = _path(np.array([times[lag], heights[i]]), np.array([0.0, heights[j]]), dots)
-                scale.draw(ax, path, link, gid=f"link-{i}-{j}-lag-{lag}")
+                scale.draw(ax, path, link, gid=f"link-{i}-{j}-lag-{lag}", sign=signs.get((i, j), ""))
                 low, high = min(low, path[:, 1].min()), max(high, path[:, 1].max())
         ax.plot(*dots.T, "o", ms=2 * DOT * scale.points, mfc=theme.box, mec=theme.border, mew=0.9, zorder=3)
         ax.set_xticks(list(times.values()), [f"t − {lag}" if lag else "t" for lag in times], fontsize=8)
@@ -211,8 +275,8 @@ def lags(network: Network, colour: str, **where: Any) -> Axes:
     names, side = short(network.names, 16), 1 / count
     written: dict[str, Any] = {"fontsize": max(4.0, 9 - count / 4), "parse_math": False}
     text = (
-        f"row drives column, at lags 1 to {found[-1]}, all up to {top:.2g} nats, by regression with squares given "
-        "the target's past and parents; grey: what chance reaches in 95 % at one lag; framed: in the network"
+        f"another measure than the network's: each lag alone (1 to {found[-1]}), by quadratic regression given the "
+        f"target's past and parents, up to {top:.2g} nats; row drives column; grey: 95 % of chance; framed: links"
     )
     with picture((across + 1.2, 0.8 * across + 0.9), **where) as (ax, theme):
         ax.set_axis_off()

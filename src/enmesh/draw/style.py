@@ -103,7 +103,7 @@ def caption(ax: Axes, text: str, theme: Theme) -> None:
     """Write how to read the picture above it, on lines that fit its width; names are not read as formulas."""
     names = max((len(label.get_text()) for label in ax.get_yticklabels()), default=0) if ax.axison else 0
     room = ax.bbox.width / ax.figure.dpi / USUAL_SHARE - 0.07 * names - 0.3 * ax.axison
-    lines = fitted(text.split("\n"), room, 9)
+    lines = fitted(text.split("\n"), 0.94 * room, 9)
     ax.set_title("\n".join(lines), fontsize=9, color=theme.faint, loc="left", pad=8, parse_math=False)
 
 
@@ -149,7 +149,7 @@ def draw_matrix(
     ax.set_facecolor(theme.empty)
     image = ax.imshow(values, cmap=theme.colours(colours), vmin=limits[0], vmax=limits[1])
     for i, j in np.argwhere(framed):
-        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, ec=theme.mark, lw=1.6, zorder=3))
+        ax.add_patch(Rectangle((j - 0.44, i - 0.44), 0.88, 0.88, fill=False, ec=theme.mark, lw=1.6, zorder=3))
     if written is not None:
         for i, j in np.argwhere(np.isfinite(values)):
             colour = theme.paper if values[i, j] > 0.6 * limits[1] else theme.text

@@ -344,6 +344,9 @@ class Network:
         theme: str = "auto",
         colour: str = "auto",
         fade: bool = True,
+        positions: Any = None,
+        projection: str = "",
+        background: Any = None,
     ) -> Any:
         """Draw the network, save the picture to ``path`` if one is given, and return the axes.
 
@@ -352,17 +355,25 @@ class Network:
         ``"dark"``, ``"grey"`` or ``"auto"``; ``colour`` of arrows is ``"effect"``, ``"te"``, ``"lag"`` or ``"auto"``;
         see `draw.plot.draw`. Where `stability` is known, arrows of ``"graph"`` and ``"circle"`` are the paler the less
         stable they are, unless ``fade`` is False.
+
+        ``positions`` puts the nodes of ``"graph"`` where they are: ``{name: (x, y)}``, ``{name: (x, y, z)}`` or an MNE
+        montage; ``projection="geographic"`` takes longitude and latitude, ``"head"`` looks from above. ``background``
+        is a picture behind them, or ``(picture, (left, right, bottom, top))``.
         """
         from enmesh.draw import plot
 
         shown = self if fade else replace(self, stability={})
-        return plot.draw(shown, path, kind=kind, ax=ax, theme=theme, colour=colour)
+        places = {"positions": positions, "projection": projection, "background": background}
+        return plot.draw(shown, path, kind=kind, ax=ax, theme=theme, colour=colour, places=places)
 
-    def report(self, path: str | Path, *, title: str = "", notes: str = "") -> Path:
-        """Write the self-contained HTML page and return its path; ``title`` and ``notes`` are one's own words on it."""
+    def report(self, path: str | Path, *, title: str = "", notes: str = "", **places: Any) -> Path:
+        """Write the self-contained HTML page and return its path; ``title`` and ``notes`` are one's own words on it.
+
+        ``positions``, ``projection`` and ``background`` are those of `plot`.
+        """
         from enmesh.draw.report import write
 
-        return write(self, path, title=title, notes=notes)
+        return write(self, path, title=title, notes=notes, **places)
 
     def _repr_html_(self) -> str:
         from enmesh.draw.report.notebook import network_html

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.draw.shown import Shown
+from enmesh.draw.shown import Reported
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
@@ -32,7 +32,7 @@ Edges = list[list[str]]
 
 
 @dataclass(frozen=True)
-class Stability(Shown):
+class Stability(Reported):
     """How often each link was found again.
 
     Attributes

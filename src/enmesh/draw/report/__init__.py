@@ -8,17 +8,23 @@ from enmesh.data.sources import write_whole
 from enmesh.errors import InputError
 
 
-def write(network: Any, path: str | Path, *, title: str = "", notes: str = "") -> Path:
+def write(
+    network: Any, path: str | Path, *, title: str = "", notes: str = "", positions: Any = None, projection: str = "",
+    background: Any = None,
+) -> Path:  # fmt: skip
     """Write the page of a network, of several by their names, or of another result; return its path.
 
     Parameters
     ----------
     network
-        A network, several of them (``{"rest": net, "task": net}``), or what `compare`, `group` or `windows` returned.
+        A network, several of them (``{"rest": net, "task": net}``), or what `compare`, `group`, `windows` or
+        `stability` returned.
     path
         Where the page goes, one file that loads nothing.
     title, notes
         Words of one's own: over the finding, and paragraphs before all else, between blank lines.
+    positions, projection, background
+        Places of the nodes of one network, as for `Network.plot`.
 
     Examples
     --------
@@ -31,5 +37,6 @@ def write(network: Any, path: str | Path, *, title: str = "", notes: str = "") -
 
     if isinstance(network, Mapping) and not network:
         raise InputError("there is no network to show; give {name: network, ...}")
-    html = html_of(network, title=title, notes=notes)
+    where = {"positions": positions, "projection": projection, "background": background}
+    html = html_of(network, title=title, notes=notes, **where)
     return write_whole(path, lambda file: file.write_text(html, encoding="utf-8", errors="backslashreplace"))

@@ -3,9 +3,10 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const [NATS, LAG_UNIT] = data.units ?? ['nats', 'samples'];
+const inLoop = new Set(data.loops);
 const links = data.links.map(([source, target, te, p, q, lags, selected, surrogates, effect, lag, stability = null]) => {
   const key = `${source} ${target}`, behind = data.evidence[key] ?? null;
-  return { key, source, target, te, p, q, lags, lag, effect, behind, selected: selected === 1, hist: surrogates ?? behind?.null ?? null, stability };
+  return { key, source, target, te, p, q, lags, lag, effect, behind, selected: selected === 1, hist: surrogates ?? behind?.null ?? null, stability, sign: data.signs[key] ?? '', loop: inLoop.has(key) };
 });
 const repeated = links.some((link) => link.stability !== null); // whether a bootstrap was made
 const found = links.filter((link) => link.selected);
@@ -15,7 +16,7 @@ const strongest = Math.max(...found.map((link) => link.te ?? 0), 1e-12);
 function byId(id) { return document.getElementById(id); }
 
 function make(tag, attributes = {}, ...children) {
-  const drawn = ['svg', 'g', 'path', 'rect', 'text', 'line', 'circle', 'title', 'tspan', 'polyline'].includes(tag);
+  const drawn = ['svg', 'g', 'path', 'rect', 'text', 'line', 'circle', 'title', 'tspan', 'polyline', 'image'].includes(tag);
   const element = drawn ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...children);
@@ -41,7 +42,7 @@ function isSure(link) { return link.q !== null && link.q <= data.level; }
 
 const largest = (values, least = 1e-12) => values.reduce((most, value) => Math.max(most, value), least);
 const MODES = {
-  effect: { label: 'effect on the target, in standard deviations', value: (link) => link.effect, stops: ['--fell', '--plain', '--grew'], ends: (top) => [-top, top] },
+  effect: { label: 'effect on the target, in standard deviations; grey: sign not sure', value: (link) => (link.sign === 'up' || link.sign === 'down' ? link.effect : null), stops: ['--fell', '--plain', '--grew'], ends: () => [-1, 1] },
   te: { label: `transfer entropy (${NATS})`, value: (link) => link.te, stops: ['--s0', '--s1', '--s2'], ends: (top) => [0, top] },
   lag: { label: 'lag (samples)', value: (link) => link.lag, stops: ['--q0', '--q1', '--q2', '--q3', '--q4'], ends: (top) => [1, Math.max(top, 2)] },
 };
@@ -49,7 +50,7 @@ for (const mode of Object.values(MODES)) mode.range = mode.ends(largest(found.ma
 
 // A place on a scale of colours, mixed by the browser so that it follows light, dark and print.
 function shade({ stops, range: [low, high] }, value) {
-  if (value === null) return 'var(--soft)';
+  if (value === null) return 'var(--plain)';
   const place = Math.min(Math.max((value - low) / (high - low || 1), 0), 1) * (stops.length - 1);
   const at = Math.min(Math.floor(place), stops.length - 2);
   return `color-mix(in oklab, var(${stops[at + 1]}) ${Math.round((place - at) * 100)}%, var(${stops[at]}))`;
@@ -69,7 +70,7 @@ function ticks(low, high, most = 4) {
 
 const STOPS = [1e-6, 1e-4, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
 const STEPS = 40;
-const view = { q: 1, te: 0, lag: null, name: '', fade: repeated, everything: false, alone: true, colour: found.some((link) => link.effect !== null) ? 'effect' : 'te' };
+const view = { q: 1, te: 0, lag: null, name: '', fade: repeated, everything: false, alone: true, feedback: false, layout: 'auto', colour: found.some((link) => link.effect !== null) ? 'effect' : 'te' };
 const followers = [];
 
 function passes(link) {
@@ -93,6 +94,9 @@ function refresh() {
 
 function lagText(link) { return link.lags.length ? link.lags.join(', ') : '–'; }
 
+// Lags as times where the recording has a unit: "8 ms".
+function laterText(link) { return link.lags.map((lag) => data.later[String(Number(lag.toPrecision(6)))] ?? lag).join(', ') || '–'; }
+
 function startFilter() {
   const q = byId('q'), te = byId('te'), lag = byId('lag'), name = byId('name'), fade = byId('fade');
   q.max = q.value = STOPS.length - 1;
@@ -106,7 +110,16 @@ function startFilter() {
   alone.checked = false;
   alone.addEventListener('change', () => { view.alone = !alone.checked; refresh(); fit(); });
   byId('alone-label').hidden = data.names.every((_, i) => found.some((link) => link.source === i || link.target === i));
-  for (const option of colours.options) option.disabled = !found.some((link) => MODES[option.value].value(link) !== null);
+  for (const option of colours.options) option.disabled = !found.some((link) => (option.value === 'effect' ? link.effect : MODES[option.value].value(link)) !== null);
+  for (const box of [te.parentElement, q.parentElement, colours.parentElement]) box.hidden = !found.length;
+  byId('ghost-label').hidden = byId('ghost-key').hidden = !data.removed.length;
+  byId('ghosts').checked = false;
+  byId('ghosts').addEventListener('change', (event) => { view.feedback = event.target.checked; refresh(); });
+  byId('halo-key').hidden = !data.halos;
+  byId('badge-key').hidden = !Object.keys(data.badges).length;
+  byId('solid-key').hidden = !found.some(isSure);
+  byId('dashed-key').hidden = found.every(isSure);
+  byId('curved-key').hidden = !found.some((link) => link.sign === 'curved');
   colours.value = view.colour;
   colours.addEventListener('change', () => { view.colour = colours.value; refresh(); });
   fade.addEventListener('change', () => { view.fade = fade.checked; refresh(); });
@@ -120,7 +133,7 @@ function startFilter() {
     byId('te-value').textContent = number(view.te, 2);
     te.setAttribute('aria-valuetext', `transfer entropy from ${number(view.te, 2)} ${NATS}`);
     const shown = found.filter(passes).length;
-    byId('shown').textContent = `${shown} of ${found.length} ${found.length === 1 ? 'link' : 'links'} shown`;
+    byId('shown').textContent = found.length ? `${shown} of ${found.length} ${found.length === 1 ? 'link' : 'links'} shown` : '';
     drawKeys();
   });
 }
@@ -128,11 +141,12 @@ function startFilter() {
 // The key: a scale of colours with its ends, and three widths with the transfer entropy that each stands for.
 function drawKeys() {
   const mode = MODES[view.colour], [low, high] = mode.range;
+  byId('ramp').parentElement.hidden = byId('widths').parentElement.hidden = !found.length;
   byId('ramp').style.background = `linear-gradient(90deg, ${mode.stops.map((stop) => `var(${stop})`)})`;
   byId('ramp-low').textContent = number(low, 2);
   byId('ramp-high').textContent = number(high, 2);
-  byId('ramp-label').textContent = `colour: ${mode.label}`;
-  byId('hollow-key').hidden = !found.some((link) => link.effect < 0);
+  byId('ramp-label').textContent = mode.label;
+  byId('hollow-key').hidden = !found.some((link) => link.sign === 'down');
   if (byId('widths').childElementCount) return;
   byId('widths').append(...[0.25, 0.5, 1].flatMap((share) => {
     const line = make('i', { class: 'line' });
@@ -149,11 +163,18 @@ function rows(pairs) {
 
 function linkTip(link) {
   const parts = [make('b', {}, arrowName(link))];
-  parts.push(rows([['TE', `${number(link.te, 4)} ${NATS}`], ['p', number(link.p)], ['q', number(link.q)],
-    [link.lags.length > 1 ? 'lags' : 'lag', lagText(link)], ...(link.effect === null ? [] : [['effect', signed(link.effect)]]), ...(repeated ? [['stability', number(link.stability)]] : []),
-    ['in the network', link.selected ? 'yes' : 'no']]));
+  parts.push(rows([['TE', `${number(link.te, 4)} ${NATS}`], ...limits(link), ['p', number(link.p)], ['q', number(link.q)],
+    [link.lags.length > 1 ? 'lags' : 'lag', laterText(link)], ...(link.effect === null ? [] : [['effect', effectText(link)]]), ...(repeated ? [['stability', number(link.stability)]] : []),
+    ...(link.loop ? [['feedback', 'part of a loop']] : []), ['in the network', link.selected ? 'yes' : 'no']]));
   if (link.hist) parts.push(histogram(link, 200, 54));
   return parts;
+}
+
+function limits({ behind }) { return behind?.low === undefined || behind?.low === null ? [] : [['95 % interval', `${number(behind.low)} to ${number(behind.high)}`]]; }
+
+function effectText(link) {
+  const error = link.behind?.effect_error, more = error === undefined || error === null ? '' : ` ± ${number(error, 2)}`;
+  return `${signed(link.effect)}${more}${link.sign === 'curved' ? ', curved' : ''}`;
 }
 
 function showTip(parts, x, y) {

@@ -23,10 +23,36 @@ function tiles(box, items, build, isShown = () => true) {
 }
 
 function startNulls() {
-  const able = found.filter((link) => link.hist).sort((a, b) => b.te - a.te);
+  const able = found.filter((link) => link.hist).sort((a, b) => b.te - a.te), formula = able.filter((link) => link.behind?.null);
   byId('nulls').hidden = !able.length;
-  if (able.some((link) => link.behind?.null)) byId('nulls-say').textContent = 'Bars: the distribution of the transfer entropy without the link, by the formula that gave the p-value. Line: the measured value. The farther right of the bars, the less likely by chance.';
+  if (formula.length === able.length) { startStrip(able); return; }
   follow(tiles(byId('null-tiles'), able, (link) => tile(arrowName(link), `TE ${number(link.te)}, p ${number(link.p)}, q ${number(link.q)}`, histogram(link, 220, 92)), passes));
+}
+
+// Distributions by a formula look alike: a row per link with the 95 % of chance, the measured value and its interval.
+const MOST_STRIPS = 60;
+
+function startStrip(able) {
+  if (!able.length) return;
+  byId('nulls-say').textContent = `Dot: the transfer entropy of a link (${NATS}), with its 95 % interval. Grey: up to this value in 95 % of cases without the link, by the formula that gave the p-value.`;
+  const shown = able.slice(0, MOST_STRIPS), tall = 24, width = 760, left = 10 + 7 * Math.min(38, largest(shown.map((link) => arrowName(link).length)));
+  const upper = ([low, high, counts]) => { const total = counts.reduce((a, b) => a + b, 0); let sum = 0; const k = counts.findIndex((count) => (sum += count) >= 0.95 * total); return low + (high - low) * (k + 1) / counts.length; };
+  const most = 1.04 * largest(shown.map((link) => Math.max(link.behind?.high ?? 0, link.te ?? 0))), height = shown.length * tall + 26;
+  const x = (value) => left + Math.max(value, 0) / most * (width - left - 12);
+  const drawing = make('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': 'Each link with its interval, over chance' });
+  for (const value of ticks(0, most, 6)) drawing.append(make('line', { class: 'rule', x1: x(value), x2: x(value), y1: 0, y2: height - 20 }), make('text', { class: 'tick', x: x(value), y: height - 5, 'text-anchor': 'middle' }, number(value)));
+  const lines = shown.map((link, k) => {
+    const y = k * tall + tall / 2, group = make('g', { class: 'strip', 'data-link': link.key }), name = arrowName(link);
+    group.append(make('text', { class: 'name', x: left - 8, y: y + 4, 'text-anchor': 'end' }, name.length > 38 ? `${name.slice(0, 37)}…` : name), make('rect', { class: 'band', x: x(0), y: y - 7, width: Math.max(x(upper(link.hist)) - x(0), 1), height: 14 }));
+    if (link.behind?.low !== undefined && link.behind.low !== null) group.append(make('line', { class: 'reach', x1: x(link.behind.low), x2: x(link.behind.high), y1: y, y2: y }));
+    group.append(make('circle', { class: isSure(link) ? 'value' : 'value doubtful', cx: x(link.te ?? 0), cy: y, r: 4.5 }));
+    opens(group, link);
+    return group;
+  });
+  drawing.append(...lines);
+  byId('null-strip').append(drawing);
+  if (able.length > shown.length) byId('null-strip').append(make('p', { class: 'quiet' }, `The strongest ${shown.length} of ${able.length} links.`));
+  follow(() => lines.forEach((line, k) => line.classList.toggle('off', !passes(shown[k]))));
 }
 
 function startMatrix() {
@@ -43,25 +69,41 @@ function startMatrix() {
       make('text', { transform: `translate(${middle + (upright ? 0 : 0.35 * font)} ${margin - 6}) rotate(${upright ? 0 : -90})`, 'text-anchor': upright ? 'middle' : 'start', 'font-size': font }, label, make('title', {}, data.names[i])),
       make('rect', { class: 'cell self', x: start, y: start, width: cell, height: cell, rx: 2 }));
   });
-  const most = Math.max(...links.map((link) => link.te ?? 0), 1e-12), cells = new Map();
-  for (const link of links) {
-    const [box, ...text] = matrixCell(link, margin + rank[link.target] * cell, margin + rank[link.source] * cell, cell, most, count);
-    cells.set(box, link);
-    drawing.append(box, ...text);
-  }
+  const most = Math.max(...links.map((link) => link.te ?? 0), 1e-12), cells = new Map(), scale = byId('matrix-scale');
+  const layer = make('g');
+  drawing.append(layer);
+  const paint = () => {
+    layer.replaceChildren();
+    cells.clear();
+    for (const link of links) {
+      const [box, ...text] = matrixCell(link, margin + rank[link.target] * cell, margin + rank[link.source] * cell, cell, most, count, scale.value);
+      cells.set(box, link);
+      layer.append(box, ...text);
+    }
+    byId('matrix-low').textContent = scale.value === 'p' ? 'p = 1' : '0';
+    byId('matrix-high').textContent = scale.value === 'p' ? `p ≤ ${CHANCE.at(-1)}` : `${number(most, 2)} ${NATS}`;
+  };
+  const chances = links.some((link) => link.p !== null);
+  scale.parentElement.hidden = !chances;
+  scale.value = found.length || !chances ? 'te' : 'p';
+  scale.addEventListener('change', paint);
+  paint();
   for (const link of found) drawing.append(make('rect', { class: 'frame', x: margin + rank[link.target] * cell + 0.5, y: margin + rank[link.source] * cell + 0.5, width: cell - 1, height: cell - 1, rx: 2 }));
   pointedInside(drawing, (element) => cells.get(element), lightLink);
   drawing.addEventListener('click', (event) => { const link = cells.get(event.target); if (link) openPanel(link, null); });
   byId('matrix-box').append(drawing);
-  byId('matrix-high').textContent = `${number(most, 2)} ${NATS}`;
 }
 
-function matrixCell(link, x, y, cell, most, count) {
-  const share = Math.max(link.te ?? 0, 0) / most;
+// On the scale of chance: how many steps of these a p-value is below, so that noise stays pale.
+const CHANCE = [0.5, 0.1, 0.05, 0.01, 0.001, 1e-4];
+
+function matrixCell(link, x, y, cell, most, count, scale) {
+  const share = scale === 'p' ? CHANCE.filter((step) => link.p !== null && link.p <= step).length / CHANCE.length : Math.max(link.te ?? 0, 0) / most;
   const box = make('rect', { class: 'cell', x, y, width: cell, height: cell, rx: 2, 'data-link': `${link.source} ${link.target}` });
   box.style.fill = link.te === null ? 'var(--line)' : `color-mix(in oklab, var(--heat) ${Math.round(5 + 95 * share)}%, var(--paper))`;
-  if (count > 12 || link.te === null || (!link.selected && link.te < Math.max(0.005, 0.02 * most))) return [box]; // a number is written where there is something
-  const text = make('text', { x: x + cell / 2, y: y + cell / 2 + 4, 'text-anchor': 'middle', 'font-size': 11, 'pointer-events': 'none' }, number(link.te, 2));
+  const chance = scale === 'p';
+  if (count > 12 || (chance ? link.p : link.te) === null || (!chance && !link.selected && link.te < Math.max(0.005, 0.02 * most))) return [box]; // a number is written where there is something
+  const text = make('text', { x: x + cell / 2, y: y + cell / 2 + 4, 'text-anchor': 'middle', 'font-size': 11, 'pointer-events': 'none' }, chance ? (link.p < 1e-3 ? '<.001' : number(link.p, 2)) : number(link.te, 2));
   if (share > 0.58) text.style.fill = 'var(--paper)';
   return [box, text];
 }
@@ -141,23 +183,3 @@ function startCopy() {
     }
   });
 }
-
-// The contents: sections that are not empty; the one in view is marked.
-function startContents() {
-  const items = [...document.querySelectorAll('.contents a')];
-  for (const item of items) item.hidden = document.querySelector(item.hash)?.hidden ?? true;
-  const seen = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) items.find((item) => item.hash === `#${target.id}`).classList.toggle('here', isIntersecting);
-  }, { rootMargin: '-20% 0px -60% 0px' });
-  for (const item of items) if (!item.hidden) seen.observe(document.querySelector(item.hash));
-}
-
-// The network and its table come first; what is farther down the page is drawn after the first picture is on the screen.
-for (const start of [startFilter, startGraph, startTable, startPicture, startRows, startCopy]) start();
-
-function later([start, ...rest]) {
-  if (!start) { startContents(); document.documentElement.dataset.drawn = 'all'; return; }
-  start();
-  setTimeout(later, 0, rest);
-}
-requestAnimationFrame(() => setTimeout(later, 0, [startNulls, startMatrix, startSeries, startEmbedding]));

@@ -24,7 +24,7 @@ function pictureText() {
   const copy = svg.cloneNode(true), [from, to] = [svg, copy].map((root) => [...root.querySelectorAll('*')]);
   const pen = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   from.forEach((element, i) => {
-    if (!['path', 'rect', 'text'].includes(element.tagName)) return;
+    if (!['path', 'rect', 'text', 'circle'].includes(element.tagName)) return;
     const style = getComputedStyle(element);
     for (const part of DRAWN) {
       const value = style.getPropertyValue(part);
@@ -32,7 +32,7 @@ function pictureText() {
     }
     to[i].removeAttribute('style');
   });
-  copy.querySelectorAll('.off, .hit, .away').forEach((element) => element.remove());
+  copy.querySelectorAll('.off, .hit, .away, .mark').forEach((element) => element.remove());
   copy.querySelectorAll('[tabindex]').forEach((element) => { element.removeAttribute('tabindex'); element.removeAttribute('role'); });
   copy.removeAttribute('style');
   for (const side of ['width', 'height']) copy.setAttribute(side, `${(frame[side] * 22).toFixed(0)}`);

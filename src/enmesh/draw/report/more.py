@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +23,17 @@ from enmesh.draw.subject import LEVEL, Result
 Look = tuple[float, str]  # width of an arrow from 0 to 1, and colour
 PLAIN = "var(--s1)"
 UNIT = 20  # pixels
+TABS = (
+    ("divider", "Divider", "true"),
+    ("sides", "Side by side", "false"),
+    ("changes", "Difference", "false"),
+)
+KEY = (
+    '<p class="quiet keys"><span class="key"><i class="line thick"></i> width: transfer entropy; in the difference '
+    'its change</span><span class="key"><i class="patch grew"></i> grew</span><span class="key"><i class="patch '
+    f'fell"></i> fell</span><span class="key"><i class="line"></i> grey or dashed: q above {LEVEL:g}</span></p>'
+)
+OFTEN, SELDOM = 0.5, 0.1  # shares of cuts from which a link is solid, and drawn
 MOST_SIDES = 24  # networks beside each other
 MOST_COLUMNS = 240  # of a picture over time; of more windows every second, third ... is drawn
 
@@ -41,17 +52,24 @@ def text(value: Any) -> str:
     return value if isinstance(value, Markup) else escape(str(value))
 
 
-def network_svg(links: Mapping[Edge, Look], drawing: Layout, label: str) -> str:
-    """Return a network as SVG; ``drawing`` has a path for each of its links."""
+def network_svg(
+    links: Mapping[Edge, Look], drawing: Layout, label: str, doubtful: Collection[Edge] = ()
+) -> str:
+    """Return a network as SVG; ``drawing`` has a path for each of its links, of which the ``doubtful`` are dashed."""
     left, right, bottom, top = drawing.extent
     parts = []
     for (i, j), (share, colour) in sorted(links.items()):
         width = THIN + (THICK - THIN) * min(max(share, 0.0), 1.0)
+        dashes = (
+            f' stroke-dasharray="{0.2 + 1.4 * width:.2f} {0.12 + 0.7 * width:.2f}"'
+            if (i, j) in doubtful
+            else ""
+        )
         ends = headed(sampled(drawing.paths[i, j], 12), width)
         way, tip = ("M" + "L".join(f"{x:.2f} {-y:.2f}" for x, y in end) for end in ends)
         parts.append(
             f'<g data-pair="{i} {j}" style="color:{colour}"><path class="way" d="{way}" '
-            f'stroke-width="{width:.3f}"/><path class="tip" d="{tip}Z"/></g>'
+            f'stroke-width="{width:.3f}"{dashes}/><path class="tip" d="{tip}Z"/></g>'
         )
     for (x, y), (width, height), lines in zip(drawing.centres, drawing.sizes, drawing.lines):
         box = f'x="{x - width / 2:.2f}" y="{-y - height / 2:.2f}" width="{width:.2f}" height="{height:.2f}" rx="0.5"'
@@ -125,7 +143,7 @@ def figure(plot: Callable[..., Any]) -> str:
 
 
 def windows_section(found: Result) -> str:
-    """Return the section of links over time: a heat map, a table, and the network of each window behind a slider."""
+    """Return the section of links over time: a heat map and a table."""
     import pandas as pd
 
     names = found.network.names
@@ -146,23 +164,66 @@ def windows_section(found: Result) -> str:
         f"colour: {top:.3g} nats.{skipped}"
     )
     head = ("link", "windows with it", "largest TE (nats)", f"at ({unit})")
+    return _section(
+        "windows", "Every window", how, f'<div data-every="{every}">{picture}</div>' + table(head, rows)
+    )
+
+
+def player(found: Result) -> str:
+    """Return the network of one window with a button that plays all of them; windows.js moves it."""
+    names = found.network.names
+    times, unit, pairs, te, q_value = over_time(found)
     ever = np.flatnonzero((q_value <= LEVEL).any(0)).tolist()
+    top = float(np.nanmax(te, initial=0.0)) or 1.0
     data = {
         "times": times, "pairs": [f"{pairs[k][0]} {pairs[k][1]}" for k in ever],
         "te": np.maximum(np.nan_to_num(te[:, ever] / top), 0).round(3).tolist(),
         "on": (q_value[:, ever] <= LEVEL).astype(int).tolist(),
     }  # fmt: skip
-    slider = _slider(names, [pairs[k] for k in ever], data, unit) if ever else ""
-    return _section("windows", "Over time", how, slider + picture + table(head, rows))
+    if not ever:
+        return f'<section id="player"><h2>Over time</h2><p>No link has q ≤ {LEVEL:g} in any window.</p></section>'
+    drawn = [pairs[k] for k in ever]
+    picture = network_svg(
+        dict.fromkeys(drawn, (1.0, PLAIN)), arrange(short(names, 24), drawn), "Network of one window"
+    )
+    moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0" aria-label="window">'
+    bar = (
+        '<p class="slider"><button type="button" id="play" aria-label="Play">▶</button>'
+        f'{moved}<span>around <output id="window-time"></output> {unit}</span></p>'
+    )
+    key = (
+        '<figcaption><span class="key"><i class="line thick"></i> width: transfer entropy in the window</span>'
+        f'<span class="key"><i class="line pale"></i> faint: q above {LEVEL:g} there</span></figcaption>'
+    )
+    said = "".join(f"<li>{text(one)}</li>" for one in window_sentences(found))
+    chart = '<p class="quiet">Links in each window:</p><div id="window-count"></div>'
+    left = f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{bar}<figure>{picture}{key}</figure></div>"
+    right = f'<div id="window-words"><h2>Over time</h2><ul class="said">{said}</ul>{chart}</div>'
+    return f'<section id="player"><div class="stage">{left}{right}</div></section>'
 
 
-def _slider(names: Sequence[str], pairs: list[Edge], data: dict[str, Any], unit: str) -> str:
-    """Return the network of one window, and a slider over the windows; windows.js moves it."""
-    drawing = arrange(short(names, 24), pairs)
-    picture = network_svg(dict.fromkeys(pairs, (1.0, PLAIN)), drawing, "Network of one window")
-    moved = f'<input id="window" type="range" min="0" max="{len(data["times"]) - 1}" value="0">'
-    bar = f'<label class="slider">middle of the window: <output id="window-time"></output> {unit} {moved}</label>'
-    return f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{bar}{picture}</div>"
+def window_headline(found: Result) -> str:
+    """Return how many links come and go, in one sentence."""
+    share = found.on.mean(0)
+    always, sometimes = int((share == 1).sum()), int(((share > 0) & (share < 1)).sum())
+    return f"{len(found.starts)} windows: {always} links in all of them, {sometimes} in some."
+
+
+def window_sentences(found: Result) -> list[str]:
+    """Return when the links are there that change most, in words."""
+    times, unit, pairs, _, q_value = over_time(found)
+    names, on = found.network.names, q_value <= LEVEL
+    share = on.mean(0)
+    said = []
+    for k in sorted(np.flatnonzero((share > 0) & (share < 1)), key=lambda k: (abs(share[k] - 0.5), k))[:3]:
+        there = [times[w] for w in np.flatnonzero(on[:, k])]
+        when = f"from {there[0]:g} to {there[-1]:g} {unit}" if len(there) > 1 else f"at {there[0]:g} {unit}"
+        link = f"{names[pairs[k][0]]} → {names[pairs[k][1]]}"
+        said.append(f"{link} is found in {len(there)} of {len(times)} windows, {when}.")
+    if (share == 1).any():
+        always = [f"{names[i]} → {names[j]}" for k, (i, j) in enumerate(pairs) if share[k] == 1]
+        said.append(f"In every window: {', '.join(always[:4])}{' …' * (len(always) > 4)}.")
+    return said or ["No link is found in any window."]
 
 
 def group_section(found: Result) -> str:
@@ -185,12 +246,149 @@ def group_section(found: Result) -> str:
 
 def comparison_page(found: Result, *, title: str = "", notes: str = "") -> str:
     """Return the page of a comparison: what grew, what fell, every pair, and how it was tested."""
+    parts = comparison_parts(found)
     return Template(asset("comparison.html")).substitute(
-        comparison_parts(found),
+        parts,
         title=text(f"{title}: " if title else ""),
         notes=own_notes(notes),
         level=f"{LEVEL:g}",
         exchanged=text(found.exchanged),
+        stage=_compared(found),
+        script=asset("small.js"),
+        rows=_rows_of(found.links),
+        style=asset("page.css"),
+    )
+
+
+def _rows_of(frame: Any) -> str:
+    """Return a table as JSON that may stand in a script element, for the CSV file that the page saves."""
+    rows = [list(frame.columns), *frame.to_numpy(object).tolist()]
+    plain_ = [
+        [None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in row]
+        for row in rows
+    ]
+    return (
+        json.dumps(plain_, allow_nan=False)
+        .replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("&", "\\u0026")
+    )
+
+
+def _compared(found: Result) -> str:
+    """Return both networks in one layout with a divider, side by side, and the difference; nothing without networks."""
+    if not found.networks:
+        return ""
+    names, labels = list(found.difference.columns), found.labels
+    looks, changed = _looks(found), _changes(found)
+    drawing = arrange(short(names, 24), {edge for one in [*looks.values(), changed[0]] for edge in one})
+    first, second = (network_svg(links, drawing, name) for name, links in looks.items())
+    difference = network_svg(*changed[:1], drawing, "Difference", doubtful=changed[1])
+    lines = "".join(f"<li>{text(line)}</li>" for line in change_sentences(found))
+    tabs = "".join(
+        f'<button type="button" role="tab" data-tab="{name}" aria-selected="{chosen}">{word}</button>'
+        for name, word, chosen in TABS
+    )
+    divided = (
+        f'<div class="layers"><div class="below">{second}</div><div class="above">{first}</div></div>'
+        f'<p class="slider"><span>{text(labels[0])}</span><input id="cut" type="range" min="0" max="100" value="50" '
+        f'aria-label="divider"><span>{text(labels[1])}</span></p>'
+    )
+    two = "".join(
+        f"<figure><figcaption>{text(name)}</figcaption>{svg}</figure>"
+        for name, svg in zip(labels, (first, second))
+    )
+    left = (
+        f'<div><div class="tabs" role="tablist">{tabs}</div><div id="divider" role="tabpanel">{divided}</div>'
+        f'<div id="sides" role="tabpanel" hidden><div class="sides">{two}</div></div>'
+        f'<div id="changes" role="tabpanel" hidden>{difference}</div>{KEY}</div>'
+    )
+    return f'<div class="stage">{left}<div id="answer"><h2>In words</h2><ul class="said">{lines}</ul></div></div>'
+
+
+def change_sentences(found: Result) -> list[str]:
+    """Return the surest changes in words, or that there is none."""
+    links = found.links
+    rows = [row for row in links.itertuples() if row.q_value <= LEVEL]
+    if not rows:
+        near = next(links.itertuples(), None)
+        least = (
+            f" The nearest is {near.source} → {near.target} (p = {near.p_value:.2g})."
+            if near is not None
+            else ""
+        )
+        return [f"No pair of nodes differs between {found.labels[0]} and {found.labels[1]}.{least}"]
+    said = []
+    for row in rows[:4]:
+        way, ends = "grew" if row.difference > 0 else "fell", f"{signed(row.first)} to {signed(row.second)}"
+        said.append(f"{row.source} → {row.target} {way} from {ends} nats (q = {row.q_value:.2g}).")
+    return [*said, *([f"{len(rows) - 4} more pairs differ."] if len(rows) > 4 else [])]
+
+
+def signed(value: float) -> str:
+    """Return a number with a true minus."""
+    return f"{value:.2g}".replace("-", "−")
+
+
+def _looks(found: Result) -> dict[str, dict[Edge, Look]]:
+    """Return the links of both networks, coloured where they changed."""
+    first, second, change, q_value = (
+        frame.to_numpy(float) for frame in (found.first, found.second, found.difference, found.q_value)
+    )
+    top = float(np.nanmax([first, second], initial=0.0)) or 1.0
+    colours = np.where(change > 0, "var(--grew)", "var(--fell)")
+    colours[~(q_value <= LEVEL)] = "var(--soft)"
+    return {
+        name: {(i, j): (te[i, j] / top, colours[i, j]) for i, j in edges_of(network.adjacency)}
+        for name, te, network in zip(found.labels, (first, second), found.networks)
+    }
+
+
+def _changes(found: Result) -> tuple[dict[Edge, Look], set[Edge]]:
+    """Return the change of each link of either network or that is significant, and those that may be chance."""
+    change, q_value = found.difference.to_numpy(float), found.q_value.to_numpy(float)
+    either = np.logical_or.reduce([network.adjacency for network in found.networks])
+    edges = edges_of((either | (q_value <= LEVEL)) & np.isfinite(change))
+    top = float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
+    colour = {True: "var(--grew)", False: "var(--fell)"}
+    looks = {(i, j): (abs(change[i, j]) / top, colour[bool(change[i, j] > 0)]) for i, j in edges}
+    return looks, {(i, j) for i, j in edges if not q_value[i, j] <= LEVEL}
+
+
+def stability_page(found: Result, *, title: str = "", notes: str = "") -> str:
+    """Return the page of a stability: the links that are found again, every pair, and how it was done."""
+    names, shares = list(found.frequency.columns), found.frequency.to_numpy(float)
+    ends = sorted(edges_of(np.nan_to_num(shares) > 0), key=lambda edge: (-shares[edge], edge))
+    drawn = [edge for edge in ends if shares[edge] >= SELDOM]
+    looks: dict[Edge, Look] = {edge: (shares[edge], PLAIN) for edge in drawn}
+    seldom = {edge for edge in drawn if shares[edge] < OFTEN}
+    picture = network_svg(looks, arrange(short(names, 24), drawn), "Links found again", doubtful=seldom)
+    often = [edge for edge in ends if shares[edge] >= OFTEN]
+    rows = [[f"{names[i]} → {names[j]}", Markup(f"{shares[i, j]:.0%}")] for i, j in ends]
+    said = [f"{names[i]} → {names[j]} is found again in {shares[i, j]:.0%} of the cuts." for i, j in ends[:3]]
+    untested = np.full(shares.shape, np.nan)
+    import pandas as pd
+
+    flat_ = pd.DataFrame(
+        [(names[i], names[j], float(shares[i, j])) for i, j in ends], columns=["source", "target", "share"]
+    )
+    units = "whole trials" if found.block is None else f"blocks of {found.block} samples"
+    return Template(asset("stability.html")).substitute(
+        title=text(f"{title}: " if title else ""),
+        headline=f"{len(often)} of {len(names) * (len(names) - 1)} possible links are found again in most cuts.",
+        notes=own_notes(notes),
+        picture=picture,
+        said="".join(f"<li>{text(one)}</li>" for one in said or ["No link is found again in any cut."]),
+        sure=f"{len(often)} solid, {len(ends) - len(often)} doubtful",
+        seldom=f"{SELDOM:.0%}",
+        often=f"{OFTEN:.0%}",
+        heat=heat_map(found.frequency, untested, "{:.0%} of cuts".format, top=1.0),
+        table=table(("link", "cuts with it in both halves"), rows) if rows else "",
+        how=text(
+            f"{found.networks} networks were inferred, two for each cut of the recording into halves made of {units}."
+        ),
+        rows=_rows_of(flat_),
+        script=asset("small.js"),
         style=asset("page.css"),
     )
 
@@ -198,8 +396,7 @@ def comparison_page(found: Result, *, title: str = "", notes: str = "") -> str:
 def comparison_parts(found: Result) -> dict[str, str]:
     """Return what page and notebook say and show of a comparison."""
     names, links, labels = list(found.difference.columns), found.links, found.labels
-    frames = found.first, found.second, found.difference, found.q_value
-    first, second, change, q_value = (frame.to_numpy(float) for frame in frames)
+    change = found.difference.to_numpy(float)
     most = float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
     picture = heat_map(found.difference, found.q_value, "{:+.4g} nats".format, top=most, signed=True)
     arrows = links.source + " → " + links.target
@@ -211,13 +408,7 @@ def comparison_parts(found: Result) -> dict[str, str]:
         if len(found)
     ]
     count = sum(map(len, changed.values()))
-    top = float(np.nanmax([first, second], initial=0.0)) or 1.0
-    colours = np.where(change > 0, "var(--grew)", "var(--fell)")
-    colours[~(q_value <= LEVEL)] = "var(--soft)"
-    looks = {
-        name: {(i, j): (te[i, j] / top, colours[i, j]) for i, j in edges_of(network.adjacency)}
-        for name, te, network in zip(labels, (first, second), found.networks)
-    }
+    looks = _looks(found) if found.networks else {}
     numbers = links[["first", "second", "difference", "p_value", "q_value"]].to_numpy().tolist()
     rows = [[arrow, *values] for arrow, values in zip(arrows, numbers)]
     return {

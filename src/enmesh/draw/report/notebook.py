@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from enmesh.draw import answer, cautions
 from enmesh.draw.report import more
 from enmesh.draw.report.more import Markup, asset, figure, table, text
 from enmesh.draw.report.page import inline
-from enmesh.draw.report.words import headline, links, standing
+from enmesh.draw.report.words import headline, links
 from enmesh.draw.shapes import edges_of, extremes
 from enmesh.draw.subject import LEVEL, Network, Result, Series
 
@@ -25,6 +26,7 @@ def face(title: str, *parts: str) -> str:
 
 def network_html(network: Network) -> str:
     """Return the finding, the network as a picture in a frame that loads nothing, and the strongest links."""
+    network = network.with_evidence()
     shown = links(network)
     height = min(LOWEST + 6 * len(network.names), TALLEST)
     frame = (
@@ -32,7 +34,11 @@ def network_html(network: Network) -> str:
         f'style="width:100%;height:{height}px;border:0" srcdoc="{text(inline(network))}"></iframe>'
     )
     listed = _table(list(shown), shown.head(MOST_ROWS).to_numpy(object).tolist(), len(shown), "links")
-    return face(headline(network), f"<p>{text(standing(network))}</p>", frame, listed)
+    sure = text(f"How sure: {answer.surety(network)}. {answer.feedback(network)}")
+    said = "".join(f"<li>{text(one)}</li>" for one in answer.sentences(network))
+    steps = [f"<li>{text(step.advice or step.message)}</li>" for step in cautions.plan(network)]
+    plan = f"<p>Cautions, in the order to act on:</p><ol>{''.join(steps)}</ol>" if steps else ""
+    return face(headline(network), f"<ul>{said}</ul><p>{sure}</p>", frame, listed, plan)
 
 
 def series_html(series: Series) -> str:
@@ -56,7 +62,8 @@ def te_matrix(found: Result) -> str:
     rows = [[f"{names[i]} → {names[j]}", te[i, j], p[i, j], q[i, j]] for i, j in pairs[:MOST_ROWS]]
     top = float(np.nanmax(te, initial=0.0)) or 1.0
     picture = more.heat_map(found.te, q, "{:.4g} nats".format, top=top)
-    title = f"Transfer entropy of {len(pairs)} pairs, row drives column, up to {top:.3g} nats"
+    asked = f" ({found.asked})" if found.asked else ""
+    title = f"Transfer entropy of {len(pairs)} pairs{asked}, row drives column, up to {top:.3g} nats"
     return face(f"{title}; dot: q ≤ {LEVEL}", picture, table(("link", "TE (nats)", "p", "q"), rows))
 
 

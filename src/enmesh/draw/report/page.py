@@ -15,20 +15,36 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.draw.arrows import PALEST, lag_tags, lag_unit, lags_of, links_of, shares_of, thickest
+from enmesh.draw import answer, cautions
+from enmesh.draw.arrows import (
+    MOST_HALOS,
+    PALEST,
+    lag_tags,
+    lag_text,
+    lag_unit,
+    lags_of,
+    links_of,
+    shares_of,
+    signs_of,
+    spans_of,
+    thickest,
+    usual_lags,
+)  # fmt: skip
 from enmesh.draw.curves import raster
 from enmesh.draw.labels import short
-from enmesh.draw.layout import Layout, arrange
-from enmesh.draw.plot import block_order
-from enmesh.draw.report import more, words
+from enmesh.draw.layout import Layout, arrange, arrange_at
+from enmesh.draw.places import Places, places_of
+from enmesh.draw.plot import block_order, ends_in
+from enmesh.draw.report import cite, more, words
 from enmesh.draw.report.more import asset, figure, table, text
 from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import tag_size
+from enmesh.errors import refuse_if
 from enmesh.options import plain
 
-PICTURE = ("base.js", "panel.js", "graph.js", "export.js")
-SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js")
+PICTURE = ("base.js", "panel.js", "ways.js", "graph.js", "view.js", "export.js")
+SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js", "paper.js", "start.js")
 # How the page calls what a result knows of its origin; other keys are shown as they are.
 KNOWN = {
     "file": "file", "date": "date", "command": "command", "data": "digest of the data", "nodes": "nodes",
@@ -39,73 +55,150 @@ KNOWN = {
 ALL_GIVEN = "<p>Every option was given; nothing was chosen automatically.</p>"
 MOST_ROWS = 60  # of a raster
 MOST_BINS = 24
+MOST_ON_CIRCLE = 60  # nodes up to which the page has a circle to choose
 OLD_POINTS = 400  # of the previews that version 0.2 wrote: every so many-th sample, which leaves out the end
 DIGITS = 5  # of places and shapes
 ERRORS = {"Ragwitz": True, "ActiveStorage": False, "Cao": False}  # whether a low value is good
 EVIDENCE = (
     "given", "low", "high", "scatter", "curve", "lags", "lag_te", "chance", "times", "local", "sentence",
+    "effect_error",
 )  # fmt: skip
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 TOLD_IF = re.compile(r'<li data-if="(\w+)">(.*\n)')
 SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
 
 
-def html_of(result: Any, *, title: str, notes: str) -> str:
-    """Return the page of a network, of several by their names, or of another result."""
-    own = {"title": title, "notes": notes}
+def html_of(result: Any, *, title: str, notes: str, **where: Any) -> str:
+    """Return the page of a network, of several by their names, or of another result.
+
+    ``where`` are positions, projection and background of `places.places_of`, for a network alone.
+    """
+    own: dict[str, Any] = {"title": title, "notes": notes}
+    if given := [name for name, value in where.items() if value]:
+        refuse_if(
+            type(result).__name__ != "Network", f"{', '.join(given)}: only the page of one network has places"
+        )
+        positions, how, behind = (where.get(name) for name in ("positions", "projection", "background"))
+        return page(
+            result, places=places_of(result.names, positions, projection=how or "", background=behind), **own
+        )
     match type(result).__name__:
         case "Comparison":
             return more.comparison_page(result, **own)
         case "Group":
             return page(result.network, more.group_section(result), **own)
+        case "Stability":
+            return more.stability_page(result, **own)
         case "Windows":
-            return page(result.network, more.windows_section(result), script=asset("windows.js"), **own)
+            parts: dict[str, Any] = {
+                "first": more.player(result),
+                "script": asset("windows.js"),
+                "said": more.window_headline(result),
+            }
+            return page(result.network, more.windows_section(result), **parts, **own)
     return several(result, **own) if isinstance(result, Mapping) else page(result, **own)
 
 
-def page(network: Network, sections: str = "", *, title: str = "", notes: str = "", script: str = "") -> str:
+def page(
+    network: Network, sections: str = "", *, title: str = "", notes: str = "", script: str = "", first: str = "",
+    said: str = "", places: Places | None = None,
+) -> str:  # fmt: skip
     """Return the page as HTML; the same network gives the same text.
 
     ``sections`` are further ones (`report.more`), ``script`` what they need; ``title`` stands over the finding, and
-    ``notes`` (paragraphs between blank lines) before all else.
+    ``notes`` (paragraphs between blank lines) and ``first`` before all else; ``said`` takes the place of the headline.
+    The nodes stand at ``places``, where they are given.
     """
-    known, dt = network.provenance, network.provenance.get("dt")
-    every = known.get("every") or (f"{dt:g}" if dt not in (None, 1) else "")
-    warnings = _items(message.replace("->", "→") for message in network.warnings)
-    first = "Read this first" if len(network.warnings) > 1 else "One caution"
-    noted = f'<section id="warnings" class="note"><h2>{first}</h2><ul>{warnings}</ul></section>'
-    chosen = [(what, *map(words.fewer_digits, reason)) for what, *reason in network.choices]
-    origin = {key: known[key] for key in KNOWN if key in known} | known
+    network = network.with_evidence()
     facts = words.facts(network)
     sentences = TOLD_IF.sub(lambda item: f"<li>{item[2]}" if item[1] in facts else "", asset("body.html"))
     body = Template(sentences).substitute(
-        notes=more.own_notes(notes),
-        warnings=noted if warnings else "",
-        network=_network_section(network),
-        more=_events(network) + sections,
-        level=LEVEL,
-        one_in=round(1 / LEVEL),
-        whole=" of the first trial" if (known.get("trials") or 1) > 1 else " recording",
-        step=text(f"(a sample every {every})" if every else "in samples"),
-        past=text(words.past(network)),
-        choices=table(("Choice", "Value", "Reason"), chosen) if chosen else ALL_GIVEN,
-        paragraph=text(words.paragraph(network)),
-        works=_items(words.references(network)),
-        provenance=_terms((KNOWN.get(key, key), value) for key, value in origin.items()),
-        options=text(json.dumps(network.options, indent=2, ensure_ascii=False, default=str)),
+        _parts(network), notes=more.own_notes(notes), first=first, more=_events(network) + sections
     )
     name = title or words.recording(network)
+    headline = said or words.headline(network)
     return Template(asset("page.html")).substitute(
-        title=text(": ".join(filter(None, [name, words.headline(network)]))),
+        title=text(": ".join(filter(None, [name, headline]))),
         contents="".join(f'<a href="#{anchor}">{heading}</a>' for anchor, heading in SECTION.findall(body)),
         recording=_recorded(network, title),
-        headline=text(words.headline(network)),
-        standing=text(words.standing(network)),
-        facts=_facts(network),
+        headline=text(headline),
         body=body,
         style=asset("page.css"),
-        script="\n".join([*map(asset, SCRIPTS), script]),
-        data=embed(contents(network)),
+        script="\n".join([*map(asset, SCRIPTS[:-1]), script, asset(SCRIPTS[-1])]),
+        data=embed(contents(network, places=places)),
+    )
+
+
+def _parts(network: Network) -> dict[str, Any]:
+    """Return what stands in the body of the page."""
+    known, dt = network.provenance, network.provenance.get("dt")
+    every = known.get("every") or (f"{dt:g}" if dt not in (None, 1) else "")
+    chosen = [(what, *map(words.fewer_digits, reason)) for what, *reason in network.choices]
+    origin = {key: known[key] for key in KNOWN if key in known} | known
+    steps = cautions.planned(network)
+    return {
+        "warnings": _plan(network, steps),
+        "network": _network_section(network),
+        "answer": answer_section(network, steps),
+        "level": LEVEL,
+        "one_in": round(1 / LEVEL),
+        "whole": " of the first trial" if (known.get("trials") or 1) > 1 else " recording",
+        "step": text(f"(a sample every {every})" if every else "in samples"),
+        "past": text(words.past(network)),
+        "standing": text(words.standing(network)),
+        "choices": table(("Choice", "Value", "Reason"), chosen) if chosen else ALL_GIVEN,
+        "paragraph": text(words.paragraph(network)),
+        "works": _items(words.references(network)),
+        "caption": text(words.caption(network)),
+        "provenance": _terms((KNOWN.get(key, key), value) for key, value in origin.items()),
+        "options": text(json.dumps(network.options, indent=2, ensure_ascii=False, default=str)),
+    }
+
+
+def answer_section(network: Network, steps: list[cautions.Step]) -> str:
+    """Return the answer beside the network: in words, how sure, what to do; and all links as a list to listen to."""
+    sure, said = answer.surety(network), _items(answer.sentences(network))
+    feedback, (advice, command) = answer.feedback(network), answer.following(network)
+    told = f"About 1 in {round(1 / LEVEL)} solid links is expected to be false." if sure.solid else ""
+    parts = [f"<h2>In words</h2><ul class=said>{said}</ul>"]
+    if len(network) or sure.left_out:
+        more_ = "".join(f"<p>{text(part)}</p>" for part in (told, feedback) if part)
+        parts.append(f"<h2>How sure</h2><p class=sure><b>{text(sure)}</b></p>{more_}")
+    if steps:
+        count = f"{len(steps)} caution{'s' * (len(steps) > 1)}"
+        first = text(steps[0].message) if not steps[0].advice else f"first: {text(steps[0].advice)}"
+        parts.append(f'<p class="caution"><a href="#warnings">{count}</a>, {first}</p>')
+    if advice:
+        parts.append(f"<h2>Do this next</h2><p>{text(advice)}</p>{_command(command)}")
+    heard = _items(answer.heard(network))
+    listed = f'<ul class="heard" aria-label="All links, strongest first">{heard}</ul>' if heard else ""
+    return f'<div id="answer" role="region" aria-label="The answer">{"".join(parts)}{listed}</div>'
+
+
+def _command(command: str) -> str:
+    """Return a command with a button that copies it."""
+    if not command:
+        return ""
+    return f'<p class="command"><code>{text(command)}</code><button type="button" class="copies">Copy</button></p>'
+
+
+def _plan(network: Network, steps: list[cautions.Step]) -> str:
+    """Return the cautions in the order in which to act on them; nothing where there are none."""
+    items = []
+    for at, step in enumerate(steps):
+        advice = f"<b>{'Do this first: ' if at == 0 else ''}{text(step.advice)}</b> " if step.advice else ""
+        gone = ""
+        if step.removes is not None:
+            left = len(steps) - step.removes
+            gone = f"<p>Before: {len(steps)} cautions. After: {left}, as far as the data alone can tell.</p>"
+        items.append(
+            f"<li>{advice}{text(step.message.replace('->', '→'))}{_command(step.command)}{gone}</li>"
+        )
+    title = f"{len(steps)} cautions" if len(steps) > 1 else "One caution"
+    return (
+        f'<section id="warnings" class="note"><h2>{title}</h2><ol>{"".join(items)}</ol></section>'
+        if items
+        else ""
     )
 
 
@@ -158,16 +251,25 @@ def inline(network: Network) -> str:
 
 def _network_section(network: Network) -> str:
     html = asset("network.html").replace("lag in samples", f"lag in {lag_unit(network)}")
-    return html.replace("(nats)", f"({words.te_unit(network)})")
+    return html.replace("(nats)", f"({answer.unit(network)})")
 
 
 def _recorded(network: Network, title: str) -> str:
-    """Return the line over the headline: a title of one's own, the recording and the date; the first is bold."""
-    known = network.provenance
+    """Return the line over the headline: a title of one's own, the recording, its size and the date."""
+    known, nodes = network.provenance, len(network.names)
     parts = [text(part) for part in (title, words.recording(network)) if part]
     parts = [f"<b>{part}</b>" for part in parts[:1]] + parts[1:]
+    sizes = [f"{nodes} node{'s' * (nodes != 1)}"]
+    for key in ("samples", "events", "trials"):
+        count = known.get(key)
+        if isinstance(count, int) and count > 1:
+            sizes.append(
+                f"{count:,} {key}"
+                + (f" every {known['every']}" if key == "samples" and known.get("every") else "")
+            )
+    parts.append(text(", ".join(sizes)))
     parts += [text(known[key]) for key in ("date", "time") if known.get(key)][:1]
-    return f'<p class="recording">{" · ".join(parts)}</p>' if parts else ""
+    return f'<p class="recording">{" · ".join(parts)}</p>'
 
 
 def _events(network: Network) -> str:
@@ -176,31 +278,19 @@ def _events(network: Network) -> str:
     if not known.get("shown") or "events" not in known:
         return ""
     (start, stop), names = map(float, known["shown"]), network.names[:MOST_ROWS]
+    whole = float(known.get("duration", stop))
+    part = (
+        f"all {whole:.4g} units"
+        if stop - start >= 0.999 * whole
+        else f"the first {stop - start:.3g} of {whole:.4g} units"
+    )
     times = [network.preview.get(name, ()) for name in names]
     more = f" The first {MOST_ROWS} nodes." if len(network.names) > MOST_ROWS else ""
     return (
-        '<section id="raster"><h2>Events</h2><p class="quiet">Each mark is an event, over time: the beginning of the '
-        f"recording, {start:.4g} to {stop:.4g} of {known.get('duration', stop):.4g} units.{more}</p>"
+        '<section id="raster"><h2>Events</h2><p class="quiet">Each mark is an event, over time: '
+        f"{part} of the recording.{more}</p>"
         f'<div class="scroll">{figure(partial(raster, names, times, start, stop))}</div></section>'
     )
-
-
-def _facts(network: Network) -> str:
-    """Return the handful of numbers under the headline."""
-    known = network.provenance
-    counts = {key: known.get(key) for key in ("samples", "events", "trials")}
-    score = network.options.get("score") or {}
-    scores = [one for _, one in score.get("groups") or [("", score)]]  # of one per target, all of them
-    types = [part.get("type") for one in scores for part in (one, one.get("estimator") or {})]
-    kinds = dict.fromkeys(filter(None, types))
-    rows = [
-        ("nodes", len(network.names)),
-        *((key, f"{count:,}") for key, count in counts.items() if isinstance(count, int) and count > 1),
-        *[(f"links with q ≤ {LEVEL}", words.sure_links(network))] * bool(network.candidates),
-        *[("score, estimator", " · ".join(kinds))] * bool(kinds),
-        *[("families scored", f"{network.evaluated:,}")] * bool(network.evaluated),
-    ]
-    return _terms(rows)
 
 
 def _terms(rows: Iterable[tuple[str, Any]]) -> str:
@@ -212,15 +302,15 @@ def _items(items: Iterable[str]) -> str:
     return "".join(f"<li>{text(item)}</li>" for item in items)
 
 
-def contents(network: Network, *, whole: bool = True) -> dict[str, Any]:
+def contents(network: Network, *, whole: bool = True, places: Places | None = None) -> dict[str, Any]:
     """Return the page's data as plain lists and numbers, or what the network alone is drawn from.
 
     ``links`` has a row per tested pair or edge: source, target, te, p, q, lags, 1 for an edge, histogram of surrogate
     values ``[low, high, counts]``, effect, strongest lag, and where a bootstrap was made, stability. The network alone
     has rows of edges, without histograms.
     """
-    edges, shares, known = links_of(network), shares_of(network), network.provenance
     network = network.with_evidence()
+    edges, shares, known = links_of(network), shares_of(network), network.provenance
     place = {name: i for i, name in enumerate(network.names)}
     tests = {(place[c.source], place[c.target]): c for c in network.candidates if whole}
     evidence = {}  # what stands behind each link; numbers that ``links`` has are left out
@@ -229,28 +319,87 @@ def contents(network: Network, *, whole: bool = True) -> dict[str, Any]:
         ends = f"{place[about['source']]} {place[about['target']]}"
         evidence[ends] = {key: about.get(key) for key in EVIDENCE} | {"null": bars}
     tags, rows = lag_tags(edges), sorted((edges | tests).items())
-    drawn = [arrange(network.names, edges, tall=tall, words=tags) for tall in (False, True)]
+    drawn = {tall: arrange(network.names, edges, tall=tall, words=tags) for tall in (False, True)}
+    layouts = {"from left": drawn[False], "from above": drawn[True]}
+    if 2 < len(network.names) <= MOST_ON_CIRCLE:
+        layouts["circle"] = arrange(network.names, edges, circle=True, words=tags)
+    if places is not None:
+        layouts["places"] = arrange_at(network.names, edges, places, words=tags)
+    signs, usual = signs_of(network), usual_lags(edges)
     data = {
         "names": list(network.names),
         "labels": list(short(network.names, 24)),
         "level": LEVEL,
         "recording": words.recording(network),
-        "layouts": [_layout(drawing) for drawing in drawn],
-        "widths": [THIN, plain(thickest(len(edges), bool(drawn[0].turns.any())), DIGITS)],
+        "layouts": [_layout(drawing) | {"name": name} for name, drawing in layouts.items()],
+        "widths": [THIN, plain(thickest(len(edges), bool(drawn[False].turns.any())), DIGITS)],
+        "signs": {f"{i} {j}": sign for (i, j), sign in sorted(signs.items()) if sign},
+        "halos": len(edges) <= MOST_HALOS and bool(spans_of(network)),
+        "usual": lag_text(usual) if usual and (tags or usual != (1,)) else "",
+        "later": {
+            f"{lag:g}": answer.later(network, lag) for lag in sorted({n for c in rows_lags(rows) for n in c})
+        },
+        "loops": _in_loops(network, edges),
+        "removed": _removed(network, tests),
+        "badges": _badges(network),
+        **({"background": _backdrop(layouts["places"], places)} if places and places.picture else {}),
         "tags": [[*edge, tag, *plain(tag_size(tag), DIGITS)] for edge, tag in sorted(tags.items())],
         "palest": PALEST,
         "dt": known.get("dt") or 1,
-        **({"units": [words.te_unit(network), lag_unit(network)]} if "events" in known else {}),
+        **({"units": [answer.unit(network), lag_unit(network)]} if "events" in known else {}),
         "evidence": evidence,
         "links": [_link(pair, test, pair in edges, shares, whole) for pair, test in rows],
     }
     if whole:
         preview = {} if "shown" in known else network.preview
         data["order"] = block_order(network)[0]
+        data["bib"] = cite.bibtex(words.references(network))
         data["preview"] = [plain(extremes(preview.get(name, ()), POINTS), DIGITS) for name in network.names]
         data["span"] = _span(network) if preview else None
         data["criteria"] = [_criterion(network.criteria.get(name)) for name in network.names]
     return data
+
+
+def _backdrop(drawing: Layout, places: Places) -> dict[str, Any]:
+    """Return the picture behind the nodes and where it is, with y downward."""
+    left, right, bottom, top = ends_in(drawing, places)
+    where = {"x": left, "y": -top, "width": right - left, "height": top - bottom}
+    return {"address": places.address} | {name: plain(value, DIGITS) for name, value in where.items()}
+
+
+def rows_lags(rows: Iterable[tuple[Edge, Candidate]]) -> Iterable[tuple[float, ...]]:
+    """Yield the lags of each row."""
+    return (lags_of(test) for _, test in rows)
+
+
+def _in_loops(network: Network, edges: Iterable[Edge]) -> list[str]:
+    """Return the links that are part of a loop."""
+    group = {name: at for at, part in enumerate(answer.loops(network)) for name in part}
+    names = network.names
+    return [
+        f"{i} {j}" for i, j in sorted(edges) if names[i] in group and group[names[i]] == group.get(names[j])
+    ]
+
+
+def _removed(network: Network, tests: Mapping[Edge, Candidate]) -> list[list[Any]]:
+    """Return the links that were left out to avoid feedback: ends, transfer entropy, p, q and lags."""
+    place = {name: i for i, name in enumerate(network.names)}
+    found = []
+    for source, target in network.removed:
+        if source in place and target in place:
+            test = tests.get((place[source], place[target]), UNTESTED)
+            numbers = plain((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
+            found.append([place[source], place[target], *numbers, list(lags_of(test))])
+    return found
+
+
+def _badges(network: Network) -> dict[str, list[str]]:
+    """Return the cautions that name each node."""
+    found: dict[str, list[str]] = {}
+    for step in cautions.plan(network):
+        for node in step.nodes:
+            found.setdefault(str(network.names.index(node)), []).append(step.advice or step.message)
+    return found
 
 
 def embed(data: Any) -> str:

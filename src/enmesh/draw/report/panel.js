@@ -1,4 +1,4 @@
-// The panel: what stands behind one link. It stays until it is closed, by its button or by Escape.
+// The panel: the evidence of one link. It stays until it is closed, by its button or by Escape.
 
 let asked = null, opener = null; // the link that is explained, and what had the focus before
 
@@ -35,6 +35,15 @@ function openPanel(link, from) {
   document.querySelectorAll(`[data-link="${link.key}"]`).forEach((element) => element.classList.add('asked'));
   panel.focus({ preventScroll: true });
   if (!wasOpen) fit();
+  uncover(panel, from ?? document.querySelector(`.edge[data-link="${link.key}"]`));
+}
+
+// The sheet of a narrow screen comes from below: what was tapped is scrolled to where it can be seen.
+function uncover(panel, element) {
+  const sheet = panel.getBoundingClientRect(), target = element?.classList.contains('edge') ? element.querySelector('.shaft') : element;
+  if (!target || sheet.left > 0) return;
+  const box = target.getBoundingClientRect(), top = document.querySelector('.contents')?.offsetHeight ?? 0;
+  if (box.bottom > sheet.top - 8 || box.top < top) scrollBy({ top: (box.top + box.bottom) / 2 - (top + sheet.top) / 2, behavior: 'instant' });
 }
 
 function closePanel() {
@@ -51,23 +60,23 @@ addEventListener('keydown', (event) => { if (event.key === 'Escape') closePanel(
 
 function unkept(link) {
   return link.selected ? 'Only its numbers are kept here.'
-    : 'Not a link of the network. What stands behind it was not kept on this page; in Python net.explain tells it.';
+    : 'Not a link of the network. Its evidence was not kept on this page; net.explain in Python shows it.';
 }
 
 function figures(link) {
   const behind = link.behind ?? {}, limits = behind.low === undefined || behind.low === null ? '' : ` (${number(behind.low)} to ${number(behind.high)})`;
   return [[`transfer entropy, ${NATS}`, `${number(link.te, 4)}${limits}`], ['p-value', number(link.p)], ['q-value', number(link.q)],
-    [`${link.lags.length > 1 ? 'lags' : 'lag'}, ${LAG_UNIT}`, lagText(link)],
-    ...(link.effect === null ? [] : [['effect, standard deviations', signed(link.effect)]]),
+    [`${link.lags.length > 1 ? 'lags' : 'lag'}, ${LAG_UNIT}`, laterText(link) === lagText(link) || /^[\d.]+ samples?/.test(laterText(link)) ? lagText(link) : `${lagText(link)} (${laterText(link)})`],
+    ...(link.effect === null ? [] : [['effect, standard deviations', effectText(link)]]),
     ...(link.stability === null ? [] : [['stability: found again in', `${Math.round(100 * link.stability)} % of cuts`]]),
     ...(behind.given?.length ? [['given', behind.given.join(', ')]] : [])];
 }
 
 function pictures(link) {
   const { behind } = link, [source, target] = [data.labels[link.source], data.labels[link.target]], drawn_ = [];
-  if (behind?.scatter?.length) drawn_.push(['Shape', `${target} against ${source}, ${link.lag} earlier, both less what ${behind.given?.length ? 'the other drivers and ' : ''}its own past explain${behind.given?.length ? '' : 's'}.`, scatter(behind)]);
-  if (behind?.lags?.length) drawn_.push(['Lags', 'Transfer entropy at each lag by itself, by regression with squares. Grey: what chance reaches in 95 %.', lagChart(behind, link.lags)]);
-  if (link.hist) drawn_.push(['Chance', behind?.null ? 'Line: measured. Bars: what chance gives without the link, a chi-square distribution scaled to the p-value.' : 'Line: measured. Bars: surrogates, in which the link is broken.', histogram(link, 340, 110)]);
+  if (behind?.scatter?.length) drawn_.push(['Shape', `${target} against ${source}, ${link.lag} earlier, residuals of a regression on ${behind.given?.length ? 'the other drivers and ' : ''}the target's own past.`, scatter(behind)]);
+  if (behind?.lags?.length) drawn_.push(['Lags', `Another measure: each lag alone, by quadratic regression; it differs from the ${number(link.te, 4)} ${NATS} of the link, in which all lags are tested together. Grey: 95 % of chance at one lag.`, lagChart(behind, link.lags)]);
+  if (link.hist) drawn_.push(['Chance', behind?.null ? 'Line: measured. Bars: the distribution without the link, chi-square scaled to the p-value.' : 'Line: measured. Bars: surrogates, in which the link is broken.', histogram(link, 340, 110)]);
   if (behind?.local?.length) drawn_.push(['Over time', 'Local transfer entropy, averaged over pieces of the recording. Dashed: its mean.', localChart(behind)]);
   return drawn_.map(([title, caption, picture]) => make('figure', { class: 'chart' }, make('b', {}, title), picture, make('small', {}, caption)));
 }

@@ -7,6 +7,7 @@ const COLUMNS = [
   { title: 'p', value: (link) => link.p, number: true },
   { title: 'q', value: (link) => link.q, number: true },
   { title: 'Lag', value: (link) => link.lag ?? link.lags[0] ?? null, text: lagText, number: true },
+  ...(!data.units && Object.values(data.later).some((said) => !/^[\d.]+ samples?/.test(said)) ? [{ title: 'After', value: (link) => link.lag ?? link.lags[0] ?? null, text: laterText, number: true }] : []),
   ...(links.some((link) => link.effect !== null) ? [{ title: 'Effect', value: (link) => link.effect, text: (link) => (link.effect === null ? '–' : signed(link.effect)), number: true }] : []),
   ...(repeated ? [{ title: 'Stability', value: (link) => link.stability, number: true }] : []),
 ];
@@ -51,6 +52,7 @@ function fill() {
   }
   for (const line of more) line.classList.add('beyond');
   byId('links-empty').hidden = shown.length > 0;
+  byId('links-empty').textContent = found.length ? 'No link to list here. Move the sliders, clear the name, or show all tested pairs.' : links.length ? 'No link was found. All tested pairs can be shown.' : 'No link was found.';
   byId('links-more').hidden = every.length <= room;
   byId('links-count').textContent = `The first ${shown.length} of ${every.length}; the CSV file has all of them.`;
   byId('more-links').hidden = room === MOST;

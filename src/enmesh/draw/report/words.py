@@ -6,33 +6,20 @@ score, surrogate, search or embedding method is said by its class.
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from enmesh.draw.answer import surety, unit
+from enmesh.draw.report import cite
 from enmesh.draw.subject import LEVEL, Network
-from enmesh.errors import InputError
-from enmesh.methods import Method
-from enmesh.options import known_options, restore
 
 GRID = (
     "How much of its own past each node needs: dimension upward, delay to the right, darker is better. The dot is "
     "the choice. It is often not on the darkest cell: of the dimensions that predict as well as the best one, as "
     "far as the recording can tell, the smallest is taken, because a longer past can hide who drives the node."
 )
-CLIFF = (
-    "Cliff, O. M., Prokopenko, M. and Fitch, R. (2016). Inferring Coupling of Distributed Dynamical Systems "
-    "via Transfer Entropy. Preprint; extended in Entropy 20(2), 51 (2018), doi:10.3390/e20020051."
-)
-SCHREIBER = "Schreiber, T. (2000). Measuring Information Transfer. Physical Review Letters 85, 461."
-BENJAMINI = (
-    "Benjamini, Y. and Hochberg, Y. (1995). Controlling the False Discovery Rate: a Practical and Powerful "
-    "Approach to Multiple Testing. Journal of the Royal Statistical Society B 57, 289."
-)
-SHAH = (
-    "Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability "
-    "selection. Journal of the Royal Statistical Society B 75, 55."
-)
+MOST_NAMED = 6  # nodes that a sentence on methods lists by name
 
 
 def recording(network: Network) -> str:
@@ -48,13 +35,6 @@ def fewer_digits(text: str) -> str:
     'alpha 0.9924, 17 of 0.05'
     """
     return re.sub(r"\d+\.\d{5,}(?!\d*e)", lambda found: f"{float(found[0]):.4g}", str(text))
-
-
-def te_unit(network: Network) -> str:
-    """Return what transfer entropy is in: of samples nats, of events a rate."""
-    estimator = (network.options.get("score") or {}).get("estimator") or {}
-    per = {"time": "unit of time"}.get(estimator.get("per", "time"), "event")
-    return f"nats per {per}" if "events" in network.provenance else "nats"
 
 
 def past(network: Network) -> str:
@@ -74,40 +54,60 @@ def past(network: Network) -> str:
 
 
 def headline(network: Network) -> str:
-    """Return the finding in one sentence: links with q up to 0.05, and how many more the score kept."""
+    """Return the finding in one sentence: links found among those that were tested, and how many are doubtful."""
     found, possible = len(network), len(network.names) * (len(network.names) - 1)
     if not possible:
         return "One node: no link is possible."
-    tested = any(math.isfinite(c.q_value) for c in network.candidates)
+    tested = sum(math.isfinite(c.q_value) for c in network.candidates)
     sure = sure_links(network) if tested else found
+    few = f" {tested:,} of {possible:,} possible pairs were tested." if 0 < tested < possible else ""
     if not found:
-        return f"No link found among {possible} possible."
+        return f"No link found among {possible:,} possible.{few}"
     if not sure:
-        kept = f"{found} {'was' if found == 1 else 'were'} kept by the score."
-        return f"No link among {possible} possible has q ≤ {LEVEL:g}; {kept}"
-    more = f" {found - sure} more kept by the score." if found > sure else ""
-    return f"{sure} of {possible} possible links found.{more}"
+        doubtful = f"{found} {'is' if found == 1 else 'are'} doubtful."
+        return f"No sure link among {possible:,} possible; {doubtful}{few}"
+    more = f" {found - sure} more {'is' if found - sure == 1 else 'are'} doubtful." if found > sure else ""
+    if few:
+        return f"{sure:,} link{'s' * (sure > 1)} found.{more}{few}"
+    return f"{sure:,} of {possible:,} possible links found.{more}"
 
 
 def standing(network: Network) -> str:
-    """Return how good the network is among all that were allowed, and how many of its links are sure."""
-    sentences = ["The best network found; a better one may exist."]
+    """Return among what the network is the best, and what was left out."""
+    options = network.options
+    kind = "without feedback" if options.get("acyclic", True) else "with feedback allowed"
+    limit = options.get("max_parents")
+    most = f" and at most {limit} driver{'s' * (limit != 1)} of a node" if limit else ""
+    among = f"networks {kind}{most}, among the links that were looked at"
+    sentences = [f"The best network found of all {among}; a better one may exist."]
     if network.optimal:
-        sentences = ["Proven optimal: no allowed network has a higher score."]
+        sentences = [f"No other network has a higher score, of all {among} (proven)."]
     elif math.isfinite(network.bound):
         above = network.bound - network.score
-        sentences = [f"The best network found; no allowed one can score more than {above:.3g} higher."]
-    found, sure = len(network), sure_links(network)
-    if found and network.candidates and sure == found:
-        sentences.append(f"{'Every' if found > 1 else 'The'} link has q ≤ {LEVEL}.")
-    elif found and network.candidates:
-        has = "has" if sure == 1 else "have"
-        sentences.append(f"{sure} of the {found} {has} q ≤ {LEVEL}; doubtful links are dashed.")
+        sentences = [f"The best network found of all {among}; none can score more than {above:.3g} higher."]
+    if network.evaluated:
+        sentences.append(f"{network.evaluated:,} sets of drivers were scored.")
     if network.removed:
         listed = ", ".join(f"{source} → {target}" for source, target in network.removed[:6])
         more = f" and {len(network.removed) - 6} more" if len(network.removed) > 6 else ""
-        sentences.append(f"Left out to avoid cycles: {listed}{more}.")
+        cost = f" This costs {network.gap:.3g} of the score." if math.isfinite(network.gap) else ""
+        sentences.append(f"Left out to avoid cycles: {listed}{more}.{cost}")
     return " ".join(sentences)
+
+
+def caption(network: Network) -> str:
+    """Return the caption of the figure of the network."""
+    size = network.provenance.get("samples") or network.provenance.get("events")
+    what = "samples" if network.provenance.get("samples") else "events"
+    from_ = f" inferred from {size:,} {what}" if size else ""
+    sure = surety(network)
+    doubt = f" Dashed: q > {LEVEL:g} ({sure.doubtful})." if sure.doubtful else ""
+    left = f" Dotted: left out because feedback was not allowed ({sure.left_out})." if sure.left_out else ""
+    return (
+        f"Directed network of {len(network.names)} nodes{from_} by transfer entropy. Arrows: {len(network)} links, "
+        f"{sure.solid} with q ≤ {LEVEL:g}; width: transfer entropy in {unit(network)}.{doubt}{left} Colour: linear "
+        "effect in standard deviations, grey where its sign is not established. Pale band: 95 % interval."
+    )
 
 
 def links(network: Network) -> Any:
@@ -115,7 +115,7 @@ def links(network: Network) -> Any:
     edges = network.edges
     lags = [", ".join(f"{lag:g}" for lag in found) for found in edges["lags"]]
     shown = edges.iloc[:, :5].assign(lag=lags)
-    shown.columns = ["source", "target", f"TE ({te_unit(network)})", "p", "q", "lag"]
+    shown.columns = ["source", "target", f"TE ({unit(network)})", "p", "q", "lag"]
     return shown.assign(stability=edges["stability"]) if edges["stability"].notna().any() else shown
 
 
@@ -127,6 +127,8 @@ def facts(network: Network) -> set[str]:
         "signed": any(math.isfinite(c.effect) for c in network.candidates),
         "halved": bool(network.stability),
         "acyclic": bool(network.options.get("acyclic", False)),
+        "cyclic": network.options.get("acyclic") is False,
+        "limits": any(row.get("low") is not None for row in network.evidence.values()),
         "negative": any(c.te < 0 for c in network.candidates),
     }
     return {fact for fact, holds in told.items() if holds}
@@ -154,13 +156,13 @@ def paragraph(network: Network) -> str:
         sentences.append(f"Transfer entropy was estimated with {how}, in nats.")
     sentences.append(_embedding(network, score))
     if how := _sentence(score):
-        sentences.append(f"Each node was scored by {how}.")
+        sentences.append(f"Each node was scored by {_counted(how, score)}.")
     if how := _sentence(options.get("search")):
         cycles = "acyclic network" if options.get("acyclic", True) else "network, cycles allowed,"
         limit = options.get("max_parents")
         most = f" with at most {limit} parents per node" if limit else ""
         proof = "is proven optimal" if network.optimal else "is not proven optimal"
-        sentences.append(f"The best directed {cycles}{most} was found by {how} and {proof}.")
+        sentences.append(f"The best directed {cycles}{most} was found by {how} and {proof} among them.")
         if options.get("seed") is not None:
             sentences.append(f"Random numbers were seeded with {options['seed']}.")
     if tested := len(network.candidates):
@@ -184,10 +186,7 @@ def paragraph(network: Network) -> str:
 
 def references(network: Network) -> tuple[str, ...]:
     """Return the works that the paragraph cites, the method's own first."""
-    used = [*filter(None, map(_method, _described(network.options))), *_criteria(network)]
-    cited = [work for method in used for work in method.references]
-    last = [BENJAMINI] * bool(network.candidates) + [SHAH] * _halved(network)
-    return tuple(dict.fromkeys([CLIFF, SCHREIBER, *cited, *last]))
+    return cite.works(network, paragraph(network))
 
 
 def _halved(network: Network) -> bool:
@@ -210,39 +209,26 @@ def _embedding(network: Network, score: Mapping[str, Any]) -> str:
     if given.get("type") == "Lags":
         return "Sources and own pasts were taken at given lags."
     dims, delays, lags = (_span(given.get(part, 1)) for part in ("dim", "delay", "lag"))
-    chosen = [method.sentence() for method in _criteria(network)]
+    chosen = [method.sentence() for method in cite.criteria(network)]
     how = f", chosen per node by {' and '.join(chosen)}" if chosen else ""
     lag = f" and source lag {lags}" if lags != "1" else ""
     return f"Each node's past was embedded with dimension {dims}, delay {delays}{lag}{how}." if given else ""
 
 
-def _described(options: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield every option in plain data, outer ones first."""
-    if isinstance(options, Mapping):
-        if "type" in options:
-            yield options
-        for part in options.values():
-            yield from _described(part)
-
-
-def _method(described: Any) -> Method | None:
-    """Return the method that plain data describe; None for what is no method, or not known here."""
-    try:
-        found = restore(described)
-    except (InputError, TypeError):
-        return None
-    return found if isinstance(found, Method) else None
+def _counted(how: str, score: Mapping[str, Any]) -> str:
+    """Return a sentence in which long lists of the nodes of one score are counted, not listed."""
+    groups = [names for names, _ in score.get("groups") or ()]
+    every = sorted(name for names in groups for name in names)
+    for names in sorted([every, *map(sorted, groups)], key=len, reverse=True):
+        if len(names) > MOST_NAMED:
+            some = "all nodes" if names == every else f"{len(names)} of the {len(every)} nodes"
+            how = how.replace(f"{', '.join(names)} by ", f"{some} by ")
+    return how
 
 
 def _sentence(described: Any) -> str:
-    method = _method(described)
+    method = cite.described_method(described)
     return method.sentence() if method is not None else (described or {}).get("type", "")
-
-
-def _criteria(network: Network) -> list[Method]:
-    """Return the methods that chose dimensions and delays."""
-    used = {table.get("method") for table in network.criteria.values()}
-    return [cls() for cls in known_options() if cls.__name__ in used and issubclass(cls, Method)]
 
 
 def _span(value: Any) -> str:

@@ -1,0 +1,276 @@
+"""The answer in words: who drives whom, after how long, how strongly, how sure that is, and what to do next.
+
+Page, notebook and terminal say the same sentences. The transfer entropy of a link is everywhere the network's own.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from enmesh.draw.cautions import plan, repeated
+from enmesh.draw.subject import LEVEL, Network
+
+SENTENCES = 3
+ERRORS, STRAIGHT = 2.0, 2 / 3  # standard errors that make a sign, and the least share on a straight line
+CHI2 = 5.991464547107979  # 95 % point of chi-square with two degrees of freedom
+POWER = 0.8  # share of links of the smallest detectable size that a test finds
+LONG = ((86400.0, "day"), (3600.0, "h"), (60.0, "min"))
+PLURAL = ("day", "week", "month", "year", "sample")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surety:
+    """How many links are solid (q at most 0.05), doubtful, and left out because they would close a loop."""
+
+    solid: int
+    doubtful: int
+    left_out: int
+
+    def __str__(self) -> str:
+        counts = [(self.solid, "solid"), (self.doubtful, "doubtful"), (self.left_out, "left out")]
+        return ", ".join(f"{count} {word}" for count, word in counts if count or word != "left out")
+
+
+def surety(network: Network) -> Surety:
+    """Return how many links are solid, doubtful and left out."""
+    solid = sum(c.selected and c.q_value <= LEVEL for c in network.candidates)
+    return Surety(solid=solid, doubtful=len(network) - solid, left_out=len(network.removed))
+
+
+def unit(network: Network) -> str:
+    """Return what a transfer entropy is measured in: nats, or for events a rate."""
+    estimator = (network.options.get("score") or {}).get("estimator") or {}
+    per = {"time": "unit of time"}.get(estimator.get("per", "time"), "event")
+    return f"nats per {per}" if "events" in network.provenance else "nats"
+
+
+def later(network: Network, lag: float) -> str:
+    """Return a lag in the unit of the recording: ``"8 ms"``, ``"3 months"``, ``"2 samples"``."""
+    if "events" in network.provenance:
+        return f"{lag:.3g} {_plural('unit', lag)} of time"
+    samples = f"{lag:g} {_plural('sample', lag)}"
+    step = re.fullmatch(r"([-+.\de]+) ?(.*)", str(network.provenance.get("every") or ""))
+    if not step:
+        return samples
+    value, name = lag * float(step[1]), step[2]
+    if not name:
+        return f"{samples} ({value:.4g} time units)"
+    return in_units(value, name)
+
+
+def in_units(value: float, name: str) -> str:
+    """Return a time in the unit that reads best.
+
+    >>> in_units(0.008, "s"), in_units(7200, "s"), in_units(3, "months"), in_units(1, "day")
+    ('8 ms', '2 h', '3 months', '1 day')
+    """
+    name = name.removesuffix("s") if name.removesuffix("s") in PLURAL else name
+    if name == "s" and value < 1:
+        value, name = (1000 * value, "ms") if value >= 1e-3 else (1e6 * value, "µs")
+    elif name == "s":
+        size, name = next(((size, long) for size, long in LONG if value >= 2 * size), (1.0, "s"))
+        value /= size
+    return f"{value:.4g} {_plural(name, value)}"
+
+
+def _plural(name: str, value: float) -> str:
+    return f"{name}s" if name in (*PLURAL, "unit") and value != 1 else name
+
+
+def sentences(network: Network) -> list[str]:
+    """Return at most three sentences: the strongest links, and who drives most or the feedback."""
+    edges = network.edges
+    if not len(edges):
+        return _nothing(network)
+    rows = edges.to_dict("records")
+    if len(rows) <= SENTENCES:
+        return [link_sentence(network, row) for row in rows]
+    return [*(link_sentence(network, row) for row in rows[: SENTENCES - 1]), _hubs(rows)]
+
+
+def link_sentence(network: Network, row: Mapping[str, Any]) -> str:
+    """Return a link in words; ``row`` is one of `Network.edges`."""
+    source, target = row["source"], row["target"]
+    drives = "drives" if row["q_value"] <= LEVEL else "may drive"
+    if not math.isfinite(row["te"]):
+        return f"{source} drives {target} (not tested)."
+    about = network.evidence.get(f"{source}>{target}") or {}
+    limits = ""
+    if about.get("low") is not None:
+        limits = f" (95 % interval {about['low']:.2g} to {about['high']:.2g})"
+    return f"{source} {drives} {target} after {later(network, row['lag'])}: {row['te']:.3g} {unit(network)}{limits}."
+
+
+def _hubs(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return who drives most nodes, and who is driven by most."""
+    out, into = Counter(row["source"] for row in rows), Counter(row["target"] for row in rows)
+    (first, most), (last, by) = out.most_common(1)[0], into.most_common(1)[0]
+    if most == 1 and by == 1:
+        return f"{len(rows)} links in all; no node drives, or is driven by, more than one."
+    nodes = f"{most} {'node' if most == 1 else 'nodes'}"
+    return f"{first} drives the most nodes ({nodes}); {last} has the most drivers ({by})."
+
+
+def _nothing(network: Network) -> list[str]:
+    """Return what an empty network says: nothing found, what would have been missed, which pair came nearest."""
+    if len(network.names) < 2:
+        return ["A link needs two nodes."]
+    said = ["No node was found to drive another; that is no proof that none does."]
+    least = smallest(network)
+    if least is not None:
+        size = network.provenance["samples"]
+        said.append(
+            f"With {size:,} samples, 4 of 5 linear links of {least:.2g} nats would be found; weaker ones are "
+            f"often missed. About {4 * size:,} samples would show links of {least / 4:.2g} nats."
+        )
+    tested = [c for c in network.candidates if math.isfinite(c.p_value)]
+    if tested:
+        near = min(tested, key=lambda c: (c.p_value, c.source, c.target))
+        p = f"{near.p_value:.2g}"
+        said.append(
+            f"The nearest to a link is {near.source} → {near.target} (p = {p}, {near.te:.2g} {unit(network)})."
+        )
+    return said
+
+
+def smallest(network: Network) -> float | None:
+    """Return the transfer entropy in nats that a linear test at the network's level finds in 80 % of cases.
+
+    Under a link of size T the statistic 2 N T is noncentral chi-square, with as many degrees of freedom as lags are
+    tested together and noncentrality 2 N T. None where the number of samples or the level is not known.
+    """
+    samples, level = network.provenance.get("samples"), level_of(network)
+    if not isinstance(samples, int) or level is None:
+        return None
+    used = samples - max((max(c.lags) for c in network.candidates), default=1)
+    together = Counter(len(c.lags) for c in network.candidates).most_common(1) or [(1, 0)]
+    return detectable(used, level, together[0][0]) if used > 0 else None
+
+
+def detectable(samples: int, level: float, dof: int = 1, power: float = POWER) -> float:
+    """Return the smallest transfer entropy in nats that a linear test finds with a probability ``power``.
+
+    >>> round(detectable(1000, 0.01), 5)
+    0.00584
+    """
+    from scipy.optimize import brentq
+    from scipy.stats import chi2, ncx2
+
+    bound = float(chi2.isf(level, dof))
+    wanted = brentq(lambda size: float(ncx2.sf(bound, dof, size)) - power, 1e-6, 100.0 + 10 * bound)
+    return float(wanted) / (2 * samples)
+
+
+def level_of(network: Network) -> float | None:
+    """Return the error rate of a single link that the network was inferred at; None where it is not known."""
+    options = network.options
+    if isinstance(options.get("level"), (int, float)):
+        return float(options["level"])
+    score = options.get("score") or {}
+    groups = [one for _, one in score.get("groups") or ()]
+    alphas = [one.get("alpha") for one in (score, *groups) if isinstance(one.get("alpha"), (int, float))]
+    levels = [1 - alpha for alpha in alphas if 0.5 <= alpha < 1]
+    return min(levels) if levels else None
+
+
+def loops(network: Network) -> list[tuple[str, ...]]:
+    """Return the groups of nodes that drive one another in circles, largest first, in the order of the network."""
+    import networkx as nx
+
+    graph = nx.DiGraph([(s, t) for t in network.names for s in network.parents[t]])
+    place = {name: at for at, name in enumerate(network.names)}
+    found = [tuple(sorted(part, key=place.__getitem__)) for part in nx.strongly_connected_components(graph)]
+    return sorted((part for part in found if len(part) > 1), key=lambda part: (-len(part), place[part[0]]))
+
+
+def feedback(network: Network) -> str:
+    """Return a sentence on the loops of a network, or on the links that were left out to avoid them."""
+    found = loops(network)
+    if network.removed:
+        listed = ", ".join(f"{source} → {target}" for source, target in network.removed[:3])
+        more = f" and {len(network.removed) - 3} more" if len(network.removed) > 3 else ""
+        return f"Left out because feedback was not allowed: {listed}{more} (dotted)."
+    if not found:
+        return ""
+    some = "; ".join(" ⇄ ".join(part) if len(part) == 2 else _ring(part) for part in found[:2])
+    more = f"; {len(found) - 2} more" if len(found) > 2 else ""
+    return f"Feedback: {some}{more}."
+
+
+def _ring(part: Sequence[str]) -> str:
+    return (
+        f"a loop of {', '.join(part)}" if len(part) <= 4 else f"{len(part)} nodes drive one another in loops"
+    )
+
+
+def following(network: Network) -> tuple[str, str]:
+    """Return what to do next: a sentence, and a command that does it."""
+    steps = plan(network)
+    if steps and steps[0].advice:
+        return steps[0].advice, steps[0].command
+    if network.removed:
+        return "Allow feedback, and compare.", repeated(network, "--allow-cycles", "acyclic=False")
+    if not len(network):
+        longest = 2 * max([5, *(max(c.lags) for c in network.candidates)])
+        if "events" in network.provenance or not network.candidates:
+            return "", ""
+        return "Look at longer lags, or record more samples.", repeated(
+            network, f"--max-lag {longest:g}", f"max_lag={longest:g}"
+        )
+    if not network.stability and "events" not in network.provenance:
+        again = repeated(network, "--bootstrap 100", "bootstrap=100")
+        return "Test whether each link is found again in halves of the data.", again
+    return "", ""
+
+
+def effect_sign(about: Mapping[str, Any] | None) -> str:
+    """Return ``"up"`` or ``"down"`` for a straight effect of at least two standard errors, ``"curved"``, or nothing.
+
+    ``about`` is what `Network.evidence` holds of a link.
+    """
+    if not about or about.get("effect") is None:
+        return ""
+    if _is_curved(about):
+        return "curved"
+    error = about.get("effect_error")
+    if error is None or abs(about["effect"]) < ERRORS * error:
+        return ""
+    return "up" if about["effect"] > 0 else "down"
+
+
+def _is_curved(about: Mapping[str, Any]) -> bool:
+    """Return whether a link that is not doubtful bends.
+
+    That is where a straight line leaves a third of the smooth curve through the scatter unexplained, and the linear
+    effect, in its standard errors, accounts for less than two thirds of the transfer entropy (2 N T = t^2).
+    """
+    q, curve = about.get("q_value"), about.get("curve")
+    curve = np.array([] if curve is None else curve, float).reshape(-1, 2)
+    if q is None or q > LEVEL or len(curve) < 3 or not (np.ptp(curve, axis=0) > 0).all():
+        return False
+    if np.corrcoef(curve.T)[0, 1] ** 2 >= STRAIGHT:
+        return False
+    error, chance = about.get("effect_error"), about.get("chance")
+    if not error or not chance or not about.get("te"):
+        return True
+    linear = (
+        (about["effect"] / error) ** 2 * chance / CHI2
+    )  # chance is the 95 % point of chi-square(2) over 2 N
+    return bool(linear < STRAIGHT * about["te"])
+
+
+def heard(network: Network) -> list[str]:
+    """Return every link in words, strongest first, for those who listen to the page."""
+    signs = {"up": "raises it", "down": "lowers it", "curved": "curved dependence"}
+    said = []
+    for row in network.edges.to_dict("records"):
+        sure = "solid" if row["q_value"] <= LEVEL else "doubtful"
+        sign = signs.get(effect_sign(network.evidence.get(f"{row['source']}>{row['target']}")), "")
+        said.append(f"{link_sentence(network, row)} {', '.join(filter(None, (sure, sign)))}")
+    said += [f"{s} → {t} was left out because it would close a loop." for s, t in network.removed]
+    return said

@@ -1,0 +1,198 @@
+"""The answer in words: who drives whom, after how long, how strongly, how sure, what next; cautions as a plan."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import enmesh as em
+from enmesh.draw import answer, cautions
+from enmesh.draw.arrows import signs_of
+from enmesh.draw.report import cite, words
+from tests import networks
+
+
+def with_time(network, every):
+    return dataclasses.replace(network, provenance={**network.provenance, "every": every})
+
+
+@pytest.mark.parametrize(
+    ("every", "lag", "said"),
+    [
+        ("0.004 s", 2, "8 ms"),
+        ("0.5 s", 3, "1.5 s"),
+        ("1 day", 1, "1 day"),
+        ("1 day", 4, "4 days"),
+        ("1 month", 3, "3 months"),
+        ("2 h", 1, "2 h"),
+        ("", 1, "1 sample"),
+        ("", 5, "5 samples"),
+        ("0.02", 2, "2 samples (0.04 time units)"),
+    ],
+)
+def test_lags_are_told_in_the_unit_of_the_recording(every, lag, said):
+    assert answer.later(with_time(networks.three(), every), lag) == said
+
+
+def test_three_sentences_say_who_when_and_how_strong():
+    network = networks.thirty()
+    said = answer.sentences(network)
+    assert len(said) == 3
+    top = network.edges.iloc[0]
+    assert said[0].startswith(f"{top.source} drives {top.target} after 1 sample: {top.te:.3g} nats")
+    assert "drives the most nodes" in said[2]
+    few = answer.sentences(networks.three(nulls=0))
+    assert [line.split(" after")[0] for line in sorted(few)] == ["a drives b", "b drives c"]
+
+
+def test_doubtful_links_may_drive():
+    tests = [dataclasses.replace(c, q_value=0.4) for c in networks.three().candidates]
+    network = networks.three(candidates=tuple(tests))
+    assert all(" may drive " in line for line in answer.sentences(network))
+    assert str(answer.surety(network)) == "0 solid, 2 doubtful"
+
+
+def test_links_left_out_are_counted_and_told():
+    network = networks.three(removed=(("c", "a"),))
+    assert str(answer.surety(network)).endswith(", 1 left out")
+    assert "c → a (dotted)" in answer.feedback(network)
+    assert answer.heard(network)[-1] == "c → a was left out because it would close a loop."
+
+
+def test_feedback_is_told():
+    assert answer.loops(networks.ring(4)) == [("x0", "x1", "x2", "x3")]
+    assert "loop of x0, x1, x2, x3" in answer.feedback(networks.ring(4))
+    assert answer.feedback(networks.make(("a", "b"), [(0, 1), (1, 0)])) == "Feedback: a ⇄ b."
+    assert answer.loops(networks.five()) == []
+
+
+def test_no_link_says_what_would_have_been_missed():
+    said = " ".join(answer.sentences(networks.empty(options=networks.options(0))))
+    assert re.search(r"With 2,000 samples, 4 of 5 linear links of 0\.00\d+ nats would be found", said)
+    assert "The nearest to a link is" in said
+
+
+@pytest.mark.parametrize("level", [0.05, 0.01])
+def test_the_smallest_detectable_link_is_found_in_four_of_five_linear_tests(level):
+    """The closed form against F-less simulation: likelihood ratio tests of a Gaussian link of that size."""
+    n, rng = 400, np.random.default_rng(0)
+    te = answer.detectable(n, level)
+    slope = np.sqrt(np.exp(2 * te) - 1)  # te = ln(1 + slope^2) / 2 for unit noise
+    x = rng.normal(size=(4000, n))
+    y = slope * x + rng.normal(size=x.shape)
+    r = ((x - x.mean(1, keepdims=True)) * (y - y.mean(1, keepdims=True))).mean(1) / x.std(1) / y.std(1)
+    power = (-n * np.log(1 - r**2) > chi2.isf(level, 1)).mean()
+    assert power == pytest.approx(0.8, abs=0.025)
+
+
+def about(effect, error, bend=0.0):
+    x = np.linspace(-2, 2, 32)
+    curve = np.column_stack([x, (1 - bend) * x + bend * x**2])
+    return {"effect": effect, "effect_error": error, "q_value": 0.01, "curve": curve}
+
+
+def test_a_sign_needs_two_errors_and_a_straight_shape():
+    assert answer.effect_sign(about(0.3, 0.1)) == "up"
+    assert answer.effect_sign(about(-0.3, 0.1)) == "down"
+    assert answer.effect_sign(about(0.008, 0.03)) == ""
+    assert answer.effect_sign(about(0.3, 0.1, bend=1.0)) == "curved"
+    doubtful = about(0.3, 0.1, bend=1.0) | {"q_value": 0.3}
+    assert answer.effect_sign(doubtful) == "up"
+    linear = about(0.3, 0.1, bend=1.0) | {
+        "te": 9 / 2000,
+        "chance": answer.CHI2 / 2000,
+    }  # t = 3 of 1,000 samples
+    assert answer.effect_sign(linear) == "up"
+    assert answer.effect_sign(linear | {"te": 0.02}) == "curved"
+    assert answer.effect_sign(None) == answer.effect_sign({"effect": None}) == ""
+
+
+def test_noise_has_no_sign_and_effects_have_errors():
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(600, 3))
+    values[1:, 1] += 0.5 * values[:-1, 0]
+    values[1:, 2] += values[:-1, 0] ** 2
+    net = em.infer(em.Series(values, names=["a", "b", "c"]), required=[("b", "a"), ("a", "c")], acyclic=False,
+                   score=em.TEA(estimator=em.Regression(), embedding=em.Embedding()))  # fmt: skip
+    signs = {(net.names[i], net.names[j]): sign for (i, j), sign in signs_of(net.with_evidence()).items()}
+    assert (signs["a", "b"], signs["b", "a"], signs["a", "c"]) == ("up", "", "curved")
+    # The standard error of a linear effect of unit noise is 1 / sqrt(n).
+    assert net.explain("a", "b").effect_error == pytest.approx(600**-0.5, rel=0.25)
+
+
+WARNED = (
+    "slow: the autocorrelation stays above 1/e for 12 (a), 9 (c) samples; circular shifts do not",
+    "trend: a straight line over time rises or falls by 20 (b) standard errors; remove it with series.detrend()",
+    "season: a, b share a period of about 12 samples; remove it with series.deseason(period=12)",
+)
+
+
+def test_cautions_are_a_plan_with_a_command_and_badges():
+    known = networks.provenance(3) | {"command": "enmesh infer rec.csv --out res"}
+    network = networks.three(warnings=WARNED, provenance=known)
+    steps = cautions.plan(network)
+    assert [step.nodes for step in steps] == [("b",), ("a", "b"), ("a", "c")]
+    assert [step.command for step in steps[:2]] == [
+        "enmesh infer rec.csv --out res --detrend",
+        "enmesh infer rec.csv --out res --season 12",
+    ]
+    assert cautions.plan(networks.three(warnings=WARNED))[0].command == "em.infer(series.detrend())"
+    assert answer.following(network) == ("Remove the trend of b.", "enmesh infer rec.csv --out res --detrend")
+
+
+def test_the_first_command_says_which_cautions_it_removes():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(400, 2)) + np.outer(np.arange(400), [0.02, 0.0])
+    series = em.Series(values, names=["first", "second"])
+    with pytest.warns(em.HazardWarning, match="trend"):
+        net = em.infer(series, score=em.TEA(embedding=em.Embedding()))
+    step = cautions.planned(net)[0]
+    assert step.command == "em.infer(series.detrend())"
+    assert step.removes is not None
+    assert step.removes >= 1
+    assert not any("trend" in finding.kind for finding in em.diagnose(series.detrend()))
+
+
+PARAGRAPHS = ["five", "three", "thirty", "ring"]
+
+
+@pytest.mark.parametrize("maker", PARAGRAPHS)
+def test_every_work_that_is_cited_is_listed(maker):
+    for nulls in (0, 99):
+        network = getattr(networks, maker)(nulls=nulls)
+        listed = words.references(network)
+        for author, year in cite.citations(words.paragraph(network)):
+            assert any(cite.is_of(work, author, year) for work in listed) or author in ("Cliff",), (
+                author,
+                year,
+            )
+
+
+def test_works_of_the_default_run_are_listed_and_names_are_counted():
+    names = [f"n{k}" for k in range(9)]
+    score = em.PerTarget({name: em.TEA(estimator=em.Gaussian(normalise="rank"), embedding=em.Embedding(),
+                                       null="shift") for name in names})  # fmt: skip
+    from enmesh.options import describe
+
+    network = networks.make(tuple(names), [(0, 1)], options={"score": describe(score), "acyclic": False})
+    said, listed = words.paragraph(network), words.references(network)
+    assert "n3, n4" not in said
+    assert "all nodes by" in said
+    for author, year in (("White", "1980"), ("Ince", "2017")):
+        assert any(cite.is_of(work, author, year) for work in listed)
+    bib = cite.bibtex(listed)
+    assert bib.count("@") == len(listed)
+    assert len(set(re.findall(r"@\w+\{(\w+),", bib))) == len(listed)
+    assert "author = {White, H.}" in bib
+    assert "journal = {Econometrica}" in bib
+
+
+def test_headline_says_how_many_pairs_were_tested():
+    network = networks.five()
+    few = networks.five(candidates=network.candidates[:12])
+    assert words.headline(few).endswith("12 of 20 possible pairs were tested.")
+    assert "of 20 possible links found" in words.headline(network)
+    for finished in ("Proven", "optimal", "families"):
+        assert finished not in words.headline(network)
