@@ -65,14 +65,14 @@ def infer(given: a.Given) -> None:
     with Progress(loud and sys.stderr.isatty()) as progress:
         with progress.phase("reading the data"):
             series = build.recording(given)
-        network, files = run(series, folder, _options(given, series) | {"progress": progress}, data, **how)
+        network, files = run(series, folder, asked_of(given, series) | {"progress": progress}, data, **how)
     if given["json"]:
         show.as_json(show.network_json(network, files))
     elif loud:
         show.network(results.with_visible_names(network), files)
 
 
-def _options(given: a.Given, series: Any) -> dict[str, Any]:
+def asked_of(given: a.Given, series: Any) -> dict[str, Any]:
     """Return the options of `enmesh.infer` that the words of a command line say."""
     edges = {option: build.edges(option, given[option]) for option in ("require", "forbid")}
     for edge in (*edges["require"], *edges["forbid"]):
