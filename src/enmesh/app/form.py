@@ -233,15 +233,15 @@ def advised(
     found: dict[str, dict[str, Any]] = {}
     for flag, word in ADVISED.findall(message):
         field, word = BY_FLAG.get(flag), word.strip('"').rstrip(".,:")
-        if field is None or field.section not in sections or field.name in found:
+        if field is None or field.section not in sections or field.kind == "each" or field.name in found:
             continue
         value: Any = word
         if field.kind == "switch":
             value = True
         elif field.kind == "number" and not re.fullmatch(r"[\d.]+", word):
             continue
-        elif field.kind in ("list", "each"):
-            value = [*_listed(values.get(field.name)), *([word] if field.kind == "each" else word.split(","))]
+        elif field.kind == "list" and word:
+            value = [*_listed(values.get(field.name)), *word.split(",")]
         if value:
             label = field.label if value is True else f"{field.label}: {word}"
             found[field.name] = {"name": field.name, "value": value, "label": label}

@@ -113,7 +113,7 @@ class Session:
         for run in self.runs.values():
             if run["status"] not in FINISHED:
                 run["status"] = "stopped"
-        self.version, self._changed = 0, asyncio.Event()
+        self.version, self._changed, self._closing = 0, asyncio.Event(), False
         self._standby, self._working, self._tasks = Process(), dict[str, Process](), set[asyncio.Task[None]]()
         self._slots = asyncio.Semaphore(max(1, (os.cpu_count() or 2) // 2))
         self._cards: dict[str, Any] = {}
@@ -151,9 +151,14 @@ class Session:
 
     async def wait(self, seen: int, seconds: float) -> None:
         """Wait until the state is not the one that was seen, but not for ever."""
-        if seen == self.version:
+        if seen == self.version and not self._closing:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), seconds)
+
+    def release(self) -> None:
+        """Answer all who wait: the page ends."""
+        self._closing = True
+        self._changed.set()
 
     # --- recordings ---------------------------------------------------------------------------------------------------
 

@@ -66,7 +66,7 @@ class Worker:
             except InputError as error:
                 answer = {"error": form.in_words(error)}
             except Superseded:
-                answer = {"error": "superseded"}
+                answer = {"result": None}
             except Exception as error:
                 answer = {"error": _unexpected(error)}
             self._say({"id": number, **answer})

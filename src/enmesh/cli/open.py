@@ -86,7 +86,7 @@ async def _serve(path: Path | None, given: a.Given) -> None:
             webbrowser.open(shown)
         cards = asyncio.create_task(session.cards(list(names())))
         try:
-            server.capture_signals = partial(_stopped_by_signals, server)  # type: ignore[method-assign]
+            server.capture_signals = partial(_stopped_by_signals, server, session)  # type: ignore[method-assign]
             await server.serve(sockets=[listening])
         finally:
             cards.cancel()
@@ -96,12 +96,13 @@ async def _serve(path: Path | None, given: a.Given) -> None:
 
 
 @contextmanager
-def _stopped_by_signals(server: Any) -> Iterator[None]:
+def _stopped_by_signals(server: Any, session: Any) -> Iterator[None]:
     """Let Ctrl-C, SIGTERM and SIGHUP end the server, as a command that is done; a second one ends it at once."""
 
     def stop(number: int, frame: object) -> None:
         server.force_exit = server.should_exit
         server.should_exit = True
+        session.release()
 
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.signal(number, stop) for number in numbers}

@@ -23,7 +23,7 @@ async function estimate(id, turn) {
     const cost = await ask('cost', { recording: id, values: values[id] });
     if (turn === asked) costs[id] = cost;
   } catch (error) {
-    if (turn === asked && error.message !== 'superseded') costs[id] = { error: error.message };
+    if (turn === asked) costs[id] = { error: error.message };
   }
   if (turn === asked) drawCost(id);
 }

@@ -1,0 +1,154 @@
+"""The local page under load, killed again and again, with large files: nothing is lost, and it stays small and quick."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import time
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+
+import enmesh as em
+from enmesh.inference import store
+from tests.test_app import LONG_RUN
+from tests.test_browser_app import Served
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def served(tmp_path):
+    made = Served(tmp_path)
+    yield made
+    if made.process.poll() is None:
+        assert made.stop() == 0
+
+
+def resident(pid):
+    """Return MiB that a process holds for itself: what processes share is counted in parts."""
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pss:")) / 1024
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        own = [int(word) for word in file.read().split()]
+    return [*own, *(one for child in own for one in children(child))]
+
+
+def send(served, path, name="rec.csv"):
+    with path.open("rb") as file:
+        answer = httpx.post(f"{served.address}upload", content=file, headers={"x-name": name}, timeout=60)
+    return answer.json()["recording"]
+
+
+def ask(served, action, **given):
+    return httpx.post(f"{served.address}do/{action}", json=given, timeout=120).json()
+
+
+def state(served):
+    return httpx.get(f"{served.address}state", timeout=30).json()
+
+
+def test_two_hundred_requests_a_second_for_twenty_seconds(served):
+    async def load():
+        slowest, failed, count = 0.0, 0, 0
+        async with httpx.AsyncClient(base_url=served.address, timeout=10) as client:
+
+            async def one(path):
+                nonlocal slowest, failed, count
+                began = time.monotonic()
+                answer = await client.get(path)
+                slowest, count = max(slowest, time.monotonic() - began), count + 1
+                failed += answer.status_code != (200 if path in ("", "state") else 404)
+
+            began = time.monotonic()
+            tasks = set()
+            for i in range(4000):
+                await asyncio.sleep(max(0.0, began + i / 200 - time.monotonic()))
+                task = asyncio.create_task(one(("state", "state", "state", "", "nowhere")[i % 5]))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+            await asyncio.gather(*tasks)
+            return slowest, failed, count, time.monotonic() - began
+
+    httpx.get(served.address)
+    time.sleep(10)  # the cards are drawn
+    before, files = resident(served.process.pid), len(os.listdir(f"/proc/{served.process.pid}/fd"))
+    slowest, failed, count, seconds = asyncio.run(load())
+    after = resident(served.process.pid)
+    print(f"{count} requests in {seconds:.1f} s, slowest {slowest:.3f} s, {before:.0f} -> {after:.0f} MiB")
+    assert (failed, count) == (0, 4000)
+    assert seconds < 25
+    assert slowest < 2
+    assert after - before < 20
+    time.sleep(6)  # connections that are not used are closed
+    assert len(os.listdir(f"/proc/{served.process.pid}/fd")) <= files + 5
+
+
+def test_ten_kills_lose_nothing(served, tmp_path):
+    path = tmp_path / "rec.csv"
+    series = em.simulate.coupled_map("a>b, b>c, c>d", n=700, coupling=0.2, noise=0.05, seed=0)
+    series.to_dataframe().to_csv(path, index=False)
+    values = {name: value for name, value in LONG_RUN.items() if name != "n_jobs"} | {"n_surrogates": "19999"}
+    run = ask(served, "run", recording=send(served, path), values=values)["run"]
+    answers, rng = [], random.Random(0)
+    for _ in range(10):
+        time.sleep(3 + 2 * rng.random())
+        workers = children(served.process.pid)
+        served.kill()
+        time.sleep(0.5)
+        for pid in workers:  # they end with the server
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)
+        (db,) = served.folder.glob("enmesh/open/*/runs/*/*/run.db")
+        answers.append(sum(one["answers"] for one in store.runs(db)))
+        served.start()
+        (found,) = state(served)["runs"]
+        assert found["id"] == run
+        assert found["status"] == "stopped" or found["status"] == "done"
+        ask(served, "resume", run=run)
+    assert answers == sorted(answers)
+    assert answers[-1] > 0
+    until = time.monotonic() + 300
+    while (found := state(served)["runs"][0])["status"] in (
+        "running",
+        "waiting",
+    ) and time.monotonic() < until:
+        time.sleep(1)
+    print(answers, found["status"], found["spent"])
+    assert found["status"] == "done"
+    (db,) = served.folder.glob("enmesh/open/*/runs/*/*/run.db")
+    assert sum(one["computed_twice"] for one in store.runs(db)) == 0
+    network = em.Network.from_json(db.parent / "network.json")
+    plain = em.infer(em.read(path), estimator="ksg", score="tee", n_surrogates=19999, max_lag=3)
+    made, known = json.loads(network.to_json()), json.loads(plain.to_json())
+    assert {**made, "provenance": 0, "evidence": 0} == {**known, "provenance": 0, "evidence": 0}
+
+
+def test_a_large_file_is_looked_at_within_three_seconds_in_little_memory(served, tmp_path):
+    path = tmp_path / "large.csv"
+    pd.DataFrame(np.random.default_rng(0).normal(size=(70_000, 8)), columns=list("abcdefgh")).to_csv(
+        path, index=False
+    )
+    assert path.stat().st_size > 10e6
+    key = send(served, path)
+    ask(served, "look", recording=key, values={"rows": "1:100"})  # the worker has started
+    began = time.monotonic()
+    found = ask(served, "look", recording=key, values={})
+    seconds = time.monotonic() - began
+    memory = [resident(pid) for pid in (served.process.pid, *children(served.process.pid))]
+    print(f"{path.stat().st_size / 1e6:.1f} MB in {seconds:.2f} s, {[round(one) for one in memory]} MiB")
+    assert found["facts"]["samples"] == 70_000
+    assert seconds < 3
+    assert sum(memory) < 400 + 70_000 * 8 * 8 / 2**20
+
+
+def test_a_hangup_ends_the_page_and_its_folder(served):
+    served.process.send_signal(signal.SIGHUP)
+    assert served.process.wait(20) == 0
+    assert served.left == []
