@@ -141,7 +141,8 @@ class Screen:
 
     def call(self, path, **given):
         return self.page.evaluate(
-            "([path, given]) => fetch(path, given && {method: 'POST', body: JSON.stringify(given)}).then(r => r.json())",
+            """([path, given]) => fetch(path, given && {method: 'POST', body: JSON.stringify(given)})
+                .then(answer => answer.json())""",
             [path, given or None],
         )
 
@@ -223,9 +224,10 @@ def test_a_file_is_dropped(screen, recording):
         """text => {
             const held = new DataTransfer();
             held.items.add(new File([text], 'dropped.csv', {type: 'text/csv'}));
-            for (const kind of ['dragenter', 'dragover']) dispatchEvent(new DragEvent(kind, {dataTransfer: held, cancelable: true}));
+            const drag = (kind) => dispatchEvent(new DragEvent(kind, {dataTransfer: held, cancelable: true}));
+            for (const kind of ['dragenter', 'dragover']) drag(kind);
             window.seen = !document.getElementById('over').hidden;
-            dispatchEvent(new DragEvent('drop', {dataTransfer: held, cancelable: true}));
+            drag('drop');
         }""",
         recording.read_text(),
     )
@@ -249,8 +251,10 @@ def test_a_file_that_was_named_where_the_page_starts_is_there(chromium, recordin
 
 @pytest.mark.parametrize(
     ("name", "content", "said"),
-    [("photo.png", b"\x89PNG\r\n\x1a\n\x00", "cannot read .png"), ("photo.csv", b"\x89PNG\r\n\x1a\n\x00\xff", "UTF-8"),
-     ("empty.csv", b"", "empty"), ("words.csv", b"hello\nworld\n", "words.csv"), ("broken.npz", b"PK\x03\x04rubbish", "cannot be read")],
+    [("photo.png", b"\x89PNG\r\n\x1a\n\x00", "cannot read .png"),
+     ("photo.csv", b"\x89PNG\r\n\x1a\n\x00\xff", "UTF-8"),
+     ("empty.csv", b"", "empty"), ("words.csv", b"hello\nworld\n", "words.csv"),
+     ("broken.npz", b"PK\x03\x04rubbish", "cannot be read")],
 )  # fmt: skip
 def test_a_wrong_file_is_refused_in_words(screen, tmp_path, name, content, said):
     (tmp_path / name).write_bytes(content)
@@ -285,7 +289,7 @@ def test_names_with_markup_are_text(screen, tmp_path):
 @pytest.mark.parametrize("name", FEW)
 def test_an_example_is_one_click(screen, name):
     screen.page.wait_for_function(
-        f"document.querySelectorAll('[data-name=\"{name}\"] .lines svg').length > 1", timeout=60_000
+        f"() => document.querySelectorAll('[data-name=\"{name}\"] .lines svg').length > 1", timeout=60_000
     )
     screen.page.locator(f'[data-name="{name}"]').click()
     screen.looked()
@@ -371,7 +375,7 @@ def test_nodes_are_left_out_and_taken_back(screen, recording):
 def test_the_cost_is_said_before_the_start(screen, recording):
     screen.open(recording)
     screen.page.wait_for_function(
-        "document.getElementById('cost').textContent.includes('measured on')", timeout=60_000
+        "() => document.getElementById('cost').textContent.includes('measured on')", timeout=60_000
     )
     assert re.match(
         r"6 possible links among 3 nodes\. It takes about (a second|\d+ s) \(measured on 3 nodes and 150 samples",
@@ -502,7 +506,7 @@ def test_pictures_in_every_layout(screen, recording, kind):
     screen.page.locator("[data-view=pictures]").click()
     screen.page.locator("#layout").select_option(kind)
     screen.page.wait_for_function(
-        "document.querySelector('.picture img')?.naturalWidth > 100", timeout=30_000
+        "() => document.querySelector('.picture img')?.naturalWidth > 100", timeout=30_000
     )
     with screen.page.expect_download() as download:
         screen.page.get_by_role("link", name="PNG").click()
@@ -561,8 +565,12 @@ def test_everything_has_a_name(screen, recording):
     screen.open(recording)
     for field in screen.page.locator("details").all():
         field.evaluate("one => { one.open = true }")
-    nameless = """[...document.querySelectorAll('button, input, select, textarea, iframe, svg[role=img]')].filter(one => one.checkVisibility()
-        && !(one.textContent.trim() || one.getAttribute('aria-label') || one.title || one.labels?.length || one.querySelector('title'))).map(one => one.outerHTML)"""
+    nameless = """() => {
+        const named = (one) => one.textContent.trim() || one.getAttribute('aria-label') || one.title
+            || one.labels?.length || one.querySelector('title');
+        const all = [...document.querySelectorAll('button, input, select, textarea, iframe, svg[role=img]')];
+        return all.filter((one) => one.checkVisibility() && !named(one)).map((one) => one.outerHTML);
+    }"""
     assert screen.page.evaluate(nameless) == []
 
 
@@ -591,12 +599,12 @@ def test_the_steps_of_the_docs_take_less_than_a_minute(chromium, tmp_path):  # n
     began, taken = time.monotonic(), {}
     served = Served(tmp_path)
     made = Screen(chromium, served.address)
-    made.page.wait_for_function("document.querySelectorAll('.lines svg').length > 20", timeout=60_000)
+    made.page.wait_for_function("() => document.querySelectorAll('.lines svg').length > 20", timeout=60_000)
     taken["open-start"] = made.page.screenshot()
     made.page.locator("[data-name=plankton]").click()
     made.looked()
     made.page.wait_for_function(
-        "document.getElementById('cost').textContent.includes('measured on')", timeout=60_000
+        "() => document.getElementById('cost').textContent.includes('measured on')", timeout=60_000
     )
     taken["open-look"] = made.page.screenshot()
     made.page.locator("#go").click()

@@ -166,7 +166,7 @@ class Pages:
             return JSONResponse(
                 {"error": str(error) or "the upload was cut off"}, 413, {"connection": "close"}
             )
-        return JSONResponse({"recording": self.session.add(recording)["id"]})
+        return JSONResponse(self.session.add(recording)["id"])
 
     async def do(self, request: Request) -> Response:
         """Do what the page asks for, with plain values."""
@@ -254,41 +254,23 @@ def _shown(path: Path) -> Response:
 # --- what the page asks for: the session and plain values, to a plain answer ---------------------------------------
 
 
-async def _look(session: Session, given: dict[str, Any]) -> Any:
-    return await session.look(given.get("recording", ""), form.checked(given.get("values", {})))
-
-
-async def _cost(session: Session, given: dict[str, Any]) -> Any:
-    return await session.cost(given.get("recording", ""), form.checked(given.get("values", {})))
-
-
 async def _example(session: Session, given: dict[str, Any]) -> Any:
     if given.get("name") not in datasets.names():
         raise InputError("there is no such example")
-    return {"recording": (await session.example(given["name"]))["id"]}
-
-
-async def _remove(session: Session, given: dict[str, Any]) -> Any:
-    await session.remove(given.get("recording", ""))
+    return (await session.example(given["name"]))["id"]
 
 
 async def _run(session: Session, given: dict[str, Any]) -> Any:
-    values, one = form.checked(given.get("values", {})), session.recording(given.get("recording", ""))
-    return {
-        "run": session.start(one["id"], values, form.command_of(form.words_of(one["file"], values)))["id"]
-    }
-
-
-async def _cancel(session: Session, given: dict[str, Any]) -> Any:
-    await session.cancel(given.get("run", ""))
+    values, one = form.checked(given.get("values", {})), session.recording(given.get("recording"))
+    return session.start(one, values, form.command_of(form.words_of(one["file"], values)))["id"]
 
 
 async def _resume(session: Session, given: dict[str, Any]) -> Any:
-    session.resume(given.get("run", ""))
+    session.resume(given.get("run"))
 
 
 async def _note(session: Session, given: dict[str, Any]) -> Any:
-    run = session.run(given.get("run", ""))
+    run = session.run(given.get("run"))
     run["notes"], run["shown"] = (str(given.get(key, ""))[:20_000] for key in ("notes", "title"))
     session.changed()
 
@@ -299,8 +281,11 @@ async def _keep(session: Session, given: dict[str, Any]) -> Any:
 
 
 ACTIONS: dict[str, Callable[[Session, dict[str, Any]], Awaitable[Any]]] = {
-    "look": _look, "cost": _cost, "example": _example, "remove": _remove, "run": _run, "cancel": _cancel,
-    "resume": _resume, "note": _note, "keep": _keep,
+    "look": lambda session, given: session.look(given.get("recording"), form.checked(given.get("values", {}))),
+    "cost": lambda session, given: session.cost(given.get("recording"), form.checked(given.get("values", {}))),
+    "remove": lambda session, given: session.remove(given.get("recording")),
+    "cancel": lambda session, given: session.cancel(given.get("run")),
+    "example": _example, "run": _run, "resume": _resume, "note": _note, "keep": _keep,
 }  # fmt: skip
 
 

@@ -210,7 +210,7 @@ class Session:
         await self.ask("example", name=name, path=str(path))
         return self.add(recording | {"size": path.stat().st_size})
 
-    async def remove(self, key: str) -> None:
+    async def remove(self, key: Any) -> None:
         """Forget a recording and its runs."""
         recording = self.recording(key)
         for run in [run for run in self.runs.values() if run["recording"] == key]:
@@ -221,11 +221,11 @@ class Session:
         self.recordings.pop(key, None)
         self.changed()
 
-    def recording(self, key: str) -> dict[str, Any]:
+    def recording(self, key: Any) -> dict[str, Any]:
         """Return a recording by its key."""
         return _known(self.recordings, key, "recording")
 
-    async def look(self, key: str, values: dict[str, Any]) -> Any:
+    async def look(self, key: Any, values: dict[str, Any]) -> Any:
         """Look at a recording, read and prepared as the values say."""
         one = self.recording(key)
         found = await self.ask("look", values=values, **{k: one[k] for k in ("cwd", "file", "example")})
@@ -234,7 +234,7 @@ class Session:
             self.changed()
         return found
 
-    async def cost(self, key: str, values: dict[str, Any]) -> Any:
+    async def cost(self, key: Any, values: dict[str, Any]) -> Any:
         """Say what a run would cost."""
         one = self.recording(key)
         return await self.ask("cost", values=values, cwd=one["cwd"], file=one["file"])
@@ -266,9 +266,9 @@ class Session:
 
     # --- runs -----------------------------------------------------------------------------------------------------
 
-    def start(self, key: str, values: dict[str, Any], command: str) -> dict[str, Any]:
+    def start(self, recording: dict[str, Any], values: dict[str, Any], command: str) -> dict[str, Any]:
         """Start a run of a recording."""
-        recording = self.recording(key)
+        key = recording["id"]
         if len(self.runs) >= MOST_RUNS:
             raise InputError(f"there are {MOST_RUNS} runs; remove a recording first")
         number = 1 + max((run["number"] for run in self.runs.values() if run["recording"] == key), default=0)
@@ -282,7 +282,7 @@ class Session:
         self.resume(run["id"])
         return run
 
-    def resume(self, key: str) -> None:
+    def resume(self, key: Any) -> None:
         """Start a run, or go on with one that was stopped: what was finished is in its store."""
         run = self.run(key)
         if run["status"] == "done" or key in self._working:
@@ -326,7 +326,7 @@ class Session:
             self._working.pop(run["id"], None)
             self.changed()
 
-    async def cancel(self, key: str) -> None:
+    async def cancel(self, key: Any) -> None:
         """Stop a run; what it has finished is in its store."""
         run, process = self.run(key), self._working.get(key)
         if process is None:
@@ -337,7 +337,7 @@ class Session:
             await process.kill()
         self.changed()
 
-    def run(self, key: str) -> dict[str, Any]:
+    def run(self, key: Any) -> dict[str, Any]:
         """Return a run by its key."""
         return _known(self.runs, key, "run")
 
@@ -375,8 +375,8 @@ class Session:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _known(table: dict[str, Any], key: str, what: str) -> dict[str, Any]:
-    if key not in table:
+def _known(table: dict[str, Any], key: Any, what: str) -> dict[str, Any]:
+    if not isinstance(key, str) or key not in table:
         raise InputError(f"this {what} is not there any more")
     found: dict[str, Any] = table[key]
     return found

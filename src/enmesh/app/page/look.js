@@ -87,9 +87,12 @@ function reveal(name) {
 function findings(id, found) {
   if (!found.badges.length) return make('p', { class: 'fine' }, 'No trend, season, gap, spike or copy was found.');
   const items = found.badges.map((badge) => make('li', { class: badge.repaired ? 'repaired' : '', 'data-kind': badge.kind },
-    make('span', { class: `badge ${badge.kind}` }, badge.repaired ? `${badge.badge} ✓` : badge.badge),
-    make('span', { class: 'message' }, sentence(badge.message)), make('span', { class: 'switches' }, ...badge.fixes.map((fix) => repairSwitch(id, badge, fix)))));
+    badgeOf(badge), make('span', { class: 'message' }, sentence(badge.message)), make('span', { class: 'switches' }, ...badge.fixes.map((fix) => repairSwitch(id, badge, fix)))));
   return make('div', { class: 'findings' }, make('h2', {}, 'What could mislead'), make('ul', {}, ...items));
+}
+
+function badgeOf(badge) {
+  return make('span', { class: `badge ${badge.kind} ${badge.repaired ? 'done' : ''}`, title: badge.message }, badge.repaired ? `${badge.badge} ✓` : badge.badge);
 }
 
 function sentence(text) { return `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`; }
@@ -116,7 +119,7 @@ function nodeList(id, found) {
 }
 
 function nodeRow(id, found, name, node) {
-  const badges = (found.badges ?? []).filter((badge) => badge.nodes.includes(name));
+  const badges = (found.badges ?? []).filter((badge) => badge.nodes.includes(name)).map(badgeOf);
   const box = make('input', { type: 'checkbox', checked: Boolean(node), 'aria-label': `Use ${name}`, disabled: Boolean(found.error) && !values[id].columns, onchange: () => {
     const kept = found.names.filter((one) => (one === name ? box.checked : found.nodes?.some((other) => other.name === one)));
     look(id, { columns: kept.length === found.names.length ? null : kept });
@@ -126,7 +129,7 @@ function nodeRow(id, found, name, node) {
   const about = [kind, node.missing ? count(node.missing, 'missing value') : ''].filter(Boolean).join(' · ');
   return make('li', {},
     make('div', {}, make('label', {}, box, make('b', {}, node.shown), make('small', {}, about)),
-      make('span', { class: 'badges' }, ...badges.map((badge) => make('span', { class: `badge ${badge.kind} ${badge.repaired ? 'done' : ''}`, title: badge.message }, badge.repaired ? `${badge.badge} ✓` : badge.badge)))),
+      make('span', { class: 'badges' }, ...badges)),
     node.before ? spark(node.before, 'was', `${name} before`) : null, spark(node.line, '', name, node.range));
 }
 
@@ -145,7 +148,7 @@ function spark(line, look, label, range = null) {
 function runCard(id, found) {
   const start = button('Find who drives whom', async () => {
     const made = await attempt(() => ask('run', { recording: id, values: values[id] }));
-    if (made) { state = await answerOf(await fetch('state')); show('run', made.run); }
+    if (made) { state = await answerOf(await fetch('state')); show('run', made); }
   }, { class: 'main', id: 'go', disabled: Boolean(found.error) });
   return make('div', { class: 'card' }, start, make('p', { id: 'cost', class: 'quiet', role: 'status' }));
 }

@@ -2,7 +2,7 @@
 
 // The views of a finished run. What a model says of a change, or what could have been found, is one more row here.
 const VIEWS = [
-  ['report', 'Report', (run) => frame(`runs/${run.id}/report`, `Report of ${run.title}`)],
+  ['report', 'Report', (run) => frame(`runs/${run.id}/report#network`, `Report of ${run.title}`)],
   ['pictures', 'Pictures', picturesView],
   ['notes', 'Notes', notesView],
   ['repeat', 'Repeat', (run) => make('div', { class: 'inside' }, make('p', {}, 'These lines give the same network again.'), repeatLines(run.command, run.python, exampleOf(run)))],
@@ -79,7 +79,7 @@ function finished(run) {
   const choose = VIEWS.map(([name, label]) => button(label, () => { view = name; refresh(); }, { 'aria-pressed': String(view === name), 'data-view': name }));
   const spoken = make('details', { class: 'spoken' }, make('summary', {}, 'Links as a list'), make('ul', { class: 'links', id: 'arrows' }, ...run.arrows.map(([source, target]) => make('li', {}, `${source} drives ${target}`))));
   return [
-    make('div', { class: 'tools' }, make('h1', {}, run.headline), make('span', { class: 'quiet' }, `${run.title}, ${duration(run.spent)}`), spoken,
+    make('div', { class: 'tools' }, make('h1', {}, run.headline), make('span', { class: 'quiet' }, [run.title, duration(run.spent), run.warnings ? count(run.warnings, 'caution') : ''].filter(Boolean).join(' · ')), spoken,
       make('div', { class: 'pick', role: 'group', 'aria-label': 'View' }, ...choose),
       make('a', { class: 'button main', id: 'export', href: `runs/${run.id}/results.zip`, download: `${run.folder}.zip` }, 'Download results')),
     VIEWS.find(([name]) => name === view)[2](run),

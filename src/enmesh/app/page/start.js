@@ -12,7 +12,7 @@ async function send(file) {
   const made = await attempt(async () => answerOf(await fetch('upload', { method: 'POST', headers: { 'x-name': encodeURIComponent(file.name) }, body: file })));
   byId('sending').textContent = '';
   byId('file').value = '';
-  if (made) await enter(made.recording);
+  if (made) await enter(made);
 }
 
 async function enter(recording) {
@@ -23,7 +23,7 @@ async function enter(recording) {
 function cardOf(example) {
   return make('button', { type: 'button', class: 'example', 'data-name': example.name, onclick: async () => {
     const made = await attempt(() => ask('example', { name: example.name }));
-    if (made) await enter(made.recording);
+    if (made) await enter(made);
   } }, make('span', { class: 'lines' }), make('b', {}, example.name.replaceAll('-', ' ')), make('span', {}, example.summary.replace(/^[^:]*: /, '').replace(/^\w/, (letter) => letter.toUpperCase()).replaceAll('`', '')));
 }
 
