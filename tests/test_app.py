@@ -563,6 +563,21 @@ def test_a_cancelled_run_goes_on_where_it_stopped(client, session, coupled):
     assert max(one["sessions"] for one in after) == 2
 
 
+def test_runs_wait_for_one_another_and_can_be_cancelled_before(client, session, coupled):
+    key = upload(client, coupled)
+    session._slots = asyncio.Semaphore(1)
+    first, second = (do(client, "run", recording=key, values=LONG_RUN) for _ in range(2))
+    some_tests(session.folder, 1)
+    assert session.runs[second]["status"] == "waiting"
+    do(client, "cancel", run=second)
+    do(client, "resume", run=second)
+    do(client, "cancel", run=second)
+    assert session.runs[second]["status"] == "cancelled"
+    do(client, "cancel", run=first)
+    assert [finished(client, run)["status"] for run in (first, second)] == ["cancelled", "cancelled"]
+    assert not session._working
+
+
 def test_a_worker_that_dies_leaves_the_page_alive(client, session, recording):
     key = upload(client, recording)
     do(client, "look", recording=key, values={})

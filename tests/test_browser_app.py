@@ -591,7 +591,7 @@ def test_a_recording_is_kept_where_it_is_asked_for(chromium, recording, tmp_path
     served.stop()
 
 
-# --- the page of the docs ----------------------------------------------------------------------------------------------
+# --- the page of the docs --------------------------------------------------------------------------------------
 
 
 def test_the_steps_of_the_docs_take_less_than_a_minute(chromium, tmp_path):  # noqa: F811

@@ -63,7 +63,7 @@ class Reader:
 
     def read(self, given: a.Given) -> tuple[em.Series, list[str]]:
         """Return the recording before it is prepared, and what was taken for granted."""
-        path = Path(given["data"][0])
+        path = Path(given["data"][0]).absolute()
         key = (
             str(path),
             path.stat().st_mtime_ns if path.exists() else 0,
@@ -81,7 +81,7 @@ class Reader:
         """Return the names of all columns that may be nodes, whether they are chosen or not."""
         words = build.reading(given)
         chosen = words.pop("columns", None)
-        key = str(given["data"][0]), repr(words)
+        key = Path(given["data"][0]).absolute(), repr(words)
         if series is not None and chosen is None:
             self._names[key] = list(series.names)
         if key not in self._names:

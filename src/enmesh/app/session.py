@@ -303,7 +303,7 @@ class Session:
 
         try:
             async with self._slots:
-                if run["status"] != "waiting":
+                if self._working.get(run["id"]) is not fresh:  # cancelled while it waited
                     return
                 # The process that stands by has everything loaded; another one takes its place.
                 process, self._standby = self._standby, fresh
@@ -322,19 +322,18 @@ class Session:
         finally:
             if began is not None:
                 run["spent"] += time.monotonic() - began
-                await self._working[run["id"]].kill()
-            self._working.pop(run["id"], None)
-            self.changed()
+                await self._working.pop(run["id"]).kill()
+                self.changed()
 
     async def cancel(self, key: Any) -> None:
         """Stop a run; what it has finished is in its store."""
         run, process = self.run(key), self._working.get(key)
         if process is None:
             return
-        waited = run["status"] == "waiting"
+        if run["status"] == "waiting":
+            del self._working[key]
         run |= {"status": "cancelled", "message": "Cancelled. What was finished is kept."}
-        if not waited:
-            await process.kill()
+        await process.kill()
         self.changed()
 
     def run(self, key: Any) -> dict[str, Any]:

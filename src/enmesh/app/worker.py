@@ -95,7 +95,10 @@ def cost(worker: Worker, tell: Tell, *, cwd: str, file: str, values: dict[str, A
     os.chdir(cwd)
     given = form.typed(form.words_of(file, form.checked(values)))
     series = look.prepared(given, worker.reader.read(given)[0])
-    return look.seconds_of(given, series, lambda: worker.busy())
+    try:
+        return look.seconds_of(given, series, worker.busy)
+    except InputError as error:  # a part may be too short where the whole is not
+        return {"error": form.in_words(error)}
 
 
 def example(worker: Worker, tell: Tell, *, name: str, path: str) -> Any:

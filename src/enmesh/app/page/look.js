@@ -19,13 +19,10 @@ async function look(id, change = {}) {
 }
 
 async function estimate(id, turn) {
-  try {
-    const cost = await ask('cost', { recording: id, values: values[id] });
-    if (turn === asked) costs[id] = cost;
-  } catch (error) {
-    if (turn === asked) costs[id] = { error: error.message };
-  }
-  if (turn === asked) drawCost(id);
+  const cost = await attempt(() => ask('cost', { recording: id, values: values[id] }));
+  if (turn !== asked || !cost) return;
+  costs[id] = cost;
+  drawCost(id);
 }
 
 function fieldOf(name) { return data.fields.find((field) => field.name === name); }
