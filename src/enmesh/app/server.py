@@ -144,7 +144,10 @@ class Pages:
         seen = request.query_params.get("seen", "")
         if seen.isdigit():
             await self.session.wait(int(seen), WAIT)
-        return JSONResponse(self.session.state())
+        state = self.session.state()
+        if request.query_params.get("cards") == str(len(state["cards"])):  # they are there already
+            del state["cards"]
+        return JSONResponse(state)
 
     async def upload(self, request: Request) -> Response:
         """Take a file, as it comes, up to a size."""

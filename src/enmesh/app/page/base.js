@@ -58,11 +58,15 @@ async function attempt(work) {
   }
 }
 
+async function news(how = '') {
+  state = { cards: state.cards, ...await answerOf(await fetch(`state?cards=${Object.keys(state.cards).length}&${how}`)) };
+}
+
 // Ask for news for ever; a server that is gone may come back.
 async function listen() {
   for (;;) {
     try {
-      state = await answerOf(await fetch(`state?seen=${state.version}`));
+      await news(`seen=${state.version}`);
       byId('gone').hidden = true;
       refresh();
     } catch {

@@ -145,7 +145,7 @@ function spark(line, look, label, range = null) {
 function runCard(id, found) {
   const start = button('Find who drives whom', async () => {
     const made = await attempt(() => ask('run', { recording: id, values: values[id] }));
-    if (made) { state = await answerOf(await fetch('state')); show('run', made); }
+    if (made) { await news(); show('run', made); }
   }, { class: 'main', id: 'go', disabled: Boolean(found.error) });
   return make('div', { class: 'card' }, start, make('p', { id: 'cost', class: 'quiet', role: 'status' }));
 }

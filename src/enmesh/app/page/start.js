@@ -16,7 +16,7 @@ async function send(file) {
 }
 
 async function enter(recording) {
-  state = await answerOf(await fetch('state'));
+  await news();
   show('recording', recording);
 }
 
@@ -54,7 +54,7 @@ addEventListener('popstate', refresh);
 
 // One recording that was named where the page was started is shown at once.
 (async () => {
-  try { state = await answerOf(await fetch('state')); } catch { /* `listen` tries again */ }
+  try { await news(); } catch { /* `listen` tries again */ }
   if (!location.hash && state.recordings.length === 1 && !state.runs.length) show('recording', state.recordings[0].id); else refresh();
   document.documentElement.dataset.ready = 'yes';
   listen();
