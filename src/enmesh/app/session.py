@@ -42,13 +42,14 @@ class Process:
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
+        self._listening: asyncio.Task[None]
         self._waiting: dict[int, tuple[asyncio.Future[Any], Callable[..., None]]] = {}
         self._count, self._starting = 0, asyncio.Lock()
 
     async def ask(self, job: str, told: Callable[..., None] = lambda **_: None, **given: Any) -> Any:
         """Return the answer to a job; what it says meanwhile goes to ``told``."""
         async with self._starting:
-            if self._process is None:
+            if self._process is None or self._listening.done():  # it has ended, or was killed
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-m", "enmesh.app.worker"), stdin=PIPE, stdout=PIPE, stderr=DEVNULL,
                     limit=LINE, start_new_session=True,
@@ -260,9 +261,6 @@ class Session:
             raise InputError(
                 "the process that worked on it ended; take fewer rows or columns, or try again"
             ) from None
-        finally:
-            if process is self._standby and process.pid is None:
-                self._standby = Process()
 
     # --- runs -----------------------------------------------------------------------------------------------------
 
