@@ -102,44 +102,48 @@ def test_two_hundred_requests_a_second_for_twenty_seconds(served):
     assert len(os.listdir(f"/proc/{served.process.pid}/fd")) <= files + 5
 
 
+def kept(served):
+    """Return how many answers the store of the only run holds."""
+    found = [db for db in served.folder.glob("enmesh/open/*/runs/*/*/run.db") if db.stat().st_size]
+    return sum(one["answers"] for db in found for one in store.runs(db))
+
+
+def wait_for(what, seconds=120):
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 def test_ten_kills_lose_nothing(served, tmp_path):
-    path = tmp_path / "rec.csv"
-    series = em.simulate.coupled_map("a>b, b>c, c>d", n=700, coupling=0.2, noise=0.05, seed=0)
+    path, rng = tmp_path / "rec.csv", random.Random(0)
+    series = em.simulate.coupled_map("a>b>c>d>e>f>g>h>i>j", n=600, coupling=0.2, noise=0.05, seed=0)
     series.to_dataframe().to_csv(path, index=False)
-    values = {name: value for name, value in LONG_RUN.items() if name != "n_jobs"} | {"n_surrogates": "19999"}
+    values = {name: value for name, value in LONG_RUN.items() if name != "n_jobs"} | {"n_surrogates": "999"}
     run = ask(served, "run", recording=send(served, path), values=values)
-    answers, rng = [], random.Random(0)
+    answers = [0]
     for _ in range(10):
-        time.sleep(3 + 2 * rng.random())
+        wait_for(lambda: kept(served) > answers[-1])
+        time.sleep(0.3 * rng.random())
         workers = children(served.process.pid)
         served.kill()
-        until = time.monotonic() + 10
-        while any(map(alive, workers)) and time.monotonic() < until:
-            time.sleep(0.1)
-        assert not any(map(alive, workers))  # they end with the server
-        (db,) = served.folder.glob("enmesh/open/*/runs/*/*/run.db")
-        answers.append(sum(one["answers"] for one in store.runs(db)))
+        wait_for(lambda: not any(map(alive, workers)), 10)  # they end with the server
+        answers.append(kept(served))
         served.start()
         (found,) = state(served)["runs"]
-        assert found["id"] == run
-        assert found["status"] == "stopped" or found["status"] == "done"
+        assert (found["id"], found["status"]) == (run, "stopped")
         ask(served, "resume", run=run)
+    wait_for(lambda: state(served)["runs"][0]["status"] not in ("running", "waiting"), 300)
+    print(answers, kept(served), state(served)["runs"][0]["status"])
     assert answers == sorted(answers)
-    assert answers[-1] > 0
-    until = time.monotonic() + 300
-    while (found := state(served)["runs"][0])["status"] in (
-        "running",
-        "waiting",
-    ) and time.monotonic() < until:
-        time.sleep(1)
-    print(answers, found["status"], found["spent"])
-    assert found["status"] == "done"
+    assert state(served)["runs"][0]["status"] == "done"
     (db,) = served.folder.glob("enmesh/open/*/runs/*/*/run.db")
     assert sum(one["computed_twice"] for one in store.runs(db)) == 0
     network = em.Network.from_json(db.parent / "network.json")
-    plain = em.infer(em.read(path), estimator="ksg", score="tee", n_surrogates=19999, max_lag=3)
+    plain = em.infer(em.read(path), estimator="ksg", score="tee", n_surrogates=999, max_lag=3)
     made, known = json.loads(network.to_json()), json.loads(plain.to_json())
-    assert {**made, "provenance": 0, "evidence": 0} == {**known, "provenance": 0, "evidence": 0}
+    left_out = {"provenance": 0, "evidence": 0}
+    assert made | left_out == known | left_out
 
 
 def test_a_large_file_is_looked_at_within_three_seconds_in_little_memory(served, tmp_path):
