@@ -7,6 +7,7 @@ import random
 import re
 import signal
 import time
+from functools import partial
 
 import httpx
 import numpy as np
@@ -42,6 +43,10 @@ def alive(pid):
             return file.read().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def none_alive(pids):
+    return not any(map(alive, pids))
 
 
 def children(pid):
@@ -127,7 +132,7 @@ def test_ten_kills_lose_nothing(served, tmp_path):
         time.sleep(0.3 * rng.random())
         workers = children(served.process.pid)
         served.kill()
-        wait_for(lambda: not any(map(alive, workers)), 10)  # they end with the server
+        wait_for(partial(none_alive, workers), 10)  # they end with the server
         answers.append(kept(served))
         served.start()
         (found,) = state(served)["runs"]
