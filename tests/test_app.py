@@ -1,11 +1,12 @@
 """The server of the local page: what it refuses, what it reads, and that its runs are those of the command line."""
 
 import asyncio
-import inspect
 import io
 import json
 import os
 import re
+import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -678,6 +679,13 @@ def test_command_line_refuses_what_cannot_be_opened(tmp_path, shell, monkeypatch
     assert (code, "pip install 'enmesh[app]'" in said) == (2, True)
 
 
-def test_no_module_of_the_page_is_loaded_by_the_library():
-    source = inspect.getsource(main.__globals__["page"])
-    assert "import uvicorn" not in source.split("def ")[0]
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [("enmesh.cli", "starlette uvicorn"), ("enmesh.app.server", "scipy pandas numba matplotlib networkx")],
+)
+def test_the_command_line_and_the_server_stay_light(module, heavy):
+    code = f"import sys, {module}; print(*sorted(set({heavy.split()!r}) & set(sys.modules)))"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "\n"
+    )

@@ -29,7 +29,6 @@ from starlette.routing import Route
 from enmesh import __version__, datasets
 from enmesh.app import form
 from enmesh.app.session import LARGEST, Session
-from enmesh.draw.report.page import embed
 from enmesh.errors import InputError
 
 SCRIPTS = ("base.js", "look.js", "runs.js", "start.js")
@@ -42,6 +41,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }  # fmt: skip
+ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&"})  # no text may end a script element
 UNKNOWN = "Open the address that enmesh open has printed."
 
 
@@ -108,7 +108,8 @@ def own_page() -> tuple[str, str]:
         "examples": [datasets.about(name) for name in datasets.names()],
     }
     data |= {"largest": LARGEST, "kinds": KINDS, "formats": list(FORMATS)}
-    known = {"style": style, "script": "\n".join(scripts), "data": embed(data), "version": __version__}
+    text = json.dumps(data).translate(ESCAPES)
+    known = {"style": style, "script": "\n".join(scripts), "data": text, "version": __version__}
     text = Template((parts / "page.html").read_text(encoding="utf-8")).substitute(known)
     own = "img-src 'self' data:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'"
     policy = (
