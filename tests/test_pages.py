@@ -63,7 +63,9 @@ def test_python_runs_as_it_stands(page, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", with_code("console"))
 def test_commands_say_what_the_page_says(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for _, body in blocks(page, "console"):
+    for runs, body in blocks(page, "console"):
+        if not runs:
+            continue
         for command, said in re.findall(r"^\$ enmesh (.*)\n((?:(?!\$ ).*\n)*)", body, re.M):
             capsys.readouterr()
             assert main(shlex.split(command)) == 0

@@ -72,6 +72,7 @@ ORDER = (
     ("events.infer",),
     ("sureness",),
     ("cli",),
+    ("app",),
 )
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 

@@ -16,6 +16,7 @@ import typer
 
 from enmesh import __version__
 from enmesh.cli import arguments, compare, help, infer, measure, show, simulate, warm
+from enmesh.cli import open as page
 from enmesh.data.rules import Reading
 from enmesh.data.table import visible
 from enmesh.errors import HazardWarning, InputError, was_stopped
@@ -47,6 +48,7 @@ READING_WORD = re.compile(rf"(?P<verb>pass )?\b(?P<word>{WORDS})=(?P<value>{VALU
 COMMANDS = (
     simulate.demo, infer.infer, measure.te, measure.lags, measure.embed, measure.score, compare.compare,
     simulate.simulate, simulate.datasets, simulate.reproduce, infer.runs, warm.warm,
+    page.open,
 )  # fmt: skip
 
 
@@ -70,6 +72,7 @@ def enmesh(ctx: typer.Context, version: Annotated[bool, typer.Option("--version"
 
     \b
     enmesh demo                            the two-minute tour
+    enmesh open recording.csv              a local page to look, run and explore
     enmesh infer recording.csv             network, picture, page to share
     enmesh te recording.csv a b --given c  one transfer entropy, tested
     enmesh lags recording.csv a b          at which lag a acts on b

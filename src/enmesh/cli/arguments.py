@@ -42,15 +42,21 @@ def with_options(*groups: Group | Callable[[], Group]) -> Callable[[Command], Co
     return note
 
 
+def options_of(command: Command) -> Group:
+    """Return the options of a command with those of all methods that are known now."""
+    options: dict[str, tuple[Any, Any]] = {}
+    for one in command.__dict__["groups"]:
+        options |= one() if callable(one) else one
+    return options
+
+
 def widened(command: Command) -> Callable[..., None]:
     """Return a command with the options of its groups, as they are when this is called."""
 
     def call(ctx: typer.Context, **given: Any) -> None:
         command({name: _plain(value) for name, value in given.items()} | {"typed": ctx.find_root().obj or ()})
 
-    options: dict[str, tuple[Any, Any]] = {"ctx": (typer.Context, Parameter.empty)}
-    for one in command.__dict__["groups"]:
-        options |= one() if callable(one) else one
+    options: dict[str, tuple[Any, Any]] = {"ctx": (typer.Context, Parameter.empty), **options_of(command)}
     options["help_all"] = HelpAll, False
     made = partial(Parameter, kind=Parameter.KEYWORD_ONLY)
     parameters = [made(name, default=usual, annotation=of) for name, (of, usual) in options.items()]
@@ -214,7 +220,7 @@ def search() -> Group:
         max_parents=(int, "N", "Largest number of parents of a node; by default chosen from the data."),
         search=(choice("SearchName", members(Search)), None, told),
         acyclic=(bool, None, "Allow no cycles (feedback): the best acyclic network, proven."),
-        allow_cycles=(bool, None, "Cycles are allowed by default; this option of older versions says so."),
+        allow_cycles=(bool, None, "Allow cycles (feedback): the default, which also undoes --acyclic."),
         require=(WORDS, "A:B", "A must drive B. Can be repeated."),
         forbid=(WORDS, "A:B", "A must not drive B. Can be repeated."),
         tiers=(str, '"a | b c"', "Groups in order: no link from a later one to an earlier one."),

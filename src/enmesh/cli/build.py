@@ -51,21 +51,33 @@ def recording(given: a.Given) -> Any:
         return _events(given, paths)
     for name in present(given, OF_EVENTS):
         raise InputError(f"{a.flag_of(name)} goes with --events; add that, or leave it out")
+    series = read(paths, dt=given.get("dt"), **reading(given))
+    for change, value in preparing(given, len(series)):
+        series = getattr(series, change)(*value)
+    return series
+
+
+def reading(given: a.Given) -> dict[str, Any]:
+    """Return the words of `enmesh.read` that were given, but for ``dt``."""
     said = {word: given[word] for word in Reading.__annotations__ if given.get(word) not in (None, [])}
     said |= {name: names(said[name]) for name in ("columns", "states", "na", "time") if name in said}
     if "time" in said:
         said["time"] = [False if word == "none" else word for word in said["time"]]
     if "trials" in said:
         said["trials"] = said["trials"] != "none" and names([said["trials"]])
-    series = read(paths, dt=given.get("dt"), **said)
+    return said
+
+
+def preparing(given: a.Given, samples: int) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return the methods of `Series` that prepare a recording as it was asked for, in order, with their arguments."""
+    changes: list[tuple[str, tuple[Any, ...]]] = []
     if given.get("mask"):
-        series = series.mask(_masked(given["mask"], len(series)))
+        changes.append(("mask", (_masked(given["mask"], samples),)))
     for option in PREPARING:
         value = given.get(option)
         if value is not None and value is not False:
-            change = getattr(series, METHODS.get(option, option))
-            series = change() if value is True else change(value)
-    return series
+            changes.append((METHODS.get(option, option), () if value is True else (value,)))
+    return changes
 
 
 def _events(given: a.Given, paths: list[Path]) -> Events:

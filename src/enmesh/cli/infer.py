@@ -79,7 +79,7 @@ def infer(given: a.Given) -> None:
         shown: list[str] = []
         with show.cautions_in_order(shown):
             network, files = run(
-                series, folder, _options(given, series) | {"progress": progress}, data, **how
+                series, folder, asked_of(given, series) | {"progress": progress}, data, **how
             )
             shown += network.warnings * loud
     if given["json"]:
@@ -88,7 +88,7 @@ def infer(given: a.Given) -> None:
         show.network(results.with_visible_names(network), files)
 
 
-def _options(given: a.Given, series: Any) -> dict[str, Any]:
+def asked_of(given: a.Given, series: Any) -> dict[str, Any]:
     """Return the options of `enmesh.infer` that the words of a command line say."""
     edges = {option: build.edges(option, given[option]) for option in ("require", "forbid")}
     for edge in (*edges["require"], *edges["forbid"]):
@@ -96,14 +96,12 @@ def _options(given: a.Given, series: Any) -> dict[str, Any]:
     if given["search"] == "independent" and given["acyclic"]:
         told = "--search independent takes each node alone, which allows cycles"
         raise InputError(f"{told}; leave out --acyclic")
-    if given["acyclic"] and given["allow_cycles"]:
-        raise InputError("--acyclic and --allow-cycles contradict each other; give one of them")
     tiers = given["tiers"] and [part.replace(",", " ").split() for part in given["tiers"].split("|")]
     return {
         **build.asked(given),
         **{name: given[name] for name in ("max_parents", "screen", "n_jobs", "seed", "search")},
         "tiers": tiers,
-        "acyclic": bool(given["acyclic"]),
+        "acyclic": bool(given["acyclic"] and not given["allow_cycles"]),
         "level": given["level"],
         "fdr": given["fdr"],
         "context": build.names(given["context"]),

@@ -1,0 +1,258 @@
+"""The one table of what the page offers, and the same choices as a command line and as lines of Python.
+
+A field is an option of ``enmesh infer``: its help and its choices are those of the command line, and values are read
+by the command line's own parser. What can be typed and what can be clicked is thus one and the same.
+"""
+
+import inspect
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from enum import EnumType
+from typing import Any, get_args
+
+import typer
+
+import enmesh as em
+from enmesh.cli import _in_shell_words, build
+from enmesh.cli import arguments as a
+from enmesh.cli.infer import asked_of, infer
+from enmesh.errors import InputError
+
+LONGEST = 4000  # letters of a value
+Values = Mapping[str, Any]
+"""Name of a field -> text, True or False, or a list of texts."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One option of ``enmesh infer`` on the page.
+
+    ``kind`` says how it is shown and typed: ``text``, ``number``, ``switch`` (a flag), ``answer`` (yes, no, or
+    undecided), ``choice``, ``list`` (joined with commas) or ``each`` (the flag is repeated). ``suggested`` are values
+    to pick from; choices without them are those of the command line.
+    """
+
+    section: str
+    name: str
+    kind: str
+    label: str
+    suggested: tuple[str, ...] = ()
+
+
+# Sections: "read" (how the file is read), "prepare" (repairs), "run" (what is asked for first), "more" (the rest).
+FIELDS = (
+    Field("read", "time", "list", "Time", ("ignore", "sort", "none")),
+    Field("read", "trials", "text", "Trials", ("none",)),
+    Field("read", "columns", "list", "Columns"),
+    Field("read", "rows", "text", "Rows"),
+    Field("read", "states", "list", "States"),
+    Field("read", "missing", "text", "Missing values", ("drop", "interpolate:5")),
+    Field("read", "na", "list", "Also missing", ("-999", "?")),
+    Field("read", "header", "answer", "First line holds names"),
+    Field("read", "units", "answer", "Second line holds units"),
+    Field("read", "skip", "number", "Lines to skip"),
+    Field("read", "decimal", "choice", "Decimal mark", (".", ",")),
+    Field("read", "thousands", "choice", "Thousands mark", (".", ",", " ")),
+    Field("read", "encoding", "text", "Encoding", ("utf-8", "latin-1", "utf-16")),
+    Field("read", "date_format", "text", "Format of dates", ("%d.%m.%Y", "%m/%d/%Y")),
+    Field("read", "variable", "text", "Array of the file"),
+    Field("read", "sheet", "text", "Sheet"),
+    Field("read", "pivot", "text", "Long table"),
+    Field("read", "transpose", "answer", "Rows are nodes"),
+    Field("read", "dt", "number", "Sampling step"),
+    Field("read", "sfreq", "number", "Samples per unit of time"),
+    Field("prepare", "detrend", "switch", "Remove trends"),
+    Field("prepare", "season", "number", "Remove a season of"),
+    Field("prepare", "difference", "switch", "Take differences"),
+    Field("prepare", "standardise", "switch", "Standardise"),
+    Field("prepare", "bins", "number", "Cut into states"),
+    Field("prepare", "mask", "each", "Leave out samples"),
+    Field("run", "max_lag", "number", "Largest lag"),
+    Field("run", "level", "number", "Error rate of a link", ("0.01", "0.05", "0.001")),
+    Field("run", "acyclic", "switch", "No feedback loops"),
+    Field("run", "context", "list", "Context"),
+    Field("more", "fdr", "number", "False discovery rate"),
+    Field("more", "estimator", "choice", "Estimator"),
+    Field("more", "score", "choice", "Score"),
+    Field("more", "surrogate", "choice", "Surrogates"),
+    Field("more", "n_surrogates", "number", "Number of surrogates"),
+    Field("more", "dim", "text", "Embedding dimension"),
+    Field("more", "delay", "text", "Embedding delay"),
+    Field("more", "max_parents", "number", "Most sources of a node"),
+    Field("more", "search", "choice", "Search"),
+    Field("more", "screen", "answer", "Preselect sources"),
+    Field("more", "require", "each", "Links that must be there"),
+    Field("more", "forbid", "each", "Links that must not be there"),
+    Field("more", "tiers", "text", "Order of groups"),
+    Field("more", "bootstrap", "number", "Networks from halves of the data"),
+    Field("more", "n_jobs", "number", "Processor cores"),
+    Field("more", "seed", "number", "Seed"),
+)
+BY_NAME = {field.name: field for field in FIELDS}
+BY_FLAG = {a.flag_of(field.name): field for field in FIELDS}
+# An option in a message, with the value that it names: --missing drop.
+ADVISED = re.compile(r"(--[a-z-]+)(?: (\"[^\"]*\"|[\w.:,%+-]+))?")
+USUAL = {"n_jobs": 1}  # defaults of the command line that mean the same as those of `enmesh.infer`
+
+
+def described() -> list[dict[str, Any]]:
+    """Return the fields for the page, each with its flag, help and choices."""
+    options = a.options_of(infer)
+    rows = []
+    for field in FIELDS:
+        annotation = options[field.name][0]
+        kinds = get_args(get_args(annotation)[0]) or (get_args(annotation)[0],)
+        words = [str(word) for kind in kinds if isinstance(kind, EnumType) for word in kind]  # type: ignore[var-annotated]
+        row = asdict(field) | {"flag": a.flag_of(field.name), "help": annotation.__metadata__[0].help}
+        rows.append(row | {"suggested": list(field.suggested or words)})
+    return rows
+
+
+def checked(values: Any) -> dict[str, Any]:
+    """Return values that came from a browser, without those that say nothing; refuse what no field can hold."""
+    if not isinstance(values, dict):
+        raise InputError("the options must be an object of names and values")
+    for name, value in values.items():
+        many = value if isinstance(value, list) else [value]
+        if name not in BY_NAME or not all(isinstance(one, (str, bool, int, float)) for one in many):
+            raise InputError(f"there is no option {str(name)[:40]!r} with this value")
+        if sum(len(str(one)) for one in many) > LONGEST:
+            raise InputError(f"{a.flag_of(name)} is longer than {LONGEST} letters; shorten it")
+    return {name: value for name, value in values.items() if value not in ("", [], None)}
+
+
+def words_of(file: str, values: Values) -> list[str]:
+    """Return the words of ``enmesh infer`` that say a file and the values of fields.
+
+    >>> words_of("rec.csv", {"detrend": True, "max_lag": "5", "columns": ["a", "b"], "mask": ["1:3"]})
+    ['infer', 'rec.csv', '--columns', 'a,b', '--detrend', '--mask', '1:3', '--max-lag', '5']
+    """
+    words = ["infer", f"./{file}" if file.startswith("-") else file]
+    for field in FIELDS:
+        value, flag = values.get(field.name), a.flag_of(field.name)
+        if value is None or (field.kind == "switch" and not value):
+            continue
+        if field.kind == "switch":
+            words.append(flag)
+        elif field.kind == "answer":
+            words.append(flag if value in (True, "yes") else f"--no-{flag[2:]}")
+        else:
+            many = list(map(str, value)) if isinstance(value, list) else [str(value)]
+            for one in many if field.kind == "each" else [",".join(many)]:
+                words += [f"{flag}={one}"] if one.startswith("-") else [flag, one]
+    return words
+
+
+def command_of(words: Sequence[str]) -> str:
+    """Return words as a line to type."""
+    return shlex.join(["enmesh", *words])
+
+
+def typed(words: Sequence[str]) -> a.Given:
+    """Read the words of ``enmesh infer`` as the command line does."""
+    caught: list[a.Given] = []
+
+    def command(given: a.Given) -> None:
+        caught.append(given)
+
+    command.__dict__["groups"] = infer.__dict__["groups"]
+    app = typer.Typer(rich_markup_mode=None)
+    app.command()(a.widened(command))
+    try:
+        typer.main.get_command(app).main(list(words[1:]), standalone_mode=False, obj=["enmesh", *words])
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        raise InputError(error.format_message()) from None
+    return caught[0]
+
+
+def python_of(given: a.Given, series: em.Series, example: str = "") -> str:
+    """Return the lines of Python that give the same network; an example is made by its name."""
+    said = build.reading(given) | build.present(given, ("dt",))
+    source = f"em.datasets.load({example!r})"
+    if said or not example:
+        source = _call("em.read", [str(given["data"][0])], said)
+    lines = ["import enmesh as em", "", f"series = {source}"]
+    prepared = "".join(f".{name}({_arguments(name, values)})" for name, values in _changes(given, series))
+    lines += [f"series = series{prepared}"] if prepared else []
+    usual = {name: one.default for name, one in inspect.signature(em.infer).parameters.items()} | USUAL
+    options = {
+        name: value for name, value in asked_of(given, series).items() if value not in (None, [], usual[name])
+    }
+    return "\n".join(
+        [*lines, _call("net = em.infer", [], options).replace("(", "(series, ", 1).replace(", )", ")")]
+    )
+
+
+def _changes(given: a.Given, series: em.Series) -> list[tuple[str, tuple[Any, ...]]]:
+    return build.preparing(given, len(series) + bool(given.get("difference")) * len(series.trials))
+
+
+def _arguments(name: str, values: tuple[Any, ...]) -> str:
+    """Return arguments as Python; rows to mask as ranges."""
+    if name != "mask":
+        return ", ".join(map(repr, values))
+    rows, ranges = list(values[0]), []
+    while rows:
+        length = next((i for i, row in enumerate(rows) if row != rows[0] + i), len(rows))
+        ranges.append(f"*range({rows[0]}, {rows[0] + length})")
+        rows = rows[length:]
+    return f"[{', '.join(ranges)}]"
+
+
+def _call(name: str, values: Iterable[Any], options: Mapping[str, Any]) -> str:
+    return f"{name}({', '.join([*map(repr, values), *(f'{key}={_written(value)}' for key, value in options.items())])})"
+
+
+def _written(value: Any) -> str:
+    """Return a value as Python; options are names of ``em`` with the fields that differ from their defaults."""
+    if not is_dataclass(value):
+        return repr(value)
+    said = {
+        field.name: getattr(value, field.name)
+        for field in fields(value)
+        if getattr(value, field.name) != field.default
+    }
+    return _call(f"em.{type(value).__name__}", [], said)
+
+
+def in_words(message: object) -> str:
+    """Return a message in the words of the command line, which the page shows beside its fields."""
+    return _in_shell_words(message).replace("series.mask(rows)", "--mask")
+
+
+def advised(
+    message: str, values: Values, sections: Sequence[str] = ("read", "prepare")
+) -> list[dict[str, Any]]:
+    """Return what a message in the words of the command line advises to set: ``{name, value, label}``.
+
+    >>> advised("missing values in column b (5); use --missing drop", {})
+    [{'name': 'missing', 'value': 'drop', 'label': 'Missing values: drop'}]
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for flag, word in ADVISED.findall(message):
+        field, word = BY_FLAG.get(flag), word.strip('"').rstrip(".,:")
+        if field is None or field.section not in sections or field.kind == "each" or field.name in found:
+            continue
+        value: Any = word
+        if field.kind == "switch":
+            value = True
+        elif field.kind == "number" and not re.fullmatch(r"[\d.]+", word):
+            continue
+        elif field.kind == "list" and word:
+            value = [*_listed(values.get(field.name)), *word.split(",")]
+        if value:
+            label = field.label if value is True else f"{field.label}: {word}"
+            found[field.name] = {"name": field.name, "value": value, "label": label}
+    return list(found.values())
+
+
+def _listed(value: Any) -> list[str]:
+    return (
+        list(value)
+        if isinstance(value, list)
+        else [one.strip() for one in str(value or "").split(",") if one]
+    )

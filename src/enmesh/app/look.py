@@ -1,0 +1,221 @@
+"""What the page says of a recording: what was read, a line for every node, what could mislead, and what a run costs."""
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import enmesh as em
+from enmesh.app import form
+from enmesh.cli import arguments as a
+from enmesh.cli import build
+from enmesh.cli.infer import asked_of
+from enmesh.data.rules import rules_of
+from enmesh.data.table import visible
+from enmesh.data.tables import read_table
+from enmesh.draw.shapes import extremes
+from enmesh.errors import InputError, collected_hazards
+from enmesh.inference.diagnostics import SPIKE, Finding, hazards_of_data
+from enmesh.options import plain
+
+POINTS, DIGITS = 300, 4  # of a line
+MOST_NODES = 400  # that are shown
+MOST_WINDOWS = 20  # that a switch masks
+TRIAL_SAMPLES, TRIAL_NODES = 400, 4  # of the part of a recording that is inferred to see what all of it costs
+# A word for each kind of finding.
+BADGES = {
+    "synchronisation": "copy", "autocorrelation": "slow", "stationarity": "wanders", "sentinel": "odd number",
+    "spike": "spikes", "stuck": "stuck", "trend": "trend", "season": "season", "variance": "variance",
+}  # fmt: skip
+# Of a link between nodes that another options asks for, which a part of the recording may not have.
+OF_NAMED_NODES = ("required", "forbidden", "tiers", "bootstrap", "context")
+
+
+class Reader:
+    """Recordings as they were read last, so that a repair is seen at once."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._read: tuple[em.Series, list[str]]
+        self._names: dict[Any, list[str]] = {}
+
+    def look(self, file: str, values: dict[str, Any], example: str = "") -> dict[str, Any]:
+        """Return what a recording holds, read and prepared as the values say; or what is wrong, and what would help."""
+        words = form.words_of(file, values)
+        said: dict[str, Any] = {"command": form.command_of(words), "names": []}
+        try:
+            given = form.typed(words)
+            before, notes = self.read(given)
+            said["names"] = self.names(given, before)
+            with collected_hazards(show=False):
+                after = prepared(given, before)
+                asked_of(given, after)
+            said |= {"python": form.python_of(given, after, example), "notes": notes}
+            return said | _seen(before, after, values, said["names"])
+        except InputError as error:
+            message = form.in_words(error)
+            said["names"] = said["names"] or self.names(given, None)
+            fixes = [*form.advised(message, values), *_columns_without(message, said["names"], values)]
+            return said | {"error": message, "fixes": fixes}
+
+    def read(self, given: a.Given) -> tuple[em.Series, list[str]]:
+        """Return the recording before it is prepared, and what was taken for granted."""
+        path = Path(given["data"][0]).absolute()
+        key = (
+            str(path),
+            path.stat().st_mtime_ns if path.exists() else 0,
+            repr(build.reading(given)),
+            given.get("dt"),
+        )
+        if key != self._key:
+            unprepared = dict.fromkeys((*build.PREPARING, "mask"))
+            with collected_hazards(show=False) as notes:
+                series = build.recording({**given, **unprepared})
+            self._key, self._read = key, (series, [form.in_words(note) for note in notes])
+        return self._read
+
+    def names(self, given: a.Given, series: em.Series | None) -> list[str]:
+        """Return the names of all columns that may be nodes, whether they are chosen or not."""
+        words = build.reading(given)
+        chosen = words.pop("columns", None)
+        key = Path(given["data"][0]).absolute(), repr(words)
+        if series is not None and chosen is None:
+            self._names[key] = list(series.names)
+        if key not in self._names:
+            try:
+                self._names[key] = list(map(str, read_table(given["data"][0], rules_of(words)).frame.columns))
+            except InputError:
+                return []
+        return self._names[key]
+
+
+def prepared(given: a.Given, series: em.Series) -> em.Series:
+    """Return the recording prepared as it was asked for."""
+    for change, values in build.preparing(given, len(series)):
+        series = getattr(series, change)(*values)
+    return series
+
+
+def _seen(before: em.Series, after: em.Series, values: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Return what is shown of a recording, before and after it was prepared."""
+    changed, lines = after is not before, _lines(after)
+    old = _lines(before) if changed else {}
+    missing = [int(count) for count in np.isnan(after.values.astype(float)).sum(axis=0)]
+    rows = [
+        {
+            "name": name, "shown": visible(name), "kind": kind, "line": lines.get(name), "before": old.get(name),
+            "missing": gone, "range": _range(after, i), "labels": list(after.labels.get(name, ()))[:6],
+        }
+        for i, (name, kind, gone) in enumerate(zip(after.names[:MOST_NODES], after.kinds, missing))
+    ]  # fmt: skip
+    return {
+        "nodes": rows,
+        "facts": {
+            "nodes": after.n_nodes, "samples": len(after), "trials": len(after.lengths), "missing": sum(missing),
+            "step": after.every or f"{after.dt:g}", "start": "" if after.time is None else str(after.time.start),
+            "known": bool(after.every or after.time), "prepared": list(after.prepared),
+        },
+        "badges": _badges(before, after, values, names, changed),
+    }  # fmt: skip
+
+
+def _lines(series: em.Series) -> dict[str, list[Any]]:
+    """Return a thinned copy of the first trial of every node."""
+    first = series.trials[0][:, :MOST_NODES].astype(float)
+    return {name: plain(extremes(column, POINTS), DIGITS) for name, column in zip(series.names, first.T)}
+
+
+def _range(series: em.Series, i: int) -> list[Any]:
+    column = series.values[:, i].astype(float)
+    column = column[np.isfinite(column)]
+    return plain((column.min(), column.max()), DIGITS) if len(column) else []
+
+
+def _badges(
+    before: em.Series, after: em.Series, values: dict[str, Any], names: list[str], changed: bool
+) -> list[dict[str, Any]]:
+    """Return what could mislead, as it was read and as it is now; what a switch has repaired stays, as repaired."""
+    now = {(one.kind, one.message.split(":")[0]): one for one in hazards_of_data(after)}
+    was = {(one.kind, one.message.split(":")[0]): one for one in hazards_of_data(before)} if changed else now
+    rows = []
+    for key in {**was, **now}:
+        finding, repaired = now.get(key) or was[key], key not in now
+        message = form.in_words(finding.message)
+        fixes = form.advised(message, values) or _masks(finding, before, values)
+        fixes += _columns_without(message, names, values) if finding.kind == "synchronisation" else []
+        badge = BADGES.get(finding.kind, finding.kind)
+        row = {"kind": finding.kind, "badge": badge, "nodes": list(finding.nodes), "message": message}
+        rows.append(row | {"repaired": repaired, "new": key not in was, "fixes": fixes})
+    if before.missing is not None:
+        gaps = [name for name, gone in zip(before.names, np.isnan(before.values).any(axis=0)) if gone]
+        how = str(values.get("missing") or "drop")
+        told = "Windows of samples that touch a missing value are left out."
+        rows.append({"kind": "gaps", "badge": "gaps", "nodes": gaps, "message": told, "repaired": True, "new": False,
+                     "fixes": [{"name": "missing", "value": how, "label": f"Missing values: {how}"}]})  # fmt: skip
+    return rows
+
+
+def _masks(finding: Finding, series: em.Series, values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a switch that leaves out the samples of spikes or of a stuck sensor, where they are few windows."""
+    if finding.kind not in ("spike", "stuck"):
+        return []
+    bad = np.zeros(len(series), bool)
+    for name in finding.nodes:
+        column = series.values[:, series.index(name)].astype(float)
+        if finding.kind == "spike":
+            away = np.abs(column - np.nanmedian(column))
+            bad |= away > SPIKE * 1.4826 * np.nanmedian(away)
+        else:
+            starts = np.flatnonzero(np.r_[True, np.diff(column) != 0, True])
+            longest = int(np.diff(starts).argmax())
+            bad[starts[longest] : starts[longest + 1]] = True
+    edges = np.flatnonzero(np.diff(np.r_[False, bad, False]))
+    windows = [f"{first + 1}:{last}" for first, last in zip(edges[::2], edges[1::2])]
+    if not 0 < len(windows) <= MOST_WINDOWS:
+        return []
+    mask = list(dict.fromkeys([*(values.get("mask") or []), *windows]))
+    shown = ", ".join(windows[:3]) + (f" and {len(windows) - 3} more" if len(windows) > 3 else "")
+    return [{"name": "mask", "value": mask, "label": f"Leave out samples {shown}"}]
+
+
+def _columns_without(message: str, names: Iterable[str], values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a switch that leaves out the column that a message says is of no use; of two, the second."""
+    if "leave" not in message or "out" not in message:
+        return []
+    known = list(values.get("columns") or names)
+    named = [name for name in known if re.search(rf"(?<!\w){re.escape(visible(name))}(?!\w)", message)]
+    drop = named[1:2] if "one out" in message else named
+    kept = [name for name in known if name not in drop]
+    if not drop or len(kept) < 2:
+        return []
+    return [{"name": "columns", "value": kept, "label": f"Leave out {', '.join(map(visible, drop[:4]))}"}]
+
+
+def seconds_of(given: a.Given, series: em.Series, tell: Callable[..., None]) -> dict[str, Any]:
+    """Return how long a run will take: a part of the recording is inferred, and its time scaled to the whole.
+
+    Time is taken to grow with the samples and with the number of possible links, which holds within a factor of a few.
+    """
+    samples = min(TRIAL_SAMPLES, len(series) // 2)
+    nodes = min(TRIAL_NODES, series.n_nodes)
+    part = series.select(series.names[:nodes]).with_trials([series.trials[0][:samples]])
+    options = {key: value for key, value in asked_of(given, series).items() if key not in OF_NAMED_NODES}
+    taken = []
+    with collected_hazards(show=False):
+        for _ in range(2):  # the first also loads what is compiled
+            began = time.monotonic()
+            em.infer(part, **options, progress=lambda done, total, what: tell())
+            taken.append(time.monotonic() - began)
+            if taken[0] < 0.2:
+                break
+    links, of_part = (n * (n - 1) for n in (series.n_nodes, nodes))
+    times = (
+        max(len(series) / len(part), 1) * max(links / max(of_part, 1), 1) * (1 + (given["bootstrap"] or 0))
+    )
+    return {
+        "seconds": plain(min(taken) * times, 3), "links": links, "samples": len(series),
+        "of": f"{nodes} nodes and {len(part)} samples, {min(taken):.2g} s",
+    }  # fmt: skip
