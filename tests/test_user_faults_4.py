@@ -161,3 +161,150 @@ def test_b15_a_name_that_is_too_long_is_refused(run):
     code, _, err = run(f"{INFER} --out {'x' * 300}")
     assert (code, err.count("\n")) == (2, 1)
     assert "give another --out" in err
+
+
+# --- A 2, A 5: axes ---------------------------------------------------------------------------------------------
+
+CUBE = RNG.normal(size=(6, 5, 200))  # trial, node, time
+
+
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((30, 64, 60), "trial node time"),
+        ((8, 500, 40), "node time trial"),
+        ((64, 500, 20), "node time trial"),
+        ((5, 3, 200), "trial node time"),
+        ((3, 1000, 20), "node time trial"),
+        ((10, 30, 20), "trial, node, time"),
+    ],
+)
+def test_a2_axes_that_can_be_read_two_ways_are_refused_until_they_are_named(shape, order, tmp_path):
+    values = RNG.normal(size=shape)
+    np.save(tmp_path / "x.npy", values)
+    wanted = np.moveaxis(
+        values, [order.replace(",", "").split().index(a) for a in ("trial", "time", "node")], [0, 1, 2]
+    )
+    for taken in (lambda **how: em.Series(values, **how), lambda **how: em.read(tmp_path / "x.npy", **how)):
+        with pytest.raises(em.InputError, match=r"shape \(.*samples of \d+ nodes"):
+            taken()
+        for dims in (order, tuple(order.replace(",", "").split())):
+            np.testing.assert_array_equal(np.stack(taken(dims=dims).trials), wanted)
+    named = em.Series(
+        wanted, names=[f"c{i}" for i in range(wanted.shape[2])]
+    )  # names tell which axis is that of nodes
+    assert named.n_nodes == wanted.shape[2]
+
+
+def test_a2_clear_shapes_need_no_word():
+    for shape in ((4, 20, 2), (20, 500, 3), (1000, 8, 2), (1, 300, 12)):
+        assert em.Series(RNG.normal(size=shape)).n_nodes == shape[2]
+
+
+def test_a2_lists_of_trials():
+    trials = [RNG.normal(size=(64, 60)) for _ in range(4)]
+    with pytest.raises(em.InputError, match="4 trials of 64 samples of 60 nodes"):
+        em.Series(trials)
+    for dims in (("node", "time"), ("trial", "node", "time")):
+        assert em.Series(trials, dims=dims).lengths == (60,) * 4
+    different = [RNG.normal(size=(length, 30)) for length in (40, 50)]
+    assert em.Series(different).n_nodes == 30  # lengths that differ are those of time
+    with pytest.raises(em.InputError, match=r"different numbers of nodes .*; pass transpose=True"):
+        em.Series([one.T for one in different])
+    assert em.Series([one.T for one in different], transpose=True).lengths == (40, 50)
+    assert em.Series(CUBE[:, 0], dims=("trial", "time")).shape == (1200, 1)
+
+
+@pytest.mark.parametrize(
+    ("dims", "told"),
+    [
+        (("trial", "time"), "names 2 axes and the array has 3"),
+        (("a", "b", "c"), "name each axis once"),
+        (("node", "node", "time"), "name each axis once"),
+        (("node", "trial"), "name each axis once"),
+    ],
+)
+def test_a2_dims_that_do_not_fit_are_refused(dims, told):
+    with pytest.raises(em.InputError, match=told):
+        em.Series(CUBE, dims=dims)
+
+
+def test_a2_dims_are_for_arrays_alone():
+    with pytest.raises(em.InputError, match="has names of its own; leave dims= out"):
+        em.Series(FRAME, dims=("time", "node"))
+    with pytest.raises(em.InputError, match="give one of them"):
+        em.Series(CUBE, dims=("trial", "node", "time"), transpose=True)
+
+
+def test_a2_the_command_line_names_axes(run):
+    np.save("x.npy", RNG.normal(size=(30, 64, 60)))
+    assert "use --transpose" in run("infer x.npy")[2]
+    np.save("y.npy", RNG.normal(size=(8, 500, 40)))
+    assert "--dims trial,time,node or --dims node,time,trial" in run("infer y.npy")[2]
+    np.save("z.npy", CUBE)
+    code, out, _ = run("te z.npy x0 x1 --dims trial,node,time --estimator gaussian --max-lag 1 --json")
+    assert code == 0
+    expected = em.significance(
+        em.Series(CUBE, dims=("trial", "node", "time")), "x0", "x1", estimator="gaussian", max_lag=1
+    )
+    assert json.loads(out)["te"] == pytest.approx(expected.value)
+
+
+def test_a2_what_is_written_and_what_matlab_says_is_read_as_it_is(tmp_path):
+    from scipy.io import savemat
+
+    names = [f"c{i}" for i in range(20)]
+    cube = RNG.normal(size=(64, 100, 20))
+    series = em.Series(cube, names=names)
+    assert em.read(_npz(series, tmp_path)) == series
+    labels = np.array([(name,) for name in names], dtype=[("labels", object)])
+    eeg = {"data": np.moveaxis(cube, (0, 1, 2), (2, 1, 0)), "nbchan": 20, "pnts": 100, "trials": 64}
+    savemat(tmp_path / "eeglab.mat", {"EEG": eeg | {"srate": 250.0, "chanlocs": labels}})
+    read = em.read(tmp_path / "eeglab.mat")
+    assert (read.names, read.dt, len(read.trials)) == (tuple(names), 1 / 250, 64)
+    np.testing.assert_array_equal(read.trials[5], cube[5])
+    cells = np.empty(3, object)
+    for i, length in enumerate((90, 100, 110)):
+        cells[i] = RNG.normal(size=(4, length))
+    label = np.array(["a", "b", "c", "d"], object)[:, None]
+    savemat(tmp_path / "fieldtrip.mat", {"data": {"trial": cells[None], "label": label, "fsample": 100.0}})
+    read = em.read(tmp_path / "fieldtrip.mat")
+    assert (read.names, read.lengths, read.dt) == (tuple("abcd"), (90, 100, 110), 0.01)
+    np.testing.assert_array_equal(read.trials[1], cells[1].T)
+
+
+def _npz(series, folder):
+    from enmesh.data.files import write_series
+
+    return write_series(series, folder / "x.npz")
+
+
+def test_a5_bad_channels_of_mne_are_left_out_and_said():
+    mne = pytest.importorskip("mne")
+    info = mne.create_info(["a", "b", "c"], 100.0, "eeg")
+    raw = mne.io.RawArray(RNG.normal(size=(3, 300)), info, verbose="ERROR")
+    raw.info["bads"] = ["b"]
+    with pytest.warns(em.HazardWarning, match="left out b: marked as bad"):
+        assert em.Series(raw).names == ("a", "c")
+    raw.info["bads"] = ["a", "b", "c"]
+    with pytest.raises(em.InputError, match=r"no channel that is not marked as bad \(a, b, c\)"):
+        em.Series(raw)
+
+
+def test_dead_channels_are_dropped_by_one_word(run):
+    frame = FRAME.assign(flat=1.0, gone=np.nan)
+    with pytest.raises(
+        em.InputError, match=r"no value at all|missing|constant column: flat.*drop_constant=True"
+    ):
+        em.Series(frame)
+    with pytest.warns(em.HazardWarning, match="left out flat, gone: constant, or without any value"):
+        series = em.Series(frame, drop_constant=True)
+    assert series.names == ("a", "b")
+    assert "left out flat, gone, which are constant" in series.prepared
+    frame.drop(columns="gone").to_csv("flat.csv", index=False)
+    code, _, err = run("infer flat.csv")
+    assert code == 2
+    assert "leave it out (--drop-constant)" in err
+    assert run("infer flat.csv --drop-constant --estimator gaussian --score tea --max-lag 1")[0] == 0
+    with pytest.raises(em.InputError, match="every column is constant"):
+        em.Series(np.ones((50, 2)), drop_constant=True)

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from enmesh.data.rules import Rules
+from enmesh.data.rules import Rules, dims_of
 from enmesh.data.sources import LARGE, MOST_BYTES, MOST_RATIO, Source, library
 from enmesh.data.table import Table, default_names, listed
 from enmesh.data.text_tables import transposed
-from enmesh.data.values import INTEGER, TEXT, turned
+from enmesh.data.values import INTEGER, TEXT, listed_trials, turned
 from enmesh.errors import InputError, refuse_if
 
 # Bytes from which an array is mapped: whoever changes the file meanwhile changes the recording.
@@ -32,6 +32,7 @@ RATES = ("fs", "fsample", "srate", "sfreq", "samplingrate", "sampling_rate")
 MAT_MATRIX, MAT_COMPRESSED, MAT_TYPES = 14, 15, {*range(1, 8), 9, *range(12, 19)}
 MAT_CELLS, MAT_SPARSE, MAT_FUNCTION, MAT_OPAQUE, MAT_EMPTY = (1, 2, 3), 5, 16, 17, 2**16
 DAMAGED = "cannot be read as mat: it is damaged, its parts do not fit together; save or copy it again"
+EEGLAB = ("nbchan", "pnts", "trials")  # how many there are along each axis
 MNE_SUFFIXES = (".fif", ".vhdr", ".set", ".bdf", ".gdf", ".cnt")
 
 
@@ -150,7 +151,8 @@ def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, np.ndarr
         for field in value._fieldnames:
             yield from _flat(f"{name}.{field}", getattr(value, field), depth + 1)
     elif isinstance(value, np.ndarray):
-        cells = [np.ravel(cell) for cell in value.ravel()] if value.dtype == object else []
+        held = [getattr(cell, "labels", cell) for cell in value.ravel()] if value.dtype == object else []
+        cells = [np.ravel(cell) for cell in held]
         words = bool(cells) and all(len(cell) == 1 and cell.dtype.kind == "U" for cell in cells)
         yield name, np.array([cell[0] for cell in cells]) if words else value
 
@@ -173,8 +175,8 @@ def _hdf5(source: Source) -> dict[str, np.ndarray]:
 def _chosen_table(file: str, arrays: Mapping[str, np.ndarray], rules: Rules) -> Table:
     """Return the table of the array that is named, or of the only one that can be a recording."""
     arrays = {one: array for one, array in arrays.items() if isinstance(array, np.ndarray)}
-    able = [one for one, array in arrays.items() if array.dtype.kind in "biuf" and array.ndim in (2, 3)]
-    found = [one for one in able if min(arrays[one].shape) > 1] or able
+    able = [one for one, array in arrays.items() if _is_recording(array)]
+    found = [one for one in able if min(arrays[one].shape) > 1 or arrays[one].dtype == object] or able
     if rules.variable is not None:
         found = [one for one in arrays if one == str(rules.variable)]
         refuse_if(not found, f"there is no variable {rules.variable}; it has {listed(arrays)}")
@@ -186,12 +188,55 @@ def _chosen_table(file: str, arrays: Mapping[str, np.ndarray], rules: Rules) -> 
     return _array_table(file, arrays[found[0]], rules, beside)
 
 
+def _is_recording(array: np.ndarray) -> bool:
+    """Say whether an array may be a recording: numbers along two or three axes, or cells of such trials."""
+    if array.dtype == object:
+        cells = list(array.ravel())
+        return len(cells) > 1 and all(
+            isinstance(c, np.ndarray) and c.ndim == 2 and c.dtype.kind in "biuf" for c in cells
+        )
+    return array.dtype.kind in "biuf" and array.ndim in (2, 3)
+
+
+def _cells(
+    file: str, values: np.ndarray, rules: Rules, words: Mapping[str, list[str]]
+) -> tuple[Any, list[int]]:
+    """Return the trials that stand in the cells of a MATLAB array below one another, and their lengths."""
+    counts = {len(named) for named in words.values()}
+    trials = [np.asarray(cell) for cell in values.ravel()]
+    fits = next((count for count in counts if {len(trial) for trial in trials} == {count}), 0)
+    turn = (
+        fits
+        and rules.dims is None
+        and rules.transpose is None
+        and {trial.shape[1] for trial in trials} != {fits}
+    )
+    trials = [trial.T for trial in trials] if turn else listed_trials(trials, rules, max(counts, default=0))
+    widths = {trial.shape[1] for trial in trials}
+    refuse_if(len(widths) > 1, f"its trials have {listed(sorted(widths))} nodes; pass dims=('node', 'time')")
+    return np.concatenate(trials), [len(trial) for trial in trials]
+
+
 def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[str, np.ndarray]) -> Table:
     """Return an array as a table; ``beside`` it may stand names, dt, kinds and labels, as `write_series` puts them."""
-    if values.dtype.kind not in "biuf" or values.ndim not in (2, 3) or not values.size:
+    if not _is_recording(values) or not values.size:
         needed = "numbers as (time, node) or (trial, time, node) are needed"
         raise InputError(f"holds an array of {values.dtype} with shape {values.shape}; {needed}")
-    values = turned(values, rules.transpose)
+    named = {
+        name: [str(word).strip() for word in held.astype(str).ravel()]
+        for name, held in beside.items()
+        if name in NAMES and held.dtype.kind in "US"
+    }
+    lengths: list[int] = []
+    if values.dtype == object:
+        values, lengths = _cells(file, values, rules, named)
+    else:
+        known = (
+            rules
+            if {"dims", "transpose"} & rules.given
+            else replace(rules, dims=_dims_beside(values, beside))
+        )
+        values = turned(values, known, max(map(len, named.values()), default=0))
     width = values.shape[-1]
     fitting = {name: held for name, held in beside.items() if held.dtype.kind in "US" and held.size == width}
     words = {name: [str(word).strip() for word in held.astype(str).ravel()] for name, held in fitting.items()}
@@ -200,9 +245,23 @@ def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[st
     numbers = {name: float(held.flat[0]) for name, held in single.items() if held.flat[0] > 0}
     steps = [numbers.get("dt"), *(1 / numbers[name] for name in RATES if name in numbers)]
     table = _stacked(file, values, names, next(filter(None, steps), None))
+    if lengths:
+        which = np.repeat(np.arange(len(lengths)), lengths)
+        rows = np.concatenate([np.arange(1, length + 1) for length in lengths])
+        table = replace(table, trials=which, numbers=rows.tolist())
     if "kinds" in words:
         table = replace(table, frame=_with_kinds(table.frame, words["kinds"], beside))
     return table
+
+
+def _dims_beside(values: np.ndarray, beside: Mapping[str, np.ndarray]) -> tuple[str, ...] | None:
+    """Return the axes that `write_series` or EEGLAB put beside an array; None where nothing does."""
+    if "dims" in beside and beside["dims"].dtype.kind in "US" and beside["dims"].size == values.ndim:
+        return dims_of("dims", [str(axis) for axis in beside["dims"].ravel()])
+    sizes = [int(beside[name].flat[0]) for name in EEGLAB if name in beside and beside[name].size == 1]
+    if sizes[: values.ndim] == list(values.shape) and len(sizes) == len(EEGLAB):
+        return ("node", "time", "trial")[: values.ndim]
+    return None
 
 
 def _stacked(file: str, values: np.ndarray, names: list[str], dt: float | None) -> Table:
@@ -257,9 +316,16 @@ def read_mne(source: Source, rules: Rules) -> Table:
 
 def mne_table(held: Any, file: str = "") -> Table:
     """Return the data channels of Raw, Epochs or Evoked, bad ones and stretches left out; each epoch is a trial."""
-    kinds = set(held.get_channel_types())
-    picks = "data" if kinds - {"stim", "misc", "eog", "ecg", "emg", "resp"} else "all"
+    kinds, bad = set(held.get_channel_types()), [name for name in held.info["bads"] if name in held.ch_names]
+    usual = "data" if kinds - {"stim", "misc", "eog", "ecg", "emg", "resp"} else "all"
+    every = (
+        held.copy().pick(usual, exclude=(), verbose="ERROR").ch_names if usual == "data" else held.ch_names
+    )
+    picks = [name for name in every if name not in bad]
+    refuse_if(not picks, f"has no channel that is not marked as bad ({listed(bad)}); correct info['bads']")
+    left = [name for name in every if name in bad]
+    notes = (f"left out {listed(left)}: marked as bad",) if left else ()
     annotated = hasattr(held, "crop_by_annotations")  # Raw, whose bad stretches are missing
     values = np.asarray(held.get_data(picks=picks, **({"reject_by_annotation": "NaN"} if annotated else {})))
-    names = held.copy().pick(picks, verbose="ERROR").ch_names if picks == "data" else list(held.ch_names)
-    return _stacked(file, np.swapaxes(values, -1, -2), names, 1 / float(held.info["sfreq"]))
+    table = _stacked(file, np.swapaxes(values, -1, -2), picks, 1 / float(held.info["sfreq"]))
+    return replace(table, notes=notes)

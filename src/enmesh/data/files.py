@@ -50,8 +50,9 @@ def read(
         Rows to keep, ``"101:500"`` counted from 1 with both ends, or a slice.
     states
         Columns of names of states; others of text are states too if their words repeat.
-    missing, transpose
-        As in `Series`: ``missing="drop"`` keeps gaps; ``transpose=True`` takes rows for nodes.
+    missing, transpose, dims, drop_constant
+        As in `Series`: ``missing="drop"`` keeps gaps; ``transpose=True`` takes rows for nodes; ``dims`` names the axes
+        of an array in an npy, npz or mat file; ``drop_constant=True`` leaves out dead channels.
     header, units, skip
         Whether the first line holds names (by default, when it holds text) and the next one units; lines to leave out.
     variable, sheet
@@ -101,6 +102,7 @@ def _write_npz(series: Series, file: Path) -> None:
         raise InputError("trials of different lengths do not fit into npz; write csv or parquet")
     values = np.stack(series.trials) if len(series.trials) > 1 else series.values
     beside: dict[str, Any] = {"names": np.array(series.names), "dt": series.dt}
+    beside["dims"] = np.array(["trial", "time", "node"][-values.ndim :])
     if len(set(series.kinds)) > 1 or series.labels:
         beside |= {"kinds": np.array(series.kinds), "labels": json.dumps(series.labels)}
     with file.open("wb") as target:

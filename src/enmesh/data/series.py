@@ -18,7 +18,7 @@ from enmesh.data.sources import is_source
 from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
 from enmesh.data.values import FLOAT, INTEGER, TEXT, Values, check_names, validate
-from enmesh.errors import InputError, refuse_if
+from enmesh.errors import InputError, hazard, refuse_if
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +54,12 @@ class Series:
     truth, truth_lags
         The graph that generated the data, ``{target: parents}``, and the lags at which its links act,
         ``{(source, target): lags}``, where they are known.
-    transpose
-        True takes rows for nodes; False says that they are not, where an array has more columns than rows.
+    transpose, dims
+        ``transpose=True`` takes rows for nodes; False says that they are not, where an array has more columns than
+        rows. ``dims`` names the axes of an array in any order: ``("trial", "node", "time")``; for a list of arrays
+        those of each.
+    drop_constant
+        True leaves out nodes that are constant or have no value, and says which.
     time, columns, trials, rows, states, pivot, date_format, decimal, thousands, na
         For what has columns, as in `read`.
 
@@ -90,6 +94,7 @@ class Series:
     def __init__(
         self, values: Any, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Words]
     ):
+        names = None if names is None else list(names)
         duplicates = words.pop("duplicates", None) or "raise"
         truth, lags = words.pop("truth", None), words.pop("truth_lags", None)
         source = is_source(values)
@@ -98,12 +103,12 @@ class Series:
             raise InputError(f"these are events, not samples; {takes}")
         rules = rules_of(words, counters=names is not None and not source)
         if isinstance(values, Series):
-            if rules.given - {"missing"}:
+            if rules.given - {"missing", "drop_constant"}:
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
             self.prepared, self.file = values.prepared, values.file
             found = values._held()
         else:
-            found = values_of(values, rules, step_of(dt, rules), names if source else None)
+            found = values_of(values, rules, step_of(dt, rules), names)
         try:
             self._take(found, None if source else names, dt, rules, duplicates)
         except InputError as error:
@@ -126,8 +131,16 @@ class Series:
     def _take(self, values: Values, names: Any, dt: Any, rules: Rules, duplicates: str) -> None:
         """Take values under other names, with another step, with short gaps filled, where that is asked for."""
         names = check_names(values.names if names is None else names, len(values.kinds))
-        labels = {new: values.labels[old] for old, new in zip(values.names, names) if old in values.labels}
-        values = replace(values, names=names, labels=labels, dt=step_of(dt, rules, values.dt))
+        if rules.drop_constant:
+            values = replace(values, names=names, labels=_renamed(values, names))
+            values, dropped = prepare.without_constant(values)
+            names = values.names
+            if dropped:
+                hazard(f"left out {listed(dropped)}: constant, or without any value")
+                self.prepared = (*self.prepared, f"left out {listed(dropped)}, which are constant")
+        values = replace(
+            values, names=names, labels=_renamed(values, names), dt=step_of(dt, rules, values.dt)
+        )
         if rules.longest:
             values, count = prepare.interpolated(values, rules.longest)
             note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
@@ -434,3 +447,8 @@ class Series:
         lags = self.truth_lags
         made.truth_lags = lags and {link: lags[link] for link in lags if set(link) <= set(names)}
         return made
+
+
+def _renamed(values: Values, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the labels of the codes of words under other names of nodes."""
+    return {new: values.labels[old] for old, new in zip(values.names, names) if old in values.labels}

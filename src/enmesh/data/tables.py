@@ -5,20 +5,20 @@ import re
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from enmesh.data import array_tables as arrays
-from enmesh.data.rules import Rules
+from enmesh.data.rules import AXES, Rules
 from enmesh.data.sources import open_source
 from enmesh.data.table import Table
 from enmesh.data.text_tables import read_excel, read_text
 from enmesh.errors import InputError, refuse_if
 
-TIME_DIMS = ("time", "times", "t", "date", "datetime", "timestamp", "sample", "samples")
-TRIAL_DIMS = ("trial", "trials", "epoch", "epochs", "run", "runs", "realisation", "realization", "subject")
+TIME_DIMS, TRIAL_DIMS = AXES["time"], AXES["trial"]
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 READERS: dict[str, Callable[[Any, Rules], Table]] = {
     **dict.fromkeys(TEXT, read_text),
@@ -32,6 +32,7 @@ READERS: dict[str, Callable[[Any, Rules], Table]] = {
 }
 # Words that only some formats can follow.
 ONLY = {"variable": (".npz", ".mat", ".xlsx"), "sheet": (".xlsx",), "encoding": TEXT}
+ONLY |= {"dims": (".npy", ".npz", ".mat")}
 ONLY |= dict.fromkeys(("header", "skip", "units"), (*TEXT, ".xlsx"))
 # A reader says what is wrong without the name of the file, which may be the subject of the sentence.
 VERBS = ("is", "has", "holds", "says", "cannot")
@@ -99,7 +100,9 @@ def object_tables(values: Any, transpose: bool | None) -> list[Table]:
 
 
 def _has_columns(values: Any) -> bool:
-    return any(hasattr(values, name) for name in ("columns", "column_names", "__arrow_c_stream__"))
+    lacking = object()  # looked up without asking: a lazy table would be resolved by that
+    names = ("columns", "column_names", "__arrow_c_stream__")
+    return any(getattr_static(values, name, lacking) is not lacking for name in names)
 
 
 def _table(values: Any, file: str, transpose: bool | None) -> Table:
