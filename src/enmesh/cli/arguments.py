@@ -150,6 +150,7 @@ DATA = group(
     pivot=(str, "TIME,VARIABLE,VALUE", "The three columns of a long table."),
     transpose=(bool | None, None, "Whether rows are nodes and columns are times."),
     dims=(str, "A,B,C", "Axes of an array in an npy, npz or mat file, as trial,node,time."),
+    resample=(float, "X", "Interpolate uneven times to this step."),
     drop_constant=(bool, None, "Leave out nodes that never change, and say which."),
     dt=(float, "X", "Sampling step, in place of the one found."),
     sfreq=(float, "X", "Samples per unit of time, in place of --dt."),

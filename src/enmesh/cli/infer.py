@@ -41,9 +41,8 @@ def infer(given: a.Given) -> None:
     What is not given is chosen from the data and reported with its reason.
     The folder gets network.json, edges.csv, network.png, network.svg,
     report.html and run.db, which keeps what is finished: a stopped run goes
-    on with --resume; without it, an existing run.db is kept as run-1.db, in
-    place of the one that was kept before.
-    Files that enmesh did not write are not overwritten without --force.
+    on with --resume; without it, an existing run.db is kept as run-1.db.
+    Files of others are overwritten with --force alone.
 
     \b
     Examples

@@ -50,7 +50,7 @@ def read(
         Rows to keep, ``"101:500"`` counted from 1 with both ends, or a slice.
     states
         Columns of names of states; others of text are states too if their words repeat.
-    missing, transpose, dims, drop_constant
+    missing, transpose, dims, drop_constant, resample
         As in `Series`: ``missing="drop"`` keeps gaps; ``transpose=True`` takes rows for nodes; ``dims`` names the axes
         of an array in an npy, npz or mat file; ``drop_constant=True`` leaves out dead channels.
     header, units, skip

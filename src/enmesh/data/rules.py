@@ -44,6 +44,7 @@ class Reading(TypedDict, total=False):
     transpose: bool | None
     dims: str | Sequence[str] | None
     drop_constant: bool | None
+    resample: float | bool | None
     sfreq: float | None
 
 
@@ -77,6 +78,7 @@ class Rules:
     transpose: bool | None = None
     dims: tuple[str, ...] | None = None
     drop_constant: bool = False
+    resample: float | bool | None = None
     sfreq: float | None = None
     counters: bool = False
     given: frozenset[str] = frozenset()
@@ -187,6 +189,14 @@ def _switch(word: str, value: Any) -> bool:
     return bool(value)
 
 
+def _resample(word: str, step: Any) -> float | bool:
+    if step is True or (
+        isinstance(step, (int, float, np.number)) and not isinstance(step, bool) and 0 < step < np.inf
+    ):
+        return step
+    raise _refused(word, step, "give the step, such as 0.5, or True for the usual one")
+
+
 def _sfreq(word: str, sfreq: Any) -> float:
     with suppress(TypeError, ValueError):
         if 0 < float(sfreq) < np.inf:
@@ -207,6 +217,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "dims": dims_of,
     "transpose": _switch,
     "drop_constant": _switch,
+    "resample": _resample,
     "sfreq": _sfreq,
 }
 

@@ -60,6 +60,8 @@ class Series:
         those of each.
     drop_constant
         True leaves out nodes that are constant or have no value, and says which.
+    resample
+        Step, or True for the usual one, to which uneven times are interpolated by straight lines.
     time, columns, trials, rows, states, pivot, date_format, decimal, thousands, na
         For what has columns, as in `read`.
 

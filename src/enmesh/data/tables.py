@@ -116,6 +116,8 @@ def _table(values: Any, file: str, transpose: bool | None) -> Table:
         frame = values if isinstance(values, pd.DataFrame) else values.to_frame()
     else:
         frame = _from_any(values)
+    if isinstance(frame.columns, pd.MultiIndex):
+        frame = frame.set_axis([".".join(map(str, name)).strip(".") for name in frame.columns], axis=1)
     if transpose:
         frame = frame.T.infer_objects().rename(columns=str)
     refuse_if(not frame.shape[1], "there is no column; give at least one node")
