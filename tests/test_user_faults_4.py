@@ -5,6 +5,7 @@ import json
 import os
 import random
 import sqlite3
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -308,3 +309,226 @@ def test_dead_channels_are_dropped_by_one_word(run):
     assert run("infer flat.csv --drop-constant --estimator gaussian --score tea --max-lag 1")[0] == 0
     with pytest.raises(em.InputError, match="every column is constant"):
         em.Series(np.ones((50, 2)), drop_constant=True)
+
+
+# --- A 4, A 7 to A 10, B 4 to B 6, B 13: times and tables -------------------------------------------------------
+
+QUARTERS = [f"{i % 4 + 1}Q{(70 + i // 4) % 100:02d}" for i in range(60)]
+SHORT = FRAME[:60]
+MONTH_NAMES = {
+    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "short": "Jan. Feb. Mär. Apr. Mai. Jun. Jul. Aug. Sep. Okt. Nov. Dez.",
+}
+
+
+@pytest.mark.parametrize("given", ["index", "unnamed column", "column"])
+def test_a4_quarters_newest_first_are_not_turned_round(given):
+    frame = SHORT.set_axis(QUARTERS)
+    made = {
+        "index": lambda one: one,
+        "unnamed column": lambda one: csv(one),
+        "column": lambda one: one.rename_axis("when").reset_index(),
+    }[given]
+    taken = em.read if given == "unnamed column" else em.Series
+    series = taken(made(frame))
+    assert (series.names, series.dt) == (("a", "b"), 3)
+    with pytest.raises(em.InputError, match="the newest row is the first; pass time='sort'"):
+        taken(made(frame[::-1]))
+    assert taken(made(frame[::-1]), time="sort") == series
+
+
+@pytest.mark.parametrize("label", ["{} days ago", "wave {} of 60", "t-{} h"])
+def test_a4_labels_whose_order_cannot_be_told_are_refused_and_the_advice_works(label):
+    frame = SHORT.set_axis([label.format(60 - i) for i in range(60)])
+    with pytest.raises(em.InputError, match="cannot be read; give dates or numbers, or pass time='ignore'"):
+        em.Series(frame)
+    assert em.Series(frame, time="ignore").shape == (60, 2)
+    named = SHORT.set_axis([f"row{i}" for i in range(60)])
+    assert em.Series(named).shape == (60, 2)
+
+
+def test_a7_a_column_of_two_scales_is_refused():
+    mixed = ["0.64%", "-0.0034"] * 30
+    for taken in (em.Series, lambda frame: em.read(csv(frame, index=False))):
+        with pytest.raises(em.InputError, match=r"'0.64%' is per cent and other numbers of column a are not"):
+            taken(SHORT.assign(a=mixed))
+        assert taken(SHORT.assign(a=[f"{i * i % 17}.5%" for i in range(60)]))["a"][1] == 1.5
+
+
+@pytest.mark.parametrize("words", ["english", "deutsch", "numbers"])
+def test_a8_the_day_of_the_week_is_no_node(words):
+    days = pd.date_range("2020-01-01", periods=60)
+    german = ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"]
+    column = {
+        "english": days.day_name(),
+        "deutsch": [german[d] for d in days.weekday],
+        "numbers": days.weekday,
+    }
+    frame = SHORT.assign(date=days, weekday=column[words], Wochentag=column[words])
+    with pytest.warns(em.HazardWarning, match="left out weekday, Wochentag"):
+        assert em.Series(frame).names == ("a", "b")
+    assert em.Series(frame, columns=["a", "weekday"]).names == ("a", "weekday")
+
+
+@pytest.mark.parametrize("language", ["numbers", *MONTH_NAMES])
+def test_a9_b4_months_beside_years_are_one_time(language):
+    months = (
+        np.tile(MONTH_NAMES[language].split(), 5) if language != "numbers" else np.tile(np.arange(1, 13), 5)
+    )
+    frame = SHORT.assign(Jahr=np.repeat(np.arange(2000, 2005), 12), Monat=months)
+    for how in ({}, {"time": "Monat"}, {"columns": ["a", "b"]}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            series = em.Series(frame, **how)
+            assert (series.names, series.dt, len(series.trials)) == (("a", "b"), 1, 1)
+            assert series.time.unit == "month"
+            assert em.Series(frame[::-1], time="sort") == series
+    with pytest.raises(em.InputError, match="newest row"):
+        em.Series(frame[::-1])
+
+
+@pytest.mark.parametrize("language", MONTH_NAMES)
+def test_months_with_names_in_other_languages_are_read(language):
+    names = MONTH_NAMES[language].split()
+    text = [f"{names[i % 12]} {2000 + i // 12}" for i in range(60)]
+    series = em.Series(SHORT.set_axis(text))
+    assert (series.dt, series.time.unit) == (1, "month")
+    days = pd.date_range("2020-01-01", periods=60)
+    series = em.Series(SHORT.assign(date=[f"{day.day}. {names[day.month - 1]} {day.year}" for day in days]))
+    assert (series.dt, series.names) == (86400, ("a", "b"))
+
+
+def test_b4_advice_about_a_doubtful_clock_ends():
+    frame = SHORT.assign(part=np.tile(np.arange(1, 13), 5))
+    with pytest.raises(em.InputError, match="name the nodes with columns="):
+        em.Series(frame)
+    assert em.Series(frame, columns=["a", "b"]).shape == (60, 2)
+    with pytest.raises(em.InputError, match="pass time='ignore'"):
+        em.Series(frame[::-1].reset_index(drop=True), columns=["a", "b"])
+    assert em.Series(frame[::-1].reset_index(drop=True), columns=["a", "b"], time="ignore").shape == (60, 2)
+
+
+def test_a10_a_hidden_sheet_is_not_read(tmp_path):
+    pytest.importorskip("openpyxl")
+    with pd.ExcelWriter(tmp_path / "x.xlsx") as book:
+        (SHORT * 7).rename(columns={"a": "old"}).to_excel(book, sheet_name="scratch", index=False)
+        SHORT.to_excel(book, sheet_name="data", index=False)
+        book.sheets["scratch"].sheet_state = "hidden"
+    with pytest.warns(em.HazardWarning, match="sheet data is read; scratch before it is hidden"):
+        assert em.read(tmp_path / "x.xlsx").names == ("a", "b")
+    assert em.read(tmp_path / "x.xlsx", sheet="scratch").names == ("old", "b")
+
+
+@pytest.mark.parametrize("part", ["quarter", "week"])
+def test_b5_quarters_and_weeks_beside_years_are_times(part):
+    count = {"quarter": 4, "week": 52}[part]
+    frame = FRAME[:104].assign(year=2001 + np.arange(104) // count)
+    frame[part] = np.arange(104) % count + 1
+    series = em.Series(frame)
+    assert series.dt == {"quarter": 3, "week": 7 * 86400}[part]
+    with pytest.raises(em.InputError, match="newest row is the first; pass time='sort'"):
+        em.Series(frame[::-1])
+    assert em.Series(frame[::-1], time="sort") == series
+
+
+def logger_file(rows=60):
+    days = pd.date_range("2020-01-01", periods=rows, freq="h").strftime("%Y-%m-%d %H:%M:%S")
+    head = ['"TOA5","st","CR1000","1","CR1000.Std","CPU:x","123","T1"', '"TIMESTAMP","RECORD","a","b"']
+    head += ['"TS","RN","Deg C","W/m^2"', '"","","Avg","Avg"']
+    body = [f'"{day}",{7 + i},{FRAME.a[i]:.4f},{FRAME.b[i]:.4f}' for i, day in enumerate(days)]
+    return "\n".join([*head, *body])
+
+
+def test_b6_logger_files_are_read():
+    with pytest.warns(em.HazardWarning, match=r"line 3 \(TS, RN, Deg C, W/m\^2\) and line 4 .* hold units"):
+        series = em.read(io.StringIO(logger_file()))
+    assert (series.names, series.dt, series.shape) == (("a", "b"), 3600, (60, 2))
+    np.testing.assert_allclose(series["a"], FRAME.a[:60].round(4))
+
+
+def test_b13_a_pivot_with_an_entry_that_is_missing():
+    long = pd.DataFrame(
+        {
+            "time": np.repeat(np.arange(30), 2),
+            "variable": ["a", "b"] * 30,
+            "value": SHORT.to_numpy()[:30].ravel(),
+        }
+    )
+    for gone in (0, 1, 7):
+        left = long.drop(index=gone)
+        with pytest.raises(em.InputError, match=r"missing \(NaN\) values in column . \(1\)"):
+            em.Series(left, pivot=("time", "variable", "value"))
+        series = em.Series(left, pivot=("time", "variable", "value"), missing="drop")
+        assert series.shape == (30, 2)
+
+
+def test_numbers_in_parentheses_are_negative_and_that_is_said():
+    cells = ["(0.25)", "0.5", "(1,200.5)"] * 20
+    with pytest.warns(em.HazardWarning, match=r"a: numbers in parentheses are negative, as '\(0.25\)'"):
+        assert em.Series(SHORT.assign(a=cells))["a"][:3].tolist() == [-0.25, 0.5, -1200.5]
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("1.2 mV", "write the number without its unit"),
+        ("1/2", "write it as a decimal number, or leave the column out"),
+        ("3 of 5", "write it as a decimal number, or leave the column out"),
+        ("a", "the names are repeated here: leave that row out"),
+        ("?", r"if it stands for a missing value, pass na='\?'"),
+    ],
+)
+def test_advice_about_cells_that_are_no_numbers_can_be_followed(cell, told):
+    cells = [*map(str, A[:59]), cell]
+    with pytest.raises(em.InputError, match=told):
+        em.Series(SHORT.assign(a=cells))
+    fixed = {"1.2 mV": "1.2", "1/2": ".5", "3 of 5": ".6"}.get(cell)
+    if fixed:
+        assert em.Series(SHORT.assign(a=[*cells[:-1], fixed])).shape == (60, 2)
+    elif cell == "?":
+        assert em.Series(SHORT.assign(a=cells), na="?", missing="drop").shape == (60, 2)
+    else:
+        assert em.Series(SHORT.assign(a=cells), rows="1:59").shape == (59, 2)
+
+
+def test_comments_inside_a_file_are_left_out_and_said():
+    lines = SHORT.to_csv(index=False).splitlines()
+    lines.insert(20, "# battery changed")
+    with pytest.warns(em.HazardWarning, match="1 lines that begin with # are left out, the first is line 21"):
+        assert em.read(io.StringIO("\n".join(lines))).shape == (60, 2)
+
+
+def test_uneven_times_are_interpolated_on_request_and_what_that_does_is_said(run):
+    times = np.sort(np.arange(60) + np.random.default_rng(1).uniform(-0.2, 0.2, 60))
+    frame = pd.DataFrame({"time": times, "a": np.sin(times / 5), "b": A[:60]})
+    with pytest.warns(em.HazardWarning, match="resample=True interpolates them instead"):
+        em.Series(frame)
+    with pytest.warns(em.HazardWarning, match="faster than with a period of about 2.* is weakened or lost"):
+        series = em.Series(frame, resample=1.0)
+    expected = np.interp(times[0] + np.arange(len(series)), times, np.sin(times / 5))
+    np.testing.assert_allclose(series["a"], expected)
+    assert series.dt == 1
+    holed = frame.drop(index=range(20, 30))
+    with pytest.raises(em.InputError, match=r"missing .*pass missing='drop'"):
+        em.Series(holed, resample=1.0)
+    left = em.Series(holed, resample=1.0, missing="drop")
+    assert 9 <= np.isnan(left["a"]).sum() <= 12
+    with pytest.raises(em.InputError, match="needs times"):
+        em.Series(FRAME, resample=1.0)
+    frame.to_csv("uneven.csv", index=False)
+    line = "te uneven.csv a b --resample 1 --estimator gaussian --max-lag 1"
+    assert run(line)[0] == 0
+
+
+def test_times_that_were_rounded_have_their_true_step():
+    for dt, digits in ((1 / 3, 2), (1 / 30, 3), (0.7 / 3, 2)):
+        series = em.Series(FRAME.assign(time=(np.arange(N) * dt).round(digits)))
+        assert series.dt == pytest.approx(dt, abs=1.01 * 10.0**-digits / (N - 1))
+
+
+def test_columns_of_two_levels_have_one_name_each():
+    columns = pd.MultiIndex.from_tuples([("left", "a"), ("right", "")])
+    assert em.Series(FRAME.set_axis(columns, axis=1)).names == ("left.a", "right")

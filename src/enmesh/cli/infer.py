@@ -41,8 +41,8 @@ def infer(given: a.Given) -> None:
     What is not given is chosen from the data and reported with its reason.
     The folder gets network.json, edges.csv, network.png, network.svg,
     report.html and run.db, which keeps what is finished: a stopped run goes
-    on with --resume; without it, an existing run.db is kept as run-1.db.
-    Files of others are overwritten with --force alone.
+    on with --resume; without it, the old run.db becomes run-1.db. Files of
+    others are overwritten with --force alone.
 
     \b
     Examples
