@@ -120,7 +120,8 @@ BAD = {
     ),
     "mixed": (
         dict(values=pd.DataFrame({"a": ["x", 1.0, "y", 2.0], "b": [1.0, 2.0, 3.0, 4.0]})),
-        "row 1, column a: 'x' is not a number; if it stands for a missing value, pass na='x'",
+        "row 1, column a: 'x' is not a number; if it stands for a missing value, pass na='x', "
+        "else correct it or leave that row out",
     ),
     "dates": (
         dict(values=pd.DataFrame({name: pd.date_range("2020", periods=4) for name in ("t", "b")})),

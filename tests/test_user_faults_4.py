@@ -1,10 +1,14 @@
 """What went wrong for new users and under attack in the fourth round, each fault with its number."""
 
+import contextlib
 import io
 import json
 import os
 import random
 import sqlite3
+import subprocess
+import sys
+import time
 import warnings
 
 import numpy as np
@@ -532,3 +536,205 @@ def test_times_that_were_rounded_have_their_true_step():
 def test_columns_of_two_levels_have_one_name_each():
     columns = pd.MultiIndex.from_tuples([("left", "a"), ("right", "")])
     assert em.Series(FRAME.set_axis(columns, axis=1)).names == ("left.a", "right")
+
+
+# --- B 1, B 10 to B 12, B 15, B 16: arguments, graphs, networks as files, limits --------------------------------
+
+SERIES = em.simulate.var("a>b, b>c", n=300, seed=0)
+PLAIN = em.TEA(estimator=em.Gaussian(), embedding=em.Embedding())
+
+
+@pytest.fixture(scope="module")
+def network():
+    return em.infer(SERIES, score=PLAIN)
+
+
+@pytest.mark.parametrize("estimator", [em.KSG(), em.KSG(noise=0), em.KSG(normalise="rank"), em.Kernel()])
+def test_b1_what_is_constant_tells_nothing_and_ends(estimator):
+    a, b, one = RNG.normal(size=50), RNG.normal(size=50), np.full(50, 3.0)
+    for x, y in ((a, one), (one, a)):
+        assert abs(em.cmi(x, y, estimator=estimator)) < 0.05
+    given = em.cmi(a, b, one, estimator=estimator)
+    assert given == pytest.approx(em.cmi(a, b, np.zeros(50), estimator=estimator))
+
+
+def test_b1_neighbours_of_what_is_no_number_are_refused():
+    from enmesh.neighbours import cpu, plain
+
+    y, z = RNG.normal(size=(30, 1)), RNG.normal(size=(30, 1))
+    broken = y.copy()
+    broken[3] = np.nan
+    for room in (cpu, plain):
+        with pytest.raises(em.InputError, match="neighbours need finite values"):
+            room.Neighbours(broken, z)
+    with pytest.raises(em.InputError, match="neighbours need finite values"):
+        cpu.Neighbours(y, z).ksg(broken[None], 4)
+
+
+def test_b10_odd_arguments_are_refused_or_taken(network):
+    with pytest.raises(em.InputError, match=r"1\.5 names no node; the nodes are a, b, c"):
+        em.transfer_entropy(SERIES, 1.5, "b")
+    with pytest.raises(em.InputError, match="candidates='a' names no sources of targets"):
+        em.infer(SERIES, candidates="a", score=PLAIN)
+    assert em.infer(SERIES, required=None, forbidden=None, score=PLAIN) == network
+    assert "c" in em.infer(SERIES, required="a>c", score=PLAIN).parents["c"] + ("c",)
+    assert "a" in em.infer(SERIES, required="a>c", score=PLAIN)["c"]
+    with pytest.raises(em.InputError, match="a is no edge; write edges as 'a>b, b>c'"):
+        em.infer(SERIES, required="a", score=PLAIN)
+    assert hash(network) == hash(em.infer(SERIES, score=PLAIN))
+    assert ("a" in network, "z" in network, ("a", "b") in network) == (True, False, True)
+    assert em.score(SERIES, network.adjacency, PLAIN).total == em.score(SERIES, network, PLAIN).total
+    turned = SERIES.select(["c", "a", "b"])
+    adjacency = em.infer(turned, score=PLAIN).adjacency
+    assert em.score(turned, adjacency, PLAIN).total == pytest.approx(em.score(SERIES, network, PLAIN).total)
+    with pytest.raises(em.InputError, match=r"a matrix of shape \(2, 2\) for 3 nodes"):
+        em.score(SERIES, np.eye(2), PLAIN)
+
+
+def test_b12_networks_are_no_recordings(network):
+    with pytest.raises(em.InputError, match="this is a network, not a recording"):
+        em.compare(network, network)
+
+
+@pytest.mark.parametrize("text", ["a<b", "a:b", "a|b", "{a}", "a=b", "a>", ">b", "[a]", "a->b<c"])
+def test_graphs_in_other_notations_are_refused_with_ours(text):
+    with pytest.raises(em.InputError, match="write edges as 'a>b, b>c'"):
+        em.simulate.var(text, n=50)
+
+
+def test_arrows_of_all_kinds_and_names_with_marks_are_taken():
+    for text in ("a>b", "a->b", "a=>b", "a\u2192b"):
+        assert em.simulate.var(text, n=50).truth == {"a": (), "b": ("a",)}
+    marked = em.Series(SERIES.values, names=["x:1", "y", "z"])
+    assert em.score(marked, "x:1>y", PLAIN).total == em.score(SERIES, "a>b", PLAIN).total
+
+
+def test_slices_and_csv():
+    assert SERIES[:10].lengths == (10,)
+    np.testing.assert_array_equal(SERIES[100:].values, SERIES.values[100:])
+    np.testing.assert_array_equal(SERIES[-100:].values, SERIES.values[200:])
+    several = em.Series([SERIES.values[:100], SERIES.values[100:]], names=SERIES.names)
+    assert several[50:150].lengths == (50, 50)
+    np.testing.assert_array_equal(several[50:150].values, SERIES.values[50:150])
+    dated = em.Series(FRAME.set_axis(pd.date_range("2020-01-01", periods=N)))
+    assert dated[10:].time.start.startswith("2020-01-11")
+    assert em.read(io.StringIO(dated.to_csv())) == dated
+    for wrong in (slice(None, None, 2), slice(5, 5), slice(None, None, -1), slice("a", None), slice(0, 2)):
+        with pytest.raises(em.InputError, match=r"samples"):
+            SERIES[wrong]
+
+
+def damaged(network):
+    """Yield networks as JSON, each with one part that is null."""
+    whole = json.loads(network.to_json())
+
+    def places(value, path=()):
+        yield path
+        items = (
+            value.items()
+            if isinstance(value, dict)
+            else enumerate(value[:2])
+            if isinstance(value, list)
+            else ()
+        )
+        for key, one in items:
+            yield from places(one, (*path, key))
+
+    for path in [one for one in places(whole) if one]:
+        copy = json.loads(json.dumps(whole))
+        part = copy
+        for key in path[:-1]:
+            part = part[key]
+        part[path[-1]] = None
+        yield ".".join(map(str, path)), json.dumps(copy)
+
+
+def test_b10_a_network_that_is_loaded_can_be_used(network, tmp_path):
+    tried, loaded = 0, 0
+    for place, text in damaged(network):
+        tried += 1
+        try:
+            one = em.Network.from_json(text)
+        except em.InputError as error:
+            message = str(error)
+            assert "damaged network" in message or "not a network" in message, place
+            continue
+        loaded += 1
+        assert repr(one), place
+        assert len(one.edges) == len(network.edges)
+        for use in (
+            one.to_networkx,
+            one.to_json,
+            one._repr_html_,
+            lambda one=one: one.report(tmp_path / "x.html"),
+        ):
+            use()
+        for ends in one:
+            with contextlib.suppress(em.InputError):  # nothing is kept of a link whose evidence is gone
+                one.explain(*ends)
+    assert tried > 150
+    assert loaded > 20
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (
+            "te data.csv a b --surrogates 1000000000000",
+            "would take 27,778 hours or more; give at most 10,000,000",
+        ),
+        ("infer data.csv --bins 100000000 --quiet", "leaves fewer than 3 of 120 samples in each bin"),
+        (
+            "infer data.csv --bins 10000 --quiet --estimator discrete",
+            "give at most 40, and few enough to count",
+        ),
+        ("te data.csv a b --lag 100000000000000000000", "give at most 1,000,000"),
+        ("infer data.csv --max-lag 1000000000 --quiet", "give at most 1,000,000"),
+        ("infer data.csv --bootstrap 100000000000 --quiet", "give at most 1,000,000"),
+        ("simulate var --graph a>b -n 1000000000000", "give at most 1,000,000,000"),
+    ],
+)
+def test_b15_numbers_that_nothing_can_bear_are_refused_with_what_can(run, typed, told):
+    code, _, err = run(typed)
+    assert (code, err.count("\n")) == (2, 1), err
+    assert told in err
+
+
+def test_b16_a_cache_that_cannot_be_written_costs_time_and_not_the_run(tmp_path):
+    code = (
+        "import resource, numpy as np; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
+        "import enmesh as em; r = np.random.default_rng(0);"
+        "print(em.cmi(r.normal(size=50), r.normal(size=50)))"
+    )
+    where = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "ENMESH_NEIGHBOURS": ""}
+    (tmp_path / "cache").mkdir()
+    where = {name: value for name, value in where.items() if value}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=where
+    )
+    assert done.returncode == 0, done.stderr
+    rng = np.random.default_rng(0)
+    assert float(done.stdout) == em.cmi(rng.normal(size=50), rng.normal(size=50))
+
+
+@pytest.mark.parametrize("extreme", [99, 999, -9999])
+def test_whole_numbers_up_to_one_that_may_stand_for_missing(extreme):
+    """Section 1, no. 11: OverflowError where the extreme of whole numbers is 99, 999, ..."""
+    values = np.random.default_rng(0).integers(0, 99, (300, 2))
+    values[0, 0] = extreme
+    assert em.infer(em.Series(values), score=PLAIN).names == ("x0", "x1")
+
+
+def test_functions_show_life_after_two_seconds(monkeypatch, capsys):
+    from enmesh.inference import progress as module
+
+    monkeypatch.setattr(module, "PATIENCE", 0.02)
+    with module.Progress(None) as shown, shown.phase("subjects", 3):
+        time.sleep(0.2)
+        shown.advance()
+    assert "subjects" in capsys.readouterr().err
+    monkeypatch.setattr(module, "PATIENCE", 60)
+    for given in (None, False):
+        with module.Progress(given) as shown, shown.phase("subjects", 3):
+            shown.advance()
+    assert capsys.readouterr().err == ""

@@ -87,14 +87,24 @@ def write_series(series: Series, path: str | os.PathLike) -> Path:
         raise InputError(f"cannot write {path}: its name must end in .csv, .npz, .parquet")
     if suffix == ".npz":
         return write_whole(path, lambda file: _write_npz(series, file))
-    frame = series_table(series)
     if suffix == ".csv":
-        frame.columns = [guarded(str(name)) for name in frame.columns]
-        return write_whole(path, lambda file: frame.to_csv(file, index=False))
+        csv_text(series, path)
+        return path
+    frame = series_table(series)
     try:
         return write_whole(path, lambda file: frame.to_parquet(file, index=False, engine="pyarrow"))
     except ImportError:
         raise InputError("writing parquet needs pyarrow; pip install 'enmesh[parquet]'") from None
+
+
+def csv_text(series: Series, path: str | os.PathLike[str] | None = None) -> str:
+    """Return a series as csv text, and write it to ``path`` if one is given."""
+    frame = series_table(series)
+    frame.columns = [guarded(str(name)) for name in frame.columns]
+    text: str = frame.to_csv(index=False)
+    if path is not None:
+        write_whole(path, lambda file: file.write_text(text, encoding="utf-8", newline=""))
+    return text
 
 
 def _write_npz(series: Series, file: Path) -> None:

@@ -16,6 +16,8 @@ SHAPES = "give (time, node), (trial, time, node) or a list of (time, node)"
 
 def values_of(data: Any, rules: Rules, dt: float | None, names: Sequence[str] | None = None) -> Values:
     """Return what an object holds, or a file or several; ``names`` are those of the columns where they are given."""
+    if hasattr(data, "parents") and hasattr(data, "candidates"):
+        raise InputError("this is a network, not a recording; give the data it was inferred from")
     several = data if isinstance(data, (list, tuple)) and len(data) else [data]
     if not all(isinstance(one, np.ndarray) and one.dtype.names is None for one in several):
         from enmesh.data import frames, tables

@@ -193,7 +193,7 @@ def _resample(word: str, step: Any) -> float | bool:
     if step is True or (
         isinstance(step, (int, float, np.number)) and not isinstance(step, bool) and 0 < step < np.inf
     ):
-        return step
+        return step if step is True else float(step)
     raise _refused(word, step, "give the step, such as 0.5, or True for the usual one")
 
 

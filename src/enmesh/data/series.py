@@ -4,7 +4,8 @@ Everything downstream trusts a `Series`; whatever is wrong with the data is said
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
@@ -19,9 +20,14 @@ from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
 from enmesh.data.values import FLOAT, INTEGER, TEXT, Values, check_names, validate
 from enmesh.errors import InputError, hazard, refuse_if
+from enmesh.options import whole
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# Samples that each bin must hold where values are cut into bins.
+FEWEST_IN_BIN = 3
 
 
 class Words(Reading, total=False):
@@ -212,7 +218,15 @@ class Series:
         return node in self.names
 
     def __getitem__(self, nodes: Any) -> Any:
-        """Return the samples of one node, text as words; of a list of nodes their series."""
+        """Return the samples of one node, text as words; of a list of nodes their series; of a slice of samples theirs.
+
+        A slice counts the samples of all trials, as ``len`` does: ``series[:100]`` are the first hundred.
+
+        >>> Series([[0.1, 1.0], [0.4, 0.5], [0.3, 0.2], [0.8, 0.9]])[1:].lengths
+        (3,)
+        """
+        if isinstance(nodes, slice):
+            return self._part(nodes)
         if isinstance(nodes, (list, tuple)):
             return self.select(nodes)
         i = self.index(nodes)
@@ -223,6 +237,28 @@ class Series:
         words = np.full(len(column), None, object)
         words[there] = self._typed(i, column[there])
         return words if self.kinds[i] == TEXT else column
+
+    def _part(self, rows: slice) -> "Series":
+        """Return some consecutive samples, counted over all trials."""
+        try:
+            start, stop, step = rows.indices(len(self))
+        except TypeError:
+            raise InputError(
+                f"{rows} is no range of samples; give whole numbers, as in series[:100]"
+            ) from None
+        if step != 1 or start >= stop:
+            told = f"{rows.start}:{rows.stop}:{rows.step} of {len(self)} samples"
+            raise InputError(f"{told} are no consecutive samples; give series[FROM:TO] without a step")
+        begins = np.cumsum([0, *self.lengths])
+        cuts = [(max(start - b, 0), min(stop - b, n)) for b, n in zip(begins, self.lengths)]
+        kept = [(trial[low:high], low) for trial, (low, high) in zip(self.trials, cuts) if high > low]
+        short = min(len(trial) for trial, _ in kept)
+        if short < prepare.MIN_LENGTH:
+            told = f"{start}:{stop} leaves {short} samples of a trial"
+            raise InputError(f"{told}; at least {prepare.MIN_LENGTH} are needed, begin or end elsewhere")
+        made = self.with_trials([trial for trial, _ in kept])
+        made.time = None if self.time is None else self.time.later(kept[0][1] * self.dt)
+        return made
 
     def __eq__(self, other: object) -> bool:
         """Say whether two series hold the same values of the same nodes at the same step."""
@@ -244,6 +280,8 @@ class Series:
 
     def indices(self, nodes: Any) -> tuple[int, ...]:
         """Return the positions of one node, of several without repeats, or of None."""
+        if not isinstance(nodes, (str, int, np.integer, Iterable, type(None))):
+            raise InputError(f"{nodes!r} names no node; the nodes are {listed(self.names)}")
         nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes or ())
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
@@ -279,7 +317,10 @@ class Series:
 
         By default every node but text, which is states already, is cut.
         """
-        refuse_if(levels < 2, f"levels={levels} is too few; give at least 2")
+        levels, most = whole("levels", levels, 2), max(2, len(self) // FEWEST_IN_BIN)
+        if levels > most:
+            told = f"levels={levels} leaves fewer than {FEWEST_IN_BIN} of {len(self)} samples in each bin"
+            raise InputError(f"{told}; give at most {most}, and few enough to count: 2 to 5")
         if self.missing is not None:
             raise InputError("cannot discretise a series with missing values; fill or cut them first")
         cut = self._to_change(nodes, "discretised", keep=(TEXT,))
@@ -421,6 +462,12 @@ class Series:
         if len(self.trials) > 1:
             frame.insert(0, "trial", np.repeat(np.arange(len(self.trials)), self.lengths))
         return frame
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the series as csv text that `read` gives back, and write it to ``path`` if one is given."""
+        from enmesh.data.files import csv_text
+
+        return csv_text(self, path)
 
     def __repr__(self) -> str:
         lengths = sorted(set(self.lengths))

@@ -158,7 +158,7 @@ def read_excel(source: Source, rules: Rules) -> Table:
         sheet = (shown_sheets or sheets)[0] if rules.variable is None else rules.variable
         if sheet not in (*sheets, *range(len(sheets))):
             raise InputError(f"there is no sheet {sheet}; it has {listed(sheets)}")
-        hidden = sheets[: sheets.index(sheet)] if rules.variable is None else []
+        hidden = sheets[: sheets.index(str(sheet))] if rules.variable is None else []
         raw = pd.read_excel(book, sheet_name=sheet, header=None, dtype=object)
     raw = raw.iloc[rules.skip :].dropna(how="all").dropna(how="all", axis=1)
     refuse_if(not raw.size, "is empty")

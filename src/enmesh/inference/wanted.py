@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from enmesh.data.graph_input import edges_in, sources_in
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
 from enmesh.errors import InputError
@@ -148,7 +149,7 @@ def constrained(
     """Return what a search may find, from the rules as a user writes them (`infer`); contradictions are refused."""
     never = _edges(series, forbidden) | _against(series, tiers)
     nodes = range(series.n_nodes)
-    given = {series.index(target): series.indices(named) for target, named in (candidates or {}).items()}
+    given = {series.index(target): series.indices(named) for target, named in sources_in(candidates).items()}
     refused = {i: {i} for i in nodes}
     for source, target in never:
         refused[target].add(source)
@@ -179,7 +180,7 @@ def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset
 
 def _edges(series: Series, edges: Edges) -> frozenset[tuple[int, int]]:
     found = set()
-    for edge in edges:
+    for edge in edges_in(edges):
         if isinstance(edge, str) or len(edge) != 2:
             raise InputError(f"{edge!r} is not an edge; give (source, target)")
         found.add((series.index(edge[0]), series.index(edge[1])))
