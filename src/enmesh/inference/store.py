@@ -303,6 +303,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _damaged(path: Path, reason: object) -> InputError:
+    reason = " ".join(str(reason).split())
     return InputError(
         f"the store {path} is damaged ({reason}) and was left as it is; restore a copy or give another file"
     )
