@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -260,7 +261,10 @@ def calls(rng: random.Random, folder: Path) -> Iterator[Try]:
         "ksg",
     ]
     while True:
-        data, estimator = columns(rng), rng.choice(estimators)
+        try:
+            data, estimator = columns(rng), rng.choice(estimators)
+        except em.InputError:
+            continue
         how: dict[str, Any] = {rng.choice(words): rng.choice(ODD) for _ in range(rng.choice([0, 0, 1, 2]))}
         how.setdefault("estimator", estimator)
         graph = rng.choice(
@@ -487,7 +491,9 @@ def inputs(count: int, out: Path, seed: int, only: str = "") -> None:
                     faults.append("over 20 s")
                 except Exception as error:
                     found["traceback"] += 1
-                    faults.append(f"{type(error).__name__}: {error}"[:300])
+                    frames = traceback.extract_tb(error.__traceback__)
+                    place = ", ".join(f"{Path(one.filename).name}:{one.lineno}" for one in frames[-3:])
+                    faults.append(f"{type(error).__name__}: {error} ({place})"[-300:])
                 finally:
                     signal.setitimer(signal.ITIMER_REAL, 0)
                     faulthandler.cancel_dump_traceback_later()

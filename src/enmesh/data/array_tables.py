@@ -44,7 +44,7 @@ def read_parquet(source: Source, rules: Rules) -> Table:
     if 8 * cells > MOST_BYTES or (8 * cells > LARGE and 8 * cells > MOST_RATIO**2 * size):
         raise InputError(f"says that it holds {cells} values in {size} bytes; read it in parts")
     frame = about.read(use_pandas_metadata=True).to_pandas(self_destruct=True)
-    refuse_if(not frame.shape[1], "has no column")
+    refuse_if(not frame.shape[1], "has no column; save one for each node")
     frame.columns = [str(name) for name in frame.columns]
     table = Table(file=source.name, frame=frame)
     return transposed(table) if rules.transpose else table
@@ -164,7 +164,10 @@ def _hdf5(source: Source) -> dict[str, np.ndarray]:
 
     def note(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and item.dtype.kind in "biuf" and not name.startswith("#refs#"):
-            refuse_if(item.size * 8 > MOST_BYTES, f"{name} holds {item.size} values, more than fit")
+            refuse_if(
+                item.size * 8 > MOST_BYTES,
+                f"{name} holds {item.size} values, more than fit; save a part of it",
+            )
             found[name.replace("/", ".")] = item[()].T
 
     with h5py.File(source.file, "r") as book:
@@ -181,7 +184,7 @@ def _chosen_table(file: str, arrays: Mapping[str, np.ndarray], rules: Rules) -> 
         found = [one for one in arrays if one == str(rules.variable)]
         refuse_if(not found, f"there is no variable {rules.variable}; it has {listed(arrays)}")
     refuse_if(len(found) > 1, f"holds the arrays {listed(found)}; say which with variable=")
-    refuse_if(not found, "holds no array of numbers (time, node) or (trial, time, node)")
+    refuse_if(not found, "holds no array of numbers; save one as (time, node) or (trial, time, node)")
     family = found[0].rpartition(".")[0]
     split = {name.rpartition("."): array for name, array in arrays.items()}
     beside = {own.lower(): array for (structure, _, own), array in split.items() if structure == family}
@@ -294,7 +297,7 @@ def read_edf(source: Source, rules: Rules) -> Table:
     if rules.columns is not None:
         signals = [one for one in signals if one.label in rules.columns]
     rates = {one.label: one.sampling_frequency for one in signals}
-    refuse_if(not signals, "holds no signal")
+    refuse_if(not signals, "holds no signal of these names; leave columns= out to take all")
     if len(set(rates.values())) > 1:
         told = ", ".join(f"{name} ({rate:g} Hz)" for name, rate in rates.items())
         raise InputError(f"the signals are sampled differently: {told}; choose with columns=")

@@ -94,7 +94,9 @@ def _formatted(column: Any, date_format: str) -> Any:
             warnings.simplefilter("ignore")
             dates = pd.to_datetime(text, format=date_format, errors="coerce")
     except ValueError as error:
-        raise InputError(f"date_format={date_format!r} is not a format of strptime: {error}") from None
+        raise InputError(
+            f"date_format={date_format!r} is not a format of strptime ({error}); write it as '%d.%m.%Y %H:%M'"
+        ) from None
     return _without_zone(dates)
 
 

@@ -132,7 +132,7 @@ def _arranged(table: Table, rules: Rules) -> Table:
             raise table.error("the index has levels without a name; name them, as (trial, time)")
         frame = frame.reset_index()
     if not len(frame):
-        raise table.error("there are no rows of numbers")
+        raise table.error("there are no rows of numbers; give at least 3")
     if not frame.columns.is_unique:
         name = frame.columns[frame.columns.duplicated()][0]
         first, second = np.flatnonzero(frame.columns == name)[:2] + 1
@@ -180,7 +180,9 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
         nodes = [roles.known_column(table, name, "node") for name in rules.columns]
         twice = [name for name in nodes if nodes.count(name) > 1 or name in taken]
         if twice:
-            raise table.error(f"column {visible(twice[0])} is asked for twice, as node, time or trial")
+            raise table.error(
+                f"column {visible(twice[0])} is asked for twice, as node, time or trial; name it once"
+            )
     else:
         nodes = [name for name in frame.columns if name not in taken]
     if rules.columns is None and not rules.counters and rules.time is not False:
@@ -198,7 +200,9 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
             notes.append(f"left out {listed(labels)}, the same throughout each trial")
         nodes = [name for name in nodes if name not in left and name not in labels]
     if not nodes:
-        raise table.error(f"no column is left for nodes; it has {listed(frame.columns)}")
+        raise table.error(
+            f"no column is left for nodes; name them with columns=, it has {listed(frame.columns)}"
+        )
     return nodes
 
 
@@ -215,7 +219,9 @@ def assembled(recordings: Sequence[Recording], dt: float | None, own: bool) -> V
             raise InputError(f"{both}; trials need the same columns")
         steps = (first.dt or 0.0, other.dt or 0.0) if dt is None else (0.0, 0.0)
         if all(steps) and abs(steps[1] - steps[0]) > JITTER * steps[0]:
-            raise InputError(f"{other.file} has a time step of {other.dt:g} but {first.file} of {first.dt:g}")
+            raise InputError(
+                f"{other.file} has a time step of {other.dt:g} but {first.file} of {first.dt:g}; resample one of them"
+            )
     frames = [first.frame, *(other.frame[names] for other in recordings[1:])]
     kinds: list[str] = []
     for name in names:
@@ -269,7 +275,9 @@ def _column(table: Table, name: str, column: Any, rules: Rules) -> Any:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     if kind in "biu":
         if kind == "u" and len(column) and (most := column.max()) > np.iinfo(np.int64).max:
-            raise table.error(f"column {visible(name)} holds {most}, too large for a whole number")
+            raise table.error(
+                f"column {visible(name)} holds {most}, too large for a whole number; write it as a decimal number"
+            )
         return column.astype("Int64").array if column.isna().any() else column.to_numpy(dtype=np.int64)
     if kind in "Mm":
         raise table.error(f"column {visible(name)} holds times; leave it out")
@@ -316,7 +324,11 @@ def _from_objects(table: Table, name: str, column: Any) -> Any:
         return np.array([numbers.get(row, np.nan) for row in range(len(column))], dtype=np.float64)
     for row, number in numbers.items():
         if not -(2**63) <= number < 2**63:
-            raise table.error(f"{shown(cells[row])} is too large for a whole number", row, name)
+            raise table.error(
+                f"{shown(cells[row])} is too large for a whole number; write it as a decimal number",
+                row,
+                name,
+            )
     exact = pd.Series(numbers, dtype="Int64").reindex(range(len(column)))
     return exact.array if exact.isna().any() else exact.to_numpy(dtype=np.int64)
 

@@ -61,7 +61,26 @@ def edges_in(edges: Any) -> list[Any]:
         return _nodes_and_edges(edges)[1]
     if not isinstance(edges, Iterable):
         raise InputError(f"{edges!r} names no edges; give [(source, target), ...] or 'a>b, b>c'")
-    return list(edges)
+    for edge in (found := list(edges)):
+        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(list(edge)) != 2:
+            raise InputError(f"{edge!r} is not an edge; give (source, target)")
+    return found
+
+
+def tiers_in(tiers: Any) -> list[list[Any]]:
+    """Return groups of nodes in order, each a list; a name alone is a group of one.
+
+    >>> tiers_in(["a", ("b", "c")])
+    [['a'], ['b', 'c']]
+    """
+    if tiers is None:
+        return []
+    if isinstance(tiers, (str, Mapping)) or not isinstance(tiers, Iterable):
+        raise InputError(
+            f"tiers={tiers!r} are no groups of nodes; give them in order, as [['a'], ['b', 'c']]"
+        )
+    groups = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else list(one) for one in tiers]
+    return groups
 
 
 def sources_in(candidates: Any) -> dict[Any, Any]:

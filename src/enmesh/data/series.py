@@ -282,7 +282,7 @@ class Series:
         """Return the positions of one node, of several without repeats, or of None."""
         if not isinstance(nodes, (str, int, np.integer, Iterable, type(None))):
             raise InputError(f"{nodes!r} names no node; the nodes are {listed(self.names)}")
-        nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes or ())
+        nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(() if nodes is None else nodes)
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
             raise InputError(f"a node is named twice in {listed(nodes)}; name each once")
@@ -399,7 +399,9 @@ class Series:
         try:
             masked[rows if isinstance(rows, slice) else np.ravel(rows).tolist()] = True
         except IndexError as error:
-            raise InputError(f"cannot mask these rows of {len(self)}: {error}") from None
+            raise InputError(
+                f"cannot mask these rows of {len(self)} ({error}); give positions below that"
+            ) from None
         refuse_if(not masked.any(), "no row is masked; name at least one, or use the series as it is")
         values = self._split(np.where(masked[:, None], np.nan, self.values))
         return self._derive(values, self.kinds, note=f"{masked.sum()} of {len(self)} samples masked")

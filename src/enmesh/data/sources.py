@@ -72,7 +72,7 @@ def open_source(path: Any) -> Source:
         source = _opened(path, name, Path(named).suffix.lower())
         if not source.file.seek(0, os.SEEK_END):
             source.file.close()
-            raise InputError(f"{name} is empty")
+            raise InputError(f"{name} is empty; name a file that holds a recording")
         source.file.seek(0)
         return _unpacked(source)
     except InputError:
@@ -150,8 +150,8 @@ def _unpacked(source: Source, layer: int = 0) -> Source:
                 parts.append(part)
                 _refuse_ratio(name, CHUNK * len(parts), packed)
     except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise InputError(f"{name} cannot be unpacked: {error}") from None
-    refuse_if(not parts, f"{name} is empty")
+        raise InputError(f"{name} cannot be unpacked ({error}); copy or pack it again") from None
+    refuse_if(not parts, f"{name} is empty; pack it again")
     return _unpacked(Source(name=name, suffix=inner.lower(), file=io.BytesIO(b"".join(parts))), layer + 1)
 
 

@@ -70,14 +70,16 @@ def read_table(path: Any, rules: Rules, names: Sequence[str] | None = None) -> T
             between = ", " if place else " " if str(error).split()[0] in VERBS else ": "
             raise InputError(f"{name}{between}{error}") from None
         except MemoryError:
-            raise InputError(f"{name} does not fit into memory") from None
+            raise InputError(f"{name} does not fit into memory; read it in parts") from None
         except Exception as error:  # whatever a damaged file provokes in its reader
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             said = textwrap.shorten(reason, 160, placeholder="...")
             raise InputError(f"{name} cannot be read as {suffix[1:]}: {said}") from None
     if names is not None:
         if len(names) != table.frame.shape[1]:
-            raise InputError(f"{name} has {table.frame.shape[1]} columns but {len(names)} names are given")
+            raise InputError(
+                f"{name} has {table.frame.shape[1]} columns but {len(names)} names are given; give one per column"
+            )
         table.frame.columns = [str(one) for one in names]
     return table
 

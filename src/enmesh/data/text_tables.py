@@ -52,7 +52,9 @@ def read_text(source: Source, rules: Rules) -> Table:
         numbers.append(body[at][0])
         if len(row) != width:
             place = f"line {numbers[-1]}, column {min(len(row), width) + 1}"
-            raise InputError(f"{place}: {len(row)} cell{'s' * (len(row) != 1)}, not {width}")
+            raise InputError(
+                f"{place}: {len(row)} cell{'s' * (len(row) != 1)}, not {width}; correct that line"
+            )
     marks = _marks(body, mark, rules)
     frame = _parsed(body, mark, width, marks[0])
     table = Table(file=source.name, frame=frame, numbers=numbers, unit="line", marks=marks, notes=notes)
@@ -69,7 +71,7 @@ def _lines(source: Source, rules: Rules) -> tuple[Lines, Lines]:
         line = error.object.count(b"\n", 0, error.start) + 1
         advice = "say what it is, as encoding='latin-1', or save it as UTF-8"
         raise InputError(f"line {line}: not text in {rules.encoding or 'UTF-8'}; {advice}") from None
-    refuse_if("\0" in text, "holds binary data, not text")
+    refuse_if("\0" in text, "holds binary data, not text; say its format by its suffix, or save it as csv")
     numbered = list(enumerate(re.split("\r\n|\n|\r", text), 1))[rules.skip :]
     if numbered and re.fullmatch(r'"?sep=."?', numbered[0][1].strip()):
         del numbered[0]  # as Excel writes it
@@ -79,7 +81,7 @@ def _lines(source: Source, rules: Rules) -> tuple[Lines, Lines]:
     start = next((i for i, (_, line) in enumerate(lines) if line.lstrip()[0] not in "#%"), len(lines))
     if start == len(lines):
         skipped = f" after the {rules.skip} lines that are skipped" if rules.skip else ""
-        raise InputError(f"is empty{skipped}")
+        raise InputError(f"is empty{skipped}; give at least 3 rows of numbers")
     body = lines[start:]
     remarks = [one for one in body if one[1].lstrip()[0] == "#" and not EMPTY.match(one[1].lstrip().lower())]
     if remarks and len(remarks) < len(body):
@@ -118,7 +120,9 @@ def _rows(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         if reader.line_num == len(lines):
             left = "\n".join(line for _, line in lines[at:])
             if left.count('"') % 2 and re.search(OPENED, left):
-                raise InputError(f"line {lines[at][0]}: a quote is opened and never closed")
+                raise InputError(
+                    f"line {lines[at][0]}: a quote is opened and never closed; close or remove it"
+                )
         yield at, cells
         at = reader.line_num
 
@@ -161,7 +165,7 @@ def read_excel(source: Source, rules: Rules) -> Table:
         hidden = sheets[: sheets.index(str(sheet))] if rules.variable is None else []
         raw = pd.read_excel(book, sheet_name=sheet, header=None, dtype=object)
     raw = raw.iloc[rules.skip :].dropna(how="all").dropna(how="all", axis=1)
-    refuse_if(not raw.size, "is empty")
+    refuse_if(not raw.size, "is empty; give at least 3 rows of numbers")
     rows = (raw.index + 1).tolist()
     near = [["" if pd.isna(cell) else str(cell).strip() for cell in cells] for cells in raw[:FEW].to_numpy()]
     merged = len(near) > 1 and "" in near[0][1:] and any(near[0])
@@ -189,7 +193,7 @@ def _heading(
         above += _rows_of_units(near)
         told = [f"{unit} {numbers[at]} ({listed(near[at])})" for at in range(1, above)]
         notes = (f"{' and '.join(told)} hold{'s' * (len(told) == 1)} units",) if told else ()
-    refuse_if(above >= len(near), "has names but no rows of numbers")
+    refuse_if(above >= len(near), "has names but no rows of numbers; give at least 3")
     return names, above, notes
 
 

@@ -14,7 +14,7 @@ from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError
 from enmesh.explain import Explainer, Explanation, explain, lag_grid
-from enmesh.inference.network_json import check_network
+from enmesh.inference.network_json import check_agreement, check_network
 from enmesh.options import plain
 
 if TYPE_CHECKING:
@@ -260,6 +260,7 @@ class Network:
             check_network(data)
             network = cls(**_revived(data))
             _refuse_inconsistent(network)
+            check_agreement(data)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
             damaged = f"{_short(source)} is a damaged network of enmesh"

@@ -5,9 +5,11 @@ A check takes a value and where it stands, and raises ValueError. Fields that ar
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from enmesh.errors import InputError
+from enmesh.explain import Explanation
 from enmesh.options import restore
 
 Check = Callable[[Any, str], None]
@@ -22,9 +24,9 @@ def of_kind(needed: str, *kinds: type, null: bool = False) -> Check:
     """Return the check for values of some types; booleans are no numbers."""
 
     def check(value: Any, where: str) -> None:
-        if not (null and value is None) and (
-            not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
-        ):
+        odd = isinstance(value, float) and not math.isfinite(value)
+        fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)) and not odd
+        if not fits and not (null and value is None):
             raise _fault(where, value, needed)
 
     return check
@@ -119,7 +121,9 @@ def _methods(value: Any, where: str) -> None:
 
 def _criterion(value: Any, where: str) -> None:
     if not isinstance(value, dict) or not {"dims", "delays", "best", "values"} <= set(value):
-        of_kind("a table", dict)(value, where)
+        listed(listed(MAYBE))(value, where) if isinstance(value, list) else of_kind("a table", dict)(
+            value, where
+        )
         return
     shape = {
         "dims": listed(WHOLE),
@@ -144,18 +148,19 @@ CANDIDATE = parts(
         "te": MAYBE,
         "p_value": MAYBE,
         "q_value": MAYBE,
-        "lag": WHOLE,
+        "lag": NUMBER,
         "selected": FLAG,
     }
     | {"null": listed(MAYBE)},
-    {"lags": listed(WHOLE), "effect": MAYBE},
+    {"lags": listed(NUMBER), "effect": MAYBE},
 )
+EXPLAINED = {one.name for one in fields(Explanation)}
 EVIDENCE = parts(
     {"source": TEXT, "target": TEXT},
     dict.fromkeys(("te", "p_value", "q_value", "effect", "stability", "low", "high", "chance"), MAYBE)
     | {name: listed(MAYBE) for name in ("lag_te", "times", "local")}
     | {"null": listed(NUMBER)}
-    | {"given": listed(TEXT), "lag": WHOLE, "lags": listed(WHOLE), "scatter": POINTS, "curve": POINTS}
+    | {"given": listed(TEXT), "lag": NUMBER, "lags": listed(NUMBER), "scatter": POINTS, "curve": POINTS}
     | {"by_formula": FLAG, "sentence": TEXT},
 )
 ORIGIN = dict.fromkeys(
@@ -180,8 +185,12 @@ NETWORK = parts(
 
 
 def check_network(data: Mapping[str, Any]) -> None:
-    """Refuse, by a ValueError that names the part, what a network cannot be made of or cannot be used with."""
+    """Refuse, by a ValueError that names the part, what a network cannot be made of."""
     NETWORK(data, "the network")
+
+
+def check_agreement(data: Mapping[str, Any]) -> None:
+    """Refuse parts that do not agree with one another, so that they could not be used."""
     names = set(data["names"])
     for where in ("preview", "criteria"):
         if odd := sorted(set(data[where]) - names):
@@ -192,6 +201,8 @@ def check_network(data: Mapping[str, Any]) -> None:
     for ends, about in data.get("evidence", {}).items():
         if not {about["source"], about["target"]} <= names or ends != f"{about['source']}>{about['target']}":
             raise ValueError(f"evidence of {ends} has a node that is not among its names")
+        if odd := sorted(set(about) - EXPLAINED):
+            raise ValueError(f"evidence of {ends} has {odd[0]!r}, which is no part of an explanation")
         if len(about.get("lags", ())) != len(about.get("lag_te", ())):
             raise ValueError(f"evidence of {ends} has lags without values")
         if len(about.get("times", ())) != len(about.get("local", ())):

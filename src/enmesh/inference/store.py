@@ -227,7 +227,7 @@ def _now() -> str:
 def _opened(path: Path) -> sqlite3.Connection:
     """Open a store, or a new file; refuse what is no store, or a damaged one, before anything is written."""
     if not path.parent.is_dir():
-        raise InputError(f"the store {path} cannot be made: there is no folder {path.parent}")
+        raise InputError(f"the store {path} cannot be made: there is no folder {path.parent}; make it first")
     if path.is_dir():
         raise InputError(f"the store {path} is a folder; give a file name such as {path / 'run.db'}")
     if path.is_symlink() and not path.exists():
@@ -298,7 +298,7 @@ def _explained(path: Path) -> Iterator[None]:
         ):  # tables or columns that are not there, and the like
             raise _damaged(path, error) from error
         raise InputError(f"the store {path} cannot be written ({reason}): {advice}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # even messages may hold what is damaged
         raise _damaged(path, error) from error
 
 

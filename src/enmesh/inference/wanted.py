@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from enmesh.data.graph_input import edges_in, sources_in
+from enmesh.data.graph_input import edges_in, sources_in, tiers_in
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
 from enmesh.errors import InputError
@@ -169,7 +169,7 @@ def constrained(
 def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset[tuple[int, int]]:
     """Return the edges from a later tier to an earlier one."""
     place: dict[int, int] = {}
-    for position, group in enumerate(tiers or ()):
+    for position, group in enumerate(tiers_in(tiers)):
         for name in [group] if isinstance(group, str) else group:
             node = series.index(name)
             if node in place:

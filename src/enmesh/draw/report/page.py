@@ -344,7 +344,7 @@ def _criterion(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
     ``error`` says whether a low value is good: of an unknown method, whether the choice is nearer to the lowest.
     """
-    if not table or not {"dims", "delays", "best", "values"} <= set(table):
+    if not isinstance(table, Mapping) or not {"dims", "delays", "best", "values"} <= set(table):
         return None
     shown, values = {key: table[key] for key in ("dims", "delays", "best")}, np.array(table["values"], float)
     chosen = values[table["dims"].index(table["best"][0]), table["delays"].index(table["best"][1])]
