@@ -5,6 +5,7 @@ import io
 import json
 import os
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -738,3 +739,33 @@ def test_functions_show_life_after_two_seconds(monkeypatch, capsys):
         with module.Progress(given) as shown, shown.phase("subjects", 3):
             shown.advance()
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.02, 0.2])
+def test_two_quick_ctrl_c_stop_as_one_does(tmp_path, pause):
+    em.simulate.var("a>b, b>c, c>d", n=2000, seed=0).to_csv(tmp_path / "d.csv")
+    line = [
+        sys.executable,
+        "-m",
+        "enmesh",
+        "infer",
+        "d.csv",
+        "--score",
+        "tee",
+        "--estimator",
+        "ksg",
+        "--max-lag",
+        "3",
+    ]
+    process = subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    store, until = tmp_path / "d-results" / "run.db", time.monotonic() + 90
+    while not store.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(pause)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "--resume goes on from there" in err
