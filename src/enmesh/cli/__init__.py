@@ -190,8 +190,8 @@ def _stopped_by_signals(received: list[int], for_good: bool) -> Iterator[None]:
     """Let Ctrl-C, SIGTERM and SIGHUP stop a command, unless whoever started it wants them ignored.
 
     One is enough: further ones do not disturb what is kept and said, until the fourth ends the program at once. Where
-    Python drops the exception, as in a callback of its import system, the signal is raised once more. A program that was
-    stopped and ends now (``for_good``) stays deaf to them.
+    Python drops the exception, as in a callback of its import system, the signal is raised once more. A program that
+    was stopped and ends now (``for_good``) ignores them.
     """
 
     def stop(number: int, frame: object) -> None:
@@ -221,5 +221,5 @@ def _stopped_by_signals(received: list[int], for_good: bool) -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = hook
-        for number, handler in before.items() if not (received and for_good) else ():
-            signal.signal(number, handler)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_IGN if received and for_good else handler)
