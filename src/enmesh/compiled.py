@@ -47,7 +47,8 @@ def _kept(function: Callable[..., Any], how: dict[str, Any]) -> Any:
             raise
         notice.unkept = True
         return njit(**how)(function)
-    _never_fail(made._cache)
+    if hasattr(made, "_cache"):  # not where numba is switched off
+        _never_fail(made._cache)
     return made
 
 
