@@ -1,4 +1,5 @@
 import shlex
+import signal
 
 import pytest
 
@@ -7,6 +8,15 @@ from enmesh.cli import main
 from enmesh.errors import InputError
 from enmesh.inference.store import runs
 from enmesh.neighbours import chosen
+
+# A shell may have signals ignored (nohup, jobs in the background), which programs that tests start would inherit.
+for name, usual in {
+    "SIGINT": signal.default_int_handler,
+    "SIGTERM": signal.SIG_DFL,
+    "SIGHUP": signal.SIG_DFL,
+}.items():
+    if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, name), usual)
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

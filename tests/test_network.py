@@ -132,8 +132,11 @@ def test_a_network_is_a_container_of_edges(network):
     assert Network(names=("a",), parents={"a": ()}, local={"a": 0.0}, optimal=True, bound=0.0)
     with pytest.raises(InputError, match="there is no node 'z'; the nodes are a, b, c"):
         network["z"]
-    with pytest.raises(InputError, match="'a' is not an edge; ask for"):
-        assert "a" in network
+    assert "a" in network
+    assert "z" not in network
+    assert len({network, network}) == 1
+    with pytest.raises(InputError, match="3 is not an edge; ask for"):
+        assert 3 in network
 
 
 DAMAGE = {

@@ -59,7 +59,7 @@ def test_trial_channel_time_is_recognised_by_its_shape():
         em.Series(cube)
     assert em.Series(cube, transpose=True) == em.Series(cube.transpose(0, 2, 1))
     assert em.Series(cube.transpose(0, 2, 1)).lengths == (200,) * 5
-    assert em.Series(list(cube[:, :, :20])).lengths == (3,) * 5
+    assert em.Series(list(cube[:, :, :20]), transpose=False).lengths == (3,) * 5
 
 
 def test_what_is_masked_is_missing():

@@ -1,5 +1,7 @@
 """The page as a file: complete, self-contained, the same every time, safe whatever the nodes are called."""
 
+import base64
+import hashlib
 import html
 import json
 import math
@@ -444,3 +446,27 @@ def test_a_page_made_in_python_names_the_file_that_was_read(tmp_path):
     assert network.provenance["file"] == str(path)
     page = network.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert re.search(r"<title>[^<]*herd", page)
+
+
+def test_a_page_names_its_scripts_by_hash_and_no_other_may_run(tmp_path):
+    series = em.simulate.var("a>b", n=200, seed=0)
+    network = em.infer(series, score=em.TEA(estimator=em.Gaussian(), embedding=em.Embedding()))
+
+    def allowed(page):
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+        assert "script-src 'sha256-" in policy
+        assert "script-src 'unsafe" not in policy
+        return policy
+
+    def hashes(page):
+        for part in re.findall(r"<script>(.*?)</script>|<style[^>]*>(.*?)</style>", page, re.DOTALL):
+            digest = hashlib.sha256("".join(part).encode()).digest()
+            yield f"'sha256-{base64.b64encode(digest).decode()}'"
+
+    one = network.report(tmp_path / "one.html").read_text(encoding="utf-8")
+    assert all(part in allowed(one) for part in hashes(one))
+    both = em.report({"x": network, "y": network}, tmp_path / "both.html").read_text(encoding="utf-8")
+    frames = [html.unescape(frame) for frame in re.findall('srcdoc="([^"]*)"', both)]
+    assert len(frames) == 2
+    for whole in (both, *frames):  # a page in a frame obeys the policy of the outer one too
+        assert all(part in allowed(both) for part in hashes(whole))

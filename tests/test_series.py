@@ -87,11 +87,11 @@ BAD = {
     ),
     "constant": (
         dict(values=broken(lambda v: v.__setitem__((slice(None), 2), 7.0)), names="abc"),
-        "constant column: c; it carries no information, leave it out",
+        "constant column: c; it carries no information, leave it out (drop_constant=True)",
     ),
     "empty column": (
         dict(values=broken(lambda v: v.__setitem__((slice(None), 2), np.nan)), names="abc", missing="drop"),
-        "no value at all in column c; leave it out",
+        "no value at all in column c; leave it out (drop_constant=True)",
     ),
     "duplicate names": (dict(values=GOOD, names=["a", "b", "a"]), "duplicate name: a; names must differ"),
     "duplicate columns": (
@@ -110,7 +110,7 @@ BAD = {
     ),
     "trials differ": (
         dict(values=[GOOD, GOOD[:, :2]]),
-        "the trials have different numbers of nodes (2, 3)",
+        "the trials have different numbers of nodes (2, 3); pass transpose=True if rows are nodes",
     ),
     "no columns": (dict(values=np.empty((10, 0))), "there is no column; give at least one node"),
     "dt": (dict(values=GOOD, dt=0), "dt=0 is not a sampling step; give a positive number"),
@@ -120,7 +120,8 @@ BAD = {
     ),
     "mixed": (
         dict(values=pd.DataFrame({"a": ["x", 1.0, "y", 2.0], "b": [1.0, 2.0, 3.0, 4.0]})),
-        "row 1, column a: 'x' is not a number; if it stands for a missing value, pass na='x'",
+        "row 1, column a: 'x' is not a number; if it stands for a missing value, pass na='x', "
+        "else correct it or leave that row out",
     ),
     "dates": (
         dict(values=pd.DataFrame({name: pd.date_range("2020", periods=4) for name in ("t", "b")})),

@@ -175,8 +175,10 @@ def test_fault_10_a_stored_run_is_kept_when_resume_is_forgotten(run, tmp_path):
     assert "data-results/run.db of an earlier run is kept as run-1.db; --resume would go on from it" in err
     assert (tmp_path / "data-results" / "run-1.db").read_bytes() == first
     assert not [*(tmp_path / "data-results").glob("*-wal"), *(tmp_path / "data-results").glob("*-shm")]
+    second = (tmp_path / "data-results" / "run.db").read_bytes()
     run(line)
-    assert (tmp_path / "data-results" / "run-2.db").exists()
+    assert (tmp_path / "data-results" / "run-1.db").read_bytes() == second
+    assert not (tmp_path / "data-results" / "run-2.db").exists()
     assert len(json.loads(run("runs data-results/run-1.db --json")[1])) == 1
 
 

@@ -41,12 +41,34 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def _kept(function: Callable[..., Any], how: dict[str, Any]) -> Any:
     try:
-        return njit(cache=True, **how)(function)
-    except RuntimeError as reason:
-        if "no locator" not in str(reason):
+        made = njit(cache=True, **how)(function)
+    except (RuntimeError, OSError) as reason:
+        if isinstance(reason, RuntimeError) and "no locator" not in str(reason):
             raise
         notice.unkept = True
         return njit(**how)(function)
+    if hasattr(made, "_cache"):  # not where numba is switched off
+        _never_fail(made._cache)
+    return made
+
+
+def _never_fail(cache: Any) -> None:
+    """Let a cache that cannot be read or written, as on a full disk, cost the time to compile and nothing else."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def loaded(*what: Any) -> Any:
+        try:
+            return load(*what)
+        except Exception:  # whatever a damaged file provokes
+            return None
+
+    def saved(*what: Any) -> None:
+        try:
+            save(*what)
+        except (OSError, ValueError, EOFError):
+            notice.unkept = True
+
+    cache.load_overload, cache.save_overload = loaded, saved
 
 
 class Notice(event.Listener):

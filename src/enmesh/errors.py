@@ -1,6 +1,7 @@
 """The one error a user meets for bad input, and the one warning for a statistical hazard."""
 
 import contextlib
+import os
 import re
 import sys
 import warnings
@@ -134,6 +135,20 @@ def hazard(message: str, column: str = "") -> None:
     seen = {} if collector is not None else frame.f_globals.setdefault("__warningregistry__", {})
     place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__")
     warnings.warn_explicit(message, HazardWarning, *place, registry=seen)
+
+
+def refuse_memory(what: str, needed: float) -> None:
+    """Refuse what needs more bytes than this machine has.
+
+    >>> refuse_memory("n=10", 80)
+    """
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # a system that does not say
+        return
+    if needed > there:
+        sizes = f"about {needed / 2**30:,.0f} GiB, and this machine has {there / 2**30:,.0f}"
+        raise InputError(f"{what} needs {sizes}; give less, or take a larger machine")
 
 
 def first_few(words: Sequence[str], most: int = 5) -> str:

@@ -375,5 +375,5 @@ def log_likelihood(
 
 def parent_indices(series: Series, graph: Any) -> tuple[tuple[int, ...], ...]:
     """Return for each node of the series the ascending positions of its parents in ``graph``."""
-    parents: Mapping[str, tuple[str, ...]] = parents_of(graph, names=series.names)
+    parents: Mapping[str, tuple[str, ...]] = parents_of(graph, names=series.given_names)
     return tuple(tuple(sorted(series.index(p) for p in parents.get(name, ()))) for name in series.names)

@@ -62,8 +62,17 @@ def known_options() -> tuple[type, ...]:
     return tuple(_CLASSES.values())
 
 
+# The largest number that an option may have, and the least time that each unit of it takes, in seconds; others: MOST.
+MOST = 2**31 - 1
+LIMITS = {
+    "n_surrogates": (10**7, 1e-4), "n_permutations": (10**7, 1e-3), "bootstrap": (10**6, 0.01), "n": (10**9, 1e-8),
+    "max_lag": (10**6, 1e-2), "lag": (10**6, 0.0), "lags": (10**6, 0.0), "dim": (10**4, 0.0), "delay": (10**6, 0.0),
+    "k": (10**6, 0.0), "theiler": (10**9, 0.0), "restarts": (10**6, 1e-2), "seed": (2**128, 0.0),
+}  # fmt: skip
+
+
 def whole(name: str, value: Any, least: int = 0) -> int:
-    """Return ``value`` as an int; refuse what is not a whole number of at least ``least``.
+    """Return ``value`` as an int; refuse what is not a whole number of at least ``least``, or what nothing can bear.
 
     >>> whole("k", 4, 1)
     4
@@ -74,6 +83,11 @@ def whole(name: str, value: Any, least: int = 0) -> int:
         number = None
     if number is None or number < least:
         raise InputError(f"{name}={value!r} is not possible; give a whole number of at least {least}")
+    most, seconds = LIMITS.get(name, (MOST, 0.0))
+    if number > most:
+        hours, shown = number * seconds / 3600, f"{number:.4g}" if number < 1e300 else "that many"
+        cost = f"would take {hours:,.0f} hours or more" if 1 < hours < 1e9 else "is more than can be computed"
+        raise InputError(f"{name}={shown} {cost}; give at most {most:,}")
     return number
 
 

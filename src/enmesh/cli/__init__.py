@@ -88,9 +88,14 @@ def enmesh(ctx: typer.Context, version: Annotated[bool, typer.Option("--version"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code: 0, 1 unexpected, 2 refused, 128 and its number for a signal."""
     words, signals = list(sys.argv[1:] if arguments is None else arguments), list[int]()
+    with _stopped_by_signals(signals, for_good=arguments is None):
+        return _run(words, signals)
+
+
+def _run(words: list[str], signals: list[int]) -> int:
     shown = redirect_stdout(show.SafeStream(sys.stdout, escape=True))
     try:
-        with shown, redirect_stderr(show.SafeStream(sys.stderr)), _stopped_by_signals(signals), _spoken():
+        with shown, redirect_stderr(show.SafeStream(sys.stderr)), _spoken():
             program = typer.main.get_command(command_line())
             code = program.main(words, prog_name="enmesh", standalone_mode=False, obj=words)
             sys.stdout.flush()
@@ -184,19 +189,26 @@ class Stop(KeyboardInterrupt):
 
 
 @contextmanager
-def _stopped_by_signals(received: list[int]) -> Iterator[None]:
+def _stopped_by_signals(received: list[int], for_good: bool) -> Iterator[None]:
     """Let Ctrl-C, SIGTERM and SIGHUP stop a command, unless whoever started it wants them ignored.
 
-    Where Python drops the exception, as in a callback of its import system, the signal is raised once more.
+    One is enough: further ones do not disturb what is kept and said, until the fourth ends the program at once. Where
+    Python drops the exception, as in a callback of its import system, the signal is raised once more. A program that
+    was stopped and ends now (``for_good``) ignores them.
     """
 
     def stop(number: int, frame: object) -> None:
         received.append(number)
-        raise Stop
+        if len(received) == 1:
+            raise Stop
+        if len(received) > 3:
+            os._exit(128 + number)
 
     def dropped(what: "sys.UnraisableHookArgs") -> None:
         if isinstance(what.exc_value, Stop):
-            threading.Timer(0.05, signal.raise_signal, received[-1:]).start()
+            number = received[-1]
+            received.clear()
+            threading.Timer(0.05, signal.raise_signal, [number]).start()
         else:
             hook(what)
 
@@ -213,4 +225,4 @@ def _stopped_by_signals(received: list[int]) -> Iterator[None]:
     finally:
         sys.unraisablehook = hook
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if received and for_good else handler)

@@ -39,7 +39,7 @@ EVENT_FIELDS = ("k", "device", "target_history", "source_history")  # of PointPr
 # Options that have no effect on events: how samples are read, prepared or embedded, and those of other scores.
 OF_SAMPLES = (
     "estimator", "dim", "delay", "lag", "max_lag", "bootstrap", *PREPARING, "mask", "states", "missing", "variable",
-    "dt", "header", "rows", "pivot", "transpose", "sfreq",
+    "dt", "header", "rows", "pivot", "transpose", "dims", "drop_constant", "resample", "sfreq",
 )  # fmt: skip
 OF_EVENTS = ("node", "duration", "mend", "target_history", "source_history")
 

@@ -18,6 +18,7 @@ from enmesh.errors import InputError, was_stopped
 from enmesh.inference import store
 from enmesh.inference.infer import check_numbers
 from enmesh.inference.progress import Progress
+from enmesh.options import whole
 
 log = logging.getLogger("enmesh")
 
@@ -51,8 +52,8 @@ def infer(given: a.Given) -> None:
     What is not given is chosen from the data and reported with its reason.
     The folder gets network.json, edges.csv, network.png, network.svg,
     report.html and run.db, which keeps what is finished: a stopped run goes
-    on with --resume; without it, an existing run.db is kept as run-1.db.
-    Files that enmesh did not write are not overwritten without --force.
+    on with --resume; without it, the old run.db becomes run-1.db. Files of
+    others are overwritten with --force alone.
 
     \b
     Examples
@@ -117,12 +118,15 @@ def run(
 ) -> tuple[em.Network, list[Path]]:  # fmt: skip
     """Infer, keep what is finished in the folder, and write the results there; what was read is not overwritten."""
     check_numbers(**options)
+    whole("seed", options.get("seed", 0))
+    if options.get("n_surrogates") is not None and options.get("alpha") != 0:
+        whole("n_surrogates", options["n_surrogates"], 1)
     names = [*results.FILES, *(f"network.{name}" for name in formats)]
     results.refuse_foreign(folder, names, "network", inputs, force)
     results.results_folder(folder)
     try:
         with Progress.of(options.get("progress")) as progress:
-            with _store(folder / STORE, series, inputs, resume) as path:
+            with _store(folder / STORE, series, inputs, resume, command) as path:
                 network = em.infer(series, store=path, **options | {"progress": progress})
             origin = {"file": ", ".join(str(one) for one in inputs if str(one) != "-"), "command": command}
             known = {name: said for name, said in origin.items() if said}
@@ -138,10 +142,12 @@ def run(
 
 
 @contextmanager
-def _store(path: Path, series: em.Series, inputs: Sequence[Path], resume: bool) -> Iterator[Path]:
-    """Give the store a run may write to: the one that is resumed, or a new one, and the old one under another name.
+def _store(
+    path: Path, series: em.Series, inputs: Sequence[Path], resume: bool, command: str
+) -> Iterator[Path]:
+    """Give the store a run may write to: the one that is resumed, or a new one; the old one is set aside.
 
-    A run that is refused before it computes anything leaves the old one where it was.
+    One earlier store is kept, as run-1.db. A run that is refused before it computes anything leaves all as it was.
     """
     if path.exists() and any(path.samefile(one) for one in inputs if one.exists()):
         raise InputError(f"{path} is what was read and would be overwritten; give another --out")
@@ -149,25 +155,62 @@ def _store(path: Path, series: em.Series, inputs: Sequence[Path], resume: bool) 
     if resume:
         known = series.digest, em.__version__
         kept = sum(run["answers"] for run in held if (run["data"], run["code"].split("/")[0]) == known)
-        log.warning("resuming: %s", f"{kept:,} scores of an earlier run are kept" if kept else NOTHING)
-    if resume or not path.exists():
+        before = store.note_command(path, command)
+        told = f"{kept:,} scores of an earlier run are kept" if kept else NOTHING
+        other = kept and _core(before) != _core(command) and before
+        log.warning("resuming: %s%s", told, f"; it was: {before}; what differs is computed" if other else "")
         yield path
         return
     if any(run["status"] == "running" for run in held):
         raise InputError(f"{path} belongs to a run that is still going on; wait for it or give another --out")
-    names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(1))
-    aside = next(name for name in names if not name.exists())
-    _move(path, aside)
+    aside = _free(path) if path.exists() else None
+    if aside is not None:
+        _move(path, aside)
     try:
+        store.note_command(path, command)
         yield path
     except InputError:
-        if not any(run["answers"] for run in (store.runs(path) if path.exists() else [])):
+        if path.is_file() and not any(run["answers"] for run in store.runs(path)):
             _move(path)
-            _move(aside, path)
+            if aside is not None:
+                _move(aside, path)
         raise
     finally:
-        if held and aside.exists():
-            log.warning("%s of an earlier run is kept as %s; --resume would go on from it", path, aside.name)
+        if held and aside is not None and aside.exists():
+            log.warning(
+                "%s of an earlier run is kept as %s; --resume would go on from it", path, _oldest(aside)
+            )
+
+
+def _core(command: str) -> list[str]:
+    """Return the words of a command line that can change what is computed."""
+    words, core = iter(shlex.split(command)), list[str]()
+    for word in words:
+        if word in ("--out", "--jobs", "--format"):
+            next(words, None)
+        elif word not in ("--quiet", "-q", "--json", "--force"):
+            core.append(word)
+    return core
+
+
+def _aside(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.stem}-{number}{path.suffix}")
+
+
+def _free(path: Path) -> Path:
+    return next(one for one in (_aside(path, number) for number in count(1)) if not one.exists())
+
+
+def _oldest(aside: Path) -> str:
+    """Let a store that was set aside take the place of those that were set aside before; return its name."""
+    stem, _, number = aside.stem.rpartition("-")
+    first = aside.with_name(f"{stem}-1{aside.suffix}")
+    for older in [aside.with_name(f"{stem}-{one}{aside.suffix}") for one in range(1, int(number))]:
+        if older.exists() and not store.is_store(older):
+            return aside.name  # somebody else's file: it stays
+        _move(older)
+    _move(aside, first)
+    return first.name
 
 
 def _move(store: Path, to: Path | None = None) -> None:
@@ -183,16 +226,16 @@ def _move(store: Path, to: Path | None = None) -> None:
 
 @a.with_options(a.argument("path", Path, "A run.db that infer wrote, or its folder.", "STORE"), a.JSON)
 def runs(given: a.Given) -> None:
-    """List the runs that a store holds, and how they ended.
+    """List the runs that a store holds, and how they ended; each may have several steps.
 
     \b
     Examples
       enmesh runs recording-results
     """
-    found = store.runs(given["path"] / STORE if given["path"].is_dir() else given["path"])
+    found = store.whole_runs(given["path"] / STORE if given["path"].is_dir() else given["path"])
     if given["json"]:
         show.as_json(found)
         return
-    fields = ("started", "last", "status", "nodes", "score", "families", "tests")
-    rows = [run | {"nodes": len(run["names"]), "score": run["score"]["type"]} for run in found]
+    fields = ("started", "last", "status", "nodes", "steps", "families", "tests", "answers")
+    rows = [run | {"nodes": len(run["names"])} for run in found]
     show.table(["run", *fields], [[run["key"][:8], *(run[field] for field in fields)] for run in rows])

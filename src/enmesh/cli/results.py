@@ -1,13 +1,14 @@
 """A network as a folder of results: JSON, edge table, pictures, page and further formats."""
 
+import errno
 import json
-import os
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from enmesh.data.sources import write_whole
+from enmesh.data.sources import is_there, shorter, write_whole
 from enmesh.data.table import guarded, listed, visible
 from enmesh.errors import InputError
 from enmesh.inference.network import Network
@@ -19,12 +20,13 @@ def results_folder(folder: Path) -> Path:
     """Make a folder if it is not there, and see to it that it can be written to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".enmesh-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=folder):
+            pass
     except OSError as error:
-        reason = "it is a file" if folder.is_file() else error.strerror or error
-        raise InputError(f"cannot write to the folder {folder}: {reason}") from None
+        reason = "it is a file" if error.errno in (errno.EEXIST, errno.ENOTDIR) else error.strerror or error
+        raise InputError(
+            f"cannot write to the folder {shorter(folder)}: {reason}; give another --out"
+        ) from None
     return folder
 
 
@@ -36,7 +38,7 @@ def refuse_foreign(
     A folder is ours if the first of them is there and says that it is of our ``kind``. What was read is never
     overwritten; files of others only with ``force``.
     """
-    there = [folder / name for name in names if (folder / name).exists()]
+    there = [folder / name for name in names if is_there(folder / name)]
     read = [one for one in inputs if str(one) != "-" and one.exists()]
     for file in there:
         if any(file.samefile(one) for one in read):

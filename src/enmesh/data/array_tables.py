@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from enmesh.data.rules import Rules
+from enmesh.data.rules import Rules, dims_of
 from enmesh.data.sources import LARGE, MOST_BYTES, MOST_RATIO, Source, library
 from enmesh.data.table import Table, default_names, listed
 from enmesh.data.text_tables import transposed
-from enmesh.data.values import INTEGER, TEXT, turned
+from enmesh.data.values import INTEGER, TEXT, listed_trials, turned
 from enmesh.errors import InputError, refuse_if
 
 # Bytes from which an array is mapped: whoever changes the file meanwhile changes the recording.
@@ -32,6 +32,7 @@ RATES = ("fs", "fsample", "srate", "sfreq", "samplingrate", "sampling_rate")
 MAT_MATRIX, MAT_COMPRESSED, MAT_TYPES = 14, 15, {*range(1, 8), 9, *range(12, 19)}
 MAT_CELLS, MAT_SPARSE, MAT_FUNCTION, MAT_OPAQUE, MAT_EMPTY = (1, 2, 3), 5, 16, 17, 2**16
 DAMAGED = "cannot be read as mat: it is damaged, its parts do not fit together; save or copy it again"
+EEGLAB = ("nbchan", "pnts", "trials")  # how many there are along each axis
 MNE_SUFFIXES = (".fif", ".vhdr", ".set", ".bdf", ".gdf", ".cnt")
 
 
@@ -43,7 +44,7 @@ def read_parquet(source: Source, rules: Rules) -> Table:
     if 8 * cells > MOST_BYTES or (8 * cells > LARGE and 8 * cells > MOST_RATIO**2 * size):
         raise InputError(f"says that it holds {cells} values in {size} bytes; read it in parts")
     frame = about.read(use_pandas_metadata=True).to_pandas(self_destruct=True)
-    refuse_if(not frame.shape[1], "has no column")
+    refuse_if(not frame.shape[1], "has no column; save one for each node")
     frame.columns = [str(name) for name in frame.columns]
     table = Table(file=source.name, frame=frame)
     return transposed(table) if rules.transpose else table
@@ -150,7 +151,8 @@ def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, np.ndarr
         for field in value._fieldnames:
             yield from _flat(f"{name}.{field}", getattr(value, field), depth + 1)
     elif isinstance(value, np.ndarray):
-        cells = [np.ravel(cell) for cell in value.ravel()] if value.dtype == object else []
+        held = [getattr(cell, "labels", cell) for cell in value.ravel()] if value.dtype == object else []
+        cells = [np.ravel(cell) for cell in held]
         words = bool(cells) and all(len(cell) == 1 and cell.dtype.kind == "U" for cell in cells)
         yield name, np.array([cell[0] for cell in cells]) if words else value
 
@@ -162,7 +164,10 @@ def _hdf5(source: Source) -> dict[str, np.ndarray]:
 
     def note(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and item.dtype.kind in "biuf" and not name.startswith("#refs#"):
-            refuse_if(item.size * 8 > MOST_BYTES, f"{name} holds {item.size} values, more than fit")
+            refuse_if(
+                item.size * 8 > MOST_BYTES,
+                f"{name} holds {item.size} values, more than fit; save a part of it",
+            )
             found[name.replace("/", ".")] = item[()].T
 
     with h5py.File(source.file, "r") as book:
@@ -173,25 +178,68 @@ def _hdf5(source: Source) -> dict[str, np.ndarray]:
 def _chosen_table(file: str, arrays: Mapping[str, np.ndarray], rules: Rules) -> Table:
     """Return the table of the array that is named, or of the only one that can be a recording."""
     arrays = {one: array for one, array in arrays.items() if isinstance(array, np.ndarray)}
-    able = [one for one, array in arrays.items() if array.dtype.kind in "biuf" and array.ndim in (2, 3)]
-    found = [one for one in able if min(arrays[one].shape) > 1] or able
+    able = [one for one, array in arrays.items() if _is_recording(array)]
+    found = [one for one in able if min(arrays[one].shape) > 1 or arrays[one].dtype == object] or able
     if rules.variable is not None:
         found = [one for one in arrays if one == str(rules.variable)]
         refuse_if(not found, f"there is no variable {rules.variable}; it has {listed(arrays)}")
     refuse_if(len(found) > 1, f"holds the arrays {listed(found)}; say which with variable=")
-    refuse_if(not found, "holds no array of numbers (time, node) or (trial, time, node)")
+    refuse_if(not found, "holds no array of numbers; save one as (time, node) or (trial, time, node)")
     family = found[0].rpartition(".")[0]
     split = {name.rpartition("."): array for name, array in arrays.items()}
     beside = {own.lower(): array for (structure, _, own), array in split.items() if structure == family}
     return _array_table(file, arrays[found[0]], rules, beside)
 
 
+def _is_recording(array: np.ndarray) -> bool:
+    """Say whether an array may be a recording: numbers along two or three axes, or cells of such trials."""
+    if array.dtype == object:
+        cells = list(array.ravel())
+        return len(cells) > 1 and all(
+            isinstance(c, np.ndarray) and c.ndim == 2 and c.dtype.kind in "biuf" for c in cells
+        )
+    return array.dtype.kind in "biuf" and array.ndim in (2, 3)
+
+
+def _cells(
+    file: str, values: np.ndarray, rules: Rules, words: Mapping[str, list[str]]
+) -> tuple[Any, list[int]]:
+    """Return the trials that stand in the cells of a MATLAB array below one another, and their lengths."""
+    counts = {len(named) for named in words.values()}
+    trials = [np.asarray(cell) for cell in values.ravel()]
+    fits = next((count for count in counts if {len(trial) for trial in trials} == {count}), 0)
+    turn = (
+        fits
+        and rules.dims is None
+        and rules.transpose is None
+        and {trial.shape[1] for trial in trials} != {fits}
+    )
+    trials = [trial.T for trial in trials] if turn else listed_trials(trials, rules, max(counts, default=0))
+    widths = {trial.shape[1] for trial in trials}
+    refuse_if(len(widths) > 1, f"its trials have {listed(sorted(widths))} nodes; pass dims=('node', 'time')")
+    return np.concatenate(trials), [len(trial) for trial in trials]
+
+
 def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[str, np.ndarray]) -> Table:
     """Return an array as a table; ``beside`` it may stand names, dt, kinds and labels, as `write_series` puts them."""
-    if values.dtype.kind not in "biuf" or values.ndim not in (2, 3) or not values.size:
+    if not _is_recording(values) or not values.size:
         needed = "numbers as (time, node) or (trial, time, node) are needed"
         raise InputError(f"holds an array of {values.dtype} with shape {values.shape}; {needed}")
-    values = turned(values, rules.transpose)
+    named = {
+        name: [str(word).strip() for word in held.astype(str).ravel()]
+        for name, held in beside.items()
+        if name in NAMES and held.dtype.kind in "US"
+    }
+    lengths: list[int] = []
+    if values.dtype == object:
+        values, lengths = _cells(file, values, rules, named)
+    else:
+        known = (
+            rules
+            if {"dims", "transpose"} & rules.given
+            else replace(rules, dims=_dims_beside(values, beside))
+        )
+        values = turned(values, known, max(map(len, named.values()), default=0))
     width = values.shape[-1]
     fitting = {name: held for name, held in beside.items() if held.dtype.kind in "US" and held.size == width}
     words = {name: [str(word).strip() for word in held.astype(str).ravel()] for name, held in fitting.items()}
@@ -200,9 +248,23 @@ def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[st
     numbers = {name: float(held.flat[0]) for name, held in single.items() if held.flat[0] > 0}
     steps = [numbers.get("dt"), *(1 / numbers[name] for name in RATES if name in numbers)]
     table = _stacked(file, values, names, next(filter(None, steps), None))
+    if lengths:
+        which = np.repeat(np.arange(len(lengths)), lengths)
+        rows = np.concatenate([np.arange(1, length + 1) for length in lengths])
+        table = replace(table, trials=which, numbers=rows.tolist())
     if "kinds" in words:
         table = replace(table, frame=_with_kinds(table.frame, words["kinds"], beside))
     return table
+
+
+def _dims_beside(values: np.ndarray, beside: Mapping[str, np.ndarray]) -> tuple[str, ...] | None:
+    """Return the axes that `write_series` or EEGLAB put beside an array; None where nothing does."""
+    if "dims" in beside and beside["dims"].dtype.kind in "US" and beside["dims"].size == values.ndim:
+        return dims_of("dims", [str(axis) for axis in beside["dims"].ravel()])
+    sizes = [int(beside[name].flat[0]) for name in EEGLAB if name in beside and beside[name].size == 1]
+    if sizes[: values.ndim] == list(values.shape) and len(sizes) == len(EEGLAB):
+        return ("node", "time", "trial")[: values.ndim]
+    return None
 
 
 def _stacked(file: str, values: np.ndarray, names: list[str], dt: float | None) -> Table:
@@ -235,7 +297,7 @@ def read_edf(source: Source, rules: Rules) -> Table:
     if rules.columns is not None:
         signals = [one for one in signals if one.label in rules.columns]
     rates = {one.label: one.sampling_frequency for one in signals}
-    refuse_if(not signals, "holds no signal")
+    refuse_if(not signals, "holds no signal of these names; leave columns= out to take all")
     if len(set(rates.values())) > 1:
         told = ", ".join(f"{name} ({rate:g} Hz)" for name, rate in rates.items())
         raise InputError(f"the signals are sampled differently: {told}; choose with columns=")
@@ -257,9 +319,16 @@ def read_mne(source: Source, rules: Rules) -> Table:
 
 def mne_table(held: Any, file: str = "") -> Table:
     """Return the data channels of Raw, Epochs or Evoked, bad ones and stretches left out; each epoch is a trial."""
-    kinds = set(held.get_channel_types())
-    picks = "data" if kinds - {"stim", "misc", "eog", "ecg", "emg", "resp"} else "all"
+    kinds, bad = set(held.get_channel_types()), [name for name in held.info["bads"] if name in held.ch_names]
+    usual = "data" if kinds - {"stim", "misc", "eog", "ecg", "emg", "resp"} else "all"
+    every = (
+        held.copy().pick(usual, exclude=(), verbose="ERROR").ch_names if usual == "data" else held.ch_names
+    )
+    picks = [name for name in every if name not in bad]
+    refuse_if(not picks, f"has no channel that is not marked as bad ({listed(bad)}); correct info['bads']")
+    left = [name for name in every if name in bad]
+    notes = (f"left out {listed(left)}: marked as bad",) if left else ()
     annotated = hasattr(held, "crop_by_annotations")  # Raw, whose bad stretches are missing
     values = np.asarray(held.get_data(picks=picks, **({"reject_by_annotation": "NaN"} if annotated else {})))
-    names = held.copy().pick(picks, verbose="ERROR").ch_names if picks == "data" else list(held.ch_names)
-    return _stacked(file, np.swapaxes(values, -1, -2), names, 1 / float(held.info["sfreq"]))
+    table = _stacked(file, np.swapaxes(values, -1, -2), picks, 1 / float(held.info["sfreq"]))
+    return replace(table, notes=notes)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from enmesh.data.calendar_words import NAMED_MONTH, in_english, month_number
 from enmesh.data.table import Table, shown
 from enmesh.data.times import DAY, EVEN, GAP, Groups, Stamps
 from enmesh.errors import InputError
@@ -17,8 +18,6 @@ MONTH = 27 * DAY
 DAY_OR_MONTH_FIRST = r"\s*(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4})(.*)"
 CLOCK = r"\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?(\s*[aApP]\.?[mM]\.?)?\s*"
 ISO = r"\s*\d{4}([-/.])\d{1,2}(?:\1\d{1,2}.*)?"
-MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-NAMED_MONTH = rf"(?:{'|'.join(MONTHS)})[a-z]*"
 # Months, quarters and weeks, by the year and its part.
 PARTS_OF_YEAR = (
     r"(?P<year>\d{4})m?(?P<month>\d{2})",
@@ -28,6 +27,8 @@ PARTS_OF_YEAR = (
     rf"(?P<year>\d{{4}})[-./, ]*(?P<name>{NAMED_MONTH})",
     r"(?P<year>\d{4})[-./: ]*q(?P<quarter>[1-4])",
     r"q(?P<quarter>[1-4])[-./: ]*(?P<year>\d{4}|\d{2})",
+    r"(?P<quarter>[1-4])\.?[-./ ]*(?:q|quartal|quarter|trimestre)[-./: ]*(?P<year>\d{4}|\d{2})",
+    r"w(?:eek|oche)?[-./ ]*(?P<week>\d{1,2})[-./, ]+(?P<year>\d{4})",
     r"(?P<year>\d{4})[-./ ]*w(?P<week>\d{1,2})",
 )
 # Whatever else is written like a time, but cannot be read without its format.
@@ -93,7 +94,9 @@ def _formatted(column: Any, date_format: str) -> Any:
             warnings.simplefilter("ignore")
             dates = pd.to_datetime(text, format=date_format, errors="coerce")
     except ValueError as error:
-        raise InputError(f"date_format={date_format!r} is not a format of strptime: {error}") from None
+        raise InputError(
+            f"date_format={date_format!r} is not a format of strptime ({error}); write it as '%d.%m.%Y %H:%M'"
+        ) from None
     return _without_zone(dates)
 
 
@@ -113,7 +116,7 @@ def _part_of_year(column: Any) -> tuple[np.ndarray, str] | None:
             monday = pd.to_datetime(days, format="%G-W%V-%u", errors="coerce")
             return (monday - pd.Timestamp(0)).dt.total_seconds().to_numpy(dtype=float), "s"
         if "name" in found:
-            month = found["name"].str[:3].map(MONTHS.index).astype(int) + 1
+            month = found["name"].map(month_number).astype(int)
         else:
             month = 3 * found["quarter"].astype(int) - 2 if "quarter" in found else found["month"].astype(int)
         if month.between(1, 12).all():
@@ -194,6 +197,8 @@ def _dates(table: Table, name: str, column: Any, groups: Groups) -> Any:
     known = text[text.notna()].str.strip()
     if len(known) and known.str.fullmatch(r"\d{8}(\d{4}(\d{2})?)?").all():
         return pd.to_datetime(text.str.strip(), format=COMPACT[len(known.iloc[0])], errors="coerce")
+    if len(known) and known.str.contains(NAMED_MONTH, case=False, regex=True).any():
+        text = text.map(in_english, na_action="ignore")
     text = text.str.replace(r"^\s*(\d{4})[./](\d{1,2})[./](\d{1,2})", r"\1-\2-\3", regex=True)
     if 2 * known.str.fullmatch(DAY_OR_MONTH_FIRST).sum() > len(known):
         return _day_or_month_first(table, name, text, groups)
@@ -257,6 +262,15 @@ def looks_like_labels_in_time(column: Any) -> bool:
     year = re.compile(r"(?<!\d)(1[5-9]|2[01])\d\d(?!\d)")
     dated = [isinstance(cell, str) and year.search(cell) is not None for cell in column]
     return bool(dated and np.mean(dated) > 0.9 and column.is_unique)
+
+
+def looks_like_unordered_times(column: Any) -> bool:
+    """Say whether every row has its own label with a number in it, but no plain count: 3 days ago, wave 2 of 5."""
+    texts = [cell for cell in column if isinstance(cell, str)]
+    counted = [
+        re.search(r"\d", cell) is not None and not re.fullmatch(r"\D*\d{1,15}", cell) for cell in texts
+    ]
+    return bool(len(texts) == len(column) > 2 and np.mean(counted) > 0.9 and column.is_unique)
 
 
 def _share(column: Any, pattern: str, kind: type) -> float:

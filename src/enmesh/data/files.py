@@ -50,8 +50,9 @@ def read(
         Rows to keep, ``"101:500"`` counted from 1 with both ends, or a slice.
     states
         Columns of names of states; others of text are states too if their words repeat.
-    missing, transpose
-        As in `Series`: ``missing="drop"`` keeps gaps; ``transpose=True`` takes rows for nodes.
+    missing, transpose, dims, drop_constant, resample
+        As in `Series`: ``missing="drop"`` keeps gaps; ``transpose=True`` takes rows for nodes; ``dims`` names the axes
+        of an array in an npy, npz or mat file; ``drop_constant=True`` leaves out dead channels.
     header, units, skip
         Whether the first line holds names (by default, when it holds text) and the next one units; lines to leave out.
     variable, sheet
@@ -86,14 +87,24 @@ def write_series(series: Series, path: str | os.PathLike) -> Path:
         raise InputError(f"cannot write {path}: its name must end in .csv, .npz, .parquet")
     if suffix == ".npz":
         return write_whole(path, lambda file: _write_npz(series, file))
-    frame = series_table(series)
     if suffix == ".csv":
-        frame.columns = [guarded(str(name)) for name in frame.columns]
-        return write_whole(path, lambda file: frame.to_csv(file, index=False))
+        csv_text(series, path)
+        return path
+    frame = series_table(series)
     try:
         return write_whole(path, lambda file: frame.to_parquet(file, index=False, engine="pyarrow"))
     except ImportError:
         raise InputError("writing parquet needs pyarrow; pip install 'enmesh[parquet]'") from None
+
+
+def csv_text(series: Series, path: str | os.PathLike[str] | None = None) -> str:
+    """Return a series as csv text, and write it to ``path`` if one is given."""
+    frame = series_table(series)
+    frame.columns = [guarded(str(name)) for name in frame.columns]
+    text: str = frame.to_csv(index=False)
+    if path is not None:
+        write_whole(path, lambda file: file.write_text(text, encoding="utf-8", newline=""))
+    return text
 
 
 def _write_npz(series: Series, file: Path) -> None:
@@ -101,6 +112,7 @@ def _write_npz(series: Series, file: Path) -> None:
         raise InputError("trials of different lengths do not fit into npz; write csv or parquet")
     values = np.stack(series.trials) if len(series.trials) > 1 else series.values
     beside: dict[str, Any] = {"names": np.array(series.names), "dt": series.dt}
+    beside["dims"] = np.array(["trial", "time", "node"][-values.ndim :])
     if len(set(series.kinds)) > 1 or series.labels:
         beside |= {"kinds": np.array(series.kinds), "labels": json.dumps(series.labels)}
     with file.open("wb") as target:

@@ -5,6 +5,7 @@ that no estimator takes the codes of words for numbers: it is a pandas column of
 missing), or of objects that are words or None.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,11 +17,12 @@ from enmesh.data import roles
 from enmesh.data.numbers import MISSING, as_number, marks_of
 from enmesh.data.rules import Rules
 from enmesh.data.table import Table, listed, shown, visible
-from enmesh.data.times import JITTER, Groups, Time, on_grid
+from enmesh.data.times import GAP, JITTER, Groups, Stamps, Time, on_grid, steps_of
 from enmesh.data.values import FLOAT, INTEGER, TEXT, Values
 from enmesh.errors import InputError, hazard
 
 KINDS = {"f": FLOAT, "i": INTEGER}
+MOST_SAMPLES = 10**8  # of a recording that is resampled
 # Bytes from which an array that nobody else holds is taken without a copy.
 LARGE = 2**28
 COMPLEX = "column {name} holds complex numbers; take their real part, absolute value or angle"
@@ -48,6 +50,10 @@ def pick(table: Table, rules: Rules) -> Recording:
         trial, groups = roles.found_trials(table, rules, stamps, taken, notes)
     nodes = _nodes(table, rules, {*taken, *trial}, groups, notes)
     places, step, time = None, table.dt, None
+    if rules.resample is not None:
+        if notes:
+            hazard(table.message("; ".join(notes)))
+        return _resampled(table, rules, stamps, groups, nodes)
     if stamps is not None:
         groups, places, step, time = on_grid(table, stamps, groups, rules.modes, rules.missing)
     elif "sort" in rules.modes:
@@ -71,6 +77,53 @@ def pick(table: Table, rules: Rules) -> Recording:
     return Recording(file=table.file, frame=frame, lengths=lengths, dt=step, time=time)
 
 
+def _resampled(
+    table: Table, rules: Rules, stamps: Stamps | None, groups: Groups, nodes: Sequence[Any]
+) -> Recording:
+    """Return the nodes at even times, on straight lines between samples; nothing is made up within gaps."""
+    if stamps is None:
+        raise table.error("resample= needs times; name their column as time=")
+    rows = (
+        [one[np.argsort(stamps.values[one], kind="stable")] for one in groups]
+        if "sort" in rules.modes
+        else groups
+    )
+    steps = steps_of(stamps.values, rows)
+    if not len(steps) or not (steps > 0).all():
+        raise table.error(
+            "resample= needs times that increase; pass time='sort', or name the column of trials"
+        )
+    usual = float(np.median(steps))
+    step, frame = float(usual if rules.resample is True else rules.resample or 0), chosen(table, nodes, rules)
+    words = [name for name in frame.columns if KINDS.get(frame[name].dtype.kind, TEXT) == TEXT]
+    if words:
+        raise table.error(f"{listed(words)} is text, which cannot be resampled; leave it out with columns=")
+    spans = [float(np.ptp(stamps.values[one])) for one in rows]
+    if sum(spans) / step > MOST_SAMPLES:
+        told = f"resample={step:g} makes {sum(spans) / step:.3g} samples"
+        raise table.error(f"{told}; give a larger step, the usual one is {usual:g}")
+    cells, parts = frame.to_numpy(dtype=float, na_value=np.nan), []
+    for one, span in zip(rows, spans):
+        times = stamps.values[one] - stamps.values[one[0]]
+        grid = step * np.arange(int(span / step * (1 + 1e-9)) + 1)
+        after = np.clip(np.searchsorted(times, grid), 1, len(times) - 1)
+        gap = (times[after] - times[after - 1] > GAP * max(usual, step)) & (
+            np.abs(times[after] - grid) > 1e-9 * step
+        )
+        parts.append(np.column_stack([np.interp(grid, times, column) for column in cells[one].T]))
+        parts[-1][gap & (np.abs(times[after - 1] - grid) > 1e-9 * step)] = np.nan
+    slowest = 2 * max(step, float(steps[steps <= GAP * usual].max()))
+    told = f"resampled to steps of {step:g} by straight lines, the times stepped by {steps.min():g} to {steps.max():g}"
+    hazard(
+        table.message(
+            f"{told}: what varies faster than with a period of about {slowest:g} is weakened or lost"
+        )
+    )
+    made = pd.DataFrame(np.concatenate(parts), columns=frame.columns)
+    time = Time(start=stamps.start(int(rows[0][0])), unit=stamps.unit)
+    return Recording(file=table.file, frame=made, lengths=[len(part) for part in parts], dt=step, time=time)
+
+
 def _arranged(table: Table, rules: Rules) -> Table:
     """Return the table with named levels of its index as columns, pivoted and cut as asked."""
     frame = table.frame
@@ -79,7 +132,7 @@ def _arranged(table: Table, rules: Rules) -> Table:
             raise table.error("the index has levels without a name; name them, as (trial, time)")
         frame = frame.reset_index()
     if not len(frame):
-        raise table.error("there are no rows of numbers")
+        raise table.error("there are no rows of numbers; give at least 3")
     if not frame.columns.is_unique:
         name = frame.columns[frame.columns.duplicated()][0]
         first, second = np.flatnonzero(frame.columns == name)[:2] + 1
@@ -127,7 +180,9 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
         nodes = [roles.known_column(table, name, "node") for name in rules.columns]
         twice = [name for name in nodes if nodes.count(name) > 1 or name in taken]
         if twice:
-            raise table.error(f"column {visible(twice[0])} is asked for twice, as node, time or trial")
+            raise table.error(
+                f"column {visible(twice[0])} is asked for twice, as node, time or trial; name it once"
+            )
     else:
         nodes = [name for name in frame.columns if name not in taken]
     if rules.columns is None and not rules.counters and rules.time is not False:
@@ -145,7 +200,9 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
             notes.append(f"left out {listed(labels)}, the same throughout each trial")
         nodes = [name for name in nodes if name not in left and name not in labels]
     if not nodes:
-        raise table.error(f"no column is left for nodes; it has {listed(frame.columns)}")
+        raise table.error(
+            f"no column is left for nodes; name them with columns=, it has {listed(frame.columns)}"
+        )
     return nodes
 
 
@@ -162,7 +219,9 @@ def assembled(recordings: Sequence[Recording], dt: float | None, own: bool) -> V
             raise InputError(f"{both}; trials need the same columns")
         steps = (first.dt or 0.0, other.dt or 0.0) if dt is None else (0.0, 0.0)
         if all(steps) and abs(steps[1] - steps[0]) > JITTER * steps[0]:
-            raise InputError(f"{other.file} has a time step of {other.dt:g} but {first.file} of {first.dt:g}")
+            raise InputError(
+                f"{other.file} has a time step of {other.dt:g} but {first.file} of {first.dt:g}; resample one of them"
+            )
     frames = [first.frame, *(other.frame[names] for other in recordings[1:])]
     kinds: list[str] = []
     for name in names:
@@ -216,7 +275,9 @@ def _column(table: Table, name: str, column: Any, rules: Rules) -> Any:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     if kind in "biu":
         if kind == "u" and len(column) and (most := column.max()) > np.iinfo(np.int64).max:
-            raise table.error(f"column {visible(name)} holds {most}, too large for a whole number")
+            raise table.error(
+                f"column {visible(name)} holds {most}, too large for a whole number; write it as a decimal number"
+            )
         return column.astype("Int64").array if column.isna().any() else column.to_numpy(dtype=np.int64)
     if kind in "Mm":
         raise table.error(f"column {visible(name)} holds times; leave it out")
@@ -250,29 +311,63 @@ def _from_objects(table: Table, name: str, column: Any) -> Any:
         raise table.error(f"column {visible(name)}: {error}") from None
     numbers: dict[int, Any] = {row: as_number(cell, *marks) for row, cell in there.items()}
     wrong = [row for row, number in numbers.items() if number is None]
+    if not wrong:
+        _check_signs(table, name, {row: text[row] for row in there if row in text}, len(there))
     if wrong and len(wrong) == len(there) and len(text) == len(cells):
         words = {row: cell for row, cell in text.items() if cell}
         _refuse_unlike_states(table, name, words)
         return np.array([words.get(row) for row in range(len(column))], dtype=object)
     if wrong:
         cell = str(cells[wrong[0]])
-        known = f"; if it stands for a missing value, pass na={cell.strip()!r}" if len(cell) < 9 else ""
-        raise table.error(f"{shown(cell)} is not a number{known}", wrong[0], name)
+        raise table.error(f"{shown(cell)} is not a number; {_advice(cell.strip(), name)}", wrong[0], name)
     if not numbers or any(isinstance(number, float) for number in numbers.values()):
         return np.array([numbers.get(row, np.nan) for row in range(len(column))], dtype=np.float64)
     for row, number in numbers.items():
         if not -(2**63) <= number < 2**63:
-            raise table.error(f"{shown(cells[row])} is too large for a whole number", row, name)
+            raise table.error(
+                f"{shown(cells[row])} is too large for a whole number; write it as a decimal number",
+                row,
+                name,
+            )
     exact = pd.Series(numbers, dtype="Int64").reindex(range(len(column)))
     return exact.array if exact.isna().any() else exact.to_numpy(dtype=np.int64)
+
+
+def _check_signs(table: Table, name: str, numbers: dict[int, str], count: int) -> None:
+    """Refuse numbers some of which are per cent; say it of those in parentheses, which are negative."""
+    percent = [row for row, cell in numbers.items() if "%" in cell]
+    if percent and len(percent) < count:
+        told = f"{shown(numbers[percent[0]])} is per cent and other numbers of column {visible(name)} are not"
+        raise table.error(f"{told}; write all of them on one scale", percent[0], name)
+    negative = [cell for cell in numbers.values() if cell.startswith("(")]
+    if negative:
+        hazard(
+            table.message(f"numbers in parentheses are negative, as {shown(negative[0])}", None),
+            f"{visible(name)}:",
+        )
+
+
+def _advice(cell: str, name: str) -> str:
+    """Return what to do about a cell that is no number."""
+    if cell == name:
+        return "the names are repeated here: leave that row out"
+    if re.fullmatch(r"[-+(]?[\d.,]+\s*[^\d\s.,()/:]+\.?", cell):
+        return "write the number without its unit"
+    if any(mark.isdigit() for mark in cell):
+        return "write it as a decimal number, or leave the column out"
+    missing = f"if it stands for a missing value, pass na={cell!r}"
+    if not any(mark.isalpha() for mark in cell):
+        return missing
+    return f"{f'{missing}, else ' if len(cell) < 9 else ''}correct it or leave that row out"
 
 
 def _refuse_unlike_states(table: Table, name: str, words: dict[int, str]) -> None:
     """Refuse words that look like numbers gone wrong, and words that hardly repeat."""
     (row, cell), different = next(iter(words.items())), len(set(words.values()))
     if all(word.lstrip("+-.,")[:1].isdigit() for word in words.values()):
-        told = "is not a number; say how numbers are written with decimal= and thousands="
-        raise table.error(f"{shown(cell)} {told}", row, name)
+        marks = re.fullmatch(r"[-+\d.,'\u2019\s_%$€£¥]+", cell)
+        told = "say how numbers are written with decimal= and thousands=" if marks else _advice(cell, name)
+        raise table.error(f"{shown(cell)} is not a number; {told}", row, name)
     if different > max(2, len(words) / 2):
         told = f"{shown(cell)} is not a number, and text is taken for states only where it repeats"
         count = f"({different} different in {len(words)} rows)"

@@ -9,13 +9,17 @@ import numpy as np
 
 from enmesh.errors import InputError, refuse_if
 
+# Marks that other notations have for edges; a node may have them in its name where the names are known.
+ODD = '<:|{}[]()="'
+
 
 def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tuple[str, ...]]:
     """Return ``{target: (parent, ...)}`` with every node as a key.
 
     A graph is ``{target: [parents]}``, edges ``[(source, target), ...]``, text such as ``"a>b, b>c, d"`` (``a>b>c`` and
-    ``->`` work too, a name alone is a node without edges), a networkx DiGraph, or anything with ``parents`` such as a
-    `Network`. Cycles are allowed; a node that drives itself is not, because every node depends on its own past.
+    ``->`` work too, a name alone is a node without edges), a networkx DiGraph, anything with ``parents`` such as a
+    `Network`, or with ``names`` a matrix that is true at ``[i, j]`` where i drives j. Cycles are allowed; a node that
+    drives itself is not, because every node depends on its own past.
 
     With ``names`` the result has these keys in this order, and any other node is refused. Without, a graph that lists
     every node (a mapping with all of them as keys, a DiGraph) keeps its order; otherwise parents come before their
@@ -26,7 +30,7 @@ def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tupl
     >>> parents_of("a>b, a>c")
     {'a': (), 'b': ('a',), 'c': ('a',)}
     """
-    listed, edges = _nodes_and_edges(graph)
+    listed, edges = _nodes_and_edges(graph, names)
     for (source, target), count in Counter(edges).items():
         refuse_if(count > 1, f"the edge {source}>{target} is given twice; give each edge once")
     own = next((source for source, target in edges if source == target), None)
@@ -41,10 +45,61 @@ def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tupl
     return {target: tuple(s for s, t in edges if t == target) for target in names or order}
 
 
-def _nodes_and_edges(graph: Any) -> tuple[list[str], list[tuple[str, str]]]:
+def edges_in(edges: Any) -> list[Any]:
+    """Return edges as a list: of text, of a mapping ``{target: sources}``, of (source, target) pairs, or of nothing.
+
+    >>> edges_in("a>b>c"), edges_in(None), edges_in([("a", "b")])
+    ([('a', 'b'), ('b', 'c')], [], [('a', 'b')])
+    """
+    if edges is None:
+        return []
+    if isinstance(edges, str):
+        nodes, found = _read_text(edges)
+        refuse_if(nodes, f"{', '.join(nodes)} is no edge; write edges as 'a>b, b>c'")
+        return found
+    if isinstance(edges, Mapping) or hasattr(edges, "is_directed") or hasattr(edges, "parents"):
+        return _nodes_and_edges(edges)[1]
+    if not isinstance(edges, Iterable):
+        raise InputError(f"{edges!r} names no edges; give [(source, target), ...] or 'a>b, b>c'")
+    for edge in (found := list(edges)):
+        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(list(edge)) != 2:
+            raise InputError(f"{edge!r} is not an edge; give (source, target)")
+    return found
+
+
+def tiers_in(tiers: Any) -> list[list[Any]]:
+    """Return groups of nodes in order, each a list; a name alone is a group of one.
+
+    >>> tiers_in(["a", ("b", "c")])
+    [['a'], ['b', 'c']]
+    """
+    if tiers is None:
+        return []
+    if isinstance(tiers, (str, Mapping)) or not isinstance(tiers, Iterable):
+        raise InputError(
+            f"tiers={tiers!r} are no groups of nodes; give them in order, as [['a'], ['b', 'c']]"
+        )
+    groups = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else list(one) for one in tiers]
+    return groups
+
+
+def sources_in(candidates: Any) -> dict[Any, Any]:
+    """Return candidates ``{target: sources}`` as they are, or none; anything else is refused."""
+    if candidates is None:
+        return {}
+    if not isinstance(candidates, Mapping):
+        raise InputError(f"candidates={candidates!r} names no sources of targets; give {{target: [sources]}}")
+    return dict(candidates)
+
+
+def _nodes_and_edges(
+    graph: Any, names: Sequence[str] | None = None
+) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the nodes that the graph lists, and its edges (source, target)."""
     if isinstance(graph, str):
-        return _read_text(graph)
+        return _read_text(graph, names or ())
+    if isinstance(graph, np.ndarray) and graph.ndim == 2 and graph.dtype.kind in "biuf":
+        return _of_matrix(graph, names)
     if hasattr(graph, "is_directed"):
         if not graph.is_directed():
             raise InputError("the graph is undirected; give a DiGraph, whose edges go from driver to driven")
@@ -63,12 +118,23 @@ def _nodes_and_edges(graph: Any) -> tuple[list[str], list[tuple[str, str]]]:
         raise InputError(f"cannot read {graph!r} as a graph; give {forms}") from None
 
 
-def _read_text(text: str) -> tuple[list[str], list[tuple[str, str]]]:
+def _of_matrix(matrix: np.ndarray, names: Sequence[str] | None) -> tuple[list[str], list[tuple[str, str]]]:
+    size = "no names" if names is None else f"{len(names)} nodes"
+    if names is None or matrix.shape != (len(names),) * 2:
+        told = f"a matrix of shape {matrix.shape} for {size}"
+        raise InputError(f"{told}; give one row and one column per node, or edges as 'a>b, b>c'")
+    return list(names), [(names[i], names[j]) for i, j in np.argwhere(matrix != 0).tolist()]
+
+
+def _read_text(text: str, names: Sequence[str] = ()) -> tuple[list[str], list[tuple[str, str]]]:
     nodes: dict[str, None] = {}
     edges: list[tuple[str, str]] = []
-    for part in text.replace("->", ">").replace(";", ",").replace("\n", ",").split(","):
+    for arrow in ("->", "=>", "\u2192"):
+        text = text.replace(arrow, ">")
+    for part in text.replace(";", ",").replace("\n", ",").split(","):
         chain = [name.strip() for name in part.split(">")]
-        if "" in chain and chain != [""]:
+        odd = any(mark in name for name in chain if name not in names for mark in ODD)
+        if ("" in chain and chain != [""]) or odd:
             raise InputError(f"cannot read {part.strip()!r} in the graph; write edges as 'a>b, b>c'")
         nodes |= {chain[0]: None} if len(chain) == 1 and chain != [""] else {}
         edges += pairwise(chain)

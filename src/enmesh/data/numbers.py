@@ -19,6 +19,8 @@ MISSING = {"", "na", "n/a", "nan", "-nan", "null", "none", "<na>"}
 MISSING |= {"#n/a", "#na", "#div/0!", "#value!", "#ref!", "#num!"}
 # Signs around a number that are not part of it.
 SIGNS = "%$€£¥"
+# A number in parentheses is negative, as accountants write it.
+NEGATIVE = re.compile(r"\(\s*[$€£¥]?\s*(\d[\d.,'\u2019 \u00a0\u202f]*?)\s*(%?)\s*\)(%?)")
 # Marks of the longest number that is looked at closely.
 LONGEST = 60
 # Marks between thousands that can be nothing else: spaces of all widths and apostrophes; and Fortran's exponents.
@@ -37,7 +39,10 @@ def bare(cell: str) -> str:
     >>> bare(" 1'257.30 EUR".replace("EUR", "\u20ac"))
     '1257.30'
     """
-    cell = cell.strip().strip(SIGNS).strip().replace("\u2212", "-")
+    cell = cell.strip()
+    if cell[:1] == "(" and len(cell) <= LONGEST and (found := NEGATIVE.fullmatch(cell)):
+        cell = f"-{found[1]}"
+    cell = cell.strip(SIGNS).strip().replace("\u2212", "-")
     return EXPONENT.sub("e", BETWEEN.sub("", cell)) if len(cell) <= LONGEST else cell
 
 

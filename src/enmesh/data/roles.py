@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from enmesh.data import dates, times
+from enmesh.data.calendar_words import is_weekday, month_number, part_of_calendar
 from enmesh.data.dates import looks_like_clock, looks_like_dates, numbers_of, read_stamps, seconds_since
 from enmesh.data.rules import Rules
-from enmesh.data.table import Table, listed, visible
-from enmesh.data.times import LIKELY_NAME, TIME_NAME, TRIAL_NAMES, Groups, Stamps
+from enmesh.data.table import Table, listed, shown, visible
+from enmesh.data.times import EVEN, LIKELY_NAME, TIME_NAME, TRIAL_NAMES, Groups, Stamps
 
 # Lowest and highest value of each part of the calendar, by the name of its column without case, spaces and marks.
 YEAR, OF_YEAR, OF_WEEK = (1000, 3000), (1, 366), (0, 7)
@@ -22,7 +23,7 @@ PARTS |= {"hour": (0, 24), "minute": (0, 59), "second": (0, 60)}
 # Parts that must also move as a calendar does; of the others the name is enough.
 MOVING, MOVES = ("week", "day", "hour", "minute", "second"), 0.8
 COUNTERS = {"index", "id", "row", "rowid", "rownumber", "rownum", "rownr", "unnamed:0", "n", "no", "nr"}
-COUNTERS |= {"obs", "observation", "sample", "frame", "step"}
+COUNTERS |= {"obs", "observation", "sample", "frame", "step", "record", "recnum", "recno"}
 # A column of any name that counts from 0 or 1 through at least this many rows is a counter.
 MANY = 20
 # Share of equal steps from which a column that never falls is more likely a clock than a measurement.
@@ -56,6 +57,10 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
         found = pivot or _time_columns(table, free, groups)
     elif rules.time != frame.index.name:
         found = (known_column(table, rules.time, "time"),)
+    whole_date = _with_year(table, rules, found, free, groups)
+    if whole_date is not None:
+        notes.append(f"{listed(whole_date[1])} together are taken for the time")
+        return whole_date
     if found:
         column = frame[found[0]]
         if len(found) == 2:  # a date and a time of the day
@@ -80,12 +85,28 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
         _refuse_falling(table, groups, parts)
     counters = [name for name in parts if _is_counter(frame[name], name, groups)]
     down = [name for name in counters if frame[name].iloc[1] < frame[name].iloc[0]]
-    clock = down[0] if down else _any_clock(table, others, not trial, groups)
+    clock = down[0] if down else _any_clock(table, others, not trial, groups, rules)
     if clock is None:
         return None, ()
     if not down:
         notes.append(f"{visible(clock)} steps evenly and is taken for the time, unless columns= names it")
     return read_stamps(table, str(clock), frame[clock], groups, strict), (clock,)
+
+
+def _with_year(
+    table: Table, rules: Rules, found: tuple[Any, ...], free: Sequence[Any], groups: Groups
+) -> Times | None:
+    """Return the calendar that a column named as time, such as month, is a part of; None if it is no such part."""
+    if (
+        len(found) != 1
+        or rules.time is None
+        or _plain(found[0]) not in PARTS
+        or _plain(found[0]) in ("year", "yr")
+    ):
+        return None
+    parts = [name for name in free if _is_part(table.frame[name], name)]
+    calendar, taken = _calendar(table, groups, parts, [name for name in free if name not in parts])
+    return (calendar, taken) if calendar is not None and found[0] in taken else None
 
 
 def _time_columns(table: Table, free: Sequence[Any], groups: Groups) -> tuple[Any, ...]:
@@ -125,8 +146,12 @@ def _runs(column: Any, groups: Groups, again: bool = True) -> bool:
     return times.one_way(steps) or (again and (bool(rising) or times.restarts(values) is not None))
 
 
-def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups) -> Any:
-    """Return a column of any name that steps evenly, as a clock does; one that mostly does may be either: refused."""
+def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups, rules: Rules) -> Any:
+    """Return a column of any name that steps evenly, as a clock does; one that mostly does may be either: refused.
+
+    Where the nodes are named, or the rows are said to be in order, one that mostly rises is neither node nor time.
+    """
+    named = rules.columns is not None or "ignore" in rules.modes
     for name in free if len(table.frame) >= MANY else ():
         values = numbers_of(table.frame[name])
         if values is None:
@@ -138,10 +163,14 @@ def _any_clock(table: Table, free: Sequence[Any], alone: bool, groups: Groups) -
         again = times.restarts(values) if alone and len(groups) == 1 else None
         mostly = times.one_way(steps) and times.even_share(steps) >= MOSTLY
         if mostly or (again is not None and 8 * len(again) <= len(values)):
-            way = "rises" if np.median(steps) > 0 else "falls"
-            also = "" if again is None else f", and begins again {len(again)} times"
+            rises = np.median(steps) > 0
+            if "ignore" in rules.modes or (named and rises):
+                continue
+            way, also = "rises" if rises else "falls", ""
+            if again is not None:
+                also = f", and begins again {len(again)} times"
             told = f"{visible(name)} {way} from row to row, mostly by {abs(np.median(steps)):g}{also}"
-            node = "if it is a node, name the nodes with columns="
+            node = EVEN if named else "if it is a node, name the nodes with columns="
             raise table.error(f"{told}: if it is the time, pass time={str(name)!r}; {node}")
     return None
 
@@ -160,6 +189,10 @@ def _index(table: Table, strict: bool) -> Any:
     looks = (looks_like_dates, looks_like_clock, dates.looks_like_labels_in_time)
     if kind == "m" or any(look(column) for look in looks) or numbers_of(column) is not None:
         return column
+    if strict and dates.looks_like_unordered_times(column):
+        told = f"{shown(column.iloc[0])} in the index looks like a time or a count that cannot be read"
+        advice = "give dates or numbers, or pass time='ignore' if the oldest row is the first"
+        raise table.error(f"{told}; {advice}", 0, column.name)
     numbers = column.astype(str).str.extract(r"(\d{1,15})")[0].astype(float)
     if len(numbers) > 2 and (np.diff(numbers) < 0).all() and strict:
         advice = "the newest row may be the first; sort the rows, or pass time='ignore' if they are in order"
@@ -168,13 +201,29 @@ def _index(table: Table, strict: bool) -> Any:
 
 
 def _plain(name: object) -> str:
-    """Return a name without case, spaces and marks."""
-    return re.sub("[ _.-]", "", str(name).lower())
+    """Return a name without case, spaces and marks; a part of the calendar in English."""
+    return part_of_calendar(re.sub("[ _.-]", "", str(name).lower()))
 
 
 def _whole_values(column: Any) -> np.ndarray | None:
     values = numbers_of(column) if column.dtype.kind in "iuf" and len(column) else None
+    if values is None and column.dtype.kind not in "iufbcmM" and len(column):
+        values = _month_numbers(column)
     return values if values is not None and (values == np.rint(values)).all() else None
+
+
+def _month_numbers(column: Any) -> np.ndarray | None:
+    """Return the numbers of months that are named; None where a cell is no name of a month."""
+    numbers = {cell: month_number(cell) if isinstance(cell, str) else None for cell in column.unique()}
+    if None in numbers.values():
+        return None
+    return np.array([numbers[cell] for cell in column], dtype=float)
+
+
+def _names_weekdays(column: Any) -> bool:
+    if column.dtype.kind in "iufbcmM" or not 1 < column.nunique() <= 7:
+        return False
+    return all(isinstance(cell, str) and is_weekday(cell) for cell in column.unique())
 
 
 def counting_columns(frame: Any, groups: Groups, names: Sequence[Any]) -> list[Any]:
@@ -184,6 +233,8 @@ def counting_columns(frame: Any, groups: Groups, names: Sequence[Any]) -> list[A
 
 def _is_part(column: Any, name: object) -> bool:
     part = _plain(name)
+    if _names_weekdays(column):
+        return True
     values = _whole_values(column) if part in PARTS else None
     if values is None or values.min() < PARTS[part][0] or values.max() > PARTS[part][1]:
         return False
@@ -226,9 +277,14 @@ def _calendar(table: Table, groups: Groups, names: Sequence[Any], others: Sequen
     year, of_year = found.get("year", found.get("yr")), found.get("dayofyear", found.get("doy"))
     if year is None:
         return None, ()
-    smaller = takewhile(found.__contains__, ("month", "day", "hour", "minute", "second"))
+    smaller = list(takewhile(found.__contains__, ("month", "day", "hour", "minute", "second")))
     parts = [year, *(found[part] for part in smaller)] if of_year is None else [year, of_year]
-    stamps = _joined(table, parts, of_year is not None)
+    coarse = next((part for part in ("quarter", "week") if part in found), "") if not smaller else ""
+    if coarse and of_year is None:
+        parts.append(found[coarse])
+        stamps = _of_year(table, year, found[coarse], coarse)
+    else:
+        stamps = _joined(table, parts, of_year is not None)
     values = stamps.values
     unique = all(len(np.unique(values[rows])) == len(rows) for rows in groups)
     again = any(_tells_trials(table, name, stamps, True) for name in others)
@@ -241,8 +297,23 @@ def _calendar(table: Table, groups: Groups, names: Sequence[Any], others: Sequen
     return None, ()
 
 
+def _of_year(table: Table, year: Any, part: Any, kind: str) -> Stamps:
+    """Return the times that a year tells together with a quarter or a week (of ISO 8601)."""
+    years, parts = (table.frame[name].to_numpy(dtype=float) for name in (year, part))
+    if kind == "quarter":
+        return Stamps(name=str(part), values=12 * years + 3 * (parts - 1), unit="month")
+    text = pd.Series([f"{int(y)}-W{int(w):02d}-1" for y, w in zip(years, parts)])
+    days = pd.to_datetime(text, format="%G-W%V-%u", errors="coerce")
+    values = (
+        seconds_since(days) if days.notna().all() else 52 * years + parts
+    )  # some weeks are counted otherwise
+    dated = days if days.notna().all() else None
+    return Stamps(name=str(part), values=values, unit="s" if dated is not None else "week", dates=dated)
+
+
 def _joined(table: Table, parts: Sequence[Any], of_year: bool) -> Stamps:
-    name, numbers = str(parts[-1]), [table.frame[part].to_numpy(dtype=float) for part in parts]
+    columns_of = [_whole_values(table.frame[part]) for part in parts]
+    name, numbers = str(parts[-1]), [np.asarray(column, dtype=float) for column in columns_of]
     if len(numbers) == 1:
         return Stamps(name=name, values=numbers[0], unit="year")
     if len(numbers) == 2 and not of_year:

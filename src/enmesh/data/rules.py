@@ -1,5 +1,6 @@
 """How a recording is to be taken: the words that `enmesh.read`, `enmesh.Series` and the command line share."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,12 @@ from enmesh.errors import InputError, refuse_if
 from enmesh.options import whole
 
 MODES = ("sort", "ignore")
+# Axes of an array, and what else they may be called.
+AXES = {
+    "trial": ("trial", "trials", "epoch", "epochs", "run", "runs", "realisation", "realization", "subject"),
+    "time": ("time", "times", "t", "date", "datetime", "timestamp", "sample", "samples"),
+    "node": ("node", "nodes", "channel", "channels", "variable", "variables", "unit", "sensor", "ch"),
+}
 
 
 class Reading(TypedDict, total=False):
@@ -35,6 +42,9 @@ class Reading(TypedDict, total=False):
     encoding: str | None
     pivot: str | Sequence[str] | None
     transpose: bool | None
+    dims: str | Sequence[str] | None
+    drop_constant: bool | None
+    resample: float | bool | None
     sfreq: float | None
 
 
@@ -66,6 +76,9 @@ class Rules:
     encoding: str | None = None
     pivot: tuple[str, ...] | None = None
     transpose: bool | None = None
+    dims: tuple[str, ...] | None = None
+    drop_constant: bool = False
+    resample: float | bool | None = None
     sfreq: float | None = None
     counters: bool = False
     given: frozenset[str] = frozenset()
@@ -84,6 +97,8 @@ def rules_of(words: Mapping[str, Any], *, counters: bool = False) -> Rules:
     said = {name: value for name, value in given.items() if name not in ALIASES}
     checked = {name: CHECKS[name](name, value) if name in CHECKS else value for name, value in said.items()}
     checked |= _missing(given.get("missing", "raise")) | _time(given.get("time")) | _marks(given)
+    if {"dims", "transpose"} <= given.keys():
+        raise InputError("dims= and transpose= both say what the axes are; give one of them")
     return Rules(**checked, counters=counters, given=frozenset(given))
 
 
@@ -158,6 +173,30 @@ def _pivot(word: str, pivot: Any) -> tuple[str, ...]:
     return names
 
 
+def dims_of(word: str, dims: Any) -> tuple[str, ...]:
+    """Return the axes of an array in the order given, by their usual names."""
+    names = re.split(r"[\s,]+", dims.strip()) if isinstance(dims, str) else dims
+    called = {name: axis for axis, names in AXES.items() for name in names}
+    axes = tuple(called.get(str(name).strip().lower(), "") for name in names)
+    if not all(axes) or len(set(axes)) < len(axes) or len(axes) not in (2, 3) or "time" not in axes:
+        raise _refused(word, dims, "name each axis once, such as dims=('trial', 'node', 'time')")
+    return axes
+
+
+def _switch(word: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise _refused(word, value, "give True or False")
+    return bool(value)
+
+
+def _resample(word: str, step: Any) -> float | bool:
+    if step is True or (
+        isinstance(step, (int, float, np.number)) and not isinstance(step, bool) and 0 < step < np.inf
+    ):
+        return step if step is True else float(step)
+    raise _refused(word, step, "give the step, such as 0.5, or True for the usual one")
+
+
 def _sfreq(word: str, sfreq: Any) -> float:
     with suppress(TypeError, ValueError):
         if 0 < float(sfreq) < np.inf:
@@ -175,6 +214,10 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "skip": whole,
     "encoding": _encoding,
     "pivot": _pivot,
+    "dims": dims_of,
+    "transpose": _switch,
+    "drop_constant": _switch,
+    "resample": _resample,
     "sfreq": _sfreq,
 }
 

@@ -4,7 +4,8 @@ Everything downstream trusts a `Series`; whatever is wrong with the data is said
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
@@ -18,10 +19,15 @@ from enmesh.data.sources import is_source
 from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
 from enmesh.data.values import FLOAT, INTEGER, TEXT, Values, check_names, validate
-from enmesh.errors import InputError, refuse_if
+from enmesh.errors import InputError, hazard, refuse_if
+from enmesh.options import whole
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# Samples that each bin must hold where values are cut into bins.
+FEWEST_IN_BIN = 3
 
 
 class Words(Reading, total=False):
@@ -54,8 +60,14 @@ class Series:
     truth, truth_lags
         The graph that generated the data, ``{target: parents}``, and the lags at which its links act,
         ``{(source, target): lags}``, where they are known.
-    transpose
-        True takes rows for nodes; False says that they are not, where an array has more columns than rows.
+    transpose, dims
+        ``transpose=True`` takes rows for nodes; False says that they are not, where an array has more columns than
+        rows. ``dims`` names the axes of an array in any order: ``("trial", "node", "time")``; for a list of arrays
+        those of each.
+    drop_constant
+        True leaves out nodes that are constant or have no value, and says which.
+    resample
+        Step, or True for the usual one, to which uneven times are interpolated by straight lines.
     time, columns, trials, rows, states, pivot, date_format, decimal, thousands, na
         For what has columns, as in `read`.
 
@@ -90,6 +102,7 @@ class Series:
     def __init__(
         self, values: Any, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Words]
     ):
+        names = None if names is None else list(names)
         duplicates = words.pop("duplicates", None) or "raise"
         truth, lags = words.pop("truth", None), words.pop("truth_lags", None)
         source = is_source(values)
@@ -98,12 +111,12 @@ class Series:
             raise InputError(f"these are events, not samples; {takes}")
         rules = rules_of(words, counters=names is not None and not source)
         if isinstance(values, Series):
-            if rules.given - {"missing"}:
+            if rules.given - {"missing", "drop_constant"}:
                 raise InputError("a Series has its time, trials and nodes already; say them where it is made")
             self.prepared, self.file = values.prepared, values.file
             found = values._held()
         else:
-            found = values_of(values, rules, step_of(dt, rules), names if source else None)
+            found = values_of(values, rules, step_of(dt, rules), names)
         try:
             self._take(found, None if source else names, dt, rules, duplicates)
         except InputError as error:
@@ -126,8 +139,16 @@ class Series:
     def _take(self, values: Values, names: Any, dt: Any, rules: Rules, duplicates: str) -> None:
         """Take values under other names, with another step, with short gaps filled, where that is asked for."""
         names = check_names(values.names if names is None else names, len(values.kinds))
-        labels = {new: values.labels[old] for old, new in zip(values.names, names) if old in values.labels}
-        values = replace(values, names=names, labels=labels, dt=step_of(dt, rules, values.dt))
+        if rules.drop_constant:
+            values = replace(values, names=names, labels=_renamed(values, names))
+            values, dropped = prepare.without_constant(values)
+            names = values.names
+            if dropped:
+                hazard(f"left out {listed(dropped)}: constant, or without any value")
+                self.prepared = (*self.prepared, f"left out {listed(dropped)}, which are constant")
+        values = replace(
+            values, names=names, labels=_renamed(values, names), dt=step_of(dt, rules, values.dt)
+        )
         if rules.longest:
             values, count = prepare.interpolated(values, rules.longest)
             note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
@@ -197,7 +218,15 @@ class Series:
         return node in self.names
 
     def __getitem__(self, nodes: Any) -> Any:
-        """Return the samples of one node, text as words; of a list of nodes their series."""
+        """Return the samples of one node, text as words; of a list of nodes their series; of a slice of samples theirs.
+
+        A slice counts the samples of all trials, as ``len`` does: ``series[:100]`` are the first hundred.
+
+        >>> Series([[0.1, 1.0], [0.4, 0.5], [0.3, 0.2], [0.8, 0.9]])[1:].lengths
+        (3,)
+        """
+        if isinstance(nodes, slice):
+            return self._part(nodes)
         if isinstance(nodes, (list, tuple)):
             return self.select(nodes)
         i = self.index(nodes)
@@ -208,6 +237,28 @@ class Series:
         words = np.full(len(column), None, object)
         words[there] = self._typed(i, column[there])
         return words if self.kinds[i] == TEXT else column
+
+    def _part(self, rows: slice) -> "Series":
+        """Return some consecutive samples, counted over all trials."""
+        try:
+            start, stop, step = rows.indices(len(self))
+        except TypeError:
+            raise InputError(
+                f"{rows} is no range of samples; give whole numbers, as in series[:100]"
+            ) from None
+        if step != 1 or start >= stop:
+            told = f"{rows.start}:{rows.stop}:{rows.step} of {len(self)} samples"
+            raise InputError(f"{told} are no consecutive samples; give series[FROM:TO] without a step")
+        begins = np.cumsum([0, *self.lengths])
+        cuts = [(max(start - b, 0), min(stop - b, n)) for b, n in zip(begins, self.lengths)]
+        kept = [(trial[low:high], low) for trial, (low, high) in zip(self.trials, cuts) if high > low]
+        short = min(len(trial) for trial, _ in kept)
+        if short < prepare.MIN_LENGTH:
+            told = f"{start}:{stop} leaves {short} samples of a trial"
+            raise InputError(f"{told}; at least {prepare.MIN_LENGTH} are needed, begin or end elsewhere")
+        made = self.with_trials([trial for trial, _ in kept])
+        made.time = None if self.time is None else self.time.later(kept[0][1] * self.dt)
+        return made
 
     def __eq__(self, other: object) -> bool:
         """Say whether two series hold the same values of the same nodes at the same step."""
@@ -229,7 +280,9 @@ class Series:
 
     def indices(self, nodes: Any) -> tuple[int, ...]:
         """Return the positions of one node, of several without repeats, or of None."""
-        nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes or ())
+        if not isinstance(nodes, (str, int, np.integer, Iterable, type(None))):
+            raise InputError(f"{nodes!r} names no node; the nodes are {listed(self.names)}")
+        nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(() if nodes is None else nodes)
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
             raise InputError(f"a node is named twice in {listed(nodes)}; name each once")
@@ -264,7 +317,10 @@ class Series:
 
         By default every node but text, which is states already, is cut.
         """
-        refuse_if(levels < 2, f"levels={levels} is too few; give at least 2")
+        levels, most = whole("levels", levels, 2), max(2, len(self) // FEWEST_IN_BIN)
+        if levels > most:
+            told = f"levels={levels} leaves fewer than {FEWEST_IN_BIN} of {len(self)} samples in each bin"
+            raise InputError(f"{told}; give at most {most}, and few enough to count: 2 to 5")
         if self.missing is not None:
             raise InputError("cannot discretise a series with missing values; fill or cut them first")
         cut = self._to_change(nodes, "discretised", keep=(TEXT,))
@@ -343,7 +399,9 @@ class Series:
         try:
             masked[rows if isinstance(rows, slice) else np.ravel(rows).tolist()] = True
         except IndexError as error:
-            raise InputError(f"cannot mask these rows of {len(self)}: {error}") from None
+            raise InputError(
+                f"cannot mask these rows of {len(self)} ({error}); give positions below that"
+            ) from None
         refuse_if(not masked.any(), "no row is masked; name at least one, or use the series as it is")
         values = self._split(np.where(masked[:, None], np.nan, self.values))
         return self._derive(values, self.kinds, note=f"{masked.sum()} of {len(self)} samples masked")
@@ -407,6 +465,12 @@ class Series:
             frame.insert(0, "trial", np.repeat(np.arange(len(self.trials)), self.lengths))
         return frame
 
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the series as csv text that `read` gives back, and write it to ``path`` if one is given."""
+        from enmesh.data.files import csv_text
+
+        return csv_text(self, path)
+
     def __repr__(self) -> str:
         lengths = sorted(set(self.lengths))
         samples = str(lengths[0]) if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
@@ -434,3 +498,8 @@ class Series:
         lags = self.truth_lags
         made.truth_lags = lags and {link: lags[link] for link in lags if set(link) <= set(names)}
         return made
+
+
+def _renamed(values: Values, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the labels of the codes of words under other names of nodes."""
+    return {new: values.labels[old] for old, new in zip(values.names, names) if old in values.labels}

@@ -9,6 +9,7 @@ import os
 import select
 import stat
 import sys
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -71,7 +72,7 @@ def open_source(path: Any) -> Source:
         source = _opened(path, name, Path(named).suffix.lower())
         if not source.file.seek(0, os.SEEK_END):
             source.file.close()
-            raise InputError(f"{name} is empty")
+            raise InputError(f"{name} is empty; name a file that holds a recording")
         source.file.seek(0)
         return _unpacked(source)
     except InputError:
@@ -149,8 +150,8 @@ def _unpacked(source: Source, layer: int = 0) -> Source:
                 parts.append(part)
                 _refuse_ratio(name, CHUNK * len(parts), packed)
     except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise InputError(f"{name} cannot be unpacked: {error}") from None
-    refuse_if(not parts, f"{name} is empty")
+        raise InputError(f"{name} cannot be unpacked ({error}); copy or pack it again") from None
+    refuse_if(not parts, f"{name} is empty; pack it again")
     return _unpacked(Source(name=name, suffix=inner.lower(), file=io.BytesIO(b"".join(parts))), layer + 1)
 
 
@@ -185,24 +186,48 @@ def _refuse_ratio(name: str, size: int, packed: int) -> None:
 
 
 def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Path:
-    """Let ``write`` make a file beside ``path`` and move it there when it is whole."""
+    """Let ``write`` make a file in a new folder of its own beside ``path``, and move it there when it is whole.
+
+    The folder has a random name and nobody else can write to it, so that no link can lead the file elsewhere.
+    """
     path = Path(path)
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path.name}: there is no folder {path.parent}; make it first")
-    partial = path.with_name(f".{os.getpid()}-{path.name}")
     try:
-        write(partial)
-        partial.replace(path)
+        if not path.parent.is_dir():
+            raise InputError(f"cannot write {path.name}: there is no folder {path.parent}; make it first")
+        if path.is_char_device():  # such as /dev/null
+            write(path)
+            return path
+        with tempfile.TemporaryDirectory(
+            prefix=".enmesh-", dir=path.parent, ignore_cleanup_errors=True
+        ) as own:
+            partial = Path(own, path.name)
+            try:
+                write(partial)
+            except InputError as error:
+                raise InputError(str(error).replace(str(partial), str(path))) from None
+            partial.replace(path)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
-    except InputError as error:
-        raise InputError(str(error).replace(str(partial), str(path))) from None
-    finally:
-        partial.unlink(missing_ok=True)
+        advice = "choose another place or make room"
+        raise InputError(f"cannot write {shorter(path)}: {error.strerror or error}; {advice}") from None
     return path
+
+
+def is_there(path: str | os.PathLike) -> bool:
+    """Say whether a file is there; refuse a name that no file can have."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{shorter(path)} is no name for a file ({reason}); give another --out") from None
+
+
+def shorter(path: object) -> str:
+    """Return a path that fits into a message."""
+    text = visible(path)
+    return text if len(text) <= 120 else f"{text[:60]}...{text[-40:]}"
 
 
 def refuse_existing(path: str | os.PathLike, force: bool = False) -> None:
     """Refuse to write over a file that is there, unless that is wanted."""
-    if not force and Path(path).exists() and not Path(path).is_char_device():
+    if not force and is_there(path) and not Path(path).is_char_device():
         raise InputError(f"{path} is there already; give another name, or use force=True to overwrite it")

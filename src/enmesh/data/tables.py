@@ -5,20 +5,20 @@ import re
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from enmesh.data import array_tables as arrays
-from enmesh.data.rules import Rules
+from enmesh.data.rules import AXES, Rules
 from enmesh.data.sources import open_source
 from enmesh.data.table import Table
 from enmesh.data.text_tables import read_excel, read_text
 from enmesh.errors import InputError, refuse_if
 
-TIME_DIMS = ("time", "times", "t", "date", "datetime", "timestamp", "sample", "samples")
-TRIAL_DIMS = ("trial", "trials", "epoch", "epochs", "run", "runs", "realisation", "realization", "subject")
+TIME_DIMS, TRIAL_DIMS = AXES["time"], AXES["trial"]
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 READERS: dict[str, Callable[[Any, Rules], Table]] = {
     **dict.fromkeys(TEXT, read_text),
@@ -32,6 +32,7 @@ READERS: dict[str, Callable[[Any, Rules], Table]] = {
 }
 # Words that only some formats can follow.
 ONLY = {"variable": (".npz", ".mat", ".xlsx"), "sheet": (".xlsx",), "encoding": TEXT}
+ONLY |= {"dims": (".npy", ".npz", ".mat")}
 ONLY |= dict.fromkeys(("header", "skip", "units"), (*TEXT, ".xlsx"))
 # A reader says what is wrong without the name of the file, which may be the subject of the sentence.
 VERBS = ("is", "has", "holds", "says", "cannot")
@@ -69,14 +70,16 @@ def read_table(path: Any, rules: Rules, names: Sequence[str] | None = None) -> T
             between = ", " if place else " " if str(error).split()[0] in VERBS else ": "
             raise InputError(f"{name}{between}{error}") from None
         except MemoryError:
-            raise InputError(f"{name} does not fit into memory") from None
+            raise InputError(f"{name} does not fit into memory; read it in parts") from None
         except Exception as error:  # whatever a damaged file provokes in its reader
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             said = textwrap.shorten(reason, 160, placeholder="...")
             raise InputError(f"{name} cannot be read as {suffix[1:]}: {said}") from None
     if names is not None:
         if len(names) != table.frame.shape[1]:
-            raise InputError(f"{name} has {table.frame.shape[1]} columns but {len(names)} names are given")
+            raise InputError(
+                f"{name} has {table.frame.shape[1]} columns but {len(names)} names are given; give one per column"
+            )
         table.frame.columns = [str(one) for one in names]
     return table
 
@@ -99,7 +102,9 @@ def object_tables(values: Any, transpose: bool | None) -> list[Table]:
 
 
 def _has_columns(values: Any) -> bool:
-    return any(hasattr(values, name) for name in ("columns", "column_names", "__arrow_c_stream__"))
+    lacking = object()  # looked up without asking: a lazy table would be resolved by that
+    names = ("columns", "column_names", "__arrow_c_stream__")
+    return any(getattr_static(values, name, lacking) is not lacking for name in names)
 
 
 def _table(values: Any, file: str, transpose: bool | None) -> Table:
@@ -113,6 +118,8 @@ def _table(values: Any, file: str, transpose: bool | None) -> Table:
         frame = values if isinstance(values, pd.DataFrame) else values.to_frame()
     else:
         frame = _from_any(values)
+    if isinstance(frame.columns, pd.MultiIndex):
+        frame = frame.set_axis([".".join(map(str, name)).strip(".") for name in frame.columns], axis=1)
     if transpose:
         frame = frame.T.infer_objects().rename(columns=str)
     refuse_if(not frame.shape[1], "there is no column; give at least one node")

@@ -16,14 +16,17 @@ from enmesh.data.rules import Rules
 from enmesh.data.sources import Source, library
 from enmesh.data.table import Table, default_names, listed, shown, unguarded
 from enmesh.data.times import TIME_NAME, TRIAL_NAMES
-from enmesh.errors import InputError, refuse_if
+from enmesh.errors import InputError, hazard, refuse_if
 
 # What pandas calls a column without a name, when somebody wrote an index with it.
 UNNAMED = ("", "Unnamed: 0")
 # Lines from which the delimiter, the header and units are told.
 FEW = 20
+MOST_UNITS = 2
+LOGGER = re.compile(r'"?TO[AB]\d"?,')  # the first line of Campbell's loggers
 WORDS = re.compile(r'"(?:[^"]|"")*"|\S+')
 TIME_TEXT = re.compile(f"{DATE_TEXT}|{CLOCK}")
+EMPTY = re.compile("|".join(re.escape(word) for word in MISSING if word.startswith("#")))
 OPENED = r'(?:^|(?<=[,;|\t ]))\s*"'
 Lines = list[tuple[int, str]]
 
@@ -49,7 +52,9 @@ def read_text(source: Source, rules: Rules) -> Table:
         numbers.append(body[at][0])
         if len(row) != width:
             place = f"line {numbers[-1]}, column {min(len(row), width) + 1}"
-            raise InputError(f"{place}: {len(row)} cell{'s' * (len(row) != 1)}, not {width}")
+            raise InputError(
+                f"{place}: {len(row)} cell{'s' * (len(row) != 1)}, not {width}; correct that line"
+            )
     marks = _marks(body, mark, rules)
     frame = _parsed(body, mark, width, marks[0])
     table = Table(file=source.name, frame=frame, numbers=numbers, unit="line", marks=marks, notes=notes)
@@ -66,16 +71,25 @@ def _lines(source: Source, rules: Rules) -> tuple[Lines, Lines]:
         line = error.object.count(b"\n", 0, error.start) + 1
         advice = "say what it is, as encoding='latin-1', or save it as UTF-8"
         raise InputError(f"line {line}: not text in {rules.encoding or 'UTF-8'}; {advice}") from None
-    refuse_if("\0" in text, "holds binary data, not text")
+    refuse_if("\0" in text, "holds binary data, not text; say its format by its suffix, or save it as csv")
     numbered = list(enumerate(re.split("\r\n|\n|\r", text), 1))[rules.skip :]
     if numbered and re.fullmatch(r'"?sep=."?', numbered[0][1].strip()):
         del numbered[0]  # as Excel writes it
+    if numbered and LOGGER.match(numbered[0][1]):
+        del numbered[0]
     lines = [(number, line) for number, line in numbered if line.strip()]
     start = next((i for i, (_, line) in enumerate(lines) if line.lstrip()[0] not in "#%"), len(lines))
     if start == len(lines):
         skipped = f" after the {rules.skip} lines that are skipped" if rules.skip else ""
-        raise InputError(f"is empty{skipped}")
-    return lines[:start], lines[start:]
+        raise InputError(f"is empty{skipped}; give at least 3 rows of numbers")
+    body = lines[start:]
+    remarks = [one for one in body if one[1].lstrip()[0] == "#" and not EMPTY.match(one[1].lstrip().lower())]
+    if remarks and len(remarks) < len(body):
+        hazard(
+            f"{source.name}: {len(remarks)} lines that begin with # are left out, the first is line {remarks[0][0]}"
+        )
+        body = [one for one in body if one not in remarks]
+    return lines[:start], body
 
 
 def _delimiter(suffix: str, lines: Lines) -> str | None:
@@ -106,7 +120,9 @@ def _rows(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         if reader.line_num == len(lines):
             left = "\n".join(line for _, line in lines[at:])
             if left.count('"') % 2 and re.search(OPENED, left):
-                raise InputError(f"line {lines[at][0]}: a quote is opened and never closed")
+                raise InputError(
+                    f"line {lines[at][0]}: a quote is opened and never closed; close or remove it"
+                )
         yield at, cells
         at = reader.line_num
 
@@ -142,12 +158,14 @@ def read_excel(source: Source, rules: Rules) -> Table:
     library("openpyxl", "xlsx", "excel")
     with pd.ExcelFile(source.file, engine="openpyxl") as book:
         sheets = [str(sheet) for sheet in book.sheet_names]
-        sheet = 0 if rules.variable is None else rules.variable
+        shown_sheets = [one for one in sheets if book.book[one].sheet_state == "visible"]
+        sheet = (shown_sheets or sheets)[0] if rules.variable is None else rules.variable
         if sheet not in (*sheets, *range(len(sheets))):
             raise InputError(f"there is no sheet {sheet}; it has {listed(sheets)}")
+        hidden = sheets[: sheets.index(str(sheet))] if rules.variable is None else []
         raw = pd.read_excel(book, sheet_name=sheet, header=None, dtype=object)
     raw = raw.iloc[rules.skip :].dropna(how="all").dropna(how="all", axis=1)
-    refuse_if(not raw.size, "is empty")
+    refuse_if(not raw.size, "is empty; give at least 3 rows of numbers")
     rows = (raw.index + 1).tolist()
     near = [["" if pd.isna(cell) else str(cell).strip() for cell in cells] for cells in raw[:FEW].to_numpy()]
     merged = len(near) > 1 and "" in near[0][1:] and any(near[0])
@@ -155,6 +173,7 @@ def read_excel(source: Source, rules: Rules) -> Table:
         advice = f"pass skip={rules.skip + 1} to leave that row out"
         raise InputError(f"row {rows[0]}: cells are merged or empty above a row of names; {advice}")
     names, above, notes = _heading("row", rows, near, rules)
+    notes += (f"sheet {sheet} is read; {listed(hidden)} before it is hidden",) if hidden else ()
     frame = raw.iloc[above:].reset_index(drop=True).infer_objects()
     marks = None if rules.decimal is None else (rules.decimal, rules.thousands)
     table = Table(file=source.name, frame=frame, numbers=rows[above:], marks=marks, notes=notes)
@@ -169,14 +188,23 @@ def _heading(
     Below the names there are units if that is told, or if there is text above numbers in a line without any number.
     """
     names, units, notes = _names_of(numbers[0], near, rules), rules.units, tuple[str, ...]()
-    if units is None and names is not None and len(near) > 2 and not any(map(_is_number, near[1])):
-        below = [cells for cells in near[2:] if len(cells) == len(near[1])]
-        changes = (cell and all(_is_number(cells[i]) for cells in below) for i, cell in enumerate(near[1]))
-        units = bool(below) and any(changes)
-        notes = (f"{unit} {numbers[1]} ({listed(near[1])}) holds units",) if units else ()
     above = 0 if names is None else 2 if units else 1
-    refuse_if(above >= len(near), "has names but no rows of numbers")
+    if units is None and names is not None:
+        above += _rows_of_units(near)
+        told = [f"{unit} {numbers[at]} ({listed(near[at])})" for at in range(1, above)]
+        notes = (f"{' and '.join(told)} hold{'s' * (len(told) == 1)} units",) if told else ()
+    refuse_if(above >= len(near), "has names but no rows of numbers; give at least 3")
     return names, above, notes
+
+
+def _rows_of_units(near: Sequence[list[str]]) -> int:
+    """Return how many rows under the names, up to two as loggers write them, hold text above columns of numbers."""
+    first = next((at for at in range(1, len(near)) if any(map(_is_number, near[at]))), 0)
+    rows, below = near[1:first], [cells for cells in near[first:] if len(cells) == len(near[0])]
+    if not below or not 0 < len(rows) <= MOST_UNITS:
+        return 0
+    columns = [i for i in range(len(near[0])) if all(_is_number(cells[i]) for cells in below)]
+    return len(rows) if any(cells[i] for cells in rows for i in columns if i < len(cells)) else 0
 
 
 def _named(table: Table, names: list[str] | None, rules: Rules) -> Table:

@@ -18,6 +18,8 @@ from enmesh.errors import hazard
 GAP = 1.5
 # Jitter beyond this share of the step is worth a word.
 JITTER = 0.01
+MOST_LOOKED_AT = 1000  # times of which the digits are counted
+STRONG_JITTER = 0.1
 DAY = 86400.0
 SATURDAY = 5
 LONG = ((7 * DAY, "week"), (DAY, "day"), (3600.0, "h"), (60.0, "min"))
@@ -146,13 +148,32 @@ def on_grid(table: Table, stamps: Stamps, groups: Groups, modes: frozenset[str],
     time = Time(start=stamps.start(int(rows[0][0])), unit=stamps.unit)
     if not len(pooled):
         return rows, None, None, time
+    if (exact := _rounded_step(stamps.values, pooled)) is not None:
+        return rows, None, exact, time
     usual, least, most = float(f"{np.median(pooled):.9g}"), pooled.min(), pooled.max()
     places = None
     if most > GAP * usual:
         places = [_places(table, stamps, one, usual, missing) for one in rows]
     elif max(most - usual, usual - least) > JITTER * usual:
-        hazard(table.message(f"the times step by {least:g} to {most:g}; taken as even steps of {usual:g}"))
+        told = f"the times step by {least:g} to {most:g}; taken as even steps of {usual:g}"
+        strong = max(most - usual, usual - least) > STRONG_JITTER * usual
+        hazard(table.message(f"{told}{'; resample=True interpolates them instead' if strong else ''}"))
     return rows, places, usual, time
+
+
+def _rounded_step(values: np.ndarray, steps: np.ndarray) -> float | None:
+    """Return the step of times that were rounded, such as .33, .67, 1.0: of 1/3; None for other times."""
+    texts = [f"{value:.12g}" for value in values[:MOST_LOOKED_AT]]
+    digits = max(len(text.partition(".")[2]) for text in texts)
+    unit, least, most = 10.0**-digits, float(steps.min()), float(steps.max())
+    if "e" in "".join(texts) or not 0.5 * unit < most - least < 1.5 * unit or least <= unit or digits > 6:
+        return None
+    mean = float(steps.mean())
+    near = unit / len(steps)
+    per_unit = 1 / round(1 / mean) if mean < 1 else mean
+    if abs(per_unit - mean) <= near:
+        return per_unit
+    return next((step for d in range(1, 13) if abs((step := float(f"{mean:.{d}g}")) - mean) <= near), mean)
 
 
 def _refuse_newest_first(table: Table, stamps: Stamps, rows: Any, steps: Any, modes: frozenset[str]) -> None:
@@ -195,9 +216,9 @@ def _places(table: Table, stamps: Stamps, rows: np.ndarray, usual: float, missin
             raise table.error(f"{jump}; {EVEN}", *cell)
         hazard(table.message(f"{jump}, so windows longer than a week are all left out; {EVEN}", *cell))
     elif missing == "raise":
-        advice = f"resample, or pass missing='drop' to leave out what touches a gap, or {EVEN}"
+        advice = f"pass missing='drop' to leave out what touches a gap, or {EVEN}"
         raise table.error(f"{jump}; {advice}", *cell)
     whole = np.rint(steps)
     if (np.abs(steps - whole) > 0.25).any():
-        raise table.error(f"the times follow no even grid; resample the recording first, or {EVEN}", *cell)
+        raise table.error(f"the times follow no even grid; pass resample=True, or {EVEN}", *cell)
     return np.concatenate([[0], np.cumsum(whole)]).astype(np.int64)

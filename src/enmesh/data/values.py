@@ -1,6 +1,7 @@
 """Values: the samples of all trials, how they are checked, and how a trial is prepared; NaN is missing and stays so."""
 
 import hashlib
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from enmesh.data.rules import Rules
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.data.times import Time
 from enmesh.errors import InputError, refuse_if
@@ -15,6 +17,8 @@ from enmesh.errors import InputError, refuse_if
 FLOAT, INTEGER, TEXT = "float", "integer", "text"
 # More nodes than this many times the samples: no estimate can tell them apart.
 MOST_NODES = 10
+# As many nodes as this in the last axis of (trial, time, node): as trials they would be hardly any.
+FEW_NODES = 4
 # A transition needs a past and a next value, and a constant cannot be told from so few.
 MIN_LENGTH = 3
 # Beyond these the squares of values overflow, or those of their differences vanish.
@@ -34,18 +38,82 @@ class Values:
     file: str = ""
 
 
-def turned(array: np.ndarray, transpose: bool | None) -> np.ndarray:
-    """Return an array with times before nodes; refuse one that may be either way, unless that is said."""
+def turned(array: Any, rules: Rules, names: int = 0) -> Any:
+    """Return an array as (time, node) or (trial, time, node); refuse axes that can be read two ways and are not named.
+
+    ``names`` is the number of names of nodes that stand beside the array, 0 for none: an axis of that length tells.
+    """
     if array.ndim not in (2, 3):
         return array
-    if transpose:
+    if rules.dims is not None:
+        return _in_order(array, rules.dims)
+    if rules.transpose:
         return np.swapaxes(array, -1, -2)
-    *several, length, width = array.shape
-    if transpose is None and length < width and (several or width < MOST_NODES * length):
-        held = f"{f'{several[0]} trials of ' if several else ''}{length} samples of {width} nodes"
-        advice = "pass transpose=True if the last axis is time, transpose=False if it is not"
-        raise InputError(f"shape {array.shape} would be {held}; {advice}")
+    fits = [axis for axis in range(array.ndim) if array.shape[axis] == names]
+    if rules.transpose is None and fits != [array.ndim - 1]:
+        _refuse_two_readings(array.shape)
     return array
+
+
+def listed_trials(trials: Sequence[Any], rules: Rules, names: int = 0) -> list[Any]:
+    """Return a list of two-dimensional trials as (time, node) each; their lengths may tell which axis is time."""
+    if rules.dims is not None:
+        inner = rules.dims[1:] if len(rules.dims) == 3 and rules.dims[0] == "trial" else rules.dims
+        return [_in_order(trial, inner) for trial in trials]
+    if rules.transpose:
+        return [trial.T for trial in trials]
+    lengths, widths = ({trial.shape[axis] for trial in trials} for axis in (0, 1))
+    told = rules.transpose is False or (
+        len(widths) == 1 and (len(lengths) > 1 or widths == {names} != lengths)
+    )
+    if not told and len(lengths) == len(widths) == 1 and len(trials) > 1:
+        _refuse_two_readings((len(trials), *trials[0].shape), cube=False)
+    return list(trials)
+
+
+def _in_order(array: Any, dims: tuple[str, ...]) -> Any:
+    if len(dims) != array.ndim:
+        told = f"dims={dims} names {len(dims)} axes and the array has {array.ndim} (shape {array.shape})"
+        raise InputError(f"{told}; name each axis once")
+    order = [dims.index(axis) for axis in ("trial", "time", "node") if axis in dims]
+    array = array.transpose(order)
+    return array if "node" in dims else array[..., None]
+
+
+def _refuse_two_readings(shape: tuple[int, ...], cube: bool = True) -> None:
+    """Refuse a shape that may be read in another order of axes as well, with both readings.
+
+    The first axis of what is not a ``cube`` but a list of arrays is that of trials.
+    """
+    *several, length, width = shape
+    trials = f"{several[0]} trials of " if several else ""
+    wide = length < width and (several or width < MOST_NODES * length)
+    if wide or (several and width > FEW_NODES and length < 2 * width):
+        held = f"{trials}{length} samples of {width} nodes"
+        advice = "pass transpose=True if the last axis is time, transpose=False if it is not"
+        raise InputError(f"shape {shape} would be {held}; {advice}")
+    if cube and several and width > FEW_NODES and 1 < several[0] <= length / 2:
+        other = f"{width} trials of {length} samples of {several[0]} nodes"
+        told = f"shape {shape} can be read as {trials}{length} samples of {width} nodes, or as {other}"
+        ways = "dims=('trial', 'time', 'node') or dims=('node', 'time', 'trial')"
+        raise InputError(f"{told}; say which with {ways}")
+
+
+def without_constant(values: Values) -> tuple[Values, tuple[str, ...]]:
+    """Return values without the nodes that are constant or have no value at all, and the names of those."""
+    pooled = np.concatenate(values.trials)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # columns without any value
+        moves = np.nanmax(pooled, 0) > np.nanmin(pooled, 0)
+    keep = np.flatnonzero(moves)
+    names = tuple(values.names[i] for i in keep)
+    labels = {name: values.labels[name] for name in names if name in values.labels}
+    trials = tuple(trial[:, keep] for trial in values.trials)
+    kinds = tuple(values.kinds[i] for i in keep)
+    dropped = tuple(name for name, kept in zip(values.names, moves) if not kept)
+    if not names:
+        raise InputError("every column is constant; give at least one that changes")
+    return replace(values, names=names, trials=trials, kinds=kinds, labels=labels), dropped
 
 
 def validate(values: Values, missing: str, duplicates: str) -> None:
@@ -73,9 +141,13 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
         if missing == "raise":
             advice = "fill or cut them, or pass missing='drop'"
             refuse(nans.sum(0), "missing (NaN) values in column", advice)
-        refuse(nans.all(0), "no value at all in column", "leave it out")
+        refuse(nans.all(0), "no value at all in column", "leave it out (drop_constant=True)")
     low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
-    refuse(low == high, "constant column:", "it carries no information, leave it out")
+    refuse(
+        low == high,
+        "constant column:",
+        "it carries no information, leave it out (drop_constant=True)",
+    )
     if pooled.dtype.kind == "f":
         where, by = "to compute with, in column", "by a power of ten"
         large = f"values over {LARGEST:g} are too large"

@@ -224,7 +224,10 @@ def matrix(network: Network, colour: str, **where: Any) -> Axes:
 def nulls(network: Network, colour: str, **where: Any) -> Axes:
     """Draw, per link (without any, per pair nearest to one), surrogate values as bars and the measured as a line."""
     able = sorted((c for c in network.candidates if c.null), key=lambda c: (-c.te, c.source, c.target))
-    refuse_if(not able, "no surrogate values to draw: the links were tested by a formula, or not at all")
+    refuse_if(
+        not able,
+        "no surrogate values to draw: the links were tested by a formula, or not at all; ask with n_surrogates=199",
+    )
     links = [c for c in able if c.selected][:MOST_PANELS]
     shown = links or sorted(able, key=lambda c: c.p_value)[:12]
     columns = min(len(shown), max(3, math.ceil(math.sqrt(1.6 * len(shown)))))
@@ -309,7 +312,10 @@ def draw_lags(ax: Axes, lags: Any, te: np.ndarray, chance: Any, theme: Theme) ->
 def intervals(network: Network, colour: str, **where: Any) -> Axes:
     """Draw the transfer entropy of every link with its 95 % limits, strongest first; hollow: q above 0.05."""
     known = [row for row in network.with_evidence().evidence.values() if row.get("low") is not None]
-    refuse_if(not known, "no limits to draw: there is no link, or its data are not in memory nor in the file")
+    refuse_if(
+        not known,
+        "no limits to draw: there is no link, or its data are not in memory nor in the file; run infer again",
+    )
     found = sorted(known, key=lambda row: -(row["te"] or 0.0))
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)
     hollow = [row["q_value"] is None or row["q_value"] > LEVEL for row in found]

@@ -6,7 +6,9 @@ import numpy as np
 
 
 def zscore(column: np.ndarray) -> np.ndarray:
-    """Return a column with mean 0 and standard deviation 1 (ddof 1)."""
+    """Return a column with mean 0 and standard deviation 1 (ddof 1); a constant one is 0 throughout."""
+    if len(column) < 2 or column.min() == column.max():
+        return np.zeros(len(column))
     return (column - column.mean()) / column.std(ddof=1)
 
 

@@ -263,7 +263,9 @@ def _observed(found: Sequence[Trial], duration: Any, windows: Any) -> list[Spans
         nested = isinstance(first, (list, tuple, np.ndarray)) and np.ndim(first[0]) == 1
         lists = windows if nested else [windows] * len(found)
         if len(lists) != len(found):
-            raise InputError(f"windows are given for {len(lists)} trials and there are {len(found)}")
+            raise InputError(
+                f"windows are given for {len(lists)} trials and there are {len(found)}; give a list for each"
+            )
         return [_windows(some) for some in lists]
     if duration is not None:
         lasting = [duration] * len(found) if np.ndim(duration) == 0 else list(duration)

@@ -117,7 +117,7 @@ def _from_columns(columns: Mapping[str, np.ndarray], named: Columns) -> list[Tri
             raise InputError(f"an event has no {what}; every row needs one")
     if who.dtype.kind == "f":
         for odd in who[who != np.round(who)]:
-            needed = "nodes are whole numbers or text, in the column before times"
+            needed = "nodes are whole numbers or text; name their column with node="
             raise InputError(f"a node is called {odd:g}; {needed}")
         who = who.astype(int)
     names = np.array([str(value) for value in who.tolist()])

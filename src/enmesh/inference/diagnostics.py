@@ -193,7 +193,7 @@ def _sentinels(series: Series) -> list[Finding]:
         for extreme in [value for value in (values.min(), values.max()) if value in SENTINELS]:
             rest = values[values != extreme]
             far = SENTINEL_GAP * (np.ptp(rest) + abs(np.median(rest)) / 10) if len(rest) > 2 else np.inf
-            if np.abs(rest - extreme).min(initial=np.inf) > far:
+            if np.abs(rest - float(extreme)).min(initial=np.inf) > far:
                 found[name] = float(extreme)
     words = ", ".join(sorted({f"{value:g}" for value in found.values()}))
     return _finding("sentinel", found, value=len(found), words=words)

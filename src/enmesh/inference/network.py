@@ -14,6 +14,7 @@ from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError
 from enmesh.explain import Explainer, Explanation, explain, lag_grid
+from enmesh.inference.network_json import check_agreement, check_network
 from enmesh.options import plain
 
 if TYPE_CHECKING:
@@ -175,10 +176,15 @@ class Network:
         """Go through the edges ``(source, target)``."""
         return ((source, target) for target in self.names for source in self.parents[target])
 
+    def __hash__(self) -> int:
+        return hash((self.names, tuple(self)))
+
     def __contains__(self, edge: object) -> bool:
-        """Say whether ``(source, target)`` is an edge."""
+        """Say whether ``(source, target)`` is an edge, or a name that of a node."""
+        if isinstance(edge, str):
+            return edge in self.names
         if not isinstance(edge, (tuple, list)) or len(edge) != 2:
-            raise InputError(f"{edge!r} is not an edge; ask for (source, target), or for a node in .names")
+            raise InputError(f"{edge!r} is not an edge; ask for (source, target) or for the name of a node")
         return tuple(edge) in set(self)
 
     def __getitem__(self, target: str) -> tuple[str, ...]:
@@ -300,8 +306,10 @@ class Network:
         """Return the network that `to_json` wrote; ``source`` is a path or the text itself."""
         data = _loaded(source)
         try:
+            check_network(data)
             network = cls(**_revived(data))
             _refuse_inconsistent(network)
+            check_agreement(data)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
             damaged = f"{_short(source)} is a damaged network of enmesh"

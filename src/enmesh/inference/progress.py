@@ -1,6 +1,7 @@
 """Progress of a run: named phases, how much of each is done, its rate; time left from the measured rate alone."""
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from enmesh.errors import InputError
 
 # Share of a phase, and seconds of it, from which on its rate says how long the rest takes.
 SHARE, MEASURED = 0.05, 2.0
+# Seconds after which a function shows life where nothing is said of progress.
+PATIENCE = 2.0
 now = time.monotonic
 
 
@@ -137,6 +140,39 @@ class _Terminal(_Callback):
             self._bar = None
 
 
+class _Late(_Callback):
+    """Shows nothing of what is done within two seconds, and afterwards what another display shows."""
+
+    def __init__(self, show: _Callback):
+        self._shown, self._awake = show, False
+        self._phase: Phase | None = None
+        self._timer: threading.Timer | None = None
+        self._lock = threading.RLock()
+
+    def __call__(self, phase: Phase, new: bool = False) -> None:
+        with self._lock:
+            self._phase = phase
+            if self._awake:
+                self._shown(phase, new)
+            elif self._timer is None:
+                self._timer = threading.Timer(PATIENCE, self._wake)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def _wake(self) -> None:
+        with self._lock:
+            if self._timer is not None and self._phase is not None:
+                self._awake = True
+                self._shown(self._phase, new=True)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer, self._awake = None, False
+            self._shown.close()
+
+
 class _Lines(_Callback):
     """Lines on stderr, far apart: the first at once."""
 
@@ -153,6 +189,12 @@ class _Lines(_Callback):
 
     def _write(self, phase: Phase, line: str) -> None:
         print("enmesh:", line, file=sys.stderr, flush=True)
+
+
+class _Seldom(_Lines):
+    """Lines for a program that nobody may be watching."""
+
+    pause, pause_of_new = 30.0, 30.0
 
 
 class _Notebook(_Lines):
@@ -179,7 +221,9 @@ def _display(given: Any) -> _Callback:
         return _Notebook()
     if given is True:
         return _Terminal() if sys.stderr.isatty() else _Lines()
-    if given in (None, False):
+    if given is None:
+        return _Late(_Terminal() if sys.stderr.isatty() else _Seldom())
+    if given is False:
         return _Callback()
     if not callable(given):
         raise InputError(f"progress={given!r} is not possible; give True, False or a function")

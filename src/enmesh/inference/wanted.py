@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from enmesh.data.graph_input import edges_in, sources_in, tiers_in
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
 from enmesh.errors import InputError, hazard
@@ -197,7 +198,7 @@ def constrained(
     """Return what a search may find, from the rules as a user writes them (`infer`); contradictions are refused."""
     never = _edges(series, forbidden) | _against(series, tiers)
     nodes = range(series.n_nodes)
-    given = {series.index(target): series.indices(named) for target, named in (candidates or {}).items()}
+    given = {series.index(target): series.indices(named) for target, named in sources_in(candidates).items()}
     refused = {i: {i} for i in nodes}
     for name in context:
         refused[series.index(name)] |= {*nodes}
@@ -219,7 +220,7 @@ def constrained(
 def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset[tuple[int, int]]:
     """Return the edges from a later tier to an earlier one."""
     place: dict[int, int] = {}
-    for position, group in enumerate(tiers or ()):
+    for position, group in enumerate(tiers_in(tiers)):
         for name in [group] if isinstance(group, str) else group:
             node = series.index(name)
             if node in place:
@@ -230,7 +231,7 @@ def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset
 
 def _edges(series: Series, edges: Edges) -> frozenset[tuple[int, int]]:
     found = set()
-    for edge in edges:
+    for edge in edges_in(edges):
         if isinstance(edge, str) or len(edge) != 2:
             raise InputError(f"{edge!r} is not an edge; give (source, target)")
         found.add((series.index(edge[0]), series.index(edge[1])))

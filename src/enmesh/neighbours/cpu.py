@@ -17,7 +17,7 @@ import numpy as np
 
 from enmesh.neighbours import lists, plain, tree
 from enmesh.neighbours.lanes import SHORTS
-from enmesh.neighbours.plain import Array
+from enmesh.neighbours.plain import Array, finite
 
 logger = logging.getLogger("enmesh.neighbours")
 
@@ -85,7 +85,7 @@ class Neighbours(plain.Neighbours):
 
     def _answer(self, x: np.ndarray, kinds: int, k: int, ask: Work, walk: Work) -> np.ndarray:
         """Return (kinds, b, n) counts, by ``walk(codes, out, lo, hi)`` of lists and ``ask(x[s], out)`` of trees."""
-        x = np.ascontiguousarray(x, dtype=np.float64)
+        x = finite(np.ascontiguousarray(x, dtype=np.float64))
         b, n, width = x.shape
         dz, listed, out = self.z.shape[1], 0, np.empty((kinds, b, n), np.int32)
         most = MEMORY // (max(1, n * width) * SHORTS * _PER_NUMBER) * SHORTS  # questions at a time

@@ -6,6 +6,8 @@ environment chooses it (`enmesh.neighbours.engine`).
 
 import numpy as np
 
+from enmesh.errors import InputError
+
 Array = np.ndarray
 BOX, TIED = 0, 3  # beside algorithms 1 and 2
 
@@ -18,7 +20,7 @@ class Neighbours:
     """
 
     def __init__(self, y: Array, z: Array, *, times: Array | None = None, theiler: int = 0, threads: int = 1):
-        self.y, self.z = (np.ascontiguousarray(block, dtype=np.float64) for block in (y, z))
+        self.y, self.z = (finite(np.ascontiguousarray(block, dtype=np.float64)) for block in (y, z))
         self.times = np.arange(len(self.y)) if times is None else np.ascontiguousarray(times, dtype=np.int64)
         self.theiler, self.threads = int(theiler), int(threads)
 
@@ -55,6 +57,13 @@ class Neighbours:
                 within = with_x & with_y, with_x, with_y, in_z <= rz
                 out[:, s, i] = [which.sum() for which in within]
         return out
+
+
+def finite(points: Array) -> Array:
+    """Return points as they are; a search among points that are not numbers would never end."""
+    if not np.isfinite(points).all():
+        raise InputError("neighbours need finite values; remove missing and infinite ones")
+    return points
 
 
 def _apart(points: Array, i: int, others: Array) -> Array:

@@ -61,7 +61,7 @@ def require_number(
     try:
         numbers = np.asarray(list(value.values()) if isinstance(value, Mapping) else value, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"{name}={value!r} is not a number") from None
+        raise InputError(f"{name}={value!r} is not a number; give one") from None
     inside = (numbers > low if open_low else numbers >= low) & (numbers <= high)
     if not (np.isfinite(numbers) & inside).all():
         bound = f"{'over' if open_low else 'of at least'} {low:g}" if low > -np.inf else "that is finite"

@@ -4,6 +4,8 @@ Sentences and tables stand in the file as text; pictures are drawn in the browse
 JavaScript without a library, so that the page stays small: about 60 kB for five nodes.
 """
 
+import base64
+import hashlib
 import json
 import math
 import re
@@ -66,6 +68,15 @@ EVIDENCE = (
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 TOLD_IF = re.compile(r'<li data-if="(\w+)">(.*\n)')
 SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
+# What a browser may run and show: nothing but the scripts and style sheets of the page itself, by their hashes.
+POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; "
+    "style-src-attr 'unsafe-inline'; img-src data: blob:"
+)
+PARTS = {
+    "script": re.compile("<script>(.*?)</script>", re.S),
+    "style": re.compile("<style[^>]*>(.*?)</style>", re.S),
+}
 
 
 def html_of(result: Any, *, title: str, notes: str, **where: Any) -> str:
@@ -84,11 +95,11 @@ def html_of(result: Any, *, title: str, notes: str, **where: Any) -> str:
         )
     match type(result).__name__:
         case "Comparison":
-            return more.comparison_page(result, **own)
+            return sealed(more.comparison_page(result, **own))
         case "Group":
             return page(result.network, more.group_section(result), **own)
         case "Stability":
-            return more.stability_page(result, **own)
+            return sealed(more.stability_page(result, **own))
         case "Windows":
             parts: dict[str, Any] = {
                 "first": more.player(result),
@@ -97,6 +108,25 @@ def html_of(result: Any, *, title: str, notes: str, **where: Any) -> str:
             }
             return page(result.network, more.windows_section(result), **parts, **own)
     return several(result, **own) if isinstance(result, Mapping) else page(result, **own)
+
+
+def sealed(html: str, frames: Iterable[str] = ()) -> str:
+    """Return a page with the policy that lets its own scripts and styles through, and those of pages in its frames.
+
+    >>> sealed('<meta content="$policy"><script>1</script>').count("'sha256-")
+    1
+    """
+    texts = [html, *frames]
+    hashes = {
+        kind: " ".join(dict.fromkeys(_hash(part) for one in texts for part in found.findall(one))) or "'none'"
+        for kind, found in PARTS.items()
+    }
+    return html.replace("$policy", POLICY.format(**hashes), 1)
+
+
+def _hash(part: str) -> str:
+    digest = hashlib.sha256(part.encode("utf-8", "backslashreplace")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def page(
@@ -117,7 +147,7 @@ def page(
     )
     name = title or words.recording(network)
     headline = said or words.headline(network)
-    return Template(asset("page.html")).substitute(
+    html = Template(asset("page.html")).substitute(
         title=text(": ".join(filter(None, [name, headline]))),
         contents="".join(f'<a href="#{anchor}">{heading}</a>' for anchor, heading in SECTION.findall(body)),
         recording=_recorded(network, title),
@@ -127,6 +157,7 @@ def page(
         script="\n".join([*map(asset, SCRIPTS[:-1]), script, asset(SCRIPTS[-1])]),
         data=embed(contents(network, places=places)),
     )
+    return sealed(html)
 
 
 def _parts(network: Network) -> dict[str, Any]:
@@ -221,13 +252,14 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
         [f"{names[i]} → {names[j]}", *(own.get((i, j), math.nan) for own in te.values())]
         for i, j in sorted(often, key=lambda edge: (-often[edge], edge))
     ]
+    pages = {name: page(network, title=name) for name, network in shown.items()}
     frames = "".join(
         f'<details class="whole"><summary>{text(name)}: {text(words.headline(network))}</summary>'
         f'<iframe title="{text(name)}" loading="lazy" sandbox="allow-scripts allow-downloads allow-modals" '
-        f'srcdoc="{text(page(network, title=name))}"></iframe></details>'
+        f'srcdoc="{text(pages[name])}"></iframe></details>'
         for name, network in shown.items()
     )
-    return Template(asset("several.html")).substitute(
+    html = Template(asset("several.html")).substitute(
         title=text(title or "Networks"),
         headline=text(title or f"{len(networks)} networks of {len(names)} nodes"),
         notes=more.own_notes(notes),
@@ -236,17 +268,19 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
         frames=frames,
         style=asset("page.css"),
     )
+    return sealed(html, pages.values())
 
 
 def inline(network: Network) -> str:
     """Return the interactive network alone as HTML, for a frame in a notebook."""
-    return Template(asset("inline.html")).substitute(
+    html = Template(asset("inline.html")).substitute(
         title=text(words.headline(network)),
         network=_network_section(network),
         style=asset("page.css"),
         script="\n".join(asset(name) for name in PICTURE),
         data=embed(contents(network, whole=False)),
     )
+    return sealed(html)
 
 
 def _network_section(network: Network) -> str:
@@ -462,7 +496,7 @@ def _criterion(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
     ``error`` says whether a low value is good: of an unknown method, whether the choice is nearer to the lowest.
     """
-    if not table or not {"dims", "delays", "best", "values"} <= set(table):
+    if not isinstance(table, Mapping) or not {"dims", "delays", "best", "values"} <= set(table):
         return None
     shown, values = {key: table[key] for key in ("dims", "delays", "best")}, np.array(table["values"], float)
     chosen = values[table["dims"].index(table["best"][0]), table["delays"].index(table["best"][1])]

@@ -41,7 +41,7 @@ def past(network: Network) -> str:
     """Return how the past of each node was chosen, in a sentence or two."""
     if "events" in network.provenance:
         return "Histories in continuous time take the place of lags; the table of links has the time scale of each."
-    if any({"dims", "delays"} <= set(table) for table in network.criteria.values()):
+    if any("dims" in table and "delays" in table for table in network.criteria.values()):
         return GRID
     lags = sorted({lag for c in network.candidates for lag in c.lags})
     if network.criteria:

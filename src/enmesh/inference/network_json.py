@@ -1,0 +1,213 @@
+"""What the JSON of a network must hold: each part that is used later is checked when it is loaded.
+
+A check takes a value and where it stands, and raises ValueError. Fields that are not listed are left as they are.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from enmesh.errors import InputError
+from enmesh.explain import Explanation
+from enmesh.options import restore
+
+Check = Callable[[Any, str], None]
+
+
+def _fault(where: str, value: Any, needed: str) -> ValueError:
+    text = repr(value)
+    return ValueError(f"{where} is {text if len(text) < 40 else text[:36] + '...'}, not {needed}")
+
+
+def of_kind(needed: str, *kinds: type, null: bool = False) -> Check:
+    """Return the check for values of some types; booleans are no numbers."""
+
+    def check(value: Any, where: str) -> None:
+        odd = isinstance(value, float) and not math.isfinite(value)
+        fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)) and not odd
+        if not fits and not (null and value is None):
+            raise _fault(where, value, needed)
+
+    return check
+
+
+TEXT, FLAG = of_kind("text", str), of_kind("true or false", bool)
+NUMBER, WHOLE = of_kind("a number", int, float), of_kind("a whole number", int)
+MAYBE = of_kind("a number or null", int, float, null=True)
+MAPPING = of_kind("a mapping", dict)
+
+
+def listed(check: Check) -> Check:
+    """Return the check for a list of such values."""
+
+    def each(value: Any, where: str) -> None:
+        if not isinstance(value, list):
+            raise _fault(where, value, "a list")
+        for i, one in enumerate(value):
+            check(one, f"{where}[{i}]")
+
+    return each
+
+
+def row(*checks: Check) -> Check:
+    """Return the check for a list of so many values."""
+
+    def each(value: Any, where: str) -> None:
+        if not isinstance(value, list) or len(value) != len(checks):
+            raise _fault(where, value, f"a list of {len(checks)}")
+        for i, (one, check) in enumerate(zip(value, checks)):
+            check(one, f"{where}[{i}]")
+
+    return each
+
+
+def mapped(check: Check) -> Check:
+    """Return the check for a mapping to such values."""
+
+    def each(value: Any, where: str) -> None:
+        MAPPING(value, where)
+        for key, one in value.items():
+            check(one, f"{where}.{key}")
+
+    return each
+
+
+def parts(needed: Mapping[str, Check], more: Mapping[str, Check] | None = None) -> Check:
+    """Return the check for a mapping that has the needed keys, and may have more of them."""
+
+    def each(value: Any, where: str) -> None:
+        MAPPING(value, where)
+        for key, check in needed.items():
+            if key not in value:
+                raise ValueError(f"{where}.{key} is missing")
+            check(value[key], f"{where}.{key}")
+        for key, check in (more or {}).items():
+            if key in value:
+                check(value[key], f"{where}.{key}")
+
+    return each
+
+
+def _options(value: Any, where: str) -> None:
+    MAPPING(value, where)
+    if value.get("search") is not None:
+        parts({"type": TEXT})(value["search"], f"{where}.search")
+    score = value.get("score")
+    if score is None:
+        return
+    parts({"type": TEXT})(score, f"{where}.score")
+    _methods(score, f"{where}.score")
+    try:
+        restore(score)
+    except InputError as error:
+        if "unknown option type" not in str(error):  # of a package that is not installed here
+            raise ValueError(f"{where}.score: {error}") from None
+    except (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError) as error:
+        raise ValueError(f"{where}.score cannot be read: {error}") from None
+
+
+def _methods(value: Any, where: str) -> None:
+    """Refuse a score in which an estimator, an embedding or a surrogate is none."""
+    if isinstance(value, list):
+        for one in value:
+            _methods(one, where)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if key in ("estimator", "embedding", "surrogate") and one is not None:
+                parts({"type": TEXT})(one, f"{where}.{key}")
+            _methods(one, f"{where}.{key}")
+
+
+def _criterion(value: Any, where: str) -> None:
+    if not isinstance(value, dict) or not {"dims", "delays", "best", "values"} <= set(value):
+        listed(listed(MAYBE))(value, where) if isinstance(value, list) else of_kind("a table", dict)(
+            value, where
+        )
+        return
+    shape = {
+        "dims": listed(WHOLE),
+        "delays": listed(WHOLE),
+        "best": row(WHOLE, WHOLE),
+        "values": listed(listed(MAYBE)),
+    }
+    parts(shape, {"method": TEXT})(value, where)
+    dims, delays, (dim, delay) = value["dims"], value["delays"], value["best"]
+    sizes = {len(one) for one in value["values"]}
+    if dim not in dims or delay not in delays or len(value["values"]) != len(dims) or sizes != {len(delays)}:
+        raise ValueError(f"{where} has a best value or a table that does not fit its dims and delays")
+    if all(number is None for one in value["values"] for number in one):
+        raise ValueError(f"{where} has no value")
+
+
+POINTS = listed(row(MAYBE, MAYBE))
+CANDIDATE = parts(
+    {
+        "source": TEXT,
+        "target": TEXT,
+        "te": MAYBE,
+        "p_value": MAYBE,
+        "q_value": MAYBE,
+        "lag": NUMBER,
+        "selected": FLAG,
+    }
+    | {"null": listed(MAYBE)},
+    {"lags": listed(NUMBER), "effect": MAYBE},
+)
+EXPLAINED = {one.name for one in fields(Explanation)}
+EVIDENCE = parts(
+    {"source": TEXT, "target": TEXT},
+    dict.fromkeys(("te", "p_value", "q_value", "effect", "stability", "low", "high", "chance"), MAYBE)
+    | {name: listed(MAYBE) for name in ("lag_te", "times", "local")}
+    | {"null": listed(NUMBER)}
+    | {"given": listed(TEXT), "lag": NUMBER, "lags": listed(NUMBER), "scatter": POINTS, "curve": POINTS}
+    | {"by_formula": FLAG, "sentence": TEXT},
+)
+ORIGIN = dict.fromkeys(
+    ("enmesh", "python", "numpy", "date", "time", "data", "every", "file", "command"), TEXT
+)
+ORIGIN |= dict.fromkeys(("nodes", "trials", "samples", "events"), WHOLE) | {"lengths": listed(WHOLE)}
+ORIGIN |= {"dt": MAYBE, "duration": NUMBER, "shown": row(NUMBER, NUMBER), "prepared": listed(TEXT)}
+NETWORK = parts(
+    {
+        "names": listed(TEXT),
+        "parents": mapped(listed(TEXT)),
+        "local": mapped(MAYBE),
+        "optimal": FLAG,
+        "bound": MAYBE,
+    }
+    | {"gap": MAYBE, "removed": listed(row(TEXT, TEXT)), "evaluated": WHOLE, "candidates": listed(CANDIDATE)}
+    | {"options": _options, "provenance": parts({}, ORIGIN), "choices": listed(row(TEXT, TEXT, TEXT))}
+    | {"warnings": listed(TEXT), "preview": mapped(listed(MAYBE)), "criteria": mapped(_criterion)},
+    {"together": listed(row(TEXT, TEXT, NUMBER, NUMBER, NUMBER)), "stability": mapped(NUMBER)}
+    | {"evidence": mapped(EVIDENCE), "score": MAYBE},
+)
+
+
+def check_network(data: Mapping[str, Any]) -> None:
+    """Refuse, by a ValueError that names the part, what a network cannot be made of."""
+    NETWORK(data, "the network")
+
+
+def check_agreement(data: Mapping[str, Any]) -> None:
+    """Refuse parts that do not agree with one another, so that they could not be used."""
+    names = set(data["names"])
+    for where in ("preview", "criteria"):
+        if odd := sorted(set(data[where]) - names):
+            raise ValueError(f"{where} has {odd[0]}, which is not among its names")
+    for pair in data.get("together", ()):
+        if not set(pair[:2]) <= names:
+            raise ValueError("together has a node that is not among its names")
+    for ends, about in data.get("evidence", {}).items():
+        if not {about["source"], about["target"]} <= names or ends != f"{about['source']}>{about['target']}":
+            raise ValueError(f"evidence of {ends} has a node that is not among its names")
+        if odd := sorted(set(about) - EXPLAINED):
+            raise ValueError(f"evidence of {ends} has {odd[0]!r}, which is no part of an explanation")
+        if len(about.get("lags", ())) != len(about.get("lag_te", ())):
+            raise ValueError(f"evidence of {ends} has lags without values")
+        if len(about.get("times", ())) != len(about.get("local", ())):
+            raise ValueError(f"evidence of {ends} has times without values")
+        if about.get("by_formula") and not about.get("null"):
+            raise ValueError(f"evidence of {ends} has no null values")
+    if data["evaluated"] < 0 or any(not math.isfinite(share) for share in data.get("stability", {}).values()):
+        raise ValueError("a number is out of range")

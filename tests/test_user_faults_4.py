@@ -1,0 +1,771 @@
+"""What went wrong for new users and under attack in the fourth round, each fault with its number."""
+
+import contextlib
+import io
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import enmesh as em
+from enmesh.data.sources import write_whole
+from enmesh.embedding.nonuniform import Past
+from enmesh.inference.store import Store, runs
+from enmesh.inference.work import Question
+
+N = 120
+RNG = np.random.default_rng(5)
+A = RNG.normal(size=N)
+FRAME = pd.DataFrame({"a": A, "b": np.r_[0.0, 0.8 * A[:-1]] + 0.3 * RNG.normal(size=N)})
+INFER = "infer data.csv --estimator gaussian --score tea --max-lag 1 --quiet"
+DESCRIPTION = {"data": "d", "names": ["a", "b"], "score": {"type": "TEA"}, "code": "0/1"}
+
+
+def csv(frame, **how):
+    return io.StringIO(frame.to_csv(**how))
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, shell):
+    """Run a command line in a folder with ``data.csv``; return its exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_csv("data.csv", index=False)
+    return shell
+
+
+# --- A 11, B 3, B 9: the store ----------------------------------------------------------------------------------
+
+
+def flipped(path, bit):
+    data = bytearray(path.read_bytes())
+    data[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)
+
+
+def test_a11_a_damaged_answer_counts_as_absent_and_is_computed_anew(tmp_path):
+    path = tmp_path / "run.db"
+    questions = [Question("family", (i, (j,))) for i in range(20) for j in range(20)]
+    answers = {question: 1.2345 + k for k, question in enumerate(questions)}
+
+    def made():
+        path.unlink(missing_ok=True)
+        with Store(path, "key", DESCRIPTION) as store:
+            store.write(answers)
+        return path.stat().st_size
+
+    size, rng, absent = made(), random.Random(3), 0
+    for _ in range(60):
+        flipped(path, rng.randrange(8 * size))
+        try:
+            with Store(path, "key", DESCRIPTION) as store:
+                found = store.read(questions)
+                assert all(found[question] == answers[question] for question in found)
+                absent += len(questions) - len(found)
+                store.write({question: answers[question] for question in questions if question not in found})
+                found = store.read(questions)
+                assert all(found[question] == answers[question] for question in found)
+            runs(path)
+        except em.InputError:  # what is damaged beyond single answers is refused
+            absent += 1
+        made()
+    assert absent
+
+
+def test_a11_an_answer_that_was_changed_by_hand_is_not_believed(tmp_path):
+    path, question = tmp_path / "run.db", Question("family", (0, ()))
+    with Store(path, "key", DESCRIPTION) as store:
+        store.write({question: 0.25})
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE answers SET answer = '0.75'")
+    db.close()
+    with Store(path, "key", DESCRIPTION) as store:
+        assert store.read([question]) == {}
+        store.write({question: 0.25})
+        assert store.read([question]) == {question: 0.25}
+
+
+def test_a_selection_comes_back_from_the_store_whole(tmp_path):
+    """Section 1, no. 1 of what was found: what a selection refused decides the level, and was not stored."""
+    past = Past((((0, 1), (1, 2)),), ((0, 1),), ((1, 0.5),), ((0, 3),), 0.0625)
+    question = Question("past", (0,))
+    with Store(tmp_path / "run.db", "key", DESCRIPTION) as store:
+        store.write({question: (past,)})
+    with Store(tmp_path / "run.db", "key", DESCRIPTION) as store:
+        assert store.read([question]) == {question: (past,)}
+
+
+def test_a12_no_link_leads_a_file_elsewhere(tmp_path, run):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    for name in ("edges.csv", "network.json"):
+        (tmp_path / f".{os.getpid()}-{name}").symlink_to(victim)
+    assert run(INFER)[0] == 0
+    (tmp_path / "x.csv").symlink_to(victim)
+    write_whole(tmp_path / "x.csv", lambda file: file.write_text("ours"))
+    assert victim.read_text() == "mine"
+    assert (tmp_path / "x.csv").read_text() == "ours"
+    assert not [*tmp_path.glob(".enmesh-*"), *(tmp_path / "data-results").glob(".enmesh-*")]
+
+
+def test_a12_a_store_that_is_a_dangling_link_is_refused(tmp_path, run):
+    (tmp_path / "data-results").mkdir()
+    (tmp_path / "data-results" / "run.db").symlink_to(tmp_path / "elsewhere.db")
+    code, _, err = run(INFER)
+    assert code == 2
+    assert "is a link to a file that is not there; remove it" in err
+    assert not (tmp_path / "elsewhere.db").exists()
+    (tmp_path / "data-results" / "run.db").unlink()
+    assert run(INFER)[0] == 0
+
+
+@pytest.mark.parametrize("typed", ["--seed -1", "--surrogates 0", "--surrogates -3"])
+def test_b3_what_is_refused_moves_no_store(run, tmp_path, typed):
+    line = "infer data.csv --max-lag 1 --quiet"
+    assert run(line)[0] == 0
+    before = {file.name: file.read_bytes() for file in (tmp_path / "data-results").iterdir()}
+    code, _, err = run(f"{line} {typed}")
+    assert (code, err.count("\n")) == (2, 1)
+    assert {file.name: file.read_bytes() for file in (tmp_path / "data-results").iterdir()} == before
+
+
+def test_b3_what_is_refused_leaves_no_store_behind(run, tmp_path):
+    assert run("infer data.csv --max-parents 1 --require a:b --forbid a:b --quiet")[0] == 2
+    assert not (tmp_path / "data-results" / "run.db").exists()
+
+
+def test_b9_resume_says_what_the_earlier_run_was(run):
+    assert run(INFER)[0] == 0
+    assert "it was" not in run(f"{INFER} --resume --out data-results --jobs 1")[2]
+    code, _, err = run(f"{INFER} --resume --detrend --out data-results")
+    assert code == 0
+    code, _, err = run(f"{INFER} --resume --max-parents 1")
+    assert "; what differs is computed" in err
+    assert "it was: enmesh infer data.csv" in err
+
+
+def test_one_run_is_one_row_and_one_earlier_store_is_kept(run, tmp_path):
+    line = "infer data.csv --max-lag 2 --quiet"
+    for _ in range(4):
+        assert run(line)[0] == 0
+    kept = sorted(file.name for file in (tmp_path / "data-results").glob("*.db"))
+    assert kept == ["run-1.db", "run.db"]
+    (entry,) = json.loads(run("runs data-results --json")[1])
+    assert (entry["status"], entry["names"]) == ("finished", ["a", "b"])
+    assert entry["steps"] == len(runs(tmp_path / "data-results" / "run.db")) >= 1
+
+
+def test_b15_a_name_that_is_too_long_is_refused(run):
+    code, _, err = run(f"{INFER} --out {'x' * 300}")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "give another --out" in err
+
+
+# --- A 2, A 5: axes ---------------------------------------------------------------------------------------------
+
+CUBE = RNG.normal(size=(6, 5, 200))  # trial, node, time
+
+
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((30, 64, 60), "trial node time"),
+        ((8, 500, 40), "node time trial"),
+        ((64, 500, 20), "node time trial"),
+        ((5, 3, 200), "trial node time"),
+        ((3, 1000, 20), "node time trial"),
+        ((10, 30, 20), "trial, node, time"),
+    ],
+)
+def test_a2_axes_that_can_be_read_two_ways_are_refused_until_they_are_named(shape, order, tmp_path):
+    values = RNG.normal(size=shape)
+    np.save(tmp_path / "x.npy", values)
+    wanted = np.moveaxis(
+        values, [order.replace(",", "").split().index(a) for a in ("trial", "time", "node")], [0, 1, 2]
+    )
+    for taken in (lambda **how: em.Series(values, **how), lambda **how: em.read(tmp_path / "x.npy", **how)):
+        with pytest.raises(em.InputError, match=r"shape \(.*samples of \d+ nodes"):
+            taken()
+        for dims in (order, tuple(order.replace(",", "").split())):
+            np.testing.assert_array_equal(np.stack(taken(dims=dims).trials), wanted)
+    named = em.Series(
+        wanted, names=[f"c{i}" for i in range(wanted.shape[2])]
+    )  # names tell which axis is that of nodes
+    assert named.n_nodes == wanted.shape[2]
+
+
+def test_a2_clear_shapes_need_no_word():
+    for shape in ((4, 20, 2), (20, 500, 3), (1000, 8, 2), (1, 300, 12)):
+        assert em.Series(RNG.normal(size=shape)).n_nodes == shape[2]
+
+
+def test_a2_lists_of_trials():
+    trials = [RNG.normal(size=(64, 60)) for _ in range(4)]
+    with pytest.raises(em.InputError, match="4 trials of 64 samples of 60 nodes"):
+        em.Series(trials)
+    for dims in (("node", "time"), ("trial", "node", "time")):
+        assert em.Series(trials, dims=dims).lengths == (60,) * 4
+    different = [RNG.normal(size=(length, 30)) for length in (40, 50)]
+    assert em.Series(different).n_nodes == 30  # lengths that differ are those of time
+    with pytest.raises(em.InputError, match=r"different numbers of nodes .*; pass transpose=True"):
+        em.Series([one.T for one in different])
+    assert em.Series([one.T for one in different], transpose=True).lengths == (40, 50)
+    assert em.Series(CUBE[:, 0], dims=("trial", "time")).shape == (1200, 1)
+
+
+@pytest.mark.parametrize(
+    ("dims", "told"),
+    [
+        (("trial", "time"), "names 2 axes and the array has 3"),
+        (("a", "b", "c"), "name each axis once"),
+        (("node", "node", "time"), "name each axis once"),
+        (("node", "trial"), "name each axis once"),
+    ],
+)
+def test_a2_dims_that_do_not_fit_are_refused(dims, told):
+    with pytest.raises(em.InputError, match=told):
+        em.Series(CUBE, dims=dims)
+
+
+def test_a2_dims_are_for_arrays_alone():
+    with pytest.raises(em.InputError, match="has names of its own; leave dims= out"):
+        em.Series(FRAME, dims=("time", "node"))
+    with pytest.raises(em.InputError, match="give one of them"):
+        em.Series(CUBE, dims=("trial", "node", "time"), transpose=True)
+
+
+def test_a2_the_command_line_names_axes(run):
+    np.save("x.npy", RNG.normal(size=(30, 64, 60)))
+    assert "use --transpose" in run("infer x.npy")[2]
+    np.save("y.npy", RNG.normal(size=(8, 500, 40)))
+    assert "--dims trial,time,node or --dims node,time,trial" in run("infer y.npy")[2]
+    np.save("z.npy", CUBE)
+    code, out, _ = run("te z.npy x0 x1 --dims trial,node,time --estimator gaussian --max-lag 1 --json")
+    assert code == 0
+    expected = em.significance(
+        em.Series(CUBE, dims=("trial", "node", "time")), "x0", "x1", estimator="gaussian", max_lag=1
+    )
+    assert json.loads(out)["te"] == pytest.approx(expected.value)
+
+
+def test_a2_what_is_written_and_what_matlab_says_is_read_as_it_is(tmp_path):
+    from scipy.io import savemat
+
+    names = [f"c{i}" for i in range(20)]
+    cube = RNG.normal(size=(64, 100, 20))
+    series = em.Series(cube, names=names)
+    assert em.read(_npz(series, tmp_path)) == series
+    labels = np.array([(name,) for name in names], dtype=[("labels", object)])
+    eeg = {"data": np.moveaxis(cube, (0, 1, 2), (2, 1, 0)), "nbchan": 20, "pnts": 100, "trials": 64}
+    savemat(tmp_path / "eeglab.mat", {"EEG": eeg | {"srate": 250.0, "chanlocs": labels}})
+    read = em.read(tmp_path / "eeglab.mat")
+    assert (read.names, read.dt, len(read.trials)) == (tuple(names), 1 / 250, 64)
+    np.testing.assert_array_equal(read.trials[5], cube[5])
+    cells = np.empty(3, object)
+    for i, length in enumerate((90, 100, 110)):
+        cells[i] = RNG.normal(size=(4, length))
+    label = np.array(["a", "b", "c", "d"], object)[:, None]
+    savemat(tmp_path / "fieldtrip.mat", {"data": {"trial": cells[None], "label": label, "fsample": 100.0}})
+    read = em.read(tmp_path / "fieldtrip.mat")
+    assert (read.names, read.lengths, read.dt) == (tuple("abcd"), (90, 100, 110), 0.01)
+    np.testing.assert_array_equal(read.trials[1], cells[1].T)
+
+
+def _npz(series, folder):
+    from enmesh.data.files import write_series
+
+    return write_series(series, folder / "x.npz")
+
+
+def test_a5_bad_channels_of_mne_are_left_out_and_said():
+    mne = pytest.importorskip("mne")
+    info = mne.create_info(["a", "b", "c"], 100.0, "eeg")
+    raw = mne.io.RawArray(RNG.normal(size=(3, 300)), info, verbose="ERROR")
+    raw.info["bads"] = ["b"]
+    with pytest.warns(em.HazardWarning, match="left out b: marked as bad"):
+        assert em.Series(raw).names == ("a", "c")
+    raw.info["bads"] = ["a", "b", "c"]
+    with pytest.raises(em.InputError, match=r"no channel that is not marked as bad \(a, b, c\)"):
+        em.Series(raw)
+
+
+def test_dead_channels_are_dropped_by_one_word(run):
+    frame = FRAME.assign(flat=1.0, gone=np.nan)
+    with pytest.raises(
+        em.InputError, match=r"no value at all|missing|constant column: flat.*drop_constant=True"
+    ):
+        em.Series(frame)
+    with pytest.warns(em.HazardWarning, match="left out flat, gone: constant, or without any value"):
+        series = em.Series(frame, drop_constant=True)
+    assert series.names == ("a", "b")
+    assert "left out flat, gone, which are constant" in series.prepared
+    frame.drop(columns="gone").to_csv("flat.csv", index=False)
+    code, _, err = run("infer flat.csv")
+    assert code == 2
+    assert "leave it out (--drop-constant)" in err
+    assert run("infer flat.csv --drop-constant --estimator gaussian --score tea --max-lag 1")[0] == 0
+    with pytest.raises(em.InputError, match="every column is constant"):
+        em.Series(np.ones((50, 2)), drop_constant=True)
+
+
+# --- A 4, A 7 to A 10, B 4 to B 6, B 13: times and tables -------------------------------------------------------
+
+QUARTERS = [f"{i % 4 + 1}Q{(70 + i // 4) % 100:02d}" for i in range(60)]
+SHORT = FRAME[:60]
+MONTH_NAMES = {
+    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "short": "Jan. Feb. Mär. Apr. Mai. Jun. Jul. Aug. Sep. Okt. Nov. Dez.",
+}
+
+
+@pytest.mark.parametrize("given", ["index", "unnamed column", "column"])
+def test_a4_quarters_newest_first_are_not_turned_round(given):
+    frame = SHORT.set_axis(QUARTERS)
+    made = {
+        "index": lambda one: one,
+        "unnamed column": lambda one: csv(one),
+        "column": lambda one: one.rename_axis("when").reset_index(),
+    }[given]
+    taken = em.read if given == "unnamed column" else em.Series
+    series = taken(made(frame))
+    assert (series.names, series.dt) == (("a", "b"), 3)
+    with pytest.raises(em.InputError, match="the newest row is the first; pass time='sort'"):
+        taken(made(frame[::-1]))
+    assert taken(made(frame[::-1]), time="sort") == series
+
+
+@pytest.mark.parametrize("label", ["{} days ago", "wave {} of 60", "t-{} h"])
+def test_a4_labels_whose_order_cannot_be_told_are_refused_and_the_advice_works(label):
+    frame = SHORT.set_axis([label.format(60 - i) for i in range(60)])
+    with pytest.raises(em.InputError, match="cannot be read; give dates or numbers, or pass time='ignore'"):
+        em.Series(frame)
+    assert em.Series(frame, time="ignore").shape == (60, 2)
+    named = SHORT.set_axis([f"row{i}" for i in range(60)])
+    assert em.Series(named).shape == (60, 2)
+
+
+def test_a7_a_column_of_two_scales_is_refused():
+    mixed = ["0.64%", "-0.0034"] * 30
+    for taken in (em.Series, lambda frame: em.read(csv(frame, index=False))):
+        with pytest.raises(em.InputError, match=r"'0.64%' is per cent and other numbers of column a are not"):
+            taken(SHORT.assign(a=mixed))
+        assert taken(SHORT.assign(a=[f"{i * i % 17}.5%" for i in range(60)]))["a"][1] == 1.5
+
+
+@pytest.mark.parametrize("words", ["english", "deutsch", "numbers"])
+def test_a8_the_day_of_the_week_is_no_node(words):
+    days = pd.date_range("2020-01-01", periods=60)
+    german = ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"]
+    column = {
+        "english": days.day_name(),
+        "deutsch": [german[d] for d in days.weekday],
+        "numbers": days.weekday,
+    }
+    frame = SHORT.assign(date=days, weekday=column[words], Wochentag=column[words])
+    with pytest.warns(em.HazardWarning, match="left out weekday, Wochentag"):
+        assert em.Series(frame).names == ("a", "b")
+    assert em.Series(frame, columns=["a", "weekday"]).names == ("a", "weekday")
+
+
+@pytest.mark.parametrize("language", ["numbers", *MONTH_NAMES])
+def test_a9_b4_months_beside_years_are_one_time(language):
+    months = (
+        np.tile(MONTH_NAMES[language].split(), 5) if language != "numbers" else np.tile(np.arange(1, 13), 5)
+    )
+    frame = SHORT.assign(Jahr=np.repeat(np.arange(2000, 2005), 12), Monat=months)
+    for how in ({}, {"time": "Monat"}, {"columns": ["a", "b"]}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            series = em.Series(frame, **how)
+            assert (series.names, series.dt, len(series.trials)) == (("a", "b"), 1, 1)
+            assert series.time.unit == "month"
+            assert em.Series(frame[::-1], time="sort") == series
+    with pytest.raises(em.InputError, match="newest row"):
+        em.Series(frame[::-1])
+
+
+@pytest.mark.parametrize("language", MONTH_NAMES)
+def test_months_with_names_in_other_languages_are_read(language):
+    names = MONTH_NAMES[language].split()
+    text = [f"{names[i % 12]} {2000 + i // 12}" for i in range(60)]
+    series = em.Series(SHORT.set_axis(text))
+    assert (series.dt, series.time.unit) == (1, "month")
+    days = pd.date_range("2020-01-01", periods=60)
+    series = em.Series(SHORT.assign(date=[f"{day.day}. {names[day.month - 1]} {day.year}" for day in days]))
+    assert (series.dt, series.names) == (86400, ("a", "b"))
+
+
+def test_b4_advice_about_a_doubtful_clock_ends():
+    frame = SHORT.assign(part=np.tile(np.arange(1, 13), 5))
+    with pytest.raises(em.InputError, match="name the nodes with columns="):
+        em.Series(frame)
+    assert em.Series(frame, columns=["a", "b"]).shape == (60, 2)
+    with pytest.raises(em.InputError, match="pass time='ignore'"):
+        em.Series(frame[::-1].reset_index(drop=True), columns=["a", "b"])
+    assert em.Series(frame[::-1].reset_index(drop=True), columns=["a", "b"], time="ignore").shape == (60, 2)
+
+
+def test_a10_a_hidden_sheet_is_not_read(tmp_path):
+    pytest.importorskip("openpyxl")
+    with pd.ExcelWriter(tmp_path / "x.xlsx") as book:
+        (SHORT * 7).rename(columns={"a": "old"}).to_excel(book, sheet_name="scratch", index=False)
+        SHORT.to_excel(book, sheet_name="data", index=False)
+        book.sheets["scratch"].sheet_state = "hidden"
+    with pytest.warns(em.HazardWarning, match="sheet data is read; scratch before it is hidden"):
+        assert em.read(tmp_path / "x.xlsx").names == ("a", "b")
+    assert em.read(tmp_path / "x.xlsx", sheet="scratch").names == ("old", "b")
+
+
+@pytest.mark.parametrize("part", ["quarter", "week"])
+def test_b5_quarters_and_weeks_beside_years_are_times(part):
+    count = {"quarter": 4, "week": 52}[part]
+    frame = FRAME[:104].assign(year=2001 + np.arange(104) // count)
+    frame[part] = np.arange(104) % count + 1
+    series = em.Series(frame)
+    assert series.dt == {"quarter": 3, "week": 7 * 86400}[part]
+    with pytest.raises(em.InputError, match="newest row is the first; pass time='sort'"):
+        em.Series(frame[::-1])
+    assert em.Series(frame[::-1], time="sort") == series
+
+
+def logger_file(rows=60):
+    days = pd.date_range("2020-01-01", periods=rows, freq="h").strftime("%Y-%m-%d %H:%M:%S")
+    head = ['"TOA5","st","CR1000","1","CR1000.Std","CPU:x","123","T1"', '"TIMESTAMP","RECORD","a","b"']
+    head += ['"TS","RN","Deg C","W/m^2"', '"","","Avg","Avg"']
+    body = [f'"{day}",{7 + i},{FRAME.a[i]:.4f},{FRAME.b[i]:.4f}' for i, day in enumerate(days)]
+    return "\n".join([*head, *body])
+
+
+def test_b6_logger_files_are_read():
+    with pytest.warns(em.HazardWarning, match=r"line 3 \(TS, RN, Deg C, W/m\^2\) and line 4 .* hold units"):
+        series = em.read(io.StringIO(logger_file()))
+    assert (series.names, series.dt, series.shape) == (("a", "b"), 3600, (60, 2))
+    np.testing.assert_allclose(series["a"], FRAME.a[:60].round(4))
+
+
+def test_b13_a_pivot_with_an_entry_that_is_missing():
+    long = pd.DataFrame(
+        {
+            "time": np.repeat(np.arange(30), 2),
+            "variable": ["a", "b"] * 30,
+            "value": SHORT.to_numpy()[:30].ravel(),
+        }
+    )
+    for gone in (0, 1, 7):
+        left = long.drop(index=gone)
+        with pytest.raises(em.InputError, match=r"missing \(NaN\) values in column . \(1\)"):
+            em.Series(left, pivot=("time", "variable", "value"))
+        series = em.Series(left, pivot=("time", "variable", "value"), missing="drop")
+        assert series.shape == (30, 2)
+
+
+def test_numbers_in_parentheses_are_negative_and_that_is_said():
+    cells = ["(0.25)", "0.5", "(1,200.5)"] * 20
+    with pytest.warns(em.HazardWarning, match=r"a: numbers in parentheses are negative, as '\(0.25\)'"):
+        assert em.Series(SHORT.assign(a=cells))["a"][:3].tolist() == [-0.25, 0.5, -1200.5]
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("1.2 mV", "write the number without its unit"),
+        ("1/2", "write it as a decimal number, or leave the column out"),
+        ("3 of 5", "write it as a decimal number, or leave the column out"),
+        ("a", "the names are repeated here: leave that row out"),
+        ("?", r"if it stands for a missing value, pass na='\?'"),
+    ],
+)
+def test_advice_about_cells_that_are_no_numbers_can_be_followed(cell, told):
+    cells = [*map(str, A[:59]), cell]
+    with pytest.raises(em.InputError, match=told):
+        em.Series(SHORT.assign(a=cells))
+    fixed = {"1.2 mV": "1.2", "1/2": ".5", "3 of 5": ".6"}.get(cell)
+    if fixed:
+        assert em.Series(SHORT.assign(a=[*cells[:-1], fixed])).shape == (60, 2)
+    elif cell == "?":
+        assert em.Series(SHORT.assign(a=cells), na="?", missing="drop").shape == (60, 2)
+    else:
+        assert em.Series(SHORT.assign(a=cells), rows="1:59").shape == (59, 2)
+
+
+def test_comments_inside_a_file_are_left_out_and_said():
+    lines = SHORT.to_csv(index=False).splitlines()
+    lines.insert(20, "# battery changed")
+    with pytest.warns(em.HazardWarning, match="1 lines that begin with # are left out, the first is line 21"):
+        assert em.read(io.StringIO("\n".join(lines))).shape == (60, 2)
+
+
+def test_uneven_times_are_interpolated_on_request_and_what_that_does_is_said(run):
+    times = np.sort(np.arange(60) + np.random.default_rng(1).uniform(-0.2, 0.2, 60))
+    frame = pd.DataFrame({"time": times, "a": np.sin(times / 5), "b": A[:60]})
+    with pytest.warns(em.HazardWarning, match="resample=True interpolates them instead"):
+        em.Series(frame)
+    with pytest.warns(em.HazardWarning, match="faster than with a period of about 2.* is weakened or lost"):
+        series = em.Series(frame, resample=1.0)
+    expected = np.interp(times[0] + np.arange(len(series)), times, np.sin(times / 5))
+    np.testing.assert_allclose(series["a"], expected)
+    assert series.dt == 1
+    holed = frame.drop(index=range(20, 30))
+    with pytest.raises(em.InputError, match=r"missing .*pass missing='drop'"):
+        em.Series(holed, resample=1.0)
+    left = em.Series(holed, resample=1.0, missing="drop")
+    assert 9 <= np.isnan(left["a"]).sum() <= 12
+    with pytest.raises(em.InputError, match="needs times"):
+        em.Series(FRAME, resample=1.0)
+    frame.to_csv("uneven.csv", index=False)
+    line = "te uneven.csv a b --resample 1 --estimator gaussian --max-lag 1"
+    assert run(line)[0] == 0
+
+
+def test_times_that_were_rounded_have_their_true_step():
+    for dt, digits in ((1 / 3, 2), (1 / 30, 3), (0.7 / 3, 2)):
+        series = em.Series(FRAME.assign(time=(np.arange(N) * dt).round(digits)))
+        assert series.dt == pytest.approx(dt, abs=1.01 * 10.0**-digits / (N - 1))
+
+
+def test_columns_of_two_levels_have_one_name_each():
+    columns = pd.MultiIndex.from_tuples([("left", "a"), ("right", "")])
+    assert em.Series(FRAME.set_axis(columns, axis=1)).names == ("left.a", "right")
+
+
+# --- B 1, B 10 to B 12, B 15, B 16: arguments, graphs, networks as files, limits --------------------------------
+
+SERIES = em.simulate.var("a>b, b>c", n=300, seed=0)
+PLAIN = em.TEA(estimator=em.Gaussian(), embedding=em.Embedding())
+
+
+@pytest.fixture(scope="module")
+def network():
+    return em.infer(SERIES, score=PLAIN)
+
+
+@pytest.mark.parametrize("estimator", [em.KSG(), em.KSG(noise=0), em.KSG(normalise="rank"), em.Kernel()])
+def test_b1_what_is_constant_tells_nothing_and_ends(estimator):
+    a, b, one = RNG.normal(size=50), RNG.normal(size=50), np.full(50, 3.0)
+    for x, y in ((a, one), (one, a)):
+        assert abs(em.cmi(x, y, estimator=estimator)) < 0.05
+    given = em.cmi(a, b, one, estimator=estimator)
+    assert given == pytest.approx(em.cmi(a, b, np.zeros(50), estimator=estimator))
+
+
+def test_b1_neighbours_of_what_is_no_number_are_refused():
+    from enmesh.neighbours import cpu, plain
+
+    y, z = RNG.normal(size=(30, 1)), RNG.normal(size=(30, 1))
+    broken = y.copy()
+    broken[3] = np.nan
+    for room in (cpu, plain):
+        with pytest.raises(em.InputError, match="neighbours need finite values"):
+            room.Neighbours(broken, z)
+    with pytest.raises(em.InputError, match="neighbours need finite values"):
+        cpu.Neighbours(y, z).ksg(broken[None], 4)
+
+
+def test_b10_odd_arguments_are_refused_or_taken(network):
+    with pytest.raises(em.InputError, match=r"1\.5 names no node; the nodes are a, b, c"):
+        em.transfer_entropy(SERIES, 1.5, "b")
+    with pytest.raises(em.InputError, match="candidates='a' names no sources of targets"):
+        em.infer(SERIES, candidates="a", score=PLAIN)
+    assert em.infer(SERIES, required=None, forbidden=None, score=PLAIN) == network
+    assert "c" in em.infer(SERIES, required="a>c", score=PLAIN).parents["c"] + ("c",)
+    assert "a" in em.infer(SERIES, required="a>c", score=PLAIN)["c"]
+    with pytest.raises(em.InputError, match="a is no edge; write edges as 'a>b, b>c'"):
+        em.infer(SERIES, required="a", score=PLAIN)
+    assert hash(network) == hash(em.infer(SERIES, score=PLAIN))
+    assert ("a" in network, "z" in network, ("a", "b") in network) == (True, False, True)
+    assert em.score(SERIES, network.adjacency, PLAIN).total == em.score(SERIES, network, PLAIN).total
+    turned = SERIES.select(["c", "a", "b"])
+    adjacency = em.infer(turned, score=PLAIN).adjacency
+    assert em.score(turned, adjacency, PLAIN).total == pytest.approx(em.score(SERIES, network, PLAIN).total)
+    with pytest.raises(em.InputError, match=r"a matrix of shape \(2, 2\) for 3 nodes"):
+        em.score(SERIES, np.eye(2), PLAIN)
+
+
+def test_b12_networks_are_no_recordings(network):
+    with pytest.raises(em.InputError, match="this is a network, not a recording"):
+        em.compare(network, network)
+
+
+@pytest.mark.parametrize("text", ["a<b", "a:b", "a|b", "{a}", "a=b", "a>", ">b", "[a]", "a->b<c"])
+def test_graphs_in_other_notations_are_refused_with_ours(text):
+    with pytest.raises(em.InputError, match="write edges as 'a>b, b>c'"):
+        em.simulate.var(text, n=50)
+
+
+def test_arrows_of_all_kinds_and_names_with_marks_are_taken():
+    for text in ("a>b", "a->b", "a=>b", "a\u2192b"):
+        assert em.simulate.var(text, n=50).truth == {"a": (), "b": ("a",)}
+    marked = em.Series(SERIES.values, names=["x:1", "y", "z"])
+    assert em.score(marked, "x:1>y", PLAIN).total == em.score(SERIES, "a>b", PLAIN).total
+
+
+def test_slices_and_csv():
+    assert SERIES[:10].lengths == (10,)
+    np.testing.assert_array_equal(SERIES[100:].values, SERIES.values[100:])
+    np.testing.assert_array_equal(SERIES[-100:].values, SERIES.values[200:])
+    several = em.Series([SERIES.values[:100], SERIES.values[100:]], names=SERIES.names)
+    assert several[50:150].lengths == (50, 50)
+    np.testing.assert_array_equal(several[50:150].values, SERIES.values[50:150])
+    dated = em.Series(FRAME.set_axis(pd.date_range("2020-01-01", periods=N)))
+    assert dated[10:].time.start.startswith("2020-01-11")
+    assert em.read(io.StringIO(dated.to_csv())) == dated
+    for wrong in (slice(None, None, 2), slice(5, 5), slice(None, None, -1), slice("a", None), slice(0, 2)):
+        with pytest.raises(em.InputError, match=r"samples"):
+            SERIES[wrong]
+
+
+def damaged(network):
+    """Yield networks as JSON, each with one part that is null."""
+    whole = json.loads(network.to_json())
+
+    def places(value, path=()):
+        yield path
+        items = (
+            value.items()
+            if isinstance(value, dict)
+            else enumerate(value[:2])
+            if isinstance(value, list)
+            else ()
+        )
+        for key, one in items:
+            yield from places(one, (*path, key))
+
+    for path in [one for one in places(whole) if one]:
+        copy = json.loads(json.dumps(whole))
+        part = copy
+        for key in path[:-1]:
+            part = part[key]
+        part[path[-1]] = None
+        yield ".".join(map(str, path)), json.dumps(copy)
+
+
+def test_b10_a_network_that_is_loaded_can_be_used(network, tmp_path):
+    tried, loaded = 0, 0
+    for place, text in damaged(network):
+        tried += 1
+        try:
+            one = em.Network.from_json(text)
+        except em.InputError as error:
+            message = str(error)
+            assert "damaged network" in message or "not a network" in message, place
+            continue
+        loaded += 1
+        assert repr(one), place
+        assert len(one.edges) == len(network.edges)
+        for use in (
+            one.to_networkx,
+            one.to_json,
+            one._repr_html_,
+            lambda one=one: one.report(tmp_path / "x.html"),
+        ):
+            use()
+        for ends in one:
+            with contextlib.suppress(em.InputError):  # nothing is kept of a link whose evidence is gone
+                one.explain(*ends)
+    assert tried > 150
+    assert loaded > 20
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (
+            "te data.csv a b --surrogates 1000000000000",
+            "would take 27,778 hours or more; give at most 10,000,000",
+        ),
+        ("infer data.csv --bins 100000000 --quiet", "leaves fewer than 3 of 120 samples in each bin"),
+        (
+            "infer data.csv --bins 10000 --quiet --estimator discrete",
+            "give at most 40, and few enough to count",
+        ),
+        ("te data.csv a b --lag 100000000000000000000", "give at most 1,000,000"),
+        ("infer data.csv --max-lag 1000000000 --quiet", "give at most 1,000,000"),
+        ("infer data.csv --bootstrap 100000000000 --quiet", "give at most 1,000,000"),
+        ("simulate var --graph a>b -n 1000000000000", "give at most 1,000,000,000"),
+    ],
+)
+def test_b15_numbers_that_nothing_can_bear_are_refused_with_what_can(run, typed, told):
+    code, _, err = run(typed)
+    assert (code, err.count("\n")) == (2, 1), err
+    assert told in err
+
+
+def test_b16_a_cache_that_cannot_be_written_costs_time_and_not_the_run(tmp_path):
+    code = (
+        "import resource, numpy as np; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
+        "import enmesh as em; r = np.random.default_rng(0);"
+        "print(em.cmi(r.normal(size=50), r.normal(size=50)))"
+    )
+    where = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "ENMESH_NEIGHBOURS": ""}
+    (tmp_path / "cache").mkdir()
+    where = {name: value for name, value in where.items() if value}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=where
+    )
+    assert done.returncode == 0, done.stderr
+    rng = np.random.default_rng(0)
+    assert float(done.stdout) == em.cmi(rng.normal(size=50), rng.normal(size=50))
+
+
+@pytest.mark.parametrize("extreme", [99, 999, -9999])
+def test_whole_numbers_up_to_one_that_may_stand_for_missing(extreme):
+    """Section 1, no. 11: OverflowError where the extreme of whole numbers is 99, 999, ..."""
+    values = np.random.default_rng(0).integers(0, 99, (300, 2))
+    values[0, 0] = extreme
+    assert em.infer(em.Series(values), score=PLAIN).names == ("x0", "x1")
+
+
+def test_functions_show_life_after_two_seconds(monkeypatch, capsys):
+    from enmesh.inference import progress as module
+
+    monkeypatch.setattr(module, "PATIENCE", 0.02)
+    with module.Progress(None) as shown, shown.phase("subjects", 3):
+        time.sleep(0.2)
+        shown.advance()
+    assert "subjects" in capsys.readouterr().err
+    monkeypatch.setattr(module, "PATIENCE", 60)
+    for given in (None, False):
+        with module.Progress(given) as shown, shown.phase("subjects", 3):
+            shown.advance()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.02, 0.2])
+def test_two_quick_ctrl_c_stop_as_one_does(tmp_path, pause):
+    em.simulate.var("a>b, b>c, c>d", n=2000, seed=0).to_csv(tmp_path / "d.csv")
+    line = [
+        sys.executable,
+        "-m",
+        "enmesh",
+        "infer",
+        "d.csv",
+        "--score",
+        "tee",
+        "--estimator",
+        "ksg",
+        "--max-lag",
+        "3",
+    ]
+    process = subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    store, until = tmp_path / "d-results" / "run.db", time.monotonic() + 90
+    while not store.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(pause)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "--resume goes on from there" in err
