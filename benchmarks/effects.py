@@ -1,6 +1,7 @@
-"""Effects: do 95 % limits hold the truth in 95 %, how near are they, and beside tigramite's CausalEffects told the same graph.
+"""Effects: do 95 % limits hold the truth in 95 %, and how near are estimates beside tigramite's CausalEffects told the same graph.
 
-    python benchmarks/effects.py [repetitions]
+    python benchmarks/effects.py coverage 200
+    python benchmarks/effects.py beside 40       # needs tigramite and scikit-learn
 
 Systems: two vector autoregressions and three noisy maps. The truth of a linear system is a product of matrices; that of a
 map is the mean difference of 400,000 pairs of runs of the true equations that differ in the change alone.
@@ -45,7 +46,10 @@ def products(x, e):
 
 def henon(x, e):
     a, b, c = x.T
-    g = lambda z: 1.2 - 0.6 * z**2 / (1 + 0.1 * z**2)
+
+    def g(z):
+        return 1.2 - 0.6 * z**2 / (1 + 0.1 * z**2)
+
     return np.stack([g(a), 0.6 * g(b) + 0.4 * a, 0.5 * g(c) + 0.3 * b + 0.3 * a], axis=1) + 0.3 * e
 
 
@@ -93,88 +97,90 @@ def truth(step, change, hold, direct, paths=400_000):
     return np.array([one.mean() for one in found]), np.array([one.std() / np.sqrt(paths) for one in found])
 
 
-def tigramite_effects(values, parents, change):
-    """Return total effects of a on c at each horizon by CausalEffects with linear regression, told the same graph."""
+def graph_of(parents):
+    """Return the graph as tigramite takes it: every link and every own past at lag 1."""
+    graph, names = np.full((len(parents), len(parents), 2), "", dtype="<U3"), list(parents)
+    for target, sources in parents.items():
+        for source in (target, *sources):
+            graph[names.index(source), names.index(target), 1] = "-->"
+    return graph
+
+
+def peers(values, parents, change):
+    """Return total effects of a on c by tigramite's CausalEffects, told the graph: ``{how: effect at each horizon}``.
+
+    Adjustment sets with a linear and with a quadratic regression (averaged over values of a), and path coefficients.
+    """
     from sklearn.linear_model import LinearRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures
     from tigramite import data_processing as pp
     from tigramite.causal_effects import CausalEffects
 
-    names, found = list(parents), []
+    found = {"linear": [], "quadratic": [], "paths": []}
+    at = np.quantile(values[:, 0], np.linspace(0.01, 0.99, 40))[:, None]
     for horizon in HORIZONS:
-        graph = np.zeros((3, 3, 2), dtype="<U3")
-        graph[:] = ""
-        for target, sources in parents.items():
-            for source in (target, *sources):
-                graph[names.index(source), names.index(target), 1] = "-->"
-        effects = CausalEffects(
-            graph, graph_type="stationary_dag", X=[(0, -horizon)], Y=[(2, 0)], hidden_variables=None, verbosity=0
-        )
-        effects.fit_total_effect(pp.DataFrame(values), LinearRegression(), adjustment_set="optimal")
-        high, low = (effects.predict_total_effect(np.array([[x]])) for x in (change, 0.0))
-        found.append(float(np.ravel(high)[0] - np.ravel(low)[0]))
-    return np.array(found)
+        how = {"graph_type": "stationary_dag", "X": [(0, -horizon)], "Y": [(2, 0)], "verbosity": 0}
+        asked = CausalEffects(graph_of(parents), **how)
+        frame = pp.DataFrame(values)
+        models = {"linear": LinearRegression(), "quadratic": make_pipeline(PolynomialFeatures(2), LinearRegression())}
+        for name, model in models.items():
+            asked.fit_total_effect(frame, model, adjustment_set="optimal")
+            high, low = (np.ravel(asked.predict_total_effect(at + by)) for by in (change, 0.0))
+            found[name].append(float(np.mean(high - low)))
+        asked.fit_wright_effect(frame, method="parents")
+        high, low = (np.ravel(asked.predict_wright_effect(np.array([[by]]))) for by in (change, 0.0))
+        found["paths"].append(float(high[0] - low[0]))
+    return {name: np.array(each) for name, each in found.items()}
 
 
-def wright(values, parents, change):
-    """Return total effects by tigramite's path coefficients, for linear systems."""
-    from sklearn.linear_model import LinearRegression
-    from tigramite import data_processing as pp
-    from tigramite.causal_effects import CausalEffects
-
-    names, found = list(parents), []
-    for horizon in HORIZONS:
-        graph = np.zeros((3, 3, 2), dtype="<U3")
-        for target, sources in parents.items():
-            for source in (target, *sources):
-                graph[names.index(source), names.index(target), 1] = "-->"
-        effects = CausalEffects(graph, graph_type="stationary_dag", X=[(0, -horizon)], Y=[(2, 0)], verbosity=0)
-        effects.fit_wright_effect(pp.DataFrame(values), method="links_coeffs" if False else "parents")
-        found.append(float(np.ravel(effects.predict_wright_effect(np.array([[change]])))[0]
-                           - np.ravel(effects.predict_wright_effect(np.array([[0.0]])))[0]))
-    return np.array(found)
+def ours(values, parents, change, hold, seed, own_past=None):
+    model = fit(em.Series(values, names=list(parents)), parents, own_past=own_past)
+    return model.effect("a", "c", change=change, horizon=max(HORIZONS), hold=hold, seed=seed)
 
 
-def main(repetitions):
-    warnings.simplefilter("ignore")
+def coverage(repetitions, change=0.7):
+    """How often limits hold the truth; the own past is chosen in each recording."""
     rows = []
     for name, (step, parents, linear) in SYSTEMS.items():
-        started, change = time.time(), 0.7
+        started = time.process_time()
         for hold in (False, True):
-            true = {what: truth(step, change, hold, what == "direct", 4000 if linear else 400_000) for what in ("total", "direct")}
-            got = {what: [] for what in true}
-            peers = {"optimal": [], "wright": []}
+            paths = 4000 if linear else 400_000
+            got = {"total": [], "direct": []}
             for seed in range(repetitions):
-                values = states(step, N, [seed, 1])
-                model = fit(em.Series(values, names=list(parents)), parents)
-                found = model.effect("a", "c", change=change, horizon=max(HORIZONS), hold=hold, seed=seed)
-                got["total"].append(np.array([found.total, found.low, found.high]))
+                found = ours(states(step, N, [seed, 1]), parents, change, hold, seed)
+                got["total"].append([found.total, found.low, found.high])
                 got["direct"].append(found.direct.to_numpy().T)
-                if not hold:
-                    for kind, ask in (("optimal", tigramite_effects), ("wright", wright)):
-                        try:
-                            peers[kind].append(ask(values, parents, change))
-                        except Exception as error:
-                            peers[kind].append(np.full(len(HORIZONS), np.nan))
-                            if seed == 0:
-                                print(kind, type(error).__name__, error)
-            for what, (mean, error) in true.items():
-                all_of = np.array(got[what])
-                for place, h in enumerate(HORIZONS):
-                    value, low, high = all_of[:, :, h - 1].T
-                    inside = (low <= mean[h - 1]) & (mean[h - 1] <= high)
-                    row = {"system": name, "hold": hold, "effect": what, "horizon": h, "truth": mean[h - 1],
-                           "coverage": inside.mean(), "rmse": np.sqrt(np.mean((value - mean[h - 1]) ** 2))}
-                    if what == "total" and not hold:
-                        row |= {kind: np.sqrt(np.mean((np.array(each)[:, place] - mean[h - 1]) ** 2)) for kind, each in peers.items()}
-                    rows.append(row)
-        print(f"{name}: {time.time() - started:.0f} s", flush=True)
-    frame = pd.DataFrame(rows)
-    print(frame.to_string(float_format="{:.4f}".format))
-    moved = frame[frame.truth.abs() > 1e-9]
-    print(f"coverage of all: {moved.coverage.mean():.4f}, lowest {moved.coverage.min():.3f}, highest {moved.coverage.max():.3f}")
-    for name, one in moved.groupby("system"):
-        print(f"{name}: {one.coverage.mean():.4f}")
+            for what, each in got.items():
+                mean, _ = truth(step, change, hold, what == "direct", paths)
+                for h in HORIZONS:
+                    value, low, high = np.array(each)[:, :, h - 1].T
+                    inside = ((low <= mean[h - 1]) & (mean[h - 1] <= high)).mean()
+                    error = np.sqrt(np.mean((value - mean[h - 1]) ** 2))
+                    rows.append((name, "kept up" if hold else "pulse", what, h, mean[h - 1], error, inside))
+        print(f"{name}: {time.process_time() - started:.0f} CPU s", flush=True)
+    frame = pd.DataFrame(rows, columns=["system", "change", "effect", "horizon", "truth", "rmse", "coverage"])
+    print(frame.to_string(float_format="{:.4f}".format, index=False))
+    for what in ("system", "effect", "horizon", "change"):
+        print(frame.groupby(what).coverage.mean().round(4).to_dict())
+    inside = frame.coverage.between(0.93, 0.97).mean()
+    print(f"coverage of all: {frame.coverage.mean():.4f}, {frame.coverage.min():.3f} to {frame.coverage.max():.3f}; {inside:.0%} of the cells within .93 to .97")
+
+
+def beside(repetitions, change=0.7):
+    """Root mean squared error of total effects, all told graph and lags."""
+    for name, (step, parents, linear) in SYSTEMS.items():
+        mean, _ = truth(step, change, False, False, 4000 if linear else 400_000)
+        mean, errors = mean[np.array(HORIZONS) - 1], {}
+        for seed in range(repetitions):
+            values = states(step, N, [seed, 1])
+            found = ours(values, parents, change, False, seed, own_past=1).total[list(HORIZONS)].to_numpy()
+            for who, each in {"enmesh": found, **peers(values, parents, change)}.items():
+                errors.setdefault(who, []).append((each - mean) ** 2)
+        print(name, {who: np.sqrt(np.mean(each, axis=0)).round(4).tolist() for who, each in errors.items()}, flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    warnings.simplefilter("ignore")
+    what, repetitions = sys.argv[1], int(sys.argv[2])
+    {"coverage": coverage, "beside": beside}[what](repetitions)

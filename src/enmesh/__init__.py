@@ -35,6 +35,9 @@ from enmesh.measures import (
     stochastic_interaction,
     transfer_entropy,
 )
+from enmesh.model.model import Model
+from enmesh.model.parts import parts
+from enmesh.model.power import plan, power
 from enmesh.scores import MIT, TE, TEA, TEE, Criterion, PerTarget
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
@@ -53,11 +56,11 @@ __all__ = [
     "KSG", "MIT", "RPDAG", "TE", "TEA", "TEE", "ActiveStorage", "BasinFlooding", "Bootstrap", "Cao",
     "CircularShift", "Combined", "Criterion", "Discrete", "Embedding", "Events", "Exact", "Exhaustive",
     "Gaussian", "HazardWarning", "HillClimb", "Independent", "InputError", "Kernel", "Lags", "LocalPermute",
-    "Mixed", "NearbyHistories", "Network", "NonUniform", "Ordinal", "PerTarget", "Permute", "PointProcess",
+    "Mixed", "Model", "NearbyHistories", "Network", "NonUniform", "Ordinal", "PerTarget", "Permute", "PointProcess",
     "Ragwitz", "Regression", "Series", "SmallTse", "Tabu", "active_information", "choose_embedding", "cmi",
     "compare", "conditional_entropy", "datasets", "diagnose", "embedding_bounds", "embedding_criteria", "group",
-    "infer", "instantaneous_dependence", "interval", "kl_divergence", "lag_profile", "log_likelihood", "read",
-    "report", "score", "significance", "simulate", "stability", "stochastic_interaction", "te_matrix",
+    "infer", "instantaneous_dependence", "interval", "kl_divergence", "lag_profile", "log_likelihood", "parts", "plan", "power",
+    "read", "plan", "power", "report", "score", "significance", "simulate", "stability", "stochastic_interaction", "te_matrix",
     "transfer_entropy", "windows",
 ]  # fmt: skip
 

@@ -10,7 +10,7 @@ from enmesh.options import plain
 
 KINDS = ("linear", "quadratic", "cubic", "spline", "fine spline")
 KNOTS = {"spline": 6, "fine spline": 12}
-MOST_FOR_PRODUCTS, MOST_FOR_TRIPLES = 12, 5  # inputs; with more of them only powers of each are taken
+MOST_FOR_PRODUCTS, MOST_FOR_TRIPLES = 12, 8  # inputs; with more of them only powers of each are taken
 MARGIN, STEP = 0.15, 0.02  # of the range of the data: how far curves go on beyond it; where their slope is taken
 DEPENDENT = 1e-7  # share of a feature that the features before it leave; below, the feature is dropped
 
