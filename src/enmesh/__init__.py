@@ -59,9 +59,9 @@ __all__ = [
     "Mixed", "Model", "NearbyHistories", "Network", "NonUniform", "Ordinal", "PerTarget", "Permute", "PointProcess",
     "Ragwitz", "Regression", "Series", "SmallTse", "Tabu", "active_information", "choose_embedding", "cmi",
     "compare", "conditional_entropy", "datasets", "diagnose", "embedding_bounds", "embedding_criteria", "group",
-    "infer", "instantaneous_dependence", "interval", "kl_divergence", "lag_profile", "log_likelihood", "parts", "plan", "power",
-    "read", "plan", "power", "report", "score", "significance", "simulate", "stability", "stochastic_interaction", "te_matrix",
-    "transfer_entropy", "windows",
+    "infer", "instantaneous_dependence", "interval", "kl_divergence", "lag_profile", "log_likelihood", "parts",
+    "plan", "power", "read", "report", "score", "significance", "simulate", "stability",
+    "stochastic_interaction", "te_matrix", "transfer_entropy", "windows",
 ]  # fmt: skip
 
 # Names of version 0.2, which this version keeps with a warning.

@@ -147,8 +147,10 @@ class LeastSquares:
         """Residuals of each sample by the fit to all others."""
         return self.residuals / (1 - self.leverage)
 
-    def covariance(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the covariance of the coefficients that holds for any spread of the residuals (HC3)."""
+    def influence(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return by how much each sample moves the coefficients ``(n, F)``.
+
+        Its square is a covariance that holds for any spread of the residuals (HC3).
+        """
         root = 1.0 if weights is None else np.sqrt(weights)
-        scores = self.q * (self.left_out * root)[:, None]
-        return self.inverse @ (scores.T @ scores) @ self.inverse.T
+        return np.asarray((self.q * (self.left_out * root)[:, None]) @ self.inverse.T)

@@ -261,8 +261,9 @@ def effect(
     only = _ancestors(model, (start, end))
     linear = all(model.nodes[i].linear for i in only)
     middle = _between(model, start, end, only)
-    states, told = model.starts(series, STARTS, seed)
+    states, told, rows = model.starts(series, STARTS, seed)
     starts = states[:1] if linear else states
+    multipliers = _multipliers(model, DRAWS, seed)
     others = [i for i in only if i not in (start, end)]
     kept = {"total": (), "direct": tuple(others)} | {model.names[m]: (m,) for m in middle}
     ask = _Question(model, start, end, float(change), hold, horizon, only, kept)
@@ -272,11 +273,13 @@ def effect(
     paths, far = ask.differences(worlds)
     each = {name: one.reshape(len(starts), repeats, horizon).mean(axis=1) for name, one in paths.items()}
     means = {name: one.mean(axis=0) for name, one in each.items()}
-    sets = _graph_params(model, only, np.random.default_rng([seed, 4]), DRAWS) if graph else None
-    some = _spaced(starts, FEW_STARTS)
-    drawn = _drawn(ask, some, np.random.default_rng([seed, 5]), linear, sets)
-    error = {name: _error_of_starts(one) if not linear else np.zeros(horizon) for name, one in each.items()}
-    return _assemble(model, ask, means, drawn, error, limits, confidence, told, far, graph, seed)
+    rng = np.random.default_rng([seed, 4])
+    sets = {i: model.nodes[i].drawn(rng, DRAWS, multipliers) for i in only}
+    if graph:
+        sets = _graph_params(model, only, rng, DRAWS)
+    drawn = _drawn(ask, _spaced(starts, FEW_STARTS), np.random.default_rng([seed, 5]), linear, sets)
+    error = {name: _of_starts(one, rows, multipliers, DRAWS, seed) for name, one in each.items()}
+    return _assemble(model, ask, means, drawn, error, limits, confidence, told, far, graph)
 
 
 def _refuse_states(model: "Model", start: int, end: int, change: float) -> None:
@@ -344,20 +347,40 @@ def _spaced(starts: np.ndarray, most: int) -> np.ndarray:
     return starts[np.unique(np.linspace(0, len(starts) - 1, most).astype(int))]
 
 
-def _error_of_starts(values: np.ndarray) -> np.ndarray:
-    """Return the standard error of the mean over starts in the order of time, at each horizon."""
+def _multipliers(model: "Model", count: int, seed: int) -> np.ndarray | None:
+    """Return by how much weights of samples are changed, ``(count, time)``; neighbours in time go together.
+
+    The same changes move coefficients and the mean over starts, which come from the same samples.
+    """
+    from scipy.ndimage import uniform_filter1d
+
+    if model.series is None:
+        return None
+    length = max(1, round(model.samples ** (1 / 3)))
+    white = np.random.default_rng([seed, 8]).standard_normal((count, model.samples))
+    return np.asarray(uniform_filter1d(white, length, axis=1, mode="wrap") * np.sqrt(length))
+
+
+def _of_starts(
+    values: np.ndarray, rows: np.ndarray | None, multipliers: np.ndarray | None, count: int, seed: int
+) -> np.ndarray:
+    """Return errors of the mean over starts ``(count, horizon)``, of values in the order of time."""
+    if len(values) == 1:
+        return np.zeros((count, values.shape[1]))
+    if rows is not None and multipliers is not None:
+        return np.asarray(multipliers[:, rows] @ (values - values.mean(axis=0)) / len(values))
     ends = np.array([0, len(values)])
-    return np.sqrt([long_run_variance(column, ends) / len(values) for column in values.T])
+    error = np.sqrt([long_run_variance(column, ends) / len(values) for column in values.T])
+    return np.random.default_rng([seed, 6]).standard_normal((count, len(error))) * error
 
 
 def _drawn(
-    ask: _Question, starts: np.ndarray, rng: np.random.Generator, linear: bool, sets: Any
+    ask: _Question, starts: np.ndarray, rng: np.random.Generator, linear: bool, params: Mapping[int, np.ndarray]
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return effects of two halves of the starts ``(set, horizon)`` each, for sets of coefficients.
 
     Halves share no start and no noise: what they have in common comes from the coefficients.
     """
-    params = sets or {i: ask.model.nodes[i].drawn(rng, DRAWS) for i in ask.only}
     halves: list[dict[str, np.ndarray]] = []
     for half in (starts, starts) if linear else (starts[::2], starts[1::2]):
         at_once, parts = max(1, CHUNK // len(half)), []
@@ -376,7 +399,7 @@ def _drawn(
 
 
 def _limits(
-    mean: np.ndarray, halves: tuple[np.ndarray, np.ndarray], error: np.ndarray, limits: tuple[float, float], seed: int
+    mean: np.ndarray, halves: tuple[np.ndarray, np.ndarray], error: np.ndarray, limits: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return low, high and draws around the estimate: doubt about coefficients, and the error of the mean over starts.
 
@@ -389,21 +412,20 @@ def _limits(
         shared = np.mean((first - first.mean(axis=0)) * (second - second.mean(axis=0)), axis=0)
         total = np.mean(off**2, axis=0)
         off = off * np.sqrt(np.clip(shared / np.where(total > 0, total, 1), 0, 1))
-    extra = np.random.default_rng([seed, 6]).standard_normal(off.shape) * error
-    draws = mean + off + extra
-    spread = np.sqrt(np.mean(off**2, axis=0) + error**2)
+    draws = mean + off + error
+    spread = np.sqrt(np.mean((off + error) ** 2, axis=0))
     low, high = (np.quantile(draws, share, axis=0) for share in limits)
     return np.minimum(low, mean - 1e-12 * spread), np.maximum(high, mean + 1e-12 * spread), draws
 
 
 def _assemble(
     model: "Model", ask: _Question, means: dict[str, np.ndarray], drawn: Any, error: dict[str, np.ndarray],
-    limits: tuple[float, float], confidence: float, told: str, far: float, graph: bool, seed: int,
+    limits: tuple[float, float], confidence: float, told: str, far: float, graph: bool,
 ) -> Effect:  # fmt: skip
     import pandas as pd
 
     index = pd.RangeIndex(1, ask.horizon + 1, name="horizon")
-    found = {name: _limits(means[name], drawn[name], error[name], limits, seed) for name in ("total", "direct")}
+    found = {name: _limits(means[name], drawn[name], error[name], limits) for name in ("total", "direct")}
     direct = {"total": means["direct"], "low": found["direct"][0], "high": found["direct"][1]}
     through = {name: means["total"] - means[name] for name in ask.kept if name not in ("total", "direct")}
     linear = all(model.nodes[i].linear for i in ask.only)
@@ -515,10 +537,10 @@ def intervene(
     refuse_if(start not in ("record", "end"), f"start={start!r} is not known; use 'record' or 'end'")
     refuse_if(not values, "no node is set; name at least one, as {'a': 2.0}")
     numbers = {model.index(name): _number(model, name, value, kind) for name, value in values.items()}
-    states, told = model.starts(series, STARTS, seed)
+    states, told, rows = model.starts(series, STARTS, seed)
     if start == "end":
         last = states[-1:] if series is None and model.series is None else _last(model, series)
-        states, told = np.repeat(last, STARTS // 4, axis=0), "continuations of the last samples"
+        states, told, rows = np.repeat(last, STARTS // 4, axis=0), "continuations of the last samples", None
     every = tuple(range(len(model.names)))
     columns: list[str] = []
 
@@ -533,29 +555,31 @@ def intervene(
         shape = (sets, -1, horizon, len(columns))
         return shown.reshape(shape), before.reshape(shape)
 
-    after, before = means(_worlds(model, states, horizon, every, np.random.default_rng([seed, 3])), 1)
-    both = {"mean": after[0], "baseline": before[0], "change": after[0] - before[0]}
+    rng, shape = np.random.default_rng([seed, 3]), (len(states), REPEATS, horizon, -1)
+    found = means(_worlds(model, states, horizon, every, rng, repeats=REPEATS), 1)
+    after, before = (one.reshape(shape).mean(axis=1) for one in found)
+    both = {"mean": after, "baseline": before, "change": after - before}
     centre = {name: one.mean(axis=0) for name, one in both.items()}
-    found = _drawn_means(model, states, horizon, means, seed)
+    multipliers = _multipliers(model, DRAWS // 2, seed)
+    drawn = _drawn_means(model, states, horizon, means, multipliers, seed)
     index = pd.RangeIndex(1, horizon + 1, name="horizon")
     made = {name: pd.DataFrame(one, index, columns) for name, one in centre.items()}
     for name in ("mean", "change"):
-        error = np.stack([_error_of_starts(both[name][:, :, c]) for c in range(len(columns))], axis=1)
-        if start == "end":
-            error = both[name].std(axis=0) / np.sqrt(len(states))
-        low, high, _ = _limits(centre[name], found[name], error, limits, seed)
+        parts = (both[name][:, :, c] for c in range(len(columns)))
+        error = np.stack([_of_starts(one, rows, multipliers, DRAWS // 2, seed) for one in parts], axis=2)
+        low, high, _ = _limits(centre[name], drawn[name], error, limits)
         ends = ("low", "high") if name == "mean" else ("change_low", "change_high")
         made |= {end: pd.DataFrame(one, index, columns) for end, one in zip(ends, (low, high))}
     linear = all(node.linear for node in model.nodes.values())
-    notes = _assumptions(model, told, False, False, every) if not linear else _assumptions(model, told, True, False, every)
+    notes = _assumptions(model, told, linear, False, every)
     return Intervention(values=dict(values), kind=kind, confidence=confidence, assumptions=notes, **made)
 
 
-def _drawn_means(model: "Model", states: np.ndarray, horizon: int, means: Any, seed: int) -> dict[str, Any]:
+def _drawn_means(model: "Model", states: np.ndarray, horizon: int, means: Any, multipliers: Any, seed: int) -> dict[str, Any]:
     """Return means and changes of two halves of the starts for sets of coefficients."""
     rng = np.random.default_rng([seed, 5])
     every = tuple(range(len(model.names)))
-    params = {i: model.nodes[i].drawn(rng, DRAWS // 2) for i in every}
+    params = {i: model.nodes[i].drawn(rng, DRAWS // 2, multipliers) for i in every}
     some, halves = _spaced(states, FEW_STARTS), []
     for half in (some[::2], some[1::2]):
         parts, noise_seed = [], rng.integers(2**32)

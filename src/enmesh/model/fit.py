@@ -1,7 +1,7 @@
 """Fit: for each node its distribution given its parents at their lags and its own past.
 
 The own past is chosen by the Bayesian information criterion, for each basis by itself; among bases the first is taken
-that no later one beats, out of sample: by more than two standard errors of the difference of squared leave-one-out errors.
+that no later one beats, out of sample: by more than a standard error of the difference of squared leave-one-out errors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from enmesh.options import whole
 
 MOST_STATES = 10  # different whole numbers up to which an integer node is states, and not a measurement
 LONGEST_OWN, LONGEST_TABLE = 12, 3  # own past among which is chosen: of measurements, of states
-SURE = 2.0  # standard errors by which a richer basis must predict better
+SURE = 1.0  # standard errors by which a richer basis must predict better
 QUANTILES = 200
 MOST_CELLS = 2**20
 PATIENCE = 2  # longer own pasts that are tried after the criterion has stopped falling
@@ -218,8 +218,8 @@ def _with_spread(
         weights = 1 / spread_of(spread_features(base, x) @ gamma)
         fit = LeastSquares.of(features, y, weights)
         left = fit.residuals * np.sqrt(weights / (1 - fit.leverage))
-    covariance = fit.covariance(weights)
-    value, vector = np.linalg.eigh((covariance + covariance.T) / 2)
+    influence = fit.influence(weights)
+    value, vector = np.linalg.eigh(influence.T @ influence)
     sigma = float(left.std()) or 1e-12 * float(np.abs(y).max())
     places = (np.arange(QUANTILES) + 0.5) / QUANTILES
     shape = np.quantile(left / sigma, places)
@@ -235,6 +235,8 @@ def _with_spread(
         own=own,
         n=len(y),
         r2=1 - float(np.mean(fit.left_out**2) / y.var()),
+        rows=rows,
+        influence=influence,
     )
 
 
@@ -292,7 +294,9 @@ def _fit_table(
             raise InputError(f"{data.names[target]} has {cells:.3g} situations of its parents; {advice}")
         shape = (int(cells), r)
         made = Table(terms=every, cuts=cuts, sizes=sizes, counts=np.zeros(shape), own=past, n=len(y), r2=np.nan)
-        np.add.at(made.counts, (made.rows(x), y), 1)
+        codes = made.situations(x) * r + y
+        made.counts[:] = np.bincount(codes, minlength=made.counts.size).reshape(shape)
+        made.__dict__.update(rows=rows, seen=codes)
         seen = made.counts[made.counts.sum(axis=1) > 0]
         fit = float(np.sum(seen * np.log(np.maximum(seen, 1e-300) / seen.sum(axis=1, keepdims=True))))
         criterion = -2 * fit + len(seen) * (r - 1) * np.log(len(y))

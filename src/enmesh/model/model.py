@@ -194,20 +194,23 @@ class Model:
 
     # --- what it is asked ----------------------------------------------------------------------------------------
 
-    def starts(self, series: Any, most: int, seed: int = 0) -> tuple[np.ndarray, str]:
-        """Return histories ``(start, span, node)`` to begin from, and in words which these are."""
+    def starts(self, series: Any, most: int, seed: int = 0) -> tuple[np.ndarray, str, np.ndarray | None]:
+        """Return histories ``(start, span, node)``, in words which these are, and their rows if the fit had them."""
+        own = series is None or series is self.series
         series = self.series if series is None else series
         if series is not None:
             data = self.data(series)
             rows = data.complete(data.rows(self.span - 1), self.span)
             refuse_if(not len(rows), f"no {self.span} samples without a gap follow each other")
             chosen = rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
-            return data.histories(chosen, self.span), f"{len(chosen)} states of the recording"
+            told = f"{len(chosen)} states of the recording"
+            return data.histories(chosen, self.span), told, chosen if own else None
         count = min(most, 500, max(self.samples, 50))
         first = np.repeat(self.recent[None, -self.span :], count, axis=0)
         rng = np.random.default_rng([seed, 1])
         noise = self.uniforms(rng, count, BURN_IN)
-        return self.run(first, BURN_IN, noise)[:, -self.span :], f"{count} states that the model itself comes to"
+        told = f"{count} states that the model itself comes to"
+        return self.run(first, BURN_IN, noise)[:, -self.span :], told, None
 
     def data(self, series: Any) -> Data:
         """Return a recording of the nodes of the model as numbers."""

@@ -1,12 +1,12 @@
 """The distribution of one node given its parents and its own past: a regression, or a table of states."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from enmesh.model.bases import Basis
+from enmesh.model.bases import Basis, nothing
 from enmesh.options import plain
 
 DIGITS = 8
@@ -51,14 +51,21 @@ class Curve:
     own: int
     n: int
     r2: float
+    rows: np.ndarray = field(default_factory=nothing, compare=False)
+    influence: np.ndarray = field(default_factory=nothing, compare=False)
 
     @property
     def linear(self) -> bool:
         """Whether the mean is a linear function of measured inputs."""
         return self.basis.kind == "linear" and all(term.state < 0 for term in self.terms)
 
-    def drawn(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Return coefficients ``(count, F)`` that the data do not exclude, in proportion to their likelihood."""
+    def drawn(self, rng: np.random.Generator, count: int, multipliers: np.ndarray | None = None) -> np.ndarray:
+        """Return coefficients ``(count, F)`` that the data do not exclude.
+
+        With ``multipliers (count, time)`` the weight of each sample that was fitted is changed by so much.
+        """
+        if multipliers is not None and len(self.rows):
+            return np.asarray(self.beta + multipliers[:, self.rows] @ self.influence)
         return self.beta + rng.standard_normal((count, len(self.beta))) @ self.root.T
 
     @property
@@ -99,7 +106,8 @@ class Curve:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"kind": self.kind, **plain(vars(self), DIGITS), "basis": self.basis.to_dict()}
+        kept = {name: one for name, one in vars(self).items() if name not in ("rows", "influence", "basis")}
+        return {"kind": self.kind, **plain(kept, DIGITS), "basis": self.basis.to_dict()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Curve":
@@ -140,8 +148,10 @@ class Table:
     own: int
     n: int
     r2: float
+    rows: np.ndarray = field(default_factory=nothing, compare=False)
+    seen: np.ndarray = field(default_factory=nothing, compare=False)
 
-    def rows(self, x: np.ndarray) -> np.ndarray:
+    def situations(self, x: np.ndarray) -> np.ndarray:
         """Return the number of the situation of each of the inputs ``(n, d)``."""
         row = np.zeros(len(x), np.int64)
         for column, cuts, size in zip(x.T, self.cuts, self.sizes):
@@ -161,14 +171,20 @@ class Table:
         weights = self.counts + self.prior
         return (weights / weights.sum(axis=1, keepdims=True))[None]
 
-    def drawn(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Return tables ``(count, row, state)`` that the data do not exclude (Dirichlet)."""
+    def drawn(self, rng: np.random.Generator, count: int, multipliers: np.ndarray | None = None) -> np.ndarray:
+        """Return tables ``(count, row, state)`` that the data do not exclude (Dirichlet, or as those of `Curve`)."""
+        if multipliers is not None and len(self.rows):
+            counts = np.zeros((count, self.counts.size))
+            for row, weights in zip(counts, multipliers[:, self.rows]):
+                row[:] = np.bincount(self.seen, 1 + weights, self.counts.size)
+            weights = np.maximum(counts.reshape(count, *self.counts.shape), 0) + self.prior
+            return weights / weights.sum(axis=2, keepdims=True)
         weights = rng.standard_gamma(np.broadcast_to(self.counts + self.prior, (count, *self.counts.shape)))
         return weights / weights.sum(axis=2, keepdims=True)
 
     def shares(self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int = 0) -> np.ndarray:
         """Return the probability of each state ``(n, state)``."""
-        return params[0 if len(params) == 1 else draw, self.rows(x)]
+        return params[0 if len(params) == 1 else draw, self.situations(x)]
 
     def value(
         self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int, uniform: np.ndarray | None
@@ -186,8 +202,9 @@ class Table:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; situations that were never seen are left out."""
-        seen = np.flatnonzero(self.counts.sum(axis=1))
-        data = plain(vars(self) | {"counts": {int(row): self.counts[row].tolist() for row in seen}}, DIGITS)
+        there = np.flatnonzero(self.counts.sum(axis=1))
+        kept = {name: one for name, one in vars(self).items() if name not in ("rows", "seen")}
+        data = plain(kept | {"counts": {int(row): self.counts[row].tolist() for row in there}}, DIGITS)
         return {"kind": self.kind, **data, "shape": list(self.counts.shape)}
 
     @classmethod

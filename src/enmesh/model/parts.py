@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Atom = tuple[tuple[int, ...], ...]  # sets of sources, each of which tells the same
 ESTIMATORS = ("gaussian", "basis", "states")
 RULES = ("lattice", "surd")
+ROUNDING = 1e-12
 UNIQUE, REDUNDANT, SYNERGISTIC = "unique", "redundant", "synergistic"
 
 
@@ -326,8 +327,11 @@ def parts(
     rows = []
     for atom, value in found.items():
         off = boot[atom] - boot[atom].mean()
+        value = 0.0 if abs(value) < ROUNDING else value
+        off = np.where(np.abs(off) < ROUNDING, 0.0, off)
         limits = value + np.quantile(off, low), value + np.quantile(off, high)
-        reached = null[atom] >= value - 1e-12 if kind_of(atom) != UNIQUE else value - off <= 1e-12
+        reached = null[atom] >= value - ROUNDING if kind_of(atom) != UNIQUE else value - off <= ROUNDING
+        reached |= value <= 0
         words = " | ".join(" + ".join(ends[i] for i in one) for one in atom)
         rows.append((words, kind_of(atom), value, *limits, (1 + int(reached.sum())) / (1 + count)))
     frame = pd.DataFrame(rows, columns=["part", "kind", "value", "low", "high", "p_value"])

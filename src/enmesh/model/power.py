@@ -321,6 +321,7 @@ def power(
     own_past: int = 1,
     samples: Sequence[int] | None = None,
     estimator: Any = None,
+    n_surrogates: int | None = None,
     n: int = 100,
     seed: int = 0,
 ) -> Any:
@@ -341,8 +342,9 @@ def power(
         A transfer entropy in nats whose number of samples is wanted.
     max_lag, tests, own_past
         Lags that are searched (of a network those of its run, else 1), tests that share the level, own lags.
-    samples, estimator, n, seed
-        Of a model: lengths of recordings, estimator of the test, number of recordings of each length, their seed.
+    samples, estimator, n_surrogates, n, seed
+        Of a model: lengths of recordings, estimator and surrogates of the test (those of `significance`), number of
+        recordings of each length, their seed.
 
     >>> import enmesh as em
     >>> found = em.power(em.simulate.var("a>b", n=300, seed=0), te=0.02)
@@ -351,8 +353,10 @@ def power(
     """
     _between("share", share)
     if hasattr(pilot, "nodes") and hasattr(pilot, "effect"):
-        return _simulated(pilot, _between("level", level), links, share, samples, estimator, n, seed)
-    refuse_if(samples is not None or estimator is not None, "samples= and estimator= go with a model; see net.fit")
+        test = estimator, n_surrogates
+        return _simulated(pilot, _between("level", level), links, share, samples, test, n, seed)
+    idle = samples is not None or estimator is not None or n_surrogates is not None
+    refuse_if(idle, "samples=, estimator= and n_surrogates= go with a model; see net.fit")
     network = pilot if hasattr(pilot, "candidates") else None
     series = Series.of(pilot) if network is None else network.series
     if not hasattr(series, "trials"):
@@ -386,7 +390,7 @@ def _searched(network: Any) -> int:
 
 
 def _simulated(
-    model: "Model", level: float, links: Any, share: float, samples: Any, estimator: Any, n: int, seed: int
+    model: "Model", level: float, links: Any, share: float, samples: Any, test: Any, n: int, seed: int
 ) -> SimulatedPower:
     import pandas as pd
 
@@ -403,9 +407,9 @@ def _simulated(
         node = model.nodes[model.index(target)]
         lags: dict[Any, Any] = {(a, b): each for (a, b), each in model.lags.items() if b == target}
         lags[target, target] = tuple(range(1, max(1, node.own) + 1))
-        how = _usual_estimator(node) if estimator is None else resolve(Estimator, estimator)
+        how = _usual_estimator(node) if test[0] is None else resolve(Estimator, test[0])
         asked: dict[str, Any] = {"given": [p for p in model.parents[target] if p != source], "estimator": how}
-        asked["embedding"] = Lags(lags)
+        asked |= {"embedding": Lags(lags), "n_surrogates": test[1]}
         for length in tried:
             hits = 0
             for k in range(whole("n", n, 10)):
