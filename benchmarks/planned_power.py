@@ -18,15 +18,17 @@ from enmesh.model import fit
 from enmesh.significance import f_p_value
 
 LINEAR = [  # n, own, coupling, level, lags searched, lag of the link
-    (60, 0.5, 0.35, 0.01, 1, 1), (60, 0.0, 0.45, 0.05, 1, 1), (100, 0.5, 0.25, 0.01, 1, 1), (100, 0.5, 0.25, 0.05, 1, 1),
-    (100, 0.9, 0.12, 0.01, 1, 1), (200, 0.5, 0.2, 0.01, 1, 1), (200, 0.8, 0.12, 0.05, 1, 1), (300, 0.5, 0.15, 0.01, 1, 1),
-    (300, 0.0, 0.2, 0.001, 1, 1), (500, 0.5, 0.12, 0.01, 1, 1), (500, 0.9, 0.06, 0.01, 1, 1), (1000, 0.5, 0.08, 0.01, 1, 1),
-    (1000, 0.5, 0.08, 0.001, 1, 1), (2000, 0.5, 0.06, 0.01, 1, 1), (100, 0.0, 0.3, 0.01, 5, 3), (200, 0.0, 0.25, 0.05, 5, 2),
-    (300, 0.0, 0.2, 0.01, 10, 7), (500, 0.0, 0.15, 0.01, 5, 5), (500, 0.3, 0.15, 0.05, 3, 1), (1000, 0.3, 0.1, 0.01, 5, 1),
+    (60, 0.5, 0.35, 0.01, 1, 1), (60, 0.0, 0.45, 0.05, 1, 1), (100, 0.5, 0.25, 0.01, 1, 1),
+    (100, 0.5, 0.25, 0.05, 1, 1), (100, 0.9, 0.12, 0.01, 1, 1), (200, 0.5, 0.2, 0.01, 1, 1),
+    (200, 0.8, 0.12, 0.05, 1, 1), (300, 0.5, 0.15, 0.01, 1, 1), (300, 0.0, 0.2, 0.001, 1, 1),
+    (500, 0.5, 0.12, 0.01, 1, 1), (500, 0.9, 0.06, 0.01, 1, 1), (1000, 0.5, 0.08, 0.01, 1, 1),
+    (1000, 0.5, 0.08, 0.001, 1, 1), (2000, 0.5, 0.06, 0.01, 1, 1), (100, 0.0, 0.3, 0.01, 5, 3),
+    (200, 0.0, 0.25, 0.05, 5, 2), (300, 0.0, 0.2, 0.01, 10, 7), (500, 0.0, 0.15, 0.01, 5, 5),
+    (500, 0.3, 0.15, 0.05, 3, 1), (1000, 0.3, 0.1, 0.01, 5, 1),
 ]  # fmt: skip
 STATES = [  # n, states, concentration, level, seed
-    (100, 2, 2.0, 0.01, 3), (200, 2, 4.0, 0.05, 5), (400, 2, 6.0, 0.01, 8), (300, 3, 3.0, 0.01, 2), (600, 3, 8.0, 0.05, 4),
-    (1000, 3, 9.0, 0.01, 6),
+    (100, 2, 2.0, 0.01, 3), (200, 2, 4.0, 0.05, 5), (400, 2, 6.0, 0.01, 8), (300, 3, 3.0, 0.01, 2),
+    (600, 3, 8.0, 0.05, 4), (1000, 3, 9.0, 0.01, 6),
 ]  # fmt: skip
 MAPS = [(40, 0.01), (60, 0.05), (80, 0.01), (120, 0.01)]  # n, level
 
@@ -34,7 +36,9 @@ MAPS = [(40, 0.01), (60, 0.05), (80, 0.01), (120, 0.01)]  # n, level
 def found(series, level, lags=1):
     """Whether a regression on b's last sample and a's best lag finds the link: F test, p times the lags."""
     how = {"max_lag": lags} if lags > 1 else {}
-    test = em.significance(series, "a", "b", estimator=em.Gaussian(), embedding=em.Embedding(), n_surrogates=0, **how)
+    test = em.significance(
+        series, "a", "b", estimator=em.Gaussian(), embedding=em.Embedding(), n_surrogates=0, **how
+    )
     n = len(series) - lags
     return lags * f_p_value(2 * n * test.value, 1, n, n - 3) <= level
 
@@ -66,10 +70,14 @@ def linear(repetitions):
 def counted(repetitions):
     for n, states, concentration, level, seed in STATES:
         # one table: a long recording is cut into many
-        series = em.simulate.markov("a>b", n=(n + 20) * repetitions, states=states, concentration=concentration, seed=seed)
+        series = em.simulate.markov(
+            "a>b", n=(n + 20) * repetitions, states=states, concentration=concentration, seed=seed
+        )
         n_long = len(series) - 1
         dof = (states - 1) ** 2 * states
-        te = em.transfer_entropy(series, "a", "b", estimator=em.Discrete(), embedding=em.Embedding()) - dof / (2 * n_long)
+        te = em.transfer_entropy(
+            series, "a", "b", estimator=em.Discrete(), embedding=em.Embedding()
+        ) - dof / (2 * n_long)
         predicted = em.plan(te=te, samples=n, level=level, states=states).of(te)
         how = {"estimator": em.Discrete(), "embedding": em.Embedding(), "n_surrogates": 0}
         parts = [series.trials[0][k * (n + 20) : k * (n + 20) + n] for k in range(repetitions)]
@@ -84,7 +92,9 @@ def mapped(repetitions):
     model = fit(pilot, pilot.truth)
     estimator = em.Regression(features="quadratic")
     for n, level in MAPS:
-        predicted = em.power(model, level=level, samples=[n], n=repetitions, estimator=estimator, n_surrogates=199)
+        predicted = em.power(
+            model, level=level, samples=[n], n=repetitions, estimator=estimator, n_surrogates=199
+        )
         row = predicted.table.iloc[0]
         hits = 0
         for seed in range(repetitions):
@@ -102,6 +112,9 @@ if __name__ == "__main__":
         for row in kind(repetitions):
             rows.append((*row, row[4] - row[5]))
             print(*row, flush=True)
-    frame = pd.DataFrame(rows, columns=["kind", "samples", "level", "te", "predicted", "simulated", "difference"])
+    frame = pd.DataFrame(
+        rows, columns=["kind", "samples", "level", "te", "predicted", "simulated", "difference"]
+    )
     print(frame.to_string(float_format="{:.4f}".format))
-    print(f"largest difference {frame.difference.abs().max():.3f}, {(frame.difference.abs() <= 0.05).sum()} of {len(frame)} within .05")
+    near = (frame.difference.abs() <= 0.05).sum()
+    print(f"largest difference {frame.difference.abs().max():.3f}, {near} of {len(frame)} within .05")

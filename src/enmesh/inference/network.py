@@ -292,8 +292,11 @@ class Network:
 
         data = self.series if series is None else series
         if data is None or hasattr(data, "stretches") or "events" in self.provenance:
-            raise InputError("the samples are not in memory; give the series that the network was inferred from")
-        lags = {(row.source, row.target): tuple(row.lags) for row in self.edges.itertuples()}
+            raise InputError(
+                "the samples are not in memory; give the series that the network was inferred from"
+            )
+        edges: Any = self.edges.itertuples()
+        lags = {(row.source, row.target): tuple(row.lags) for row in edges}
         parents = {target: self.parents[target] for target in self.names}
         return fit(data, parents, lags, own_past=own_past, basis=basis, stability=self.stability)
 

@@ -11,7 +11,10 @@ from enmesh.options import plain
 KINDS = ("linear", "quadratic", "cubic", "spline", "fine spline")
 KNOTS = {"spline": 6, "fine spline": 12}
 MOST_FOR_PRODUCTS, MOST_FOR_TRIPLES = 12, 8  # inputs; with more of them only powers of each are taken
-MARGIN, STEP = 0.15, 0.02  # of the range of the data: how far curves go on beyond it; where their slope is taken
+MARGIN, STEP = (
+    0.15,
+    0.02,
+)  # of the range of the data: how far curves go on beyond it; where their slope is taken
 DEPENDENT = 1e-7  # share of a feature that the features before it leave; below, the feature is dropped
 
 
@@ -53,7 +56,9 @@ class Basis:
     def beyond(self, x: np.ndarray) -> np.ndarray:
         """Return which inputs ``(n, d)`` lie so far outside the data that the basis is flat there."""
         u, far = (x - self.centre) / self.scale, MARGIN * (self.high - self.low)
-        return np.zeros(u.shape, bool) if self.kind == "linear" else (u < self.low - far) | (u > self.high + far)
+        return (
+            np.zeros(u.shape, bool) if self.kind == "linear" else (u < self.low - far) | (u > self.high + far)
+        )
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Return the features ``(n, F)``."""
@@ -81,7 +86,7 @@ class Basis:
             return columns
         if self.kind in KNOTS:
             columns += [part for i in range(d) for part in _spline(u[:, i], self.knots[i])]
-            pairs = combinations(range(d), 2)
+            pairs: Any = combinations(range(d), 2)
         else:
             columns += list((u**2).T) if d > MOST_FOR_PRODUCTS else []
             pairs = combinations_with_replacement(range(d), 2)

@@ -75,16 +75,20 @@ class Effect(Drawn):
     @property
     def sentence(self) -> str:
         """The effect at the horizon where it is largest, in words."""
-        at = int(self.total.abs().idxmax())
+        at = int(self.total.abs().to_numpy().argmax()) + 1
         how = "kept up" if self.hold else "of one sample"
         sure = f"{self.confidence:.0%} interval {self.low[at]:.3g} to {self.high[at]:.3g}"
         after = f"{at} sample{'s' * (at > 1)}"
-        told = f"A change of {self.source} by {self.change:g} {how} moves {self.target} by {self.total[at]:.3g}"
+        told = (
+            f"A change of {self.source} by {self.change:g} {how} moves {self.target} by {self.total[at]:.3g}"
+        )
         return f"{told} after {after} ({sure})."
 
     def __repr__(self) -> str:
         assumed = "\n".join(f"- {one}" for one in self.assumptions)
-        return f"{self.sentence}\n{self.table.to_string(float_format='{:.4g}'.format)}\nThis assumes:\n{assumed}"
+        return (
+            f"{self.sentence}\n{self.table.to_string(float_format='{:.4g}'.format)}\nThis assumes:\n{assumed}"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +130,9 @@ class Intervention(Drawn):
             return f"do({said}), {what.split()[0]}."
         name = str(moved.abs().idxmax())
         sure = f"{self.change_low[name].iloc[-1]:.3g} to {self.change_high[name].iloc[-1]:.3g}"
-        told = f"do({said}): nodes {what} these values. After {len(self.change)} samples {name} moves most, by"
+        told = (
+            f"do({said}): nodes {what} these values. After {len(self.change)} samples {name} moves most, by"
+        )
         return f"{told} {moved[name]:.3g} ({self.confidence:.0%} interval {sure})."
 
     def __repr__(self) -> str:
@@ -286,7 +292,9 @@ def _refuse_states(model: "Model", start: int, end: int, change: float) -> None:
     for i in (start, end):
         if i in model.states and isinstance(model.states[i][0], str):
             name = model.names[i]
-            raise InputError(f"{name} is text and cannot be changed by a number; ask model.intervene({{{name!r}: ...}})")
+            raise InputError(
+                f"{name} is text and cannot be changed by a number; ask model.intervene({{{name!r}: ...}})"
+            )
     if not (isinstance(change, (int, float, np.number)) and np.isfinite(change) and change != 0):
         raise InputError(f"change={change!r} is not possible; give a number that is not 0")
 
@@ -304,7 +312,9 @@ class _Question:
     only: tuple[int, ...]
     kept: Mapping[str, tuple[int, ...]]
 
-    def differences(self, worlds: Worlds, names: Sequence[str] | None = None) -> tuple[dict[str, np.ndarray], float]:
+    def differences(
+        self, worlds: Worlds, names: Sequence[str] | None = None
+    ) -> tuple[dict[str, np.ndarray], float]:
         """Return per run the difference of the target ``(path, horizon)``, and the share of inputs out of range."""
         base = worlds.run(worlds.history)
         to = self._moved(base[:, :, self.start])
@@ -316,7 +326,9 @@ class _Question:
             return column if value is None else value[column.astype(int)]
 
         for name in self.kept if names is None else names:
-            after[name] = read(worlds.changed(base, {self.start: to}, self.hold, self.kept[name])) - read(base)
+            after[name] = read(worlds.changed(base, {self.start: to}, self.hold, self.kept[name])) - read(
+                base
+            )
         return after, self._far(to)
 
     def _moved(self, values: np.ndarray) -> np.ndarray:
@@ -375,7 +387,11 @@ def _of_starts(
 
 
 def _drawn(
-    ask: _Question, starts: np.ndarray, rng: np.random.Generator, linear: bool, params: Mapping[int, np.ndarray]
+    ask: _Question,
+    starts: np.ndarray,
+    rng: np.random.Generator,
+    linear: bool,
+    params: Mapping[int, np.ndarray],
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return effects of two halves of the starts ``(set, horizon)`` each, for sets of coefficients.
 
@@ -431,7 +447,9 @@ def _assemble(
     linear = all(model.nodes[i].linear for i in ask.only)
     if far > FAR:
         name = model.names[ask.start]
-        hazard(f"{far:.0%} of the changed values of {name} lie far outside the data, where curves are flat: change less")
+        hazard(
+            f"{far:.0%} of the changed values of {name} lie far outside the data, where curves are flat: change less"
+        )
     notes = _assumptions(model, told, linear, graph, ask.only)
     if ask.start in model.states:
         notes = (*notes, f"{model.names[ask.start]} goes to the state nearest to its value plus the change.")
@@ -441,7 +459,9 @@ def _assemble(
     return Effect(*ends, total, low, high, *frames, confidence, notes, found["total"][2])
 
 
-def _assumptions(model: "Model", told: str, linear: bool, graph: bool, only: Sequence[int]) -> tuple[str, ...]:
+def _assumptions(
+    model: "Model", told: str, linear: bool, graph: bool, only: Sequence[int]
+) -> tuple[str, ...]:
     notes = [
         "Every link of the network is a cause, at its lag, and no hidden node drives two of the nodes.",
         "Nothing else changes: each node follows its fitted equation, whatever the others are set to.",
@@ -449,10 +469,14 @@ def _assumptions(model: "Model", told: str, linear: bool, graph: bool, only: Seq
     if linear:
         notes.append("All equations on the way are linear: the effect is proportional to the change.")
     else:
-        notes.append(f"The effect is an average over {told}; curves go on in straight lines a little beyond the data.")
+        notes.append(
+            f"The effect is an average over {told}; curves go on in straight lines a little beyond the data."
+        )
     if len(model.noise) and any(model.noise[i, j] for i in only for j in only if i < j):
         notes.append("Noise that nodes share within one sample is not an effect of one on another.")
-    held = "coefficients and of the graph (stability)" if graph else "coefficients; the graph is taken as given"
+    held = (
+        "coefficients and of the graph (stability)" if graph else "coefficients; the graph is taken as given"
+    )
     notes.append(f"Limits hold the uncertainty of {held}.")
     return tuple(notes)
 
@@ -465,7 +489,9 @@ def _graph_params(
     Coefficients of a graph without a link are those of a fit without it, in the features of the whole.
     """
     refuse_if(not model.stability, "the network has no stability; infer with bootstrap=100 and fit again")
-    refuse_if(model.series is None, "the series is not in memory; fit again to carry the doubt about the graph")
+    refuse_if(
+        model.series is None, "the series is not in memory; fit again to carry the doubt about the graph"
+    )
     data = Data.of(model.series, model.states)
     made = {}
     for i in only:
@@ -478,7 +504,9 @@ def _graph_params(
         made[i] = np.zeros((count, len(node.beta)))
         for case in np.unique(there, axis=0):
             rows = np.flatnonzero((there == case).all(axis=1))
-            made[i][rows] = _without(model, data, i, {s for s, keep in zip(ends, case) if not keep}, rng, len(rows))
+            made[i][rows] = _without(
+                model, data, i, {s for s, keep in zip(ends, case) if not keep}, rng, len(rows)
+            )
     return made
 
 
@@ -533,7 +561,9 @@ def intervene(
     import pandas as pd
 
     horizon, limits = whole("horizon", horizon, 1), level_of(confidence)
-    refuse_if(kind not in ("hold", "pulse", "shift"), f"kind={kind!r} is not known; use 'hold', 'pulse' or 'shift'")
+    refuse_if(
+        kind not in ("hold", "pulse", "shift"), f"kind={kind!r} is not known; use 'hold', 'pulse' or 'shift'"
+    )
     refuse_if(start not in ("record", "end"), f"start={start!r} is not known; use 'record' or 'end'")
     refuse_if(not values, "no node is set; name at least one, as {'a': 2.0}")
     numbers = {model.index(name): _number(model, name, value, kind) for name, value in values.items()}
@@ -546,7 +576,10 @@ def intervene(
 
     def means(worlds: Worlds, sets: int) -> tuple[np.ndarray, np.ndarray]:
         base = worlds.run(worlds.history)
-        to = {i: base[:, :, i] + x if kind == "shift" else np.full(base.shape[:2], x) for i, x in numbers.items()}
+        to = {
+            i: base[:, :, i] + x if kind == "shift" else np.full(base.shape[:2], x)
+            for i, x in numbers.items()
+        }
         for i in set(to) & set(model.states):
             to[i] = np.clip(np.rint(to[i]), 0, len(model.states[i]) - 1)
         after = worlds.changed(base, to, kind != "pulse")
@@ -575,7 +608,9 @@ def intervene(
     return Intervention(values=dict(values), kind=kind, confidence=confidence, assumptions=notes, **made)
 
 
-def _drawn_means(model: "Model", states: np.ndarray, horizon: int, means: Any, multipliers: Any, seed: int) -> dict[str, Any]:
+def _drawn_means(
+    model: "Model", states: np.ndarray, horizon: int, means: Any, multipliers: Any, seed: int
+) -> dict[str, Any]:
     """Return means and changes of two halves of the starts for sets of coefficients."""
     rng = np.random.default_rng([seed, 5])
     every = tuple(range(len(model.names)))

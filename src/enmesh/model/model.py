@@ -125,7 +125,8 @@ class Model:
         graph.add_nodes_from(range(len(self.names)))
         graph.add_edges_from((s, t) for t, pairs in self.links.items() for s, lag in pairs if lag == 0)
         refuse_if(
-            not nx.is_directed_acyclic_graph(graph), "links within one sample form a cycle; leave one of them out"
+            not nx.is_directed_acyclic_graph(graph),
+            "links within one sample form a cycle; leave one of them out",
         )
         return tuple(nx.lexicographical_topological_sort(graph))
 
@@ -231,7 +232,9 @@ class Model:
 
         return skill(self, series, **how)
 
-    def effect(self, source: str, target: str, change: float = 1.0, horizon: int = 10, **how: Any) -> "Effect":
+    def effect(
+        self, source: str, target: str, change: float = 1.0, horizon: int = 10, **how: Any
+    ) -> "Effect":
         """Return by how much a change of one node moves another, at each horizon: see `effects.effect`."""
         from enmesh.model.effects import effect
 
@@ -260,8 +263,8 @@ class Model:
             for i, known in self.states.items():
                 columns[self.names[i]] = np.array(known)[trial[:, i].astype(int)]
             frames.append(pd.DataFrame(columns))
-        known = {"truth": self.parents, "truth_lags": self.lags}
-        return Series(frames, dt=self.dt, duplicates="allow", time=False, **known)  # type: ignore[arg-type]
+        about: dict[str, Any] = {"truth": self.parents, "truth_lags": self.lags}
+        return Series(frames, dt=self.dt, duplicates="allow", time=False, **about)
 
     # --- in a file -----------------------------------------------------------------------------------------------
 
@@ -275,14 +278,16 @@ class Model:
             "digest": self.digest,
             "dt": self.dt,
             "states": {self.names[i]: list(known) for i, known in self.states.items()},
-            "links": [(self.names[s], self.names[t], lag) for t, all_ in self.links.items() for s, lag in all_],
+            "links": [
+                (self.names[s], self.names[t], lag) for t, all_ in self.links.items() for s, lag in all_
+            ],
             "stability": self.stability,
             "noise": [(self.names[i], self.names[j], plain(self.noise[i, j], 6)) for i, j in pairs],
             "recent": plain(self.recent[-self.span :], DIGITS),
             "spread": plain(self._usual[1], 6),
             "nodes": {self.names[i]: node.to_dict() for i, node in self.nodes.items()},
         }
-        rows = [f' {json.dumps(key)}: {_lines(plain(value))}' for key, value in data.items()]
+        rows = [f" {json.dumps(key)}: {_lines(plain(value))}" for key, value in data.items()]
         text = "{\n" + ",\n".join(rows) + "\n}"
         if path is not None:
             write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
@@ -325,7 +330,7 @@ def _revived(data: Mapping[str, Any]) -> Model:
     names = tuple(map(str, data["names"]))
     at = {name: i for i, name in enumerate(names)}
     nodes = {at[name]: KINDS[node["kind"]].from_dict(node) for name, node in data["nodes"].items()}
-    links: dict[int, Any] = {i: () for i in range(len(names))}
+    links: dict[int, Any] = dict.fromkeys(range(len(names)), ())
     for source, target, lag in data["links"]:
         links[at[target]] = (*links[at[target]], (at[source], int(lag)))
     noise = np.eye(len(names)) if data["noise"] else np.empty((0, 0))
@@ -417,5 +422,3 @@ def _correlations(model: Model, data: Data) -> np.ndarray:
     whole_matrix = np.eye(size)
     whole_matrix[np.ix_(curves, curves)] = found
     return whole_matrix
-
-

@@ -1,5 +1,6 @@
 """The distribution of one node given its parents and its own past: a regression, or a table of states."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -37,7 +38,8 @@ class Curve:
 
     ``beta`` are coefficients of the basis, ``root`` a root of their covariance; ``sigma`` is the usual standard
     deviation of the noise, ``gamma`` how the logarithm of the variance depends on inputs and their squares (empty
-    where it does not), ``quantiles`` those of the standardised residuals.
+    where it does not), ``quantiles`` those of the standardised residuals. The mean of a curve stays within ``limits``,
+    those of the fitted data; else a path that leaves the data might never come back.
     """
 
     kind: ClassVar[str] = "regression"
@@ -51,6 +53,7 @@ class Curve:
     own: int
     n: int
     r2: float
+    limits: tuple[float, float] = (-math.inf, math.inf)
     rows: np.ndarray = field(default_factory=nothing, compare=False)
     influence: np.ndarray = field(default_factory=nothing, compare=False)
 
@@ -59,7 +62,9 @@ class Curve:
         """Whether the mean is a linear function of measured inputs."""
         return self.basis.kind == "linear" and all(term.state < 0 for term in self.terms)
 
-    def drawn(self, rng: np.random.Generator, count: int, multipliers: np.ndarray | None = None) -> np.ndarray:
+    def drawn(
+        self, rng: np.random.Generator, count: int, multipliers: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return coefficients ``(count, F)`` that the data do not exclude.
 
         With ``multipliers (count, time)`` the weight of each sample that was fitted is changed by so much.
@@ -76,7 +81,8 @@ class Curve:
     def mean(self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int = 0) -> np.ndarray:
         """Return the mean given inputs ``(n, d)``, with coefficients number ``draw``."""
         features = self.basis(x)
-        return features @ params[0] if len(params) == 1 else np.einsum("nf,nf->n", features, params[draw])
+        mean = features @ params[0] if len(params) == 1 else np.einsum("nf,nf->n", features, params[draw])
+        return mean if self.basis.kind == "linear" else np.clip(mean, *self.limits)
 
     def spread(self, x: np.ndarray) -> np.ndarray:
         """Return the standard deviation of the noise given inputs."""
@@ -113,10 +119,14 @@ class Curve:
     def from_dict(cls, data: dict[str, Any]) -> "Curve":
         """Return what `to_dict` wrote."""
         size = len(data["beta"])
-        arrays = {name: np.array(data[name], float) for name in ("beta", "gamma", "quantiles")}
+        arrays: dict[str, Any] = {
+            name: np.array(data[name], float) for name in ("beta", "gamma", "quantiles")
+        }
         root = np.array(data["root"], float).reshape(size, size)
-        numbers = {"own": int(data["own"]), "n": int(data["n"])}
+        numbers: dict[str, Any] = {"own": int(data["own"]), "n": int(data["n"])}
         numbers |= {name: float(data[name]) for name in ("sigma", "r2")}
+        low, high = data["limits"]
+        numbers["limits"] = (-math.inf, math.inf) if low is None else (float(low), float(high))
         return cls(terms=_terms(data), basis=Basis.from_dict(data["basis"]), root=root, **arrays, **numbers)
 
 
@@ -171,7 +181,9 @@ class Table:
         weights = self.counts + self.prior
         return (weights / weights.sum(axis=1, keepdims=True))[None]
 
-    def drawn(self, rng: np.random.Generator, count: int, multipliers: np.ndarray | None = None) -> np.ndarray:
+    def drawn(
+        self, rng: np.random.Generator, count: int, multipliers: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return tables ``(count, row, state)`` that the data do not exclude (Dirichlet, or as those of `Curve`)."""
         if multipliers is not None and len(self.rows):
             counts = np.zeros((count, self.counts.size))
@@ -214,8 +226,10 @@ class Table:
         for row, seen in data["counts"].items():
             counts[int(row)] = seen
         cuts = tuple(tuple(map(float, one)) for one in data["cuts"])
-        numbers = {"own": int(data["own"]), "n": int(data["n"]), "r2": float(data["r2"])}
-        return cls(terms=_terms(data), cuts=cuts, sizes=tuple(map(int, data["sizes"])), counts=counts, **numbers)
+        numbers: dict[str, Any] = {"own": int(data["own"]), "n": int(data["n"]), "r2": float(data["r2"])}
+        return cls(
+            terms=_terms(data), cuts=cuts, sizes=tuple(map(int, data["sizes"])), counts=counts, **numbers
+        )
 
 
 def _terms(data: dict[str, Any]) -> tuple[Term, ...]:
@@ -223,4 +237,4 @@ def _terms(data: dict[str, Any]) -> tuple[Term, ...]:
 
 
 Node = Curve | Table
-KINDS = {"regression": Curve, "table": Table}
+KINDS: dict[str, Any] = {"regression": Curve, "table": Table}

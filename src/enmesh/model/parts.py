@@ -1,11 +1,11 @@
 """Parts: what two or three sources tell of a target each alone, all alike, or only together.
 
-All information is about the next value of the target, given its own past and its other parents, so that the parts add up to
-the collective transfer entropy. Redundancy lattice of Williams and Beer (2010, arXiv:1004.2515). Measurements: the
-redundancy of sources is the smallest information that one of them has (Barrett 2015, Phys. Rev. E 91, 052802), with
-Gaussian or regression estimates. States: the same for each state of the target (specific information, I_min); or the rule of
-SURD (Martinez-Sanchez, Arranz and Lozano-Duran 2024, Nat. Commun. 15, 9296), which sorts specific information and takes its
-increments.
+All information is about the next value of the target, given its own past and its other parents, so that the parts add
+up to the collective transfer entropy. Redundancy lattice of Williams and Beer (2010, arXiv:1004.2515). Measurements:
+the redundancy of sources is the smallest information that one of them has (Barrett 2015, Phys. Rev. E 91, 052802), with
+Gaussian or regression estimates. States: the same for each state of the target (specific information, I_min); or the
+rule of SURD (Martinez-Sanchez, Arranz and Lozano-Duran 2024, Nat. Commun. 15, 9296), which sorts specific information
+and takes its increments.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -223,7 +223,7 @@ def _gaussian(samples: _Samples) -> dict[Atom, float]:
     """Return parts by Gaussian estimates: half the logarithm of residual variances."""
     blocks = [np.column_stack([np.ones(len(samples.y)), samples.z]), *samples.x, samples.y[:, None]]
     ends = np.cumsum([0, *(one.shape[1] for one in blocks)])
-    q, r = np.linalg.qr(np.column_stack(blocks))
+    r: Any = np.linalg.qr(np.column_stack(blocks), mode="r")
     rest = r[ends[1] :, ends[1] :]  # a root of the covariance of sources and target given z
     columns = [np.arange(a, b) - ends[1] for a, b in zip(ends[1:-2], ends[2:-1])]
     y = rest[:, -1]
@@ -311,10 +311,16 @@ def parts(
     refuse_if(len(ends) not in (2, 3), f"{len(ends)} sources; give two or three")
     name = series.names[series.index(target)]
     refuse_if(name in ends, f"{name} is the target and a source; name other sources")
-    refuse_if(estimator not in (None, *ESTIMATORS), f"estimator={estimator!r} is not known; use {', '.join(ESTIMATORS)}")
+    refuse_if(
+        estimator not in (None, *ESTIMATORS),
+        f"estimator={estimator!r} is not known; use {', '.join(ESTIMATORS)}",
+    )
     refuse_if(rule not in RULES, f"rule={rule!r} is not known; use 'lattice' or 'surd'")
     samples, used, kind, given = _sampled(series, ends, name, network, estimator)
-    refuse_if(rule == "surd" and used != "states", "rule='surd' is for states; cut the series into bins (discretise)")
+    refuse_if(
+        rule == "surd" and used != "states",
+        "rule='surd' is for states; cut the series into bins (discretise)",
+    )
     measure: Callable[[_Samples], dict[Atom, float]] = {
         "gaussian": _gaussian,
         "basis": lambda some: _by_basis(some, kind),
@@ -344,7 +350,9 @@ def _sampled(
     series: Series, ends: Sequence[str], target: str, network: Any, estimator: str | None
 ) -> tuple[_Samples, str, str, list[str]]:
     """Return the samples, the estimator, the basis of the target, and the names that are given."""
-    lags = {} if network is None else {(e.source, e.target): tuple(e.lags) for e in network.edges.itertuples()}
+    lags = (
+        {} if network is None else {(e.source, e.target): tuple(e.lags) for e in network.edges.itertuples()}
+    )
     given = [] if network is None else [one for one in network.parents[target] if one not in ends]
     data = Data.of(series)
     at = {name: i for i, name in enumerate(series.names)}
@@ -356,7 +364,9 @@ def _sampled(
     used = estimator or ("states" if all_states else "basis" if curved else "gaussian")
     if (used == "states") != all_states:
         told = "counting needs states throughout" if used == "states" else f"{target} is states"
-        raise InputError(f"{told}; use series.discretise() for estimator='states', and measurements for the others")
+        raise InputError(
+            f"{told}; use series.discretise() for estimator='states', and measurements for the others"
+        )
     kind = node.basis.kind if isinstance(node, Curve) and curved else KINDS[1]
     longest = max([node.own, *(lag for _, lag in links[at[target]])])
     rows = data.complete(data.rows(longest), longest + 1)
@@ -370,12 +380,18 @@ def _sampled(
 
     trial = np.searchsorted(np.cumsum([len(one) for one in data.trials]), rows, side="right")
     starts = np.searchsorted(trial, np.arange(len(data.trials) + 1))
-    samples = _Samples(data.values[rows, at[target]], taken([*own, *others]), tuple(taken(columns[e]) for e in ends), starts)
+    samples = _Samples(
+        data.values[rows, at[target]], taken([*own, *others]), tuple(taken(columns[e]) for e in ends), starts
+    )
     return samples, used, kind, given
 
 
 def _shifted(
-    samples: _Samples, measure: Callable[[_Samples], dict[Atom, float]], found: Mapping[Atom, float], n: int, seed: int
+    samples: _Samples,
+    measure: Callable[[_Samples], dict[Atom, float]],
+    found: Mapping[Atom, float],
+    n: int,
+    seed: int,
 ) -> dict[Atom, np.ndarray]:
     """Return the parts with all sources but the strongest shifted in time, each by itself."""
     from enmesh.surrogates import CircularShift
@@ -384,7 +400,10 @@ def _shifted(
     alone = [sum(value for atom, value in found.items() if _below(atom, ((i,),))) for i in range(k)]
     weaker = [i for i in range(k) if i != int(np.argmax(alone))]
     starts = np.unique(samples.starts)
-    draws = [CircularShift().plan(samples.x[i], samples.z, starts=starts, span=1)(seed * 8 + i, 0, n) for i in weaker]
+    draws = [
+        CircularShift().plan(samples.x[i], samples.z, starts=starts, span=1)(seed * 8 + i, 0, n)
+        for i in weaker
+    ]
     made = [measure(samples.shifted(weaker, rows)) for rows in zip(*draws)]
     return {atom: np.array([one[atom] for one in made]) for atom in found}
 

@@ -36,7 +36,7 @@ MOST_NATS = 20.0
 
 @dataclass(frozen=True)
 class Test:
-    """A test of one link: ``dof`` coefficients (or degrees of freedom of states) beside ``used`` ones that are known."""
+    """A test of one link: ``dof`` coefficients (or degrees of freedom of states) beside ``used`` known ones."""
 
     __test__ = False  # no test of ours: pytest need not collect it
 
@@ -135,7 +135,9 @@ class Power(Drawn):
         import pandas as pd
 
         n = self.used_samples
-        known = {test: math.nan if n is None else test.smallest(self.share, n) for test in {*self.links.values()}}
+        known = {
+            test: math.nan if n is None else test.smallest(self.share, n) for test in {*self.links.values()}
+        }
         rows = [(*ends, test.dof, known[test]) for ends, test in self.links.items()]
         return pd.DataFrame(rows, columns=["source", "target", "dof", "smallest"])
 
@@ -156,14 +158,16 @@ class Power(Drawn):
         return self._hardest.samples_needed(self.share, _positive("te", te)) + self.trials * self.span
 
     def curve(self, te: float | None = None) -> "pd.Series[float]":
-        """Return the probability to find a link: over samples of one with ``te`` nats, else over nats in this recording."""
+        """Return the probability to find a link: over samples where ``te`` nats are given, else over nats."""
         import pandas as pd
 
         te = self.te if te is None else te
         if te is not None:
             top = self.samples_needed(te)
             grid = np.unique(np.geomspace(max(top / 8, self.span + 5), 3 * top, 60).astype(int))
-            return pd.Series([self.of(te, int(n)) for n in grid], pd.Index(grid, name="samples"), name="power")
+            return pd.Series(
+                [self.of(te, int(n)) for n in grid], pd.Index(grid, name="samples"), name="power"
+            )
         nats = np.geomspace(self.smallest / 20, self.smallest * 4, 60)
         return pd.Series([self.of(float(one)) for one in nats], pd.Index(nats, name="te"), name="power")
 
@@ -174,15 +178,20 @@ class Power(Drawn):
         shared = f"{searched}, {self.tests} tests" if self.tests > 1 else searched
         parts = []
         if self.samples is not None:
-            told = f"With {self.samples:,} samples links of at least {self.smallest:.3g} nats are found with a probability"
-            parts.append(f"{told} of {self.share:.0%} (error level {self.level:g} per link, {shared}); weaker ones may be missed.")
+            told = (
+                f"With {self.samples:,} samples links of at least {self.smallest:.3g} nats are found with a"
+            )
+            told = f"{told} probability of {self.share:.0%} (error level {self.level:g} per link, {shared})"
+            parts.append(f"{told}; weaker ones may be missed.")
         if self.te is not None:
             told = f"A link of {self.te:g} nats is found with a probability of {self.share:.0%} from"
             level = "" if parts else f" (error level {self.level:g} per link, {shared})"
             parts.append(f"{told} {self.samples_needed():,} samples on{level}.")
         if self.nodes > 2:
             pairs = self.nodes * (self.nodes - 1)
-            parts.append(f"Of {pairs:,} pairs without a link {self.level * pairs:.2g} are expected to show one by chance.")
+            parts.append(
+                f"Of {pairs:,} pairs without a link {self.level * pairs:.2g} are expected to show one by chance."
+            )
         return " ".join(parts)
 
     def __repr__(self) -> str:
@@ -207,7 +216,9 @@ class SimulatedPower(Drawn):
         """
         from scipy.special import ndtri
 
-        rows = self.table[(self.table.source == source) & (self.table.target == target)].sort_values("samples")
+        rows = self.table[(self.table.source == source) & (self.table.target == target)].sort_values(
+            "samples"
+        )
         refuse_if(not len(rows), f"{source} > {target} was not simulated")
         half = 0.5 / self.repetitions
         power = np.maximum.accumulate(ndtri(rows.power.clip(half, 1 - half).to_numpy()))
@@ -302,7 +313,10 @@ def _test(
     share = _between("level", level) / (whole("max_lag", lags, 1) * whole("tests", tests, 1))
     own = whole("own_past", own, 0)
     if target:
-        refuse_if(not source or 0 in others, "measurements that drive states have no known null; pass a fitted model")
+        refuse_if(
+            not source or 0 in others,
+            "measurements that drive states have no known null; pass a fitted model",
+        )
         cells = target**own * math.prod(others)
         return Test(dof=(target - 1) * (source - 1) * cells, used=0, level=share, states=True)
     used = 1 + own + sum(max(1, states - 1) for states in others)
@@ -361,7 +375,9 @@ def power(
     series = Series.of(pilot) if network is None else network.series
     if not hasattr(series, "trials"):
         raise InputError("the series is not in memory; pass it in place of the network")
-    searched = _searched(network) if network is not None and max_lag is None else whole("max_lag", max_lag or 1, 1)
+    searched = (
+        _searched(network) if network is not None and max_lag is None else whole("max_lag", max_lag or 1, 1)
+    )
     ends = [(a, b) for b in series.names for a in series.names if a != b] if links is None else list(links)
     states = {series.names[i]: len(known) for i, known in Data.of(series).states.items()}
     found = {}
@@ -400,7 +416,10 @@ def _simulated(
     ends = list(model.lags) if links is None else list(links)
     refuse_if(not ends, "the model has no links; name some that are in it with links=")
     unknown = [f"{s} > {t}" for s, t in ends if (s, t) not in model.lags]
-    refuse_if(unknown, f"the model has no link {listed(unknown)}; it has {listed(f'{s} > {t}' for s, t in model.lags)}")
+    refuse_if(
+        unknown,
+        f"the model has no link {listed(unknown)}; it has {listed(f'{s} > {t}' for s, t in model.lags)}",
+    )
     tried = tuple(samples) if samples is not None else (100, 200, 400, 800, 1600)
     rows = []
     for source, target in ends:
@@ -441,5 +460,7 @@ def _explained(model: "Model", source: str, target: str) -> float:
     rows = data.complete(data.rows(model.span), model.span + 1)
     rows = rows[rows >= max([model.span, *(term.lag for term in less.terms)])]
     y = data.values[rows, i]
-    densities = [node.log_density(inputs(data.values, rows, node.terms), y) for node in (model.nodes[i], less)]
+    densities = [
+        node.log_density(inputs(data.values, rows, node.terms), y) for node in (model.nodes[i], less)
+    ]
     return float(np.mean(densities[0] - densities[1]))

@@ -36,11 +36,11 @@ class Skill(Drawn):
     ----------
     table
         A row per node and horizon: errors of the network, of the own past and of all nodes (root mean square; of
-        states, in nats at horizon 1), and ``against_own``, ``against_all``: by which share the squared error (of states, the
-        loss) of the network is smaller; negative where it is larger.
+        states, in nats at horizon 1), and ``against_own``, ``against_all``: by which share the squared error
+        (of states, the loss) of the network is smaller; negative where it is larger.
     links
-        A row per link: ``cost``, by how many nats per sample the one-step prediction of the target gets worse without the
-        link, and its standard error.
+        A row per link: ``cost``, by how many nats per sample the one-step prediction of the target gets worse
+        without the link, and its standard error.
     calibration
         ``expected`` and ``observed``: the share of one-step values under each quantile of their predicted distribution.
     against_own, against_all
@@ -101,7 +101,8 @@ def skill(
     Parameters
     ----------
     series
-        The recording; by default the fitted one. The graph should come from other samples, or from those before ``first``.
+        The recording; by default the fitted one. The graph should come from other samples, or from those before
+        ``first``.
     horizons
         How many samples ahead.
     origins
@@ -119,12 +120,17 @@ def skill(
     data, judge = model.data(given), _Judge(model, ahead, seed)
     rows = data.complete(data.rows(model.span), model.span + 1)
     cuts = np.linspace(first * len(rows), len(rows), whole("origins", origins, 1) + 1).astype(int)
-    refuse_if(cuts[0] < 20 or np.diff(cuts).min() < 2, f"too few samples to judge: {len(rows)}; give more, or fewer origins")
+    refuse_if(
+        cuts[0] < 20 or np.diff(cuts).min() < 2,
+        f"too few samples to judge: {len(rows)}; give more, or fewer origins",
+    )
     for start, stop in zip(cuts[:-1], cuts[1:]):
         judge.fold(data, rows[start], rows[start:stop])
     seen = bool(model.digest) and given.digest == model.digest
     if seen:
-        hazard("the graph was inferred from the samples that it predicts here; infer it from the first part of them")
+        hazard(
+            "the graph was inferred from the samples that it predicts here; infer it from the first part of them"
+        )
     return judge.result(len(rows) - int(cuts[0]), origins, seen)
 
 
@@ -143,7 +149,7 @@ class _Judge:
 
         size = len(self.model.names)
         past = _before(data, int(origin))
-        graphs: dict[str, Links] = {"network": self.model.links, "own past": {i: () for i in range(size)}}
+        graphs: dict[str, Links] = {"network": self.model.links, "own past": dict.fromkeys(range(size), ())}
         nodes = {name: fitted(past, links) for name, links in graphs.items()}
         full, nodes["all nodes"] = _all_nodes(past, self.model)
         graphs["all nodes"] = full
@@ -245,7 +251,7 @@ def _before(data: Data, row: int) -> Data:
 
 
 def _all_nodes(past: Data, model: "Model") -> tuple[Links, dict[int, Any]]:
-    """Return the linear regression of each node on all nodes at lags 1 to p, with p of the best criterion; and its fit."""
+    """Return the regression of each node on all nodes at lags 1 to p, with p of the best criterion; and its fit."""
     size, n = len(past.names), len(past.values)
     longest = max([1, *(lag for pairs in model.links.values() for _, lag in pairs)])
     best, least = None, np.inf
