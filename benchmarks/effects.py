@@ -3,8 +3,8 @@
     python benchmarks/effects.py coverage 200
     python benchmarks/effects.py beside 40       # needs tigramite and scikit-learn
 
-All are told the same graph. Systems: two vector autoregressions and three noisy maps. The truth is the mean difference of
-pairs of runs of the true equations that differ in the change alone: 400,000 of them, 4,000 where all is linear.
+All are told the same graph. Systems: two vector autoregressions and three noisy maps. The truth is the mean difference
+of pairs of runs of the true equations that differ in the change alone: 400,000 of them, 4,000 where all is linear.
 """
 
 import sys

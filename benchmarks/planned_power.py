@@ -30,7 +30,7 @@ STATES = [  # n, states, concentration, level, seed
     (100, 2, 2.0, 0.01, 3), (200, 2, 4.0, 0.05, 5), (400, 2, 6.0, 0.01, 8), (300, 3, 3.0, 0.01, 2),
     (600, 3, 8.0, 0.05, 4), (1000, 3, 9.0, 0.01, 6),
 ]  # fmt: skip
-MAPS = [(40, 0.01), (60, 0.05), (80, 0.01), (120, 0.01)]  # n, level
+MAPS = [(60, 0.05), (80, 0.05), (100, 0.05), (140, 0.05)]  # n, level
 
 
 def found(series, level, lags=1):
@@ -87,7 +87,7 @@ def counted(repetitions):
 
 
 def mapped(repetitions):
-    how = {"map": "logistic", "noise": 0.05, "coupling": 0.15}
+    how = {"map": "logistic", "noise": 0.05, "coupling": 0.03}
     pilot = em.simulate.coupled_map("a>b", n=1000, seed=1, **how)
     model = fit(pilot, pilot.truth)
     estimator = em.Regression(features="quadratic")

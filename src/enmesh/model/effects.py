@@ -419,17 +419,28 @@ def _limits(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return low, high and draws around the estimate: doubt about coefficients, and the error of the mean over starts.
 
-    Draws are drawn together by what the halves do not have in common, which is noise of the simulation.
+    Draws are drawn together by what the halves do not have in common, which is noise of the simulation. What is in
+    common to coefficients and starts, which come from the same samples, stays in their sum.
     """
     first, second = halves
     both = (first + second) / 2
     off = both - both.mean(axis=0)
-    if first is not second:
+    variance = np.mean((off + error) ** 2, axis=0)
+    if (
+        first is not second
+    ):  # simulated: of the variance of off, what the halves share is that of coefficients
         shared = np.mean((first - first.mean(axis=0)) * (second - second.mean(axis=0)), axis=0)
         total = np.mean(off**2, axis=0)
-        off = off * np.sqrt(np.clip(shared / np.where(total > 0, total, 1), 0, 1))
-    draws = mean + off + error
-    spread = np.sqrt(np.mean((off + error) ** 2, axis=0))
+        shared = np.clip(shared, 0, total)
+        least = (
+            shared + np.mean(error**2, axis=0)
+        ) / 2  # what is in common is known badly where runs are noisy
+        variance = np.maximum(variance - total + shared, least)
+        off = off * np.sqrt(shared / np.where(total > 0, total, 1))
+    moved = np.mean((off + error) ** 2, axis=0)
+    scale = np.sqrt(np.maximum(variance, 0) / np.where(moved > 0, moved, 1))
+    draws = mean + (off + error) * scale
+    spread = np.sqrt(np.maximum(variance, 0))
     low, high = (np.quantile(draws, share, axis=0) for share in limits)
     return np.minimum(low, mean - 1e-12 * spread), np.maximum(high, mean + 1e-12 * spread), draws
 
@@ -615,7 +626,7 @@ def _drawn_means(
     rng = np.random.default_rng([seed, 5])
     every = tuple(range(len(model.names)))
     params = {i: model.nodes[i].drawn(rng, DRAWS // 2, multipliers) for i in every}
-    some, halves = _spaced(states, FEW_STARTS), []
+    some, halves = _spaced(states, 4 * FEW_STARTS), []
     for half in (some[::2], some[1::2]):
         parts, noise_seed = [], rng.integers(2**32)
         at_once = max(1, CHUNK // (4 * len(half)))

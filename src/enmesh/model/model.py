@@ -62,7 +62,7 @@ class Model:
     >>> model.summary[["basis", "own_past"]].to_dict("list")
     {'basis': ['linear', 'linear', 'linear'], 'own_past': [1, 1, 1]}
     >>> effect = model.effect("a", "b", change=1.0, horizon=3)
-    >>> bool(effect.low[0] < 0.4 < effect.high[0])
+    >>> bool(effect.low[1] < 0.4 < effect.high[1])
     True
     """
 

@@ -154,7 +154,7 @@ def parts_of_table(counts: np.ndarray, rule: str = "lattice") -> dict[Atom, floa
     >>> for a in (0, 1):
     ...     for b in (0, 1):
     ...         xor[0, a, b, a ^ b] = 1 / 4
-    >>> round(parts_of_table(xor)[((0, 1),)] / np.log(2), 6)
+    >>> float(round(parts_of_table(xor)[((0, 1),)] / np.log(2), 6))
     1.0
     """
     joint, k = counts / counts.sum(), counts.ndim - 2
@@ -301,7 +301,7 @@ def parts(
     >>> import enmesh as em
     >>> series = em.simulate.boolean("a>c, b>c", n=400, rule="xor", flip=0.1, seed=0)
     >>> found = em.parts(series, ["a", "b"], "c")
-    >>> found.synergistic > 10 * found.redundant, found.atoms.p_value.iloc[-1]
+    >>> found.synergistic > 10 * found.redundant, float(found.atoms.p_value.iloc[-1])
     (True, 0.005)
     """
     import pandas as pd

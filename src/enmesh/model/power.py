@@ -288,7 +288,7 @@ def plan(
 
     >>> import enmesh as em
     >>> em.plan(nodes=10, te=0.02).samples_needed()
-    298
+    295
     """
     nodes = whole("nodes", nodes, 2)
     refuse_if(te is None and samples is None, "give te= (nats), samples=, or both")
@@ -363,7 +363,7 @@ def power(
     >>> import enmesh as em
     >>> found = em.power(em.simulate.var("a>b", n=300, seed=0), te=0.02)
     >>> round(found.smallest, 4), found.samples_needed()
-    (0.0199, 298)
+    (0.0196, 295)
     """
     _between("share", share)
     if hasattr(pilot, "nodes") and hasattr(pilot, "effect"):
