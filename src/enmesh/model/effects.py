@@ -569,12 +569,9 @@ def intervene(
     confidence, series, seed
         As in `effect`.
     """
-    import pandas as pd
-
     horizon, limits = whole("horizon", horizon, 1), level_of(confidence)
-    refuse_if(
-        kind not in ("hold", "pulse", "shift"), f"kind={kind!r} is not known; use 'hold', 'pulse' or 'shift'"
-    )
+    known = ("hold", "pulse", "shift")
+    refuse_if(kind not in known, f"kind={kind!r} is not known; use 'hold', 'pulse' or 'shift'")
     refuse_if(start not in ("record", "end"), f"start={start!r} is not known; use 'record' or 'end'")
     refuse_if(not values, "no node is set; name at least one, as {'a': 2.0}")
     numbers = {model.index(name): _number(model, name, value, kind) for name, value in values.items()}
@@ -606,7 +603,20 @@ def intervene(
     centre = {name: one.mean(axis=0) for name, one in both.items()}
     multipliers = _multipliers(model, DRAWS // 2, seed)
     drawn = _drawn_means(model, states, horizon, means, multipliers, seed)
-    index = pd.RangeIndex(1, horizon + 1, name="horizon")
+    made = _framed(both, centre, drawn, columns, limits, (rows, multipliers, seed))
+    linear = all(node.linear for node in model.nodes.values())
+    notes = _assumptions(model, told, linear, False, every)
+    return Intervention(values=dict(values), kind=kind, confidence=confidence, assumptions=notes, **made)
+
+
+def _framed(
+    both: Mapping[str, np.ndarray], centre: Any, drawn: Any, columns: list[str], limits: Any, how: Any
+) -> "dict[str, pd.DataFrame]":
+    """Return means, their limits and the baseline as tables."""
+    import pandas as pd
+
+    rows, multipliers, seed = how
+    index = pd.RangeIndex(1, len(centre["mean"]) + 1, name="horizon")
     made = {name: pd.DataFrame(one, index, columns) for name, one in centre.items()}
     for name in ("mean", "change"):
         parts = (both[name][:, :, c] for c in range(len(columns)))
@@ -614,9 +624,7 @@ def intervene(
         low, high, _ = _limits(centre[name], drawn[name], error, limits)
         ends = ("low", "high") if name == "mean" else ("change_low", "change_high")
         made |= {end: pd.DataFrame(one, index, columns) for end, one in zip(ends, (low, high))}
-    linear = all(node.linear for node in model.nodes.values())
-    notes = _assumptions(model, told, linear, False, every)
-    return Intervention(values=dict(values), kind=kind, confidence=confidence, assumptions=notes, **made)
+    return made
 
 
 def _drawn_means(

@@ -304,8 +304,6 @@ def parts(
     >>> found.synergistic > 10 * found.redundant, float(found.atoms.p_value.iloc[-1])
     (True, 0.005)
     """
-    import pandas as pd
-
     series = Series.of(series)
     ends = [series.names[i] for i in series.indices(sources)]
     refuse_if(len(ends) not in (2, 3), f"{len(ends)} sources; give two or three")
@@ -329,21 +327,31 @@ def parts(
     found, count = measure(samples), whole("n_surrogates", n_surrogates, 19)
     null = _shifted(samples, measure, found, count, seed)
     boot = _resampled(samples, measure, count, seed)
-    low, high = level_of(confidence)
+    frame = _table(ends, found, null, boot, level_of(confidence))
+    return Parts(tuple(ends), name, tuple(given), float(sum(found.values())), frame, used, rule, confidence)
+
+
+def _table(
+    ends: Sequence[str], found: Mapping[Atom, float], null: Any, boot: Any, limits: tuple[float, float]
+) -> "pd.DataFrame":
+    """Return a row per part with its limits and p-value: those alike, those of one source, those only together."""
+    import pandas as pd
+
+    low, high = limits
+    count = len(next(iter(boot.values())))
     rows = []
     for atom, value in found.items():
         off = boot[atom] - boot[atom].mean()
         value = 0.0 if abs(value) < ROUNDING else value
         off = np.where(np.abs(off) < ROUNDING, 0.0, off)
-        limits = value + np.quantile(off, low), value + np.quantile(off, high)
+        between = value + np.quantile(off, low), value + np.quantile(off, high)
         reached = null[atom] >= value - ROUNDING if kind_of(atom) != UNIQUE else value - off <= ROUNDING
         reached |= value <= 0
         words = " | ".join(" + ".join(ends[i] for i in one) for one in atom)
-        rows.append((words, kind_of(atom), value, *limits, (1 + int(reached.sum())) / (1 + count)))
+        rows.append((words, kind_of(atom), value, *between, (1 + int(reached.sum())) / (1 + count)))
     frame = pd.DataFrame(rows, columns=["part", "kind", "value", "low", "high", "p_value"])
     rank = frame.kind.map({REDUNDANT: 0, UNIQUE: 1, SYNERGISTIC: 2})
-    frame = frame.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)
-    return Parts(tuple(ends), name, tuple(given), float(sum(found.values())), frame, used, rule, confidence)
+    return frame.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)
 
 
 def _sampled(
