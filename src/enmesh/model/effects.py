@@ -280,7 +280,7 @@ def effect(
     each = {name: one.reshape(len(starts), repeats, horizon).mean(axis=1) for name, one in paths.items()}
     means = {name: one.mean(axis=0) for name, one in each.items()}
     rng = np.random.default_rng([seed, 4])
-    sets = {i: model.nodes[i].drawn(rng, DRAWS, multipliers) for i in only}
+    sets = {i: model.nodes[i].drawn(rng, DRAWS) for i in only}
     if graph:
         sets = _graph_params(model, only, rng, DRAWS)
     drawn = _drawn(ask, _spaced(starts, FEW_STARTS), np.random.default_rng([seed, 5]), linear, sets)
