@@ -3,10 +3,10 @@
     python benchmarks/interventions.py [recordings]
 
 Five systems: a vector autoregression with feedback, maps with products, bounded Henon maps, a network whose noise
-depends on a parent, and coupled states. One recording of 2,000 samples of each is fitted, told the graph; the change of
-the mean of each node that is not set, at horizons 1 to 10, is compared to that of 200,000 runs of the simulator from
-its stationary distribution. A standard error is a quarter of the width of the 95 % interval. A second count, over several
-recordings, says how often the truth lies within two.
+depends on a parent, and coupled states. One recording of 2,000 samples of each is fitted, told the graph. The change of
+the mean of each node that is not set, at horizons 1 to 10, is compared to that of 200,000 runs of the simulator.
+A standard error is a quarter of the width of the 95 % interval. A second count, over several recordings, says how often
+the truth lies within two.
 """
 
 import sys
