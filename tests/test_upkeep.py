@@ -69,7 +69,7 @@ ORDER = (
     ("embedding.nonuniform", "te_matrix", "lag_profile", "explain", "events"),
     ("scores",),
     ("inference", "events.scorer"),
-    ("events.infer",),
+    ("events.infer", "model"),
     ("sureness",),
     ("cli",),
     ("app",),

@@ -35,6 +35,9 @@ from enmesh.measures import (
     stochastic_interaction,
     transfer_entropy,
 )
+from enmesh.model.model import Model
+from enmesh.model.parts import parts
+from enmesh.model.power import plan, power
 from enmesh.scores import MIT, TE, TEA, TEE, Criterion, LinkTest
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu
@@ -53,12 +56,12 @@ __all__ = [
     "KSG", "MIT", "RPDAG", "TE", "TEA", "TEE", "ActiveStorage", "BasinFlooding", "Bootstrap", "Cao",
     "CircularShift", "Combined", "Criterion", "Discrete", "Embedding", "Events", "Exact", "Exhaustive",
     "Gaussian", "HazardWarning", "HillClimb", "Independent", "InputError", "Kernel", "Lags", "LinkTest", "LocalPermute",
-    "Mixed", "NearbyHistories", "Network", "NonUniform", "Ordinal", "Permute", "PointProcess",
+    "Mixed", "Model", "NearbyHistories", "Network", "NonUniform", "Ordinal", "Permute", "PointProcess",
     "Ragwitz", "Regression", "Series", "SmallTse", "Tabu", "active_information", "choose_embedding", "cmi",
     "compare", "conditional_entropy", "datasets", "diagnose", "embedding_bounds", "embedding_criteria", "group",
-    "infer", "instantaneous_dependence", "interval", "kl_divergence", "lag_profile", "log_likelihood", "read",
-    "report", "score", "significance", "simulate", "stability", "stochastic_interaction", "te_matrix",
-    "transfer_entropy", "windows",
+    "infer", "instantaneous_dependence", "interval", "kl_divergence", "lag_profile", "log_likelihood", "parts",
+    "plan", "power", "read", "report", "score", "significance", "simulate", "stability",
+    "stochastic_interaction", "te_matrix", "transfer_entropy", "windows",
 ]  # fmt: skip
 
 # Names of version 0.2, which this version keeps with a warning.

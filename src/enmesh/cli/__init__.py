@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from enmesh import __version__
-from enmesh.cli import arguments, compare, help, infer, measure, show, simulate, warm
+from enmesh.cli import arguments, compare, help, infer, measure, model, show, simulate, warm
 from enmesh.cli import open as page
 from enmesh.data.rules import Reading
 from enmesh.data.table import visible
@@ -47,7 +47,7 @@ READING_WORD = re.compile(rf"(?P<verb>pass )?\b(?P<word>{WORDS})=(?P<value>{VALU
 
 COMMANDS = (
     simulate.demo, infer.infer, measure.te, measure.lags, measure.embed, measure.score, compare.compare,
-    simulate.simulate, simulate.datasets, simulate.reproduce, infer.runs, warm.warm,
+    model.whatif, model.power, simulate.simulate, simulate.datasets, simulate.reproduce, infer.runs, warm.warm,
     page.open,
 )  # fmt: skip
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+    from enmesh.model.model import Model
+
 FORMAT = "enmesh network 1"
 MOST_EXPLAINED = 400  # links of which the file and the page keep what stands behind them
 
@@ -330,6 +332,30 @@ class Network:
         for name in (source, target):
             self[name]  # says which nodes there are
         return explain(self, source, target)
+
+    def fit(self, series: Any = None, *, own_past: int | None = None, basis: str | None = None) -> "Model":
+        """Return the model of the network: for each node its distribution given its parents and its own past.
+
+        ``series`` is by default the one that the network was inferred from; ``own_past`` and ``basis`` are chosen for
+        each node where they are not given (`enmesh.model.fit`).
+
+        >>> import enmesh as em
+        >>> series = em.simulate.var("a>b", n=500, seed=0)
+        >>> model = em.infer(series, estimator="gaussian", max_lag=1).fit(series)
+        >>> model.forecast(series, horizon=3).mean.shape
+        (3, 2)
+        """
+        from enmesh.model.model import fit
+
+        data = self.series if series is None else series
+        if data is None or hasattr(data, "stretches") or "events" in self.provenance:
+            raise InputError(
+                "the samples are not in memory; give the series that the network was inferred from"
+            )
+        edges: Any = self.edges.itertuples()
+        lags = {(row.source, row.target): tuple(row.lags) for row in edges}
+        parents = {target: self.parents[target] for target in self.names}
+        return fit(data, parents, lags, own_past=own_past, basis=basis, stability=self.stability)
 
     def lag_grid(self) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return lags, and for every pair transfer entropy at each of them and what chance gives."""
