@@ -860,3 +860,31 @@ def missed_by_parabolas(column):
         weights = np.linalg.lstsq(rows[~test], after[~test], rcond=None)[0]
         missed += ((after[test] - rows[test] @ weights) ** 2).sum()
     return missed / np.sum(np.square(column))
+
+
+def leave_one_out(basis, y):
+    """Mean squared error of predicting each sample by a regression on all others: one fit per sample."""
+    errors = []
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        weights = np.linalg.lstsq(basis[rest], y[rest], rcond=None)[0]
+        errors.append(y[i] - basis[i] @ weights)
+    return np.mean(np.square(errors))
+
+
+def minus_log_wilks(known, features, responses):
+    """-ln of Wilks' lambda: residual covariances of two least-squares fits, with and without the features."""
+
+    def left(columns):
+        return responses - columns @ np.linalg.lstsq(columns, responses, rcond=None)[0]
+
+    small, large = left(known), left(np.column_stack([known, features]))
+    return np.linalg.slogdet(small.T @ small)[1] - np.linalg.slogdet(large.T @ large)[1]
+
+
+def cauchy_combination(p, weights):
+    """p-value of the weighted sum of Cauchy variables that p-values become (Liu and Xie 2020)."""
+    from scipy.stats import cauchy
+
+    total = sum(w * np.tan((0.5 - one) * np.pi) for one, w in zip(p, weights)) / sum(weights)
+    return cauchy.sf(total)

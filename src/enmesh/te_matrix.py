@@ -120,7 +120,9 @@ def _as_inferred(series: Series, conditional: bool) -> TEMatrix:
     off = ~np.eye(size, dtype=bool)
     q[off] = q_values(p[off])
     names, order = list(series.names), list(series.given_names)
-    return TEMatrix(*(pd.DataFrame(part, names, names).loc[order, order] for part in (te, p, q)))
+    asked = "each pair given all other nodes" if conditional else "pairwise, other nodes not held fixed"
+    made = [pd.DataFrame(part, names, names).loc[order, order] for part in (te, p, q)]
+    return TEMatrix(made[0], made[1], made[2], asked)
 
 
 def instantaneous_of(

@@ -27,8 +27,6 @@ from enmesh.tasks import Task, interleave
 
 # Samples, of all targets that grow in step, up to which their columns fit beside the recording in the cache.
 SAMPLES_TOGETHER = 2**16
-# Unrelated sources that pass the loose level by chance, and such that are named at most.
-LOOSE, FURTHER = 2.0, 6
 # Order of a node's own linear memory at most; for curves less, with so many samples for each feature of the own past.
 MOST_MEMORY, CURVED_MEMORY, SAMPLES_PER_OWN_FEATURE = 10, 5, 40
 MOST_SELECTED = 30  # lagged variables at most
@@ -40,10 +38,6 @@ class Past(NamedTuple):
     own: tuple[int, ...]
     lags: tuple[tuple[int, ...], ...]
     sources: tuple[int, ...]
-    further: tuple[int, ...] = ()  # sources that a regression sees loosely only, the most promising first
-    refused: float = 1.0  # p-value of the best variable that a regression did not take
-    nulls: tuple[tuple[int, tuple[int, ...], np.ndarray], ...] = ()
-    """Null distributions ``(source, given sources, values)`` that tests with these lags need, made while selecting."""
 
 
 class ForwardSelection:
@@ -99,14 +93,12 @@ class ForwardSelection:
         sources = tuple(sorted(lags.keys() - {target}))
         by_lag = share.reshape(-1, len(self._nodes))
         best_lag = by_lag.argmax(axis=0) + 1
-        further = self._further(target, fit, by_lag.max(axis=0), sources, dropped)
         every = tuple(range(1, self.score.max_lag + 1))
         single = [(lag,) for lag in every]
         listed = [every if self._together else single[lag - 1] for lag in best_lag.tolist()]
         for j, chosen_lags in (dropped | lags).items():
             listed[j] = chosen_lags
-        refused = min(1.0, fit.p_value(share.max()) * self._choices)
-        return Past(lags[target], tuple(listed), sources, further=further, refused=refused)
+        return Past(lags[target], tuple(listed), sources)
 
     def _open(self, target: int) -> np.ndarray:
         """Return which candidates may be taken: (lag, node), flat; own lags that are in the past already are not."""
@@ -156,15 +148,3 @@ class ForwardSelection:
                 return chosen, dropped
             dropped[weakest] = tuple(sorted(v.lag for v in chosen if v.node == weakest))
             chosen = [v for v in chosen if v.node != weakest]
-
-    def _further(
-        self, target: int, fit: Fit, share: np.ndarray, sources: Sequence[int], dropped: dict[int, Any]
-    ) -> tuple[int, ...]:
-        """Return the sources that pass loosely only, the most promising first; those that were dropped before all."""
-        others = len(self._nodes) - 1
-        level = max(LOOSE, others * self._level)
-        open_ = share.copy()
-        open_[[target, *sources, *dropped]] = 0.0
-        order = [int(j) for j in np.argsort(-open_, kind="stable")[:FURTHER] if open_[j] > 0]
-        loose = [j for j in order if fit.p_value(share[j]) * self._choices * others <= level]
-        return (*dropped, *loose)[:FURTHER]

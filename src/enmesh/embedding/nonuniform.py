@@ -275,24 +275,8 @@ class TestedSelection:
 
         nodes = range(self.transfers.blocks.n_nodes)
         sources = tuple(j for j in nodes if j != target and lags(j))
-        found = {j: [Lagged(j, lag) for lag in lags(j)] for j in (target, *sources)}
         listed = tuple(lags(j) or (best[j],) for j in nodes)
-        return Past(lags(target), listed, sources, nulls=self._nulls(target, found))
-
-    def _nulls(
-        self, target: int, found: dict[int, list[Lagged]]
-    ) -> tuple[tuple[int, tuple[int, ...], np.ndarray], ...]:
-        """Return the null distributions of those tests that ask what a test with the lags in ``found`` asks."""
-        nulls = []
-        for (y, z, source, free, choose), test in self._tested.items():
-            given = tuple(sorted({variable.node for variable in z} - {target}))
-            if y.node != target or source not in found or not found.keys() >= set(given):
-                continue
-            same_z = list(z) == in_order(y, [v for j in (target, *given) for v in found[j]])
-            same_x = list(free) == self.transfers.blocks.choices(source) and choose == len(found[source])
-            if same_z and same_x and source != target and len(test.null) == self._sampling.count:
-                nulls.append((source, given, test.null))
-        return tuple(nulls)
+        return Past(lags(target), listed, sources)
 
 
 def _stands_out(values: np.ndarray) -> float:

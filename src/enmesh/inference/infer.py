@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
@@ -170,7 +172,9 @@ def check_numbers(**given: Any) -> None:
         value = given.get(name)
         if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
             raise InputError(f"{name}={value!r} is not possible; give an error rate such as 0.05")
-    for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0)):
+    if not isinstance(given.get("acyclic", False), (bool, np.bool_)):
+        raise InputError(f"acyclic={given['acyclic']!r} is not possible; give True or False")
+    for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0), ("seed", 0), ("n_surrogates", 0)):
         if given.get(name) is not None:
             whole(name, given[name], least)
     screen = given.get("screen")

@@ -198,9 +198,7 @@ def _encoded(answer: Any) -> tuple[str, bytes | None]:
     if isinstance(answer, Significance):
         numbers = [float(answer.value), float(answer.p_value), float(answer.null_mean)]
         return json.dumps(numbers), np.asarray(answer.null, np.float64).tobytes()
-    return json.dumps(
-        [one[:3] if isinstance(one, Past) else one for one in answer] if isinstance(answer, tuple) else answer
-    ), None
+    return json.dumps(answer), None
 
 
 def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:

@@ -31,7 +31,7 @@ KEPT = 2  # data sets a process keeps scorers for
 class Question(NamedTuple):
     """What is asked: the score of a ``family``, a ``test`` of an edge, the ``drivers`` or the ``past`` of targets.
 
-    A scorer answers the first two, tests if wanted up to a level; the test of a link (`scores.link_test`) the third; a
+    A scorer answers the first two, tests if wanted up to a level; the test of a link (`scores.links`) the third; a
     selection of lagged variables (`embedding.nonuniform`) the last. A store also keeps the ``result`` of a job.
     """
 

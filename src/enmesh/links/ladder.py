@@ -283,7 +283,7 @@ def shifts_of(known: Known) -> list[int]:
 
 def tested(
     samples: Samples, target: int, own: Sequence[Lagged], given: Sequence[Lagged], sources: Sequence[Lagged],
-    clock: int, joint: bool = False,  # noqa: PT028
+    clock: int, joint: bool = False
 ) -> Tested:  # fmt: skip
     """Test a source at all its lags, given the own past and lagged variables of other sources; see the module."""
     given = sorted(set(given))

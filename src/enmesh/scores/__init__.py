@@ -2,7 +2,7 @@
 
 from enmesh.scores.base import Link, Score, Scorer, score_graph
 from enmesh.scores.criterion import Criterion
-from enmesh.scores.link_test import LinkTest
+from enmesh.scores.links import LinkTest
 from enmesh.scores.mit import MIT
 from enmesh.scores.te import TE
 from enmesh.scores.tea import TEA

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from math import inf
+from numbers import Real
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from enmesh import late
@@ -235,7 +236,7 @@ def score_graph(series: Series, graph: Any, score: Score | str | None = None) ->
 
 def check_alpha(alpha: float, *, warn: bool = True) -> None:
     """Refuse a confidence level outside [0, 1), and warn of one that is most likely the level of a test."""
-    if not (isinstance(alpha, (int, float)) and 0 <= alpha < 1):
+    if isinstance(alpha, bool) or not (isinstance(alpha, Real) and 0 <= float(alpha) < 1):
         level = "a confidence level from 0 to below 1, such as 0.99"
         raise InputError(f"alpha={alpha!r} is not possible; give {level}")
     if warn and 0 < alpha < SMALL_ALPHA:

@@ -37,7 +37,7 @@ class LinkTest(Score):
     level
         Error rate of a link: the probability that one that is not there is found.
     context
-        Names of nodes that are always known, at present and one sample before.
+        Names of nodes that are always known, at present and at all lags up to the largest.
     candidates
         Pairs ``(target, sources)`` of names, of targets that may not have all other nodes as sources.
     most
@@ -110,7 +110,7 @@ class LinkScorer(Scorer[LinkTest]):
     def __init__(self, score: LinkTest, series: Series):
         self.score, self.series = score, series
         self.samples = Samples.of(series, score.max_lag)
-        self._always = [Lagged(series.index(name), lag) for name in score.context for lag in (0, 1)]
+        self._always = [Lagged(series.index(name), lag) for name in score.context for lag in range(score.max_lag + 1)]
         self._clocks = {series.index(name): clock for name, clock in score.clocks}
         self._allowed = {series.index(name): series.indices(found) for name, found in score.candidates}
         self._selected: dict[int, Drivers] = {}

@@ -1,0 +1,363 @@
+"""The test of a link: its parts beside naive twins, and that one link has one answer wherever it is asked."""
+
+import numpy as np
+import pytest
+
+import enmesh as em
+from enmesh.embedding.lagged import Lagged
+from enmesh.links.functions import rank_functions
+from enmesh.links.horizon import horizon
+from enmesh.links.known import Known
+from enmesh.links.ladder import Ladder, at_all_lags, combined, feature_sets, rungs, shifted, wilks_p
+from enmesh.links.samples import Samples
+from tests import naive
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return em.simulate.var("a>b, b>c", n=400, seed=3)
+
+
+def curved(seed, n=600, nodes=4):
+    """A node by a sine, one by a variance, one by a line."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n + 100, nodes))
+    for t in range(1, len(x)):
+        x[t, 1] = 0.4 * x[t - 1, 1] + 0.7 * np.sin(3 * x[t - 1, 0]) + 0.5 * x[t, 1]
+        x[t, 2] = 0.4 * x[t - 1, 2] + x[t, 2] * np.sqrt(0.2 + 0.8 * x[t - 1, 0] ** 2)
+        x[t, 3] = 0.4 * x[t - 1, 3] + 0.5 * x[t - 1, 0] + x[t, 3]
+    return em.Series(x[100:])
+
+
+# --- parts, beside their twins -------------------------------------------------------------------------------------
+
+
+def test_functions_are_orthonormal_and_as_many_as_values_allow():
+    x = np.random.default_rng(0).normal(size=500)
+    found = rank_functions(x)
+    assert np.allclose(found @ found.T / 500, np.eye(len(found)))
+    assert np.corrcoef(found[0], x)[0, 1] > 0.99
+    three = rank_functions(np.arange(300) % 3)
+    assert np.abs(three[:2]).max() > 0
+    assert not three[2:].any()
+
+
+def test_functions_of_ranks_do_not_see_how_values_are_stretched():
+    x = np.random.default_rng(1).normal(size=200)
+    assert np.allclose(rank_functions(x), rank_functions(np.exp(3 * x)))
+
+
+@pytest.mark.parametrize(("p", "weights"), [([0.2, 0.01], [0.5, 0.5]), ([0.3, 0.4, 1e-8], [0.7, 0.2, 0.1])])
+def test_combination_of_p_values(p, weights):
+    found = combined(np.array(p), np.array(weights))
+    assert found == pytest.approx(naive.cauchy_combination(p, weights), rel=1e-6)
+
+
+def test_combination_of_tiny_p_values_is_finite():
+    assert 0 < combined(np.array([1e-320, 0.5]), np.array([0.1, 0.9])) < 1e-290
+
+
+def test_one_response_is_the_f_test():
+    from scipy.stats import f
+
+    ratio, m, rest = 0.08, 3, 90
+    share = 1 - np.exp(-ratio)
+    exact = f.sf(share / (1 - share) * (rest - m) / m, m, rest - m)
+    assert wilks_p(np.array(ratio), np.array(m), 1, rest) == pytest.approx(exact, rel=1e-9)
+
+
+def test_several_responses_and_one_feature_are_hotelling():
+    from scipy.stats import f
+
+    ratio, q, rest = 0.1, 4, 120
+    share = 1 - np.exp(-ratio)
+    exact = f.sf(share / (1 - share) * (rest - 1 - q + 1) / q, q, rest - 1 - q + 1)
+    assert wilks_p(np.array(ratio), np.array(1), q, rest) == pytest.approx(exact, rel=1e-6)
+
+
+def test_error_of_what_is_known_is_leave_one_out(chain):
+    samples = Samples.of(chain.in_order(), 3)
+    known = Known(samples, 1, [Lagged(1, 1), Lagged(0, 1)], 0, bases=1)
+    y = samples.take(samples.scale(known.ranked), [Lagged(1, 0)], known.rows)[0]
+    y = y - y.mean()
+    x = samples.take(samples.scale(known.ranked), known.variables, known.rows)
+    slow = naive.leave_one_out(np.column_stack([np.ones(len(y)), x.T]), y) / np.mean(y**2)
+    assert known.error == pytest.approx(slow * (1 / 0.995 if known.ranked else 1), rel=1e-6)
+
+
+def test_rungs_are_ratios_of_residual_covariances(chain):
+    samples = Samples.of(chain.in_order(), 2)
+    known = Known(samples, 2, [Lagged(2, 1)], 0)
+    responses = known.responses.T
+    from enmesh.links.ladder import _features
+
+    candidates = at_all_lags(samples, 1)
+    features = _features(known, candidates, ())[0]
+    for rung, (which, some) in zip(rungs(known, candidates), feature_sets(features.shape[1])):
+        for place in range(2):
+            x, y = features[place][which].T, responses[:, some]
+            slow = naive.minus_log_wilks(known.basis.T, x, y)
+            assert rung.ratio[place] == pytest.approx(slow, rel=1e-3, abs=1e-5)
+
+
+def test_shifts_are_circular():
+    x = np.arange(12.0).reshape(2, 6)
+    found = shifted(x, [1, 4])
+    assert np.array_equal(found[0], np.roll(x, 1, axis=1))
+    assert np.array_equal(found[1], np.roll(x, 4, axis=1))
+
+
+def test_local_values_average_to_the_value():
+    series = curved(0)
+    for target in ("x1", "x2", "x3"):
+        local = em.transfer_entropy(series, "x0", target, local=True)
+        assert local.mean() == pytest.approx(em.transfer_entropy(series, "x0", target), rel=1e-6)
+
+
+# --- what is found -------------------------------------------------------------------------------------------------
+
+
+def test_links_by_sines_variances_and_lines_unite():
+    found = {tuple(edge) for edge in em.infer(curved(1))}
+    assert found == {("x0", "x1"), ("x0", "x2"), ("x0", "x3")}
+
+
+def test_one_linear_and_two_sine_sources_of_one_target():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(1100, 4))
+    for t in range(1, len(x)):
+        drive = 0.4 * x[t - 1, 0] + 0.6 * np.sin(3 * x[t - 1, 1]) + 0.6 * np.sin(3 * x[t - 1, 2])
+        x[t, 3] = 0.3 * x[t - 1, 3] + drive + 0.5 * x[t, 3]
+    assert set(em.infer(em.Series(x[100:])).parents["x3"]) == {"x0", "x1", "x2"}
+
+
+def test_a_linear_proxy_does_not_stand_in_for_the_driver():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(1100, 3))
+    for t in range(3, len(x)):
+        x[t, 1] = 0.3 * x[t - 1, 1] + 0.7 * np.sin(3 * x[t - 1, 0]) + 0.5 * x[t, 1]
+        x[t, 2] = 0.3 * x[t - 1, 2] + 0.7 * np.sin(3 * x[t - 3, 0]) + 0.5 * x[t, 2]
+    assert set(em.infer(em.Series(x[100:]))) == {("x0", "x1"), ("x0", "x2")}
+
+
+@pytest.mark.parametrize("how", ["product", "sign", "xor"])
+def test_sources_that_act_only_together_are_partners(how):
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(1000, 3))
+    if how == "xor":
+        x = rng.integers(0, 2, (1000, 3))
+        x[1:, 2] = x[:-1, 0] ^ x[:-1, 1]
+    else:
+        for t in range(2, len(x)):
+            both = x[t - 1, 0] * x[t - 2, 1]
+            x[t, 2] += 0.4 * x[t - 1, 2] + (0.6 * both if how == "product" else 0.8 * np.sign(both))
+    edges = em.infer(em.Series(x)).edges.set_index("source")
+    assert set(edges.index) == {"x0", "x1"}
+    assert edges.partner.to_dict() == {"x0": "x1", "x1": "x0"}
+    if how == "xor":
+        assert edges.te.to_numpy() == pytest.approx(np.log(2), abs=0.01)
+
+
+def test_ordinary_links_have_no_partner():
+    assert set(em.infer(curved(2)).edges.partner) == {""}
+
+
+def test_masked_rows_cost_no_more_than_cutting_them():
+    series = em.simulate.coupled_map("a>b, b>c", n=500, seed=0)
+    assert set(em.infer(series.mask(range(100)))) == set(em.infer(series)) == {("a", "b"), ("b", "c")}
+
+
+def test_scattered_missing_values_leave_enough():
+    series = em.simulate.var("a>b, b>c", n=2000, seed=0)
+    values = np.array(series.values)
+    values[np.random.default_rng(0).random(values.shape) < 0.2] = np.nan
+    assert set(em.infer(em.Series(values, names=["a", "b", "c"], missing="drop"))) == {("a", "b"), ("b", "c")}
+
+
+def test_many_short_trials():
+    trials = [em.simulate.var("a>b", n=8, seed=seed).values for seed in range(400)]
+    assert set(em.infer(em.Series(trials, names=["a", "b"]), max_lag=1)) == {("a", "b")}
+
+
+def test_feedback_is_found_and_acyclic_keeps_the_stronger_half():
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(800, 2))
+    for t in range(1, len(x)):
+        x[t] += 0.3 * x[t - 1] + np.array([0.3 * x[t - 1, 1], 0.5 * x[t - 1, 0]])
+    series = em.Series(x)
+    assert set(em.infer(series)) == {("x0", "x1"), ("x1", "x0")}
+    acyclic = em.infer(series, acyclic=True)
+    assert list(acyclic) == [("x0", "x1")]
+    assert acyclic.optimal
+    assert acyclic.removed == (("x1", "x0"),)
+    assert acyclic.gap > 0
+
+
+def test_names_and_order_of_columns_change_nothing():
+    series = curved(3)
+    net = em.infer(series)
+    renamed = dict(zip(series.names, ("q", "b", "z", "a")))
+    order = [2, 0, 3, 1]
+    other = em.infer(em.Series(series.values[:, order], names=[renamed[series.names[i]] for i in order]))
+    assert {(renamed[s], renamed[t]) for s, t in net} == set(other)
+    first = {(renamed[e.source], renamed[e.target]): e.te for e in net.edges.itertuples()}
+    second = {(e.source, e.target): e.te for e in other.edges.itertuples()}
+    assert first == pytest.approx(second)
+
+
+def test_bystanders_with_heavy_tails_and_states_lose_no_link():
+    series = curved(8)
+    rng = np.random.default_rng(8)
+    more = [rng.standard_cauchy(600), rng.integers(0, 3, 600).astype(float), np.round(rng.normal(size=600))]
+    both = em.Series(np.column_stack([series.values, *more]))
+    assert set(em.infer(series)) <= set(em.infer(both))
+
+
+# --- options -------------------------------------------------------------------------------------------------------
+
+
+def test_context_is_known_and_never_driven():
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(800, 3))
+    for t in range(2, len(x)):
+        x[t, 1] += 0.8 * x[t - 1, 0]
+        x[t, 2] += 0.8 * x[t - 2, 0]
+    net = em.infer(em.Series(x), context="x0")
+    assert net.parents["x0"] == ()
+    assert ("x1", "x2") not in net
+    assert ("x0", "x1") in net
+    assert "x0" not in set(net.pairs.target)
+
+
+def test_every_possible_pair_has_a_value_and_a_p_value(chain):
+    pairs = em.infer(chain).pairs
+    assert len(pairs) == 6
+    assert np.isfinite(pairs[["te", "p_value", "q_value"]].to_numpy()).all()
+    fewer = em.infer(chain, forbidden=[("a", "c"), ("c", "a")]).pairs
+    assert len(fewer) == 4
+
+
+def test_constraints_give_power(chain):
+    few = em.infer(chain, candidates={"a": [], "b": ["a"], "c": ["b"]})
+    many = em.infer(chain)
+    q = [net.edges.set_index("target").q_value["b"] for net in (few, many)]
+    assert q[0] < q[1]
+
+
+def test_false_discovery_rate_keeps_by_q(chain):
+    net = em.infer(chain, fdr=0.05)
+    assert (net.edges.q_value <= 0.05).all()
+    assert set(net) >= {("a", "b"), ("b", "c")}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"level": 0}, "level=0"),
+        ({"fdr": 2}, "fdr=2"),
+        ({"alpha": 0.05}, "level=0.05"),
+        ({"alpha": 0.9, "level": 0.1}, "both given"),
+        ({"n_surrogates": 99}, "no effect"),
+        ({"surrogate": "permute"}, "no effect"),
+        ({"screen": True}, "no effect"),
+        ({"max_lag": 300}, "at most"),
+        ({"acyclic": "no"}, "True or False"),
+        ({"estimator": "ksg", "context": "a"}, "belongs to the default test"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(chain, options, words):
+    with pytest.raises(em.InputError, match=words):
+        em.infer(chain, **options)
+
+
+def test_alpha_still_works_with_a_warning_that_names_the_level(chain):
+    with pytest.warns(em.HazardWarning, match=r"level=0\.05"):
+        net = em.infer(chain, alpha=0.95)
+    assert set(net) == set(em.infer(chain, level=0.05))
+
+
+def test_a_lag_beyond_the_usual_ones_is_found():
+    rng = np.random.default_rng(10)
+    x = rng.normal(size=(2000, 3))
+    x[12:, 1] += 0.8 * x[:-12, 0]
+    assert horizon(em.Series(x), 0.01)[0] == 12
+    net = em.infer(em.Series(x))
+    assert net.edges.lag.tolist() == [12]
+
+
+# --- one question, one answer --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_link_has_one_answer_wherever_it_is_asked(seed):
+    series = curved(20 + seed)
+    net = em.infer(series)
+    for row in net.pairs.itertuples():
+        given = [name for name in net.parents[row.target] if name != row.source]
+        test = em.significance(series, row.source, row.target, given=given)
+        assert (test.value, test.p_value, test.lag) == (row.te, row.p_value, row.lag)
+        assert em.transfer_entropy(series, row.source, row.target, given=given) == row.te
+        profile = em.lag_profile(series, row.source, row.target, given=given)
+        assert (profile.value, profile.p_value) == (row.te, row.p_value)
+    edge = net.edges.iloc[0]
+    assert net.explain(edge.source, edge.target).te == edge.te
+
+
+def test_workers_and_stores_change_no_bit(tmp_path):
+    series = em.simulate.var(em.simulate.random_dag(30, max_parents=2, seed=1), n=300, seed=1)
+    net = em.infer(series)
+    stored = em.infer(series, store=tmp_path / "run.db")
+    again = em.infer(series, store=tmp_path / "run.db")
+    assert net == stored == again == em.infer(series, n_jobs=2)
+
+
+# --- chance --------------------------------------------------------------------------------------------------------
+
+
+def null_kinds(kind, rng, n, m=4):
+    """Return uncoupled nodes."""
+    from scipy.signal import lfilter
+
+    noise = rng.normal(size=(n + 100, m))
+    if kind == "white":
+        return noise[100:]
+    if kind == "memory":
+        return lfilter([1], [1, -0.95], noise, axis=0)[100:]
+    if kind == "trend":
+        return noise[100:] + np.linspace(0, 3, n)[:, None]
+    if kind == "variance":
+        scale = np.exp(0.8 * lfilter([1], [1, -0.98], 0.3 * rng.normal(size=(n + 100, 1)), axis=0))
+        return (noise * scale)[100:]
+    if kind == "states":
+        return rng.integers(0, 4, (n, m))
+    return rng.standard_t(2, size=(n, m))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["white", "memory", "trend", "variance", "states", "tails"])
+def test_the_level_holds_on_uncoupled_nodes(kind):
+    found = 0
+    for seed in range(60):
+        series = em.Series(null_kinds(kind, np.random.default_rng([91, seed]), 300))
+        with pytest.warns() if kind == "trend" else np.errstate():
+            found += len(em.infer(series))
+    pairs = 60 * 12
+    assert found <= 0.01 * pairs + 2.5 * np.sqrt(0.01 * pairs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["white", "memory", "states", "tails", "variance"])
+def test_p_values_of_significance_are_uniform(kind):
+    from scipy.stats import kstest
+
+    p = []
+    for seed in range(200):
+        series = em.Series(null_kinds(kind, np.random.default_rng([92, seed]), 300, 2))
+        p.append(em.significance(series, "x0", "x1", max_lag=3).p_value)
+    assert kstest(p, "uniform").pvalue > 0.001
+
+
+def test_ladder_of_one_lag_has_no_rung_of_all_lags(chain):
+    samples = Samples.of(chain.in_order(), 1)
+    known = Known(samples, 1, [Lagged(1, 1)], 0)
+    assert 0 < Ladder(known, [Lagged(0, 1)]).combined().p_value < 1
