@@ -95,12 +95,12 @@ BAD = {
     "infer data.csv --device abacus": "abacus",
     "infer data.csv --estimator gaussian --max-parents -1": "max_parents=-1 is not possible",
     "infer data.csv --estimator gaussian --jobs 0": "--jobs=0 is not possible",
-    "infer data.csv --estimator gaussian --search independent": "add --allow-cycles",
+    "infer data.csv --estimator gaussian --search independent --acyclic": "leave out --acyclic",
     "infer data.csv --require a-b": "--require a-b is not an edge",
     "infer data.csv --require a:z": "there is no node 'z'",
     "infer data.csv --forbid a:a": "a node is named twice",
     "infer data.csv --estimator gaussian --require a:b --forbid a:b": "a",
-    "infer data.csv --estimator gaussian --require a:b --require b:a": "cycle",
+    "infer data.csv --estimator gaussian --acyclic --require a:b --require b:a": "cycle",
     "infer data.csv --columns a": "at least 2 nodes",
     "infer data.csv --columns a,z": "no node column z",
     "infer data.csv --time when": "no time column when",
@@ -265,22 +265,25 @@ OPTIONS = {
         "TEA",
         "Exact",
     ),
-    "--estimator gaussian --score te --max-parents 1": ("TE", "Exact"),
-    "--estimator regression --features quadratic --normalise rank --score tea": ("TEA", "Exact"),
-    "--score tea --dim 1": ("TEA", "Exact"),
-    "--score bic --dim 1": ("Criterion", "Exact"),
+    "--estimator gaussian --score te --max-parents 1": ("TE", "Independent"),
+    "--estimator gaussian --score te --max-parents 1 --acyclic": ("TE", "Exact"),
+    "--estimator regression --features quadratic --normalise rank --score tea": ("TEA", "Independent"),
+    "--score tea --dim 1": ("TEA", "Independent"),
+    "--score bic --dim 1 --acyclic": ("Criterion", "Exact"),
+    "--level 0.05": ("LinkTest", "Independent"),
+    "--score link --fdr 0.05 --context c --acyclic": ("LinkTest", "Exact"),
     "--estimator gaussian --score aic --search hill-climb": ("Criterion", "HillClimb"),
     "--estimator gaussian --score bic --search tabu": ("Criterion", "Tabu"),
     "--estimator gaussian --score ml --search exhaustive --max-parents 1": ("Criterion", "Exhaustive"),
     "--estimator gaussian --score mit --search basin": ("MIT", "BasinFlooding"),
-    "--estimator gaussian --search rpdag": ("TEA", "RPDAG"),
+    "--estimator gaussian --acyclic --search rpdag": ("TEA", "RPDAG"),
     "--estimator gaussian --allow-cycles --search independent": ("TEA", "Independent"),
-    "--estimator gaussian --surrogate permute --surrogates 99 --dim 1": ("TEE", "Exact"),
-    "--estimator gaussian --screen --dim a=2,b=1,c=1 --delay 2 --lag 1": ("TEA", "Exact"),
-    "--estimator kernel --width 0.7 --alpha 0.9 --surrogate local --surrogates 9 --dim 1": ("TEE", "Exact"),
+    "--estimator gaussian --surrogate permute --surrogates 99 --dim 1 --acyclic": ("TEE", "Exact"),
+    "--estimator gaussian --screen --dim a=2,b=1,c=1 --delay 2 --lag 1 --acyclic": ("TEA", "Exact"),
+    "--estimator kernel --width 0.7 --alpha 0.9 --surrogate local --surrogates 9 --dim 1": ("TEE", "Independent"),
     "--k 3 --normalise rank --theiler 2 --alpha 0.9 --surrogate bootstrap --surrogates 9 --dim 1": (
         "TEE",
-        "Exact",
+        "Independent",
     ),
 }
 
@@ -295,6 +298,9 @@ def test_names_become_options(run, options):
 
 def test_discrete_data_are_recognised(run):
     code, out, _ = run("infer states.csv --json")
+    assert code == 0
+    assert json.loads(out)["parents"] == {"a": [], "b": ["a"], "c": []}
+    code, out, _ = run("infer states.csv --score tea --json --out named")
     assert code == 0
     found = json.loads(out)
     assert found["options"]["score"]["estimator"]["type"] == "Discrete"
@@ -377,8 +383,13 @@ def test_te_says_nats_bits_and_how_it_was_tested(run):
 
 def test_te_chooses_what_is_not_given(run):
     _, out, _ = run("te states.csv a b")
-    assert "estimator  Discrete()" in out
-    assert "max_lag    5 (usual" in out
+    assert "max_lag    5 (default" in out
+    assert "known null distribution" in out
+    found = json.loads(run("te states.csv a b --json")[1])
+    test = em.significance(read("states.csv"), "a", "b")
+    assert (found["te"], found["p_value"]) == (test.value, test.p_value)
+    _, out, _ = run("te states.csv a b --surrogates 99")
+    assert "99 surrogates" in out
 
 
 def test_lags(run):

@@ -488,62 +488,6 @@ def test_few_surrogates_do_not_bound_what_asks_all_at_once():
         assert evaluate.ceilings([(1, (0,)), (1, ())]) == [np.inf, np.inf]
 
 
-def test_forward_selection_hands_its_tests_on(monkeypatch):
-    series = em.simulate.var("a>b, b>c", n=200, seed=0)
-    score = em.TEE(estimator=em.KSG(), alpha=0.95, n_surrogates=199)
-    first = em.infer(series, score=score, max_lag=2)
-    made = []
-    monkeypatch.setattr(Evaluator, "add_nulls", lambda self, nulls: made.extend(nulls))
-    second = em.infer(series, score=score, max_lag=2)  # makes all tests itself
-    assert made
-    assert first.parents == second.parents
-    assert first.local == second.local
-    assert [c.p_value for c in first.candidates] == [c.p_value for c in second.candidates]
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("estimator", [em.Gaussian(), em.Regression()])
-def test_best_parents_are_those_of_a_search_that_asks_for_every_score(estimator, jobs, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PROBE", 0.0)
-    monkeypatch.setattr(module, "SHORT", -1.0)
-    series = em.simulate.var("a>b, b>c, c>d, a>d, b>e", n=200, seed=0)
-    score = em.TEA(estimator=estimator, embedding=KAPPA_1, null="shift")
-    candidates = {0: (1, 2), 2: (0, 1, 3, 4), 3: (0, 1, 2, 4), 4: ()}
-    with Evaluator(score, series) as evaluate:
-        listed = tuple(candidates.get(i, ()) for i in range(5))
-        problem = Problem(n_nodes=5, max_parents=4, acyclic=False, candidates=listed)
-        expected = em.Independent().run(evaluate, problem)
-        for _ in range(2):  # computed, then read from the store
-            with Evaluator(score, series, n_jobs=jobs, store=tmp_path / "run.db") as other:
-                best = other.best(candidates)
-            assert list(best) == list(candidates)
-            for target, found in best.items():
-                assert found.parents == expected.parents[target]
-                scores = dict(found.scores)
-                assert scores[found.parents] == expected.local[target]
-                assert list(scores.values()) == evaluate([(target, parents) for parents in scores]).tolist()
-                assert [source for source, *_ in found.tests] == list(candidates[target])
-                for source, given_, *numbers in found.tests:
-                    (test,) = evaluate.edges([Link(source, target, given_)])
-                    assert set(given_) == set(found.parents) - {source}
-                    assert numbers == [test.value, test.p_value, test.null_mean]
-    (kept,) = runs(tmp_path / "run.db")
-    assert kept["answers"] == len(candidates)
-    assert kept["computed_twice"] == 0
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_what_regressions_computed_is_handed_on(seed, monkeypatch):
-    series = em.simulate.var("a>b, b>c, c>d, a>d", n=300, seed=seed)
-    first = em.infer(series, acyclic=False)
-    made = []
-    monkeypatch.setattr(Evaluator, "add_best", lambda self, best: made.extend(best.values()))
-    second = em.infer(series, acyclic=False)  # computes all scores and tests again
-    assert any(best.tests for best in made)
-    assert (first.parents, first.local, first.evaluated) == (second.parents, second.local, second.evaluated)
-    assert first.candidates == second.candidates
-
-
 def test_workers_that_are_started_ahead_change_nothing(monkeypatch):
     series = em.simulate.var("a>b, b>c", n=300, seed=0)
     monkeypatch.setattr(module, "_starting", [])

@@ -1,4 +1,4 @@
-"""A notebook shows progress unasked, in the output of the cell; a script and a terminal do not."""
+"""A notebook shows progress at once, in the output of the cell; a script and a terminal only after two seconds."""
 
 import sys
 import types
@@ -45,12 +45,15 @@ def test_progress_is_on_in_a_notebook_unless_it_is_switched_off(kernel):
     assert display(None) is display(True) is progress._Notebook
     assert display(False) is progress._Callback
     del kernel.shell.kernel  # IPython on a terminal
-    assert display(None) is progress._Callback
+    assert display(None) is progress._Late
 
 
-def test_a_script_shows_nothing_unasked():
-    assert display(None) is progress._Callback
+def test_a_quick_script_shows_nothing_unasked(capsys):
+    assert display(None) is progress._Late
     assert display(True) is progress._Lines
+    with Progress() as run, run.phase("testing links", total=4):
+        run.advance(4)
+    assert capsys.readouterr().err == ""
 
 
 def test_the_bar_tells_and_goes(kernel, monkeypatch):

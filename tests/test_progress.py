@@ -142,5 +142,5 @@ def test_watching_shows_life_within_a_second_and_changes_no_result():
         series, score=score, progress=lambda done, total, what: told.append((what, time.monotonic()))
     )
     assert watched.to_json() == em.infer(series, score=score).to_json()
-    assert told[0][0] == "reading the evidence"
+    assert told[0][0] == "looking at the data"
     assert told[0][1] - began < 1

@@ -11,7 +11,6 @@ import enmesh as em
 from enmesh.embedding import Lagged
 from enmesh.measures import Transfers
 from enmesh.methods import members
-from enmesh.options import describe, restore
 from enmesh.scores import Link, Score
 from enmesh.scores.mit import largest_sum
 from enmesh.scores.shift_null import LineNull
@@ -46,6 +45,7 @@ SCORES = {
     "bic": (linear, em.Criterion("bic", embedding=EMBEDDING)),
     "aic-discrete": (states, em.Criterion("aic", estimator=em.Discrete(), embedding=EMBEDDING)),
     "mit": (states, em.MIT()),
+    "link": (linear, em.LinkTest(max_lag=2)),
     "mit-now": (linear, em.MIT(estimator=em.Gaussian(), lag=0)),
 }
 battery = pytest.mark.parametrize("name", SCORES)
@@ -459,50 +459,3 @@ BY_TARGET = {
     "b": em.TEE(estimator=em.KSG(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19),
     "c": em.TEA(embedding=em.Embedding(dim=2), alpha=0.95),
 }
-
-
-def test_a_score_for_each_target_is_the_sum_of_theirs_in_nats():
-    series = linear()
-    parents = {"a": (), "b": ("a",), "c": ("a", "b")}
-    found = em.score(series, parents, em.PerTarget(BY_TARGET))
-    alone = {name: em.score(series, parents, score).local[name] for name, score in BY_TARGET.items()}
-    alone = {name: value / (1 if name == "b" else 2 * (250 - 2)) for name, value in alone.items()}
-    assert found.local == pytest.approx(alone)
-    assert found.total == pytest.approx(sum(alone.values()))
-
-
-def test_each_target_is_tested_by_its_own_score():
-    series, score = linear(), em.PerTarget(BY_TARGET)
-    for target, own in zip((1, 2), (BY_TARGET["b"], BY_TARGET["c"])):
-        link = em.scores.Link(0, target, ())
-        mine, theirs = run(score.bind(series).test(link)), run(own.bind(series).test(link))
-        assert (mine.value, mine.p_value) == (theirs.value, theirs.p_value)
-    shared = em.PerTarget(dict.fromkeys("abc", em.TEA(embedding=EMBEDDING, alpha=0.998)), alpha=0.99)
-    link = em.scores.Link(2, 0, ())
-    alone = run(BY_TARGET["a"].bind(series).test(link)).p_value
-    assert run(shared.bind(series).test(link)).p_value == pytest.approx(min(1, 5 * alone))
-
-
-def test_a_score_for_each_target_knows_the_pasts_of_each_and_comes_back():
-    score = em.PerTarget(BY_TARGET)
-    lags = {(source, target): found for source, target, found in score.embedding.lags}
-    assert lags["a", "b"] == (1,)
-    assert lags["b", "a"] == lags["a", "c"] == (1, 2)
-    assert restore(describe(score)) == score
-    assert score == em.PerTarget(dict(reversed(BY_TARGET.items())))
-    assert score.sentence().count(" by ") == 3
-
-
-@pytest.mark.parametrize(
-    ("scores", "more", "said"),
-    [
-        ({"a": em.MIT()}, {}, "the score of a is MIT"),
-        ({"a": em.TEA()}, {}, "no embedding"),
-        ({}, {}, "has no scores"),
-        ({"a": em.TEA(embedding=EMBEDDING, alpha=0.9)}, {"alpha": 0.95}, "lower alpha than 0.95"),
-        ({"a": em.TEA(embedding=em.Embedding())}, {}, "lacks a score of b, c"),
-    ],
-)
-def test_a_score_for_each_target_says_what_it_needs(scores, more, said):
-    with pytest.raises(em.InputError, match=said):
-        em.score(linear(), {}, em.PerTarget(scores, **more))

@@ -151,13 +151,6 @@ def test_parents_of_the_detectable_strength_are_lost_no_more_often_than_stated(m
     assert lost / trials > miss / 10  # the bound says something
 
 
-def test_a_score_for_each_target_without_a_common_level_is_screened():
-    series = em.simulate.var("a>b, b>c", n=300, seed=0)
-    found = em.infer(series, score=em.PerTarget(dict.fromkeys("abc", TEA)), screen=True)
-    assert found.options["screening"]["applied"]
-    assert found.parents == {"a": (), "b": ("a",), "c": ("b",)}
-
-
 @pytest.mark.parametrize("surrogate", [em.CircularShift(), em.Permute()])
 def test_a_verdict_is_that_of_the_full_count(surrogate):
     from enmesh.measures import Transfers

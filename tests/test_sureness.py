@@ -244,8 +244,9 @@ def test_neighbour_intervals_hold_the_analytic_value_and_do_not_depend_on_worker
 
 
 def test_a_value_that_grows_with_the_samples_is_warned_of():
+    series = em.simulate.coupled_map("a>b", n=400, noise=0.01, seed=0)
     with pytest.warns(em.HazardWarning, match="changes with the number of samples"):
-        em.interval(em.simulate.coupled_map("a>b", n=400, noise=0.01, seed=0), "a", "b", n=20)
+        em.interval(series, "a", "b", estimator=em.KSG(), n=20)
 
 
 def test_what_no_interval_can_be():

@@ -65,7 +65,7 @@ ORDER = (
     ("data", "neighbours", "surrogates", "draw", "search", "events.events", "events.sources"),
     ("estimators", "embedding", "simulate", "events.point_process", "events.kernels"),
     ("measures", "datasets"),
-    ("significance",),
+    ("significance", "links"),
     ("embedding.nonuniform", "te_matrix", "lag_profile", "explain", "events"),
     ("scores",),
     ("inference", "events.scorer"),

@@ -170,7 +170,7 @@ def _by_link_test(scorer: Any, ends: tuple[int, int, Any], test: Significance) -
     return LagProfile(
         source=names[source], target=names[target], given=tuple(names[k] for k in given),
         lags=tuple(range(1, len(values) + 1)), te=values, best=test.lag or 1 + int(values.argmax()),
-        tested=scorer.lags(source, target), value=test.value, p_value=test.p_value,
+        tested=tuple(sorted({*scorer.acts_at(source, target), test.lag or 1})), value=test.value, p_value=test.p_value,
         low=np.full(len(values), low), high=np.full(len(values), high), threshold=threshold,
         null=np.empty((0, len(values))),
     )  # fmt: skip

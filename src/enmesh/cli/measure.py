@@ -17,7 +17,6 @@ from enmesh.inference.plan import planned
 from enmesh.inference.wanted import Wanted
 from enmesh.measures import link
 from enmesh.options import brief
-from enmesh.scores import Scorer
 
 LONGEST = 20  # lags of a profile of which an embedding is given
 PICTURE = a.group("Output", out=(Path, "FILE", "Picture of the profile: png, svg or pdf."))
@@ -31,7 +30,7 @@ def _planned(words: a.Given, series: em.Series) -> tuple[Any, list[tuple[str, st
     return plan.score, choices
 
 
-def _for_target(words: a.Given, series: em.Series, target: str) -> tuple[Scorer[Any], dict[str, str]]:
+def _for_target(words: a.Given, series: em.Series, target: str) -> tuple[Any, dict[str, str]]:
     """Return what `infer` would test links to a target with, and in words what was chosen for that."""
     score, choices = _planned({**words, "surrogate": None, "n_surrogates": None}, series)
     scorer = score.bind(series).of_target(series.index(target))
@@ -89,6 +88,7 @@ def te(words: a.Given) -> None:
         else:
             how = {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding or em.Embedding()}
         lags = {data.names[i]: scorer.lags(i, end) for i in starts}
+        by_link_test = isinstance(scorer.score, em.LinkTest) and len(starts) == 1
         told = {"lags": "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())} | chosen
         about = {
             "estimator": str(scorer.score.estimator) if "LinkTest" not in chosen["estimator"] else "LinkTest",
@@ -96,6 +96,10 @@ def te(words: a.Given) -> None:
         }
     by = {option: words[option] for option in ("surrogate", "n_surrogates", "seed")}
     test = em.significance(data, sources, target, given=given, **how, **by)
+    if not words["events"] and by_link_test and test.lag:
+        lags = {data.names[starts[0]]: tuple(sorted({*scorer.acts_at(starts[0], end), test.lag}))}
+        told["lags"] = "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())
+        about["lags"] = lags
     if words["json"]:
         about |= {} if words["events"] else {"lag": test.lag}
         about |= {"source": sources, "target": target, "given": given, "te": test.value}

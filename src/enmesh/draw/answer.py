@@ -168,14 +168,11 @@ def detectable(samples: int, level: float, dof: int = 1, power: float = POWER) -
 
 def level_of(network: Network) -> float | None:
     """Return the error rate of a single link that the network was inferred at; None where it is not known."""
-    options = network.options
-    if isinstance(options.get("level"), (int, float)):
-        return float(options["level"])
-    score = options.get("score") or {}
-    groups = [one for _, one in score.get("groups") or ()]
-    alphas = [one.get("alpha") for one in (score, *groups) if isinstance(one.get("alpha"), (int, float))]
-    levels = [1 - alpha for alpha in alphas if 0.5 <= alpha < 1]
-    return min(levels) if levels else None
+    score = network.options.get("score") or {}
+    level, alpha = score.get("level"), score.get("alpha")
+    if isinstance(level, (int, float)):
+        return float(level)
+    return 1 - alpha if isinstance(alpha, (int, float)) and 0.5 <= alpha < 1 else None
 
 
 def loops(network: Network) -> list[tuple[str, ...]]:

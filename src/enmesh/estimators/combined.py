@@ -75,7 +75,6 @@ class Combined(Estimator):
     """
 
     cli_name = "combined"
-    cli_options = ("level",)
     summary = "links that may be linear or not: neighbours and a line at one level"
     references = KSG.references
 

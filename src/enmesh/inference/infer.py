@@ -174,7 +174,13 @@ def check_numbers(**given: Any) -> None:
             raise InputError(f"{name}={value!r} is not possible; give an error rate such as 0.05")
     if not isinstance(given.get("acyclic", False), (bool, np.bool_)):
         raise InputError(f"acyclic={given['acyclic']!r} is not possible; give True or False")
-    for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0), ("seed", 0), ("n_surrogates", 0)):
+    for name, least in (
+        ("max_lag", 1),
+        ("max_parents", 0),
+        ("bootstrap", 0),
+        ("seed", 0),
+        ("n_surrogates", 0),
+    ):
         if given.get(name) is not None:
             whole(name, given[name], least)
     screen = given.get("screen")

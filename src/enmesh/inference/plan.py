@@ -70,7 +70,8 @@ class Planner(Scores):
             if lag > most:
                 raise InputError(f"max_lag={lag} is too large for {samples} samples; give at most {most}")
         reason = f"about one false link among {self._pairs} pairs" if self.level < LEVEL else "per link"
-        self.choices.add("level", f"{self.level:.3g}", reason if wanted.level is None else "as given")
+        if wanted.fdr is None:  # else the level follows from the tests
+            self.choices.add("level", f"{self.level:.3g}", reason if wanted.level is None else "as given")
         return LinkTest(
             max_lag=lag,
             level=self.level,

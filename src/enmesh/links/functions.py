@@ -17,7 +17,7 @@ def rank_functions(values: np.ndarray, count: int = COUNT) -> np.ndarray:
     A variable with k different values has k - 1 of them; the rest are 0.
 
     >>> rank_functions(np.array([3.0, 1.0, 2.0, 1.5]), 2).round(2).tolist()
-    [[1.43, -1.43, 0.4, -0.4], [0.7, 0.7, -0.7, -0.7]]
+    [[1.36, -1.36, 0.38, -0.38], [1.0, 1.0, -1.0, -1.0]]
     """
     from scipy.special import ndtri
     from scipy.stats import rankdata

@@ -26,6 +26,11 @@ def horizon(series: Series, level: float) -> tuple[int, str]:
     if far <= usual:
         return usual, "default; the record is too short for a look at longer lags"
     lag = _scanned(series, usual, far, level)
+    if lag is None:
+        return (
+            usual,
+            "default; the recording is too large for a scan of longer lags, or its trials are too short",
+        )
     if lag <= usual:
         return usual, f"default; a linear scan of lags {usual + 1} to {far} found nothing"
     if lag <= bearable:
@@ -33,14 +38,17 @@ def horizon(series: Series, level: float) -> tuple[int, str]:
     return usual, f"default; a linear scan found a source at lag {lag}: max_lag={lag} looks there"
 
 
-def _scanned(series: Series, usual: int, far: int, level: float) -> int:
-    """Return the largest lag beyond the usual ones at which a pair depends most, and significantly."""
+def _scanned(series: Series, usual: int, far: int, level: float) -> int | None:
+    """Return the largest lag beyond the usual ones at which a pair depends most, and significantly.
+
+    0 if there is none, None if no scan was made.
+    """
     from scipy.special import ndtri
 
     innovations = [_innovations(trial, usual) for trial in series.trials if len(trial) > far + 2 * usual + 2]
     nodes = series.n_nodes
     if not innovations or nodes * nodes * 2 * max(map(len, innovations)) > MOST:
-        return 0
+        return None
     total = np.zeros((far + 1, nodes, nodes))
     for one in innovations:
         spectrum = np.fft.rfft(one, 2 * len(one), axis=0)

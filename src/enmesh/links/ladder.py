@@ -281,7 +281,7 @@ def shifts_of(known: Known) -> list[int]:
     return [int(far + (known.n - 2 * far) * ((0.5 + GOLDEN * (k + 1)) % 1)) for k in range(SHIFTS)]
 
 
-def tested(
+def full_test(
     samples: Samples, target: int, own: Sequence[Lagged], given: Sequence[Lagged], sources: Sequence[Lagged],
     clock: int, joint: bool = False
 ) -> Tested:  # fmt: skip
@@ -298,7 +298,7 @@ def tested(
 def by_formula(
     samples: Samples, target: int, own: Sequence[Lagged], given: Sequence[Lagged], sources: Sequence[Lagged], clock: int
 ) -> Tested:  # fmt: skip
-    """Test a source without shifts and without present values: its p-value is never larger than that of `tested`."""
+    """Test a source without shifts and without present values: its p-value is never larger than that of `full_test`."""
     known = Known(samples, target, [*own, *sorted(set(given))], clock)
     return Ladder(known, sources).combined()
 

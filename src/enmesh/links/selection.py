@@ -26,8 +26,8 @@ from enmesh.links.ladder import (
     by_formula,
     by_line,
     combined,
+    full_test,
     rungs,
-    tested,
 )
 from enmesh.links.samples import Samples
 from enmesh.links.together import acting_together, partners
@@ -190,7 +190,7 @@ def _pruned(samples: Samples, known: Known, level: float, always: Sequence[Lagge
         if key not in found and formula:
             found[key] = by_formula(samples, target, own, given, at_all_lags(samples, source), clock)
         elif key not in found:
-            found[key] = tested(samples, target, own, given, at_all_lags(samples, source), clock)
+            found[key] = full_test(samples, target, own, given, at_all_lags(samples, source), clock)
         return found[key]
 
     for formula in (True, False):
@@ -225,6 +225,6 @@ def other_tests(
         lags = at_all_lags(samples, j)
         one = Ladder(known, lags).combined()
         if one.p_value <= LOOK:
-            one = tested(samples, target, own, given, lags, found.clock)
+            one = full_test(samples, target, own, given, lags, found.clock)
         tests.append((j, one))
     return tuple((j, one.value, one.p_value, one.lag) for j, one in tests)

@@ -9,9 +9,9 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lagged, Pasts
 from enmesh.errors import InputError
-from enmesh.estimators import Estimator, Gaussian
+from enmesh.estimators import Estimator, Gaussian, Mixed
 from enmesh.links.known import Known
-from enmesh.links.ladder import Ladder, at_all_lags, in_nats, local_values, rungs, tested
+from enmesh.links.ladder import Ladder, at_all_lags, full_test, in_nats, local_values, rungs
 from enmesh.links.samples import Samples
 from enmesh.links.selection import Drivers, other_tests, selected
 from enmesh.measures import Transfers
@@ -19,8 +19,6 @@ from enmesh.options import option, whole
 from enmesh.scores.base import Link, Parents, Score, Scorer, Tests
 from enmesh.significance import Significance
 from enmesh.tasks import Task, ready
-
-TOGETHER = 8  # targets of one question: what a worker is sent at a time
 
 
 @option
@@ -110,7 +108,9 @@ class LinkScorer(Scorer[LinkTest]):
     def __init__(self, score: LinkTest, series: Series):
         self.score, self.series = score, series
         self.samples = Samples.of(series, score.max_lag)
-        self._always = [Lagged(series.index(name), lag) for name in score.context for lag in range(score.max_lag + 1)]
+        self._always = [
+            Lagged(series.index(name), lag) for name in score.context for lag in range(score.max_lag + 1)
+        ]
         self._clocks = {series.index(name): clock for name, clock in score.clocks}
         self._allowed = {series.index(name): series.indices(found) for name, found in score.candidates}
         self._selected: dict[int, Drivers] = {}
@@ -119,11 +119,12 @@ class LinkScorer(Scorer[LinkTest]):
     def transfers(self) -> Transfers:  # type: ignore[override]
         """Linear measures on the lags that were selected."""
         pasts = self.score.embedding or Embedding()
-        return Transfers(self.series, self.score.estimator, pasts)
+        measured = "text" not in self.series.kinds
+        return Transfers(self.series, self.score.estimator if measured else Mixed(), pasts)
 
     def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return targets in groups that are asked about together."""
-        return [tuple(targets[i : i + TOGETHER]) for i in range(0, len(targets), TOGETHER)]
+        """Return targets in groups that are asked about together: each alone."""
+        return [(target,) for target in targets]
 
     def drivers(self, *targets: int) -> Task[tuple[Drivers, ...]]:
         """Select the sources of targets, and test all others."""
@@ -155,7 +156,7 @@ class LinkScorer(Scorer[LinkTest]):
         kept = dict(zip(found.sources, zip(found.lags, found.tests)))
         for node in sorted(context - {target}):
             known = [*links, *(v for v in self._always if v.node not in (node, target))]
-            one = tested(self.samples, target, own, known, at_all_lags(self.samples, node), found.clock)
+            one = full_test(self.samples, target, own, known, at_all_lags(self.samples, node), found.clock)
             if one.p_value <= self.score.level:
                 kept[node] = (one.lag,), (one.value, one.p_value, one.lag, one.mean)
         sources = tuple(sorted(kept))
@@ -192,7 +193,7 @@ class LinkScorer(Scorer[LinkTest]):
     def asked(self, sources: Sequence[int], target: int, given: Sequence[int]) -> Significance:
         """Test a source at all its lags, or several together at the lags at which they were selected."""
         own, known, lags, clock, joint = self._question(sources, target, given)
-        found = tested(self.samples, target, own, known, lags, clock, joint)
+        found = full_test(self.samples, target, own, known, lags, clock, joint)
         return Significance(found.value, found.p_value, np.empty(0), found.mean, None if joint else found.lag)
 
     def local(
@@ -226,11 +227,16 @@ class LinkScorer(Scorer[LinkTest]):
         return float(sum(tests[link].value for link in self.tests(target, parents)))
 
     def lags(self, source: int, target: int) -> tuple[int, ...]:
-        """Return the lags at which a source was selected."""
+        """Return the lags at which a source was selected; of one that was not, 1."""
+        return self.acts_at(source, target) or (1,)
+
+    def acts_at(self, source: int, target: int) -> tuple[int, ...]:
+        """Return the lags at which a source was selected, none if it was not."""
         if self.score.embedding is not None:
-            return self.score.embedding.table(self.series.names)[source, target]
+            listed = self.score.embedding.table(self.series.names)
+            return listed.get((source, target), ())
         found = self.selection(target, others=False)
-        return dict(zip(found.sources, found.lags)).get(source, (1,))
+        return dict(zip(found.sources, found.lags)).get(source, ())
 
     def twin(self) -> "LinkScorer":
         """Return a scorer for another thread."""

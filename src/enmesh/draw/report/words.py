@@ -19,7 +19,6 @@ GRID = (
     "the choice. It is often not on the darkest cell: of the dimensions that predict as well as the best one, as "
     "far as the recording can tell, the smallest is taken, because a longer past can hide who drives the node."
 )
-MOST_NAMED = 6  # nodes that a sentence on methods lists by name
 
 
 def recording(network: Network) -> str:
@@ -156,7 +155,7 @@ def paragraph(network: Network) -> str:
         sentences.append(f"Transfer entropy was estimated with {how}, in nats.")
     sentences.append(_embedding(network, score))
     if how := _sentence(score):
-        sentences.append(f"Each node was scored by {_counted(how, score)}.")
+        sentences.append(f"Each node was scored by {how}.")
     if how := _sentence(options.get("search")):
         cycles = "acyclic network" if options.get("acyclic", True) else "network, cycles allowed,"
         limit = options.get("max_parents")
@@ -195,12 +194,9 @@ def _halved(network: Network) -> bool:
 
 def _embedding(network: Network, score: Mapping[str, Any]) -> str:
     given = score.get("embedding") or {}
-    groups = [(one.get("embedding") or {}).get("searched") or 0 for _, one in score.get("groups") or ()]
-    if any(groups):
-        return (
-            f"Lagged variables of own pasts and sources up to lag {max(groups)} were selected from the data for each "
-            "target (forward selection); tests count the choices."
-        )
+    if score.get("type") == "LinkTest":
+        reach = given.get("searched") or score.get("max_lag")
+        return f"Own pasts and sources up to lag {reach} were chosen by forward selection; p-values allow for the choice."
     if given.get("type") == "Lags" and given.get("searched"):
         return (
             f"The lags of own pasts and sources were chosen from the data, up to lag {given['searched']}; surrogates "
@@ -213,17 +209,6 @@ def _embedding(network: Network, score: Mapping[str, Any]) -> str:
     how = f", chosen per node by {' and '.join(chosen)}" if chosen else ""
     lag = f" and source lag {lags}" if lags != "1" else ""
     return f"Each node's past was embedded with dimension {dims}, delay {delays}{lag}{how}." if given else ""
-
-
-def _counted(how: str, score: Mapping[str, Any]) -> str:
-    """Return a sentence in which long lists of the nodes of one score are counted, not listed."""
-    groups = [names for names, _ in score.get("groups") or ()]
-    every = sorted(name for names in groups for name in names)
-    for names in sorted([every, *map(sorted, groups)], key=len, reverse=True):
-        if len(names) > MOST_NAMED:
-            some = "all nodes" if names == every else f"{len(names)} of the {len(every)} nodes"
-            how = how.replace(f"{', '.join(names)} by ", f"{some} by ")
-    return how
 
 
 def _sentence(described: Any) -> str:
