@@ -280,7 +280,10 @@ OPTIONS = {
     "--estimator gaussian --allow-cycles --search independent": ("TEA", "Independent"),
     "--estimator gaussian --surrogate permute --surrogates 99 --dim 1 --acyclic": ("TEE", "Exact"),
     "--estimator gaussian --screen --dim a=2,b=1,c=1 --delay 2 --lag 1 --acyclic": ("TEA", "Exact"),
-    "--estimator kernel --width 0.7 --alpha 0.9 --surrogate local --surrogates 9 --dim 1": ("TEE", "Independent"),
+    "--estimator kernel --width 0.7 --alpha 0.9 --surrogate local --surrogates 9 --dim 1": (
+        "TEE",
+        "Independent",
+    ),
     "--k 3 --normalise rank --theiler 2 --alpha 0.9 --surrogate bootstrap --surrogates 9 --dim 1": (
         "TEE",
         "Independent",
@@ -495,11 +498,13 @@ def test_demo_finds_its_network(run, folder, monkeypatch, surrogates):
 
     options = enmesh.cli.simulate.demo_options()
     assert options["score"].n_surrogates == 399
+    assert options["acyclic"]  # the paper's class of graphs
     fewer = options | {"score": replace(options["score"], n_surrogates=surrogates)}
     monkeypatch.setattr(enmesh.cli.simulate, "demo_options", lambda seed: fewer)
     code, out, _ = run("demo")
     assert code == 0
     assert "missed: none, false: none" in out
+    assert "networks without feedback" in out
     assert "(proven)" in out
     assert {path.name for path in Path("demo-results").iterdir()} == RESULTS
     assert str(folder / "demo-results" / "report.html") in out

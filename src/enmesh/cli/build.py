@@ -60,6 +60,8 @@ def recording(given: a.Given) -> Any:
 def reading(given: a.Given) -> dict[str, Any]:
     """Return the words of `enmesh.read` that were given, but for ``dt``."""
     said = {word: given[word] for word in Reading.__annotations__ if given.get(word) not in (None, [])}
+    if not said.get("drop_constant", True):  # a switch that is off says nothing
+        del said["drop_constant"]
     said |= {name: names(said[name]) for name in ("columns", "states", "na", "time") if name in said}
     if "time" in said:
         said["time"] = [False if word == "none" else word for word in said["time"]]
