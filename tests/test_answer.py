@@ -170,23 +170,28 @@ def test_every_work_that_is_cited_is_listed(maker):
             )
 
 
-def test_works_of_the_default_run_are_listed_and_names_are_counted():
-    names = [f"n{k}" for k in range(9)]
-    score = em.PerTarget({name: em.TEA(estimator=em.Gaussian(normalise="rank"), embedding=em.Embedding(),
-                                       null="shift") for name in names})  # fmt: skip
-    from enmesh.options import describe
-
-    network = networks.make(tuple(names), [(0, 1)], options={"score": describe(score), "acyclic": False})
+def test_works_of_the_default_run_are_listed():
+    graph = {f"n{k}": [f"n{k - 1}"] * (k > 0) for k in range(9)}
+    network = em.infer(em.simulate.var(graph, n=300, seed=0))
     said, listed = words.paragraph(network), words.references(network)
-    assert "n3, n4" not in said
-    assert "all nodes by" in said
-    for author, year in (("White", "1980"), ("Ince", "2017")):
+    assert "a regression test of each link" in said
+    assert "up to lag 5 were chosen by forward selection" in said
+    assert "surrogates made the same choice" not in said
+    for author, year in (("Wilks", "1932"), ("Liu", "2020")):
         assert any(cite.is_of(work, author, year) for work in listed)
     bib = cite.bibtex(listed)
     assert bib.count("@") == len(listed)
     assert len(set(re.findall(r"@\w+\{(\w+),", bib))) == len(listed)
-    assert "author = {White, H.}" in bib
-    assert "journal = {Econometrica}" in bib
+    assert "author = {Wilks, S. S.}" in bib
+    assert "journal = {Biometrika}" in bib
+
+
+def test_the_level_of_the_default_run_is_known():
+    series = em.simulate.var("a>b", n=300, seed=0)
+    assert answer.level_of(em.infer(series, level=0.02)) == 0.02
+    named = em.infer(series, score=em.TEA(embedding=em.Embedding(), alpha=0.95))
+    assert answer.level_of(named) == pytest.approx(0.05)
+    assert answer.level_of(networks.three(options={})) is None
 
 
 def test_headline_says_how_many_pairs_were_tested():

@@ -117,9 +117,11 @@ def checked(values: Any) -> dict[str, Any]:
     for name, value in values.items():
         many = value if isinstance(value, list) else [value]
         if name not in BY_NAME or not all(isinstance(one, (str, bool, int, float)) for one in many):
-            raise InputError(f"there is no option {str(name)[:40]!r} with this value")
+            raise InputError(
+                f"there is no option {str(name)[:40]!r} with this value; choose one that the page offers"
+            )
         if sum(len(str(one)) for one in many) > LONGEST:
-            raise InputError(f"{a.flag_of(name)} is longer than {LONGEST} letters; shorten it")
+            raise InputError(f"{a.flag_of(name)} is longer than {LONGEST} letters; give a shorter value")
     return {name: value for name, value in values.items() if value not in ("", [], None)}
 
 

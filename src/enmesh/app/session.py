@@ -374,7 +374,7 @@ class Session:
 
 def _known(table: dict[str, Any], key: Any, what: str) -> dict[str, Any]:
     if not isinstance(key, str) or key not in table:
-        raise InputError(f"this {what} is not there any more")
+        raise InputError(f"this {what} is not there any more; choose another, or open the file again")
     found: dict[str, Any] = table[key]
     return found
 

@@ -114,11 +114,11 @@ def _background(
         path.suffix.lower() not in PICTURES,
         f"cannot show {path.name!r}; give a picture in {', '.join(PICTURES)}",
     )
-    refuse_if(not path.is_file(), f"there is no picture {path}")
+    refuse_if(not path.is_file(), f"there is no picture {path}; correct the path")
     if ends is None:
         (left, bottom), (right, top) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
         return path, (left, right, bottom, top)
-    refuse_if(len(ends) != 4, "a background has four ends: (picture, (left, right, bottom, top))")
+    refuse_if(len(ends) != 4, "a background has four ends; give (picture, (left, right, bottom, top))")
     left, right, bottom, top = map(float, ends)
     scale = float(np.cos(np.radians(centre[1]))) if how == "geographic" else 1.0
     return path, (left * scale, right * scale, bottom, top)

@@ -185,7 +185,7 @@ class Worlds:
                 continue
             if not isinstance(node, Curve):
                 told = f"{model.names[i]} is states that depend on others within one sample"
-                raise InputError(f"{told}; effects on it cannot be computed")
+                raise InputError(f"{told}; no effect on it can be computed, ask about another node")
             new, old = (inputs(values, last, node.terms) for values in (history, self.history))
             params = self.params[i]
             history[:, last, i] += node.mean(new, params, self.draw) - node.mean(old, params, self.draw)
@@ -500,9 +500,7 @@ def _graph_params(
     Coefficients of a graph without a link are those of a fit without it, in the features of the whole.
     """
     refuse_if(not model.stability, "the network has no stability; infer with bootstrap=100 and fit again")
-    refuse_if(
-        model.series is None, "the series is not in memory; fit again to carry the doubt about the graph"
-    )
+    refuse_if(model.series is None, "the series is not in memory; call fit(series) again for graph=True")
     data = Data.of(model.series, model.states)
     made = {}
     for i in only:

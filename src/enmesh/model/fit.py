@@ -51,7 +51,7 @@ class Data:
             if None in found:
                 odd = column[there].tolist()[found.index(None)]
                 told = f"{series.names[i]} is in the state {odd!r}, which the fitted data do not have"
-                raise InputError(f"{told}; fit again with all data")
+                raise InputError(f"{told}; call fit again with all data")
             values[there, i] = found
         return cls(series.names, tuple(np.split(values, np.cumsum(series.lengths)[:-1])), states)
 

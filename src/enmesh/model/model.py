@@ -202,7 +202,9 @@ class Model:
         if series is not None:
             data = self.data(series)
             rows = data.complete(data.rows(self.span - 1), self.span)
-            refuse_if(not len(rows), f"no {self.span} samples without a gap follow each other")
+            refuse_if(
+                not len(rows), f"every run of samples without a gap is too short; give {self.span} or more"
+            )
             chosen = rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
             told = f"{len(chosen)} states of the recording"
             return data.histories(chosen, self.span), told, chosen if own else None
@@ -307,7 +309,9 @@ class Model:
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is not JSON: {error}") from None
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise InputError(f"{where} is not a model of enmesh (no {FORMAT!r} in it)")
+            raise InputError(
+                f"{where} is not a model of enmesh (no {FORMAT!r} in it); give a file of Model.to_json"
+            )
         try:
             return _revived(data)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:

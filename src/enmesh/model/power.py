@@ -219,7 +219,7 @@ class SimulatedPower(Drawn):
         rows = self.table[(self.table.source == source) & (self.table.target == target)].sort_values(
             "samples"
         )
-        refuse_if(not len(rows), f"{source} > {target} was not simulated")
+        refuse_if(not len(rows), f"{source} > {target} was not simulated; name it in links=")
         half = 0.5 / self.repetitions
         power = np.maximum.accumulate(ndtri(rows.power.clip(half, 1 - half).to_numpy()))
         wanted, samples = float(ndtri(self.share)), np.log(rows.samples.to_numpy(float))
@@ -370,7 +370,7 @@ def power(
         test = estimator, n_surrogates
         return _simulated(pilot, _between("level", level), links, share, samples, test, n, seed)
     idle = samples is not None or estimator is not None or n_surrogates is not None
-    refuse_if(idle, "samples=, estimator= and n_surrogates= go with a model; see net.fit")
+    refuse_if(idle, "samples=, estimator= and n_surrogates= go with a model; give net.fit(series)")
     network = pilot if hasattr(pilot, "candidates") else None
     series = Series.of(pilot) if network is None else network.series
     if not hasattr(series, "trials"):

@@ -196,7 +196,8 @@ def _embedding(network: Network, score: Mapping[str, Any]) -> str:
     given = score.get("embedding") or {}
     if score.get("type") == "LinkTest":
         reach = given.get("searched") or score.get("max_lag")
-        return f"Own pasts and sources up to lag {reach} were chosen by forward selection; p-values allow for the choice."
+        how = "were chosen by forward selection; p-values allow for the choice"
+        return f"Own pasts and sources up to lag {reach} {how}."
     if given.get("type") == "Lags" and given.get("searched"):
         return (
             f"The lags of own pasts and sources were chosen from the data, up to lag {given['searched']}; surrogates "
