@@ -126,7 +126,7 @@ def test_draws_itself(tmp_path):
         ({"n_surrogates": 0, "estimator": em.KSG()}, "no known null distribution"),
         ({"estimator": em.Combined()}, "the values of one estimator"),
         ({"given": "a"}, "both source and given"),
-        ({"max_lag": 400}, "too few samples"),
+        ({"max_lag": 400}, "max_lag=400 is too large for 300 samples; give at most 75"),
     ],
 )
 def test_bad_input_is_refused_with_advice(more, said):

@@ -18,9 +18,9 @@ import pytest
 
 import enmesh as em
 from enmesh.data.sources import write_whole
-from enmesh.embedding.nonuniform import Past
 from enmesh.inference.store import Store, runs
 from enmesh.inference.work import Question
+from enmesh.tasks import run as run_task
 
 N = 120
 RNG = np.random.default_rng(5)
@@ -94,13 +94,14 @@ def test_a11_an_answer_that_was_changed_by_hand_is_not_believed(tmp_path):
 
 
 def test_a_selection_comes_back_from_the_store_whole(tmp_path):
-    """Section 1, no. 1 of what was found: what a selection refused decides the level, and was not stored."""
-    past = Past((((0, 1), (1, 2)),), ((0, 1),), ((1, 0.5),), ((0, 3),), 0.0625)
-    question = Question("past", (0,))
+    """Section 1, no. 1 of what was found: a part of what a selection decided was not stored."""
+    series = em.simulate.var("a>b, b>c", n=200, seed=0)
+    (found,) = run_task(em.LinkTest(max_lag=2).bind(series).drivers(1))
+    question = Question("drivers", (1,))
     with Store(tmp_path / "run.db", "key", DESCRIPTION) as store:
-        store.write({question: (past,)})
+        store.write({question: (found,)})
     with Store(tmp_path / "run.db", "key", DESCRIPTION) as store:
-        assert store.read([question]) == {question: (past,)}
+        assert store.read([question]) == {question: (found,)}
 
 
 def test_a12_no_link_leads_a_file_elsewhere(tmp_path, run):

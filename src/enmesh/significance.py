@@ -326,6 +326,7 @@ def significance(
         count = USUAL if n_surrogates is None else n_surrogates
         return run(asked.test(*link(asked.series, source, target, given), surrogate, count, seed))
     series = Series.of(series).in_order()
+    whole("seed", seed)
     sources, end, rest = link(series, source, target, given)
     if n_surrogates is None and surrogate is None:
         plan = late.room("plan")

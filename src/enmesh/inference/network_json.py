@@ -152,7 +152,11 @@ CANDIDATE = parts(
         "selected": FLAG,
     }
     | {"null": listed(MAYBE)},
-    {"lags": listed(NUMBER), "effect": MAYBE},
+    {"lags": listed(NUMBER), "effect": MAYBE, "partner": TEXT},
+)
+PAIRS = parts(
+    dict.fromkeys(("sources", "targets"), listed(WHOLE))
+    | dict.fromkeys(("te", "p_value", "q_value", "lag"), listed(MAYBE))
 )
 EXPLAINED = {one.name for one in fields(Explanation)}
 EVIDENCE = parts(
@@ -180,7 +184,7 @@ NETWORK = parts(
     | {"options": _options, "provenance": parts({}, ORIGIN), "choices": listed(row(TEXT, TEXT, TEXT))}
     | {"warnings": listed(TEXT), "preview": mapped(listed(MAYBE)), "criteria": mapped(_criterion)},
     {"together": listed(row(TEXT, TEXT, NUMBER, NUMBER, NUMBER)), "stability": mapped(NUMBER)}
-    | {"evidence": mapped(EVIDENCE), "score": MAYBE},
+    | {"evidence": mapped(EVIDENCE), "score": MAYBE, "pair_tests": PAIRS},
 )
 
 
@@ -195,6 +199,12 @@ def check_agreement(data: Mapping[str, Any]) -> None:
     for where in ("preview", "criteria"):
         if odd := sorted(set(data[where]) - names):
             raise ValueError(f"{where} has {odd[0]}, which is not among its names")
+    pairs = data.get("pair_tests")
+    if pairs is not None:
+        if len({len(column) for column in pairs.values()}) > 1:
+            raise ValueError("pair_tests has columns of different lengths")
+        if any(not 0 <= one < len(data["names"]) for one in (*pairs["sources"], *pairs["targets"])):
+            raise ValueError("pair_tests has a node that is not among its names")
     for pair in data.get("together", ()):
         if not set(pair[:2]) <= names:
             raise ValueError("together has a node that is not among its names")

@@ -49,6 +49,7 @@ class Wanted:
     fdr: float | None = None
     context: tuple[str, ...] = ()
     most: int | None = None  # sources of a target
+    events: bool = False  # whether it is wanted of events, which have another default
 
     def __post_init__(self) -> None:
         kinds = {"estimator": Estimator, "surrogate": Surrogate, "score": Score}
@@ -97,7 +98,7 @@ class Wanted:
     def by_link_test(self) -> bool:
         """Whether the default test is asked: no other score, estimator or embedding is given."""
         default = self.score is None or self.score == "link" or isinstance(self.score, LinkTest)
-        return default and self.estimator is None and self.embedding is None
+        return not self.events and default and self.estimator is None and self.embedding is None
 
 
 def kind_of(series: Series) -> str:

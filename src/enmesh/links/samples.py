@@ -96,6 +96,11 @@ class Samples:
         return np.stack([values[node, rows - lag] for node, lag in variables])
 
     @cached_property
+    def rough(self) -> np.ndarray:
+        """Four functions and the values of all nodes in single precision, for a first look, ``(5, node, time)``."""
+        return np.concatenate([self.functions[:4], self.plain[None]]).astype(np.float32)
+
+    @cached_property
     def slow(self) -> np.ndarray:
         """Slow functions of time, the same in each trial: cosines of up to one and a half periods, ``(SLOW, time)``."""
         return np.stack([np.cos(np.pi * k * self.time) for k in range(1, SLOW + 1)])

@@ -153,28 +153,32 @@ def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
     samples, responses = known.samples, known.responses
     if not len(responses) or not len(among):
         return []
-    length, far = samples.length, samples.max_lag
-    weights = np.zeros((len(responses) + len(known.partners), length))
+    length, far, q = samples.length, samples.max_lag, len(responses)
+    weights = np.zeros((q + len(known.partners), length), np.float32)
     weights[:, known.rows] = np.concatenate([responses, known.partners * responses[0]])
-    q, scores = len(responses), np.zeros((4, far, len(among)))
-    nodes = np.array(among)
-    functions, x = [f[nodes] for f in samples.functions[:4]], samples.scale(known.ranked)[nodes]
+    earlier = np.zeros((far, *weights.shape), np.float32)  # what a node at each lag is multiplied by
     for lag in range(1, far + 1):
-        later = weights[:, lag:]
-        told = [(f[:, : length - lag] @ later[:q].T) ** 2 for f in functions]
-        line = (x[:, : length - lag] @ later.T) ** 2
-        at = scores[:, lag - 1]
-        at[0] = line[:, 0]
-        at[1] = line[:, 0] + told[1][:, 0] + line[:, q:].sum(1)
-        at[2] = (told[0] + told[1])[:, 1] if q > 1 else 0
-        at[3] = sum(one.sum(1) for one in told)
+        earlier[lag - 1, :, : length - lag] = weights[:, lag:]
+    of_responses = earlier[:, :q].reshape(-1, length).T
+    told = [(one @ of_responses).reshape(-1, far, q) ** 2 for one in samples.rough[:4]]
+    line = (samples.rough[4 if not known.ranked else 0] @ earlier.reshape(-1, length).T).reshape(
+        samples.nodes, far, -1
+    ) ** 2
+    scores = np.zeros((4, far, samples.nodes), np.float32)
+    scores[0] = line[:, :, 0].T
+    scores[1] = (line[:, :, 0] + told[1][:, :, 0] + line[:, :, q:].sum(2)).T
+    scores[2] = (told[0] + told[1])[:, :, 1].T if q > 1 else 0
+    scores[3] = sum(one.sum(2) for one in told).T
+    out = np.ones(samples.nodes, bool)
+    out[list(among)] = False
+    scores[:, :, out] = -1
     for v in known.variables:
-        if v.lag and len(place := np.flatnonzero(nodes == v.node)):
-            scores[:, v.lag - 1, place] = -1
+        if v.lag:
+            scores[:, v.lag - 1, v.node] = -1
     flat = scores.reshape(4, -1)
     few = min(PROMISING, flat.shape[1])
     chosen = {int(i) for row in flat for i in np.argpartition(-row, few - 1)[:few] if row[i] > 0}
-    return [Lagged(int(nodes[i % len(nodes)]), i // len(nodes) + 1) for i in sorted(chosen)]
+    return [Lagged(i % samples.nodes, i // samples.nodes + 1) for i in sorted(chosen)]
 
 
 def _pruned(samples: Samples, known: Known, level: float, always: Sequence[Lagged], full: bool) -> Drivers:
