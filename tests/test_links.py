@@ -361,3 +361,10 @@ def test_ladder_of_one_lag_has_no_rung_of_all_lags(chain):
     samples = Samples.of(chain.in_order(), 1)
     known = Known(samples, 1, [Lagged(1, 1)], 0)
     assert 0 < Ladder(known, [Lagged(0, 1)]).combined().p_value < 1
+
+
+def test_a_shared_period_is_no_long_lag():
+    rng = np.random.default_rng(11)
+    time = np.arange(2000)[:, None]
+    x = 2 * np.sin(2 * np.pi * (time / 24 + np.array([0, 0.3]))) + rng.normal(size=(2000, 2))
+    assert horizon(em.Series(x), 0.01)[0] == 5

@@ -14,6 +14,7 @@ from enmesh.links.functions import rank_functions
 USUAL = 5  # lags that are looked at without being asked for (a convention)
 EACH = 20  # samples for each lag that a test of all of them needs
 TENTH = 0.1  # share of the level, and of the record
+ALONE = 1.25  # times the correlation at all other lags that a far one must have: a shared period has many such peaks
 MOST = 3e7  # values of the spectra of all pairs up to which the scan is made at once
 
 
@@ -61,7 +62,9 @@ def _scanned(series: Series, usual: int, far: int, level: float) -> int | None:
     tests = nodes * (nodes - 1) * far
     threshold = -ndtri(TENTH * level / 2 / tests)
     lags = size[1:].argmax(axis=0) + 1
-    clear = (size[1:].max(axis=0) > threshold) & (lags > usual)
+    near = np.abs(np.arange(1, far + 1)[:, None, None] - lags) <= usual
+    second = np.where(near, 0, size[1:]).max(axis=0)
+    clear = (size[1:].max(axis=0) > np.maximum(threshold, ALONE * second)) & (lags > usual)
     return int(lags[clear].max(initial=0))
 
 
