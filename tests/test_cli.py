@@ -96,6 +96,10 @@ BAD = {
     "infer data.csv --estimator gaussian --max-parents -1": "max_parents=-1 is not possible",
     "infer data.csv --estimator gaussian --jobs 0": "--jobs=0 is not possible",
     "infer data.csv --estimator gaussian --search independent --acyclic": "leave out --acyclic",
+    "infer data.csv --level 0.05 --fdr 0.05": "both given; give one of them",
+    "infer data.csv --level 5": "level=5.0 is not possible",
+    "infer data.csv --surrogates 99": "--surrogates has no effect on the default test",
+    "infer data.csv --alpha 0.05": "write --level 0.05",
     "infer data.csv --require a-b": "--require a-b is not an edge",
     "infer data.csv --require a:z": "there is no node 'z'",
     "infer data.csv --forbid a:a": "a node is named twice",
@@ -387,12 +391,14 @@ def test_te_says_nats_bits_and_how_it_was_tested(run):
 def test_te_chooses_what_is_not_given(run):
     _, out, _ = run("te states.csv a b")
     assert "max_lag    5 (default" in out
+    assert "estimator  regression, the default test" in out
     assert "known null distribution" in out
     found = json.loads(run("te states.csv a b --json")[1])
     test = em.significance(read("states.csv"), "a", "b")
     assert (found["te"], found["p_value"]) == (test.value, test.p_value)
     _, out, _ = run("te states.csv a b --surrogates 99")
     assert "99 surrogates" in out
+    assert "estimator  Discrete()" in out
 
 
 def test_lags(run):

@@ -429,7 +429,7 @@ def test_fault_3_the_cap_on_parents_rises_or_speaks():
 def test_fault_4_a_small_alpha_is_refused_or_warned_of(run):
     code, _, err = run("infer data.csv --alpha 0.05")
     assert code == 2
-    assert "--alpha 0.05 is a confidence level; for a 0.05 test write --alpha 0.95" in err
+    assert "--alpha 0.05 is a confidence level; for a 0.05 test write --level 0.05" in err
     with pytest.warns(em.HazardWarning, match=r"for a 0\.05 test give alpha=0\.95"):
         em.TEA(alpha=0.05)
 

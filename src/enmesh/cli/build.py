@@ -185,8 +185,9 @@ def asked(given: a.Given) -> dict[str, Any]:
         estimate = events_estimator(given) if present(given, EVENT_FIELDS) else None
         return present(given, ("alpha", "n_surrogates", "surrogate")) | {"estimator": estimate}
     if alpha is not None and 0 < alpha < 0.5:
-        told = f"--alpha {alpha:g} is a confidence level"
-        raise InputError(f"{told}; for a {alpha:.2g} test write --alpha {1 - alpha:g}")
+        told, instead = f"--alpha {alpha:g} is a confidence level", f"--alpha {1 - alpha:g}"
+        instead = f"--level {alpha:g}" if "level" in given else instead
+        raise InputError(f"{told}; for a {alpha:.2g} test write {instead}")
     how = {"estimator": estimator(given), "embedding": embedding(given), "alpha": alpha}
     if name is not None:
         cls = by_name(Score)[name]

@@ -31,13 +31,24 @@ def _planned(words: a.Given, series: em.Series) -> tuple[Any, list[tuple[str, st
 
 
 def _for_target(words: a.Given, series: em.Series, target: str) -> tuple[Any, dict[str, str]]:
-    """Return what `infer` would test links to a target with, and in words what was chosen for that."""
-    score, choices = _planned({**words, "surrogate": None, "n_surrogates": None}, series)
+    """Return what `infer` would test links to a target with, and in words what was chosen for that.
+
+    The default test makes its own circular shifts: surrogates that are asked for test the paper's score.
+    """
+    default = build.estimator(words) is None and build.embedding(words) is None
+    sampled = any(words[name] is not None for name in ("surrogate", "n_surrogates"))
+    by = {"score": "tee" if default and sampled else None, "surrogate": None, "n_surrogates": None}
+    score, choices = _planned({**words, **by}, series)
     scorer = score.bind(series).of_target(series.index(target))
-    test = "LinkTest" if isinstance(scorer.score, em.LinkTest) else brief(scorer.score.estimator)
-    told = {"estimator": test}
+    default = isinstance(scorer.score, em.LinkTest)
+    told = {"estimator": "regression, the default test" if default else brief(scorer.score.estimator)}
     chosen = {what: f"{value} ({reason})" for what, value, reason in choices}
     return scorer, told | {what: chosen[what] for what in ("max_lag", "score", "embedding") if what in chosen}
+
+
+def _measure(score: Any) -> str:
+    """Return the name of what measures a link."""
+    return "LinkTest" if isinstance(score, em.LinkTest) else str(score.estimator)
 
 
 def _print(entries: Mapping[str, str]) -> None:
@@ -91,7 +102,7 @@ def te(words: a.Given) -> None:
         by_link_test = isinstance(scorer.score, em.LinkTest) and len(starts) == 1
         told = {"lags": "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())} | chosen
         about = {
-            "estimator": str(scorer.score.estimator) if "LinkTest" not in chosen["estimator"] else "LinkTest",
+            "estimator": _measure(scorer.score),
             "lags": lags,
         }
     by = {option: words[option] for option in ("surrogate", "n_surrogates", "seed")}
@@ -150,7 +161,7 @@ def lags(words: a.Given) -> None:
     if words["json"]:
         kept = ("source", "target", "given", "lags", "te", "low", "high", "threshold", "best")
         about = {name: getattr(profile, name) for name in (*kept, "tested", "value", "p_value")}
-        about |= {"surrogates": len(profile.null), "estimator": str(scorer.score.estimator)}
+        about |= {"surrogates": len(profile.null), "estimator": _measure(scorer.score)}
         show.as_json(about | {"file": out and str(out)})
         return
     rows = [

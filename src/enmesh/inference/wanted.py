@@ -62,6 +62,8 @@ class Wanted:
                 raise InputError(
                     f"a score has its {name} already; give {name}= or a score, or the score by its name"
                 )
+        if self.fdr is not None and self.level is not None:
+            raise InputError("level and fdr are both given; give one of them")
         if self.by_link_test:
             for name in ("surrogate", "n_surrogates"):
                 if getattr(self, name) is not None:
