@@ -150,7 +150,9 @@ def infer(
         network = infer(series, **given)
         return late.room("stability")(series=series, n=bootstrap, **given).on(network)
     given["context"] = (context,) if isinstance(context, str) else tuple(context)
-    wanted = Wanted(**{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events))
+    wanted = Wanted(
+        **{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events)
+    )
     wanted = wanted.at_level()
     run = Run(series, context=wanted.context, **given)
     if isinstance(series, Events):

@@ -20,6 +20,8 @@ from enmesh.links.samples import Samples
 RESPONSES = 4
 """Responses of a target: the probe of the design had four; two lose links to shapes. (A convention.)"""
 SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
+LARGEST = 160  # functions of a basis at most, so that a run ends (a convention)
+PARTNERS = 8  # sources at most whose products with a further one are features (a convention)
 SIMPLER = 0.995  # times the error of the smaller basis below which the larger one is taken
 LEVERAGE = 0.05  # the least share of a sample that its own value does not decide
 DEPENDENT = (
@@ -58,7 +60,7 @@ class Known:
         size = max(float(y @ y) / self.n, 1e-300)
         parts = self._bases(ranked)[: self._most]
         ends = np.cumsum([sum(map(len, part)) for part in parts]).tolist()
-        ends = [end for end in ends if end <= SHARE * self.n] or ends[:1]
+        ends = [end for end in ends if end <= min(SHARE * self.n, LARGEST)] or ends[:1]
         basis = orthonormal(np.concatenate([row for part in parts[: len(ends)] for row in part]))
         found, errors = self._left_out(basis, ends, y)
         best = 0
@@ -114,11 +116,20 @@ class Known:
         self.rank = int((np.einsum("ij,ij->i", self.basis, self.basis) > 0.5).sum())
         left = made - (made @ self.basis.T) @ self.basis
         self._responses = whitened(left)
-        own = [v for v in self.variables if v.node == self.target][:1]
-        first = {v.node: v for v in reversed(self.variables) if v.node != self.target and v.lag}
-        self.partners = samples.take(
-            samples.scale(self.ranked), [*own, *(first[j] for j in sorted(first))], self.rows
-        )
+        self.partners = samples.take(samples.scale(self.ranked), self._strongest(), self.rows)
+
+    def _strongest(self) -> list[Lagged]:
+        """Return the last own value, and the sources that are most correlated with the target at their nearest lags."""
+        samples, target = self.samples, self.target
+        own = [v for v in self.variables if v.node == target][:1]
+        nearest = {v.node: v for v in reversed(self.variables) if v.node != target and v.lag}
+        sources = [nearest[j] for j in sorted(nearest)]
+        if len(sources) > PARTNERS:
+            values = samples.scale(self.ranked)
+            (y,) = samples.take(values, [Lagged(target, 0)], self.rows)
+            size = np.abs(samples.take(values, sources, self.rows) @ (y - y.mean()))
+            sources = [sources[i] for i in sorted(np.argsort(-size, kind="stable")[:PARTNERS])]
+        return [*own, *sources]
 
     def _widened(self, spread: np.ndarray) -> int:
         """Return the place of the basis that the spread of the residual needs, if it needs more than the location."""

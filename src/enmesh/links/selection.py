@@ -39,7 +39,7 @@ TIMELY = 0.95  # the same for a common period, which chaotic records of few cycl
 WORSE = (
     1.05  # times the error before beyond which a variable costs more than it says: the basis became too large
 )
-MOST = 24  # lagged variables that are known at most
+MOST = 16  # lagged variables that are known at most, so that a run ends (a convention)
 PAIRS = 3  # pairs of sources of a target that act only together, at most
 PROMISING = 4  # of each rung, lagged variables that are looked at exactly in a step
 FULL = 2e7  # products of pairs, lags and samples up to which all rungs are asked of sources that were not selected
