@@ -124,7 +124,8 @@ class Samples:
     def volatility(self) -> np.ndarray:
         """Columns ``(time, columns)`` that the spread of a node may follow: time, and the common volatility.
 
-        That is the mean square of all nodes, exponentially weighted over the samples before, and its square.
+        That is the mean square of all nodes: exponentially weighted over the samples before, with its square; and at each
+        lag, so that no node tells of it more than all together.
         """
         from scipy.signal import lfilter
 
@@ -137,7 +138,11 @@ class Samples:
                 begin = part[:20].mean()
                 before = np.concatenate([[begin / weight], part[:-1]])
                 level[first:last] = lfilter([weight], [1.0, weight - 1.0], before)
-            log = np.log(level + 1e-3)
-            log = (log - log.mean()) / max(float(log.std()), 1e-12)
+            log = _standardised(np.log(level + 1e-3))
             columns += [log, log**2]
-        return np.stack(columns, axis=1)
+        now = _standardised(np.log(square + 1e-3))
+        return np.stack([*columns, *(np.roll(now, lag) for lag in range(1, self.max_lag + 1))], axis=1)
+
+
+def _standardised(column: np.ndarray) -> np.ndarray:
+    return (column - column.mean()) / max(float(column.std()), 1e-12)
