@@ -711,7 +711,7 @@ def forward_selection(values, target, own, max_lag, level, *, quadratic, span):
         free = [(j, lag) for j in range(nodes) for lag in range(1, max_lag + 1) if (j, lag) not in chosen]
         tests = {v: p_value(chosen, [*chosen, v]) for v in free}
         best = min(tests, key=tests.get)
-        if (refused := tests[best] * max_lag) > level:
+        if tests[best] * max_lag > level:
             break
         chosen.append(best)
     while True:
@@ -725,7 +725,7 @@ def forward_selection(values, target, own, max_lag, level, *, quadratic, span):
             break
         chosen = [v for v in chosen if v[0] != worst]
     lags = {j: tuple(sorted(lag for node, lag in chosen if node == j)) for j, _ in chosen if j != target}
-    return lags, min(1.0, refused)
+    return lags
 
 
 # --- events in continuous time ---------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def test_sources_that_are_known_are_kept_unless_there_is_another():
     plain = em.NonUniform(max_lag=3, estimator=em.Gaussian())
     assert past_of(method.bind(series), 2).sources == (0, 1) == past_of(plain.bind(series), 2).sources
     one = em.NonUniform(max_lag=3, estimator=em.Gaussian(), known=(("a", "c", 2),))
-    anew = past_of(plain.bind(series), 2)._replace(refused=1.0)  # which tests of candidates do not say
+    anew = past_of(plain.bind(series), 2)
     assert past_of(one.bind(series), 2) == anew  # b is beyond: the selection began anew
     for known in ((("a", "c", 4),), (("a", "c"),), (("a", "c", 0),)):
         with pytest.raises(em.InputError, match="known"):

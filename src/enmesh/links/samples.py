@@ -124,8 +124,8 @@ class Samples:
     def volatility(self) -> np.ndarray:
         """Columns ``(time, columns)`` that the spread of a node may follow: time, and the common volatility.
 
-        That is the mean square of all nodes: exponentially weighted over the samples before, with its square; and at each
-        lag, so that no node tells of it more than all together.
+        That is the mean square of all nodes: exponentially weighted over the samples before, with its square, and
+        at each lag, so that no node tells of it more than all together.
         """
         from scipy.signal import lfilter
 
