@@ -118,7 +118,7 @@ def infer(
     store
         Path of a file that keeps every finished score, so that a stopped run resumes.
     progress
-        None shows progress in a notebook, True on a terminal too, False nowhere. A callback is called as
+        None shows progress after two seconds, True at once, False nowhere. A callback is called as
         ``progress(done, total, what=phase)`` when a phase begins and whenever more of it is done: ``done`` never falls
         within a phase, and ``total`` is None as long as it is not known.
     seed
