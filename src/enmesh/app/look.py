@@ -201,7 +201,8 @@ def seconds_of(given: a.Given, series: em.Series, tell: Callable[..., None]) -> 
     """
     samples = min(TRIAL_SAMPLES, len(series) // 2)
     nodes = min(TRIAL_NODES, series.n_nodes)
-    part = series.select(series.names[:nodes]).with_trials([series.trials[0][:samples]])
+    part = series.select(series.names[:nodes])
+    part = part.with_trials([part.trials[0][:samples]])
     options = {key: value for key, value in asked_of(given, series).items() if key not in OF_NAMED_NODES}
     taken = []
     with collected_hazards(show=False):
