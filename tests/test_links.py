@@ -368,3 +368,28 @@ def test_a_shared_period_is_no_long_lag():
     time = np.arange(2000)[:, None]
     x = 2 * np.sin(2 * np.pi * (time / 24 + np.array([0, 0.3]))) + rng.normal(size=(2000, 2))
     assert horizon(em.Series(x), 0.01)[0] == 5
+
+
+def test_the_page_names_the_constants_of_the_code():
+    from pathlib import Path
+
+    from enmesh.links import horizon as scan
+    from enmesh.links import known, ladder, selection, together
+
+    page = (Path(__file__).parents[1] / "docs" / "defaults.md").read_text(encoding="utf-8")
+    rows = {
+        row.split(" | ")[0].strip("| "): row.split(" | ")[1]
+        for row in page.splitlines()
+        if row.startswith("| ")
+    }
+    for words, value in {
+        "lagged variables that are known, at most": selection.MOST,
+        "functions of a model, at most": known.LARGEST,
+        "sources whose products with a further one are features, at most": known.PARTNERS,
+        "functions of the residual (responses)": known.RESPONSES,
+        "correlation of a far lag, as a multiple of that at all other lags": scan.ALONE,
+        "circular shifts": ladder.SHIFTS,
+        "lagged variables of which products are formed, at most": together.MOST,
+        "samples needed for each lag": scan.EACH,
+    }.items():
+        assert rows[words] == f"{value:g}"

@@ -18,7 +18,7 @@ from enmesh.links.functions import rank_functions
 from enmesh.links.samples import Samples
 
 RESPONSES = 4
-"""Responses of a target: the probe of the design had four; two lose links to shapes. (A convention.)"""
+"""Responses of a target: location, spread and two of shape. (Taken from the probe; not measured.)"""
 SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
 LARGEST = 160  # functions of a basis at most, so that a run ends (a convention)
 PARTNERS = 8  # sources at most whose products with a further one are features (a convention)
