@@ -4,11 +4,15 @@ The first is the normal score, which keeps the order of the values and limits he
 rank. Any smooth dependence is close to a linear combination of the first few.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 COUNT = 6
 """Functions of a variable: enough for a sine of three periods within the data. (Taken from the probe; not measured.)"""
 DEPENDENT = 1e-3  # share of a function's size that is left by those before it, below which it adds nothing
+REPEATED = 1e-5  # the same for a row of unit length among rows of a basis
+RIDGE = 1e-9
 
 
 def rank_functions(values: np.ndarray, count: int = COUNT) -> np.ndarray:
@@ -19,12 +23,28 @@ def rank_functions(values: np.ndarray, count: int = COUNT) -> np.ndarray:
     >>> rank_functions(np.array([3.0, 1.0, 2.0, 1.5]), 2).round(2).tolist()
     [[1.36, -1.36, 0.38, -0.38], [1.0, 1.0, -1.0, -1.0]]
     """
-    from scipy.special import ndtri
+    order = np.argsort(values, kind="stable")
+    arranged = values[order]
+    if not (arranged[1:] == arranged[:-1]).any():
+        found = np.empty((count, len(values)))
+        found[:, order] = _of_order(len(values), count)
+        return found
     from scipy.stats import rankdata
 
-    n, found = len(values), np.zeros((count, len(values)))
-    share, used = (rankdata(values) - 0.5) / n, 0
-    most = min(count, len(np.unique(values)) - 1)
+    return _of_shares((rankdata(values) - 0.5) / len(values), min(count, len(np.unique(values)) - 1), count)
+
+
+@lru_cache(8)
+def _of_order(n: int, count: int) -> np.ndarray:
+    """Return the functions of n different values in rising order."""
+    return _of_shares((np.arange(n) + 0.5) / n, min(count, n - 1), count)
+
+
+def _of_shares(share: np.ndarray, most: int, count: int) -> np.ndarray:
+    """Return ``most`` functions of mid-ranks as shares of the record, and rows of 0 up to ``count``."""
+    from scipy.special import ndtri
+
+    n, found, used = len(share), np.zeros((count, len(share))), 0
     for j in range(count):
         if used == most:
             break
@@ -37,3 +57,27 @@ def rank_functions(values: np.ndarray, count: int = COUNT) -> np.ndarray:
             found[j] = function / function.std()
             used += 1
     return found
+
+
+def orthonormal(rows: np.ndarray) -> np.ndarray:
+    """Return rows of unit length that span the same, each with those before it; rows that add nothing become 0."""
+    from scipy.linalg import solve_triangular
+
+    rows = rows / np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-300)[:, None]
+    try:
+        root = np.linalg.cholesky(rows @ rows.T)
+        if np.diag(root).min() > 1e-4:  # far from dependent: one pass is accurate, and three times faster
+            return solve_triangular(root, rows, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        pass
+    basis, root = np.linalg.qr(rows.T)
+    return np.ascontiguousarray((basis * (np.abs(np.diag(root)) > REPEATED)).T)
+
+
+def whitened(rows: np.ndarray) -> np.ndarray:
+    """Return rows that are orthogonal and of unit length, the first few spanning the first few of what was given."""
+    from scipy.linalg import solve_triangular
+
+    product = rows @ rows.T
+    root = np.linalg.cholesky(product + RIDGE * (np.trace(product) + 1e-300) * np.eye(len(rows)))
+    return solve_triangular(root, rows, lower=True, check_finite=False)

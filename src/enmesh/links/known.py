@@ -10,11 +10,12 @@ spread and shape. A source that moves the variance of the target moves the secon
 """
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.links.functions import rank_functions
+from enmesh.links.functions import orthonormal, rank_functions, whitened
 from enmesh.links.samples import Samples
 
 RESPONSES = 4
@@ -23,11 +24,8 @@ SHARE = 0.25  # of the samples that a basis may have functions, so that residual
 LARGEST = 160  # functions of a basis at most, so that a run ends (a convention)
 PARTNERS = 8  # sources at most whose products with a further one are features (a convention)
 SIMPLER = 0.995  # times the error of the smaller basis below which the larger one is taken
+KEPT = 200_000  # samples of regressions that are kept: 256 MB if all are of the largest basis
 LEVERAGE = 0.05  # the least share of a sample that its own value does not decide
-DEPENDENT = (
-    1e-5  # part of a column of unit length that is left by those before it, below which it adds nothing
-)
-RIDGE = 1e-9
 
 
 class Known:
@@ -46,6 +44,24 @@ class Known:
             (self._regressed(ranked) for ranked in (False, True)), key=lambda found: found[0]
         )
         self._responses: np.ndarray | None = None
+        self.told: np.ndarray | None = (
+            None  # what lagged variables say roughly, when that was asked (`promising`)
+        )
+        self.dependent: list[Lagged] | None = (
+            None  # present values that depend on what is left, when they were asked
+        )
+
+    @classmethod
+    def of(
+        cls, samples: Samples, target: int, variables: Sequence[Lagged], clock: int, bases: int = 3
+    ) -> "Known":
+        """Return the regression, kept as long as questions are about the same target."""
+        made, key = samples.regressions, (target, tuple(variables), clock, bases)
+        if key not in made:
+            if made and (next(iter(made))[0] != target or len(made) * len(samples.rows) > KEPT):
+                made.clear()
+            made[key] = cls(samples, target, variables, clock, bases)
+        return cast(Known, made[key])
 
     @property
     def linear(self) -> bool:
@@ -106,13 +122,14 @@ class Known:
         if samples.states[self.target]:  # states are their own responses
             made = samples.functions[:RESPONSES, self.target][:, self.rows]
         else:
-            place = self._widened(rank_functions(self._residual, 2)[1])
-            scaled = self._scaled()
-            made = rank_functions(self._residual if scaled is None else scaled, RESPONSES)
+            made = rank_functions(self._residual, RESPONSES)
+            place = self._widened(made[1])
+            scaled = self._scaled(made[0])
+            made = made if scaled is None else rank_functions(scaled, RESPONSES)
         made = made[np.abs(made).max(axis=1) > 0]
         self.basis = self._all[: self._ends[place]]
         if scaled is not None:  # what the volatility says of the spread beyond that is known too
-            self.basis = orthonormal(np.concatenate([self.basis, samples.volatility[self.rows, 1:].T]))
+            self.basis = orthonormal(np.concatenate([self.basis, samples.volatility[1:, self.rows]]))
         self.rank = int((np.einsum("ij,ij->i", self.basis, self.basis) > 0.5).sum())
         left = made - (made @ self.basis.T) @ self.basis
         self._responses = whitened(left)
@@ -139,35 +156,11 @@ class Known:
             best = place if errors[place] < SIMPLER * errors[best] else best
         return best
 
-    def _scaled(self) -> np.ndarray | None:
+    def _scaled(self, score: np.ndarray) -> np.ndarray | None:
         """Return the residual divided by its spread, if the common volatility predicts that (AIC)."""
-        score, columns = rank_functions(self._residual, 1)[0], self.samples.volatility[self.rows]
+        columns = self.samples.volatility_basis(self.rows)
         log = np.log(score**2 + 1e-2)
-        predicted = columns @ np.linalg.lstsq(columns, log, rcond=None)[0]
+        predicted = (columns @ log) @ columns
         scaled = score / np.exp(predicted / 2)
         gain = self.n * (np.log(np.mean(score**2)) - np.log(np.mean(scaled**2))) - predicted.sum()
-        return scaled if gain > 2 * columns.shape[1] else None
-
-
-def orthonormal(rows: np.ndarray) -> np.ndarray:
-    """Return rows of unit length that span the same, each with those before it; rows that add nothing become 0."""
-    from scipy.linalg import solve_triangular
-
-    rows = rows / np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-300)[:, None]
-    try:
-        root = np.linalg.cholesky(rows @ rows.T)
-        if np.diag(root).min() > 1e-4:  # far from dependent: one pass is accurate, and three times faster
-            return solve_triangular(root, rows, lower=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        pass
-    basis, root = np.linalg.qr(rows.T)
-    return np.ascontiguousarray((basis * (np.abs(np.diag(root)) > DEPENDENT)).T)
-
-
-def whitened(rows: np.ndarray) -> np.ndarray:
-    """Return rows that are orthogonal and of unit length, the first few spanning the first few of what was given."""
-    from scipy.linalg import solve_triangular
-
-    product = rows @ rows.T
-    root = np.linalg.cholesky(product + RIDGE * (np.trace(product) + 1e-300) * np.eye(len(rows)))
-    return solve_triangular(root, rows, lower=True, check_finite=False)
+        return scaled if gain > 2 * len(columns) else None

@@ -16,13 +16,14 @@
    those too; the larger p-value counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.links.known import Known, orthonormal
+from enmesh.links.functions import orthonormal
+from enmesh.links.known import Known
 from enmesh.links.samples import Samples
 
 # Weights of the rungs: line, squares and products, spread, everything; where a line is the best basis, and elsewhere.
@@ -32,12 +33,18 @@ TOGETHER = 0.05  # weight of all lags together
 SHIFTS = 100
 """Circular shifts. (AR .98, N = 200 and 500, nominal 10 per 1,000: 100 shifts 7.5; 30 shifts and a tolerance of two
 standard errors 25.)"""
+FEW, CLEAR = 20, 1e-9  # circular shifts that are made first, and the p-value up to which they are enough
 LOOK = 0.05  # p-value up to which shifts are made: no decision is taken on larger ones
 FUNCTIONS = 4  # functions of a lagged variable in the rung with everything
 CAPPED = 0.99  # p-values are combined up to this (truncated Cauchy: Fang et al. 2023)
 SMALLEST = float(np.finfo(float).tiny)
 ALIVE = 1e-6  # share of a feature's size that must be left by what is known
+SHIFTED, ROUNDED = (
+    np.float32,
+    1e-4,
+)  # precision of shifted features, and the share of their size that must be left
 PRESENT = 0.01  # level at which the present value of another source counts as dependent
+AT_ONCE = 100_000  # values of lagged variables whose features are made at once (memory)
 GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -47,6 +54,10 @@ class Rung(NamedTuple):
     ratio: np.ndarray
     features: np.ndarray
     responses: int
+
+    def part(self, some: slice) -> "Rung":
+        """Return the rung of some of the candidates."""
+        return Rung(self.ratio[some], self.features[some], self.responses)
 
     def p_values(self, known: Known, wider: float = 1.0) -> np.ndarray:
         """Return p-values by Rao's F, of statistics that are ``wider`` by chance than by the formula."""
@@ -94,17 +105,18 @@ def rungs(
     """Return the four rungs of every lagged variable; or, jointly or shifted in a circle, of all of them together."""
     responses, n = known.responses, known.n
     features = _features(known, candidates, shifts)
+    basis, responses = (rows.astype(features.dtype, copy=False) for rows in (known.basis, responses))
     size, parts = features.shape[2], len(candidates) if joint or len(shifts) else 1
     features = features.reshape(-1, parts * size, n)
     count = len(features)
     flat = features.reshape(-1, n)
-    explained = (flat @ known.basis.T).reshape(count, parts * size, -1)
+    explained = (flat @ basis.T).reshape(count, parts * size, -1)
     told = (flat @ responses.T).reshape(count, parts * size, -1)
-    products = features @ features.transpose(0, 2, 1)
+    products = (features @ features.transpose(0, 2, 1)).astype(float)
     whole = np.einsum("cmm->cm", products).copy()
     products -= explained @ explained.transpose(0, 2, 1)
     left = np.einsum("cmm->cm", products).copy()
-    alive = left > ALIVE * np.maximum(whole, 1e-12)
+    alive = left > (ALIVE if features.dtype == float else ROUNDED) * np.maximum(whole, 1e-12)
     unit = np.where(alive, 1 / np.sqrt(np.where(alive, left, 1)), 0)
     products = products * unit[:, :, None] * unit[:, None, :]
     told = told * unit[:, :, None]
@@ -142,11 +154,18 @@ def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: 
 
 def _features(known: Known, candidates: Sequence[Lagged], shifts: Sequence[int]) -> np.ndarray:
     """Return functions, products with what is known, values and squares, ``(shifts or 1, candidates, features, n)``."""
-    samples, rows = known.samples, known.rows
+    samples, rows, n = known.samples, known.rows, known.n
     values = [*samples.functions[:FUNCTIONS], samples.scale(known.ranked)]
-    taken = (samples.take(one, candidates, rows) for one in values)
-    *functions, x = (shifted(one, shifts) if len(shifts) else one[None] for one in taken)
-    return np.stack([*functions, *(x * partner for partner in known.partners), x, x * x], axis=2)
+    whole = np.stack([samples.take(one, candidates, rows) for one in values], axis=1)
+    size = FUNCTIONS + len(known.partners) + 2
+    made = np.empty((max(1, len(shifts)), len(candidates), size, n), SHIFTED if len(shifts) else float)
+    twice = np.concatenate([whole, whole], axis=2).astype(made.dtype)
+    for part, shift in zip(made, shifts if len(shifts) else [0]):
+        now = twice[:, :, n - shift : 2 * n - shift]
+        part[:, :FUNCTIONS], part[:, -2] = now[:, :-1], now[:, -1]
+    made[:, :, FUNCTIONS:-2] = made[:, :, -2:-1] * known.partners.astype(made.dtype)
+    made[:, :, -1] = made[:, :, -2] ** 2
+    return made
 
 
 def _rung(products: np.ndarray, told: np.ndarray, alive: np.ndarray, chosen: list[int]) -> Rung:
@@ -203,13 +222,14 @@ def joint_entropy(codes: np.ndarray) -> float:
     return float(entr(counts / counts.sum()).sum())
 
 
-def together(known: Known, sources: Sequence[Lagged], shifts: Sequence[int] = (0,)) -> Rung:
-    """Return the rung of a line through all lagged variables, for every shift."""
+def together(known: Known, sources: Sequence[Lagged], lags: int, shifts: Sequence[int] = ()) -> Rung:
+    """Return the rung of a line through all lags of each source, of which there are ``lags``; or for every shift."""
     samples = known.samples
-    x = shifted(samples.take(samples.scale(known.ranked), sources, known.rows), shifts)
+    x = samples.take(samples.scale(known.ranked), sources, known.rows)
+    x = shifted(x.astype(SHIFTED), shifts) if len(shifts) else x.reshape(-1, lags, known.n)
     flat = x.reshape(-1, known.n)
-    explained = (flat @ known.basis.T).reshape(*x.shape[:2], -1)
-    told = (flat @ known.responses[0]).reshape(x.shape[:2])
+    explained = (flat @ known.basis.astype(x.dtype, copy=False).T).reshape(*x.shape[:2], -1).astype(float)
+    told = (flat @ known.responses[0].astype(x.dtype)).reshape(x.shape[:2]).astype(float)
     size, axes = np.linalg.eigh(x @ x.transpose(0, 2, 1) - explained @ explained.transpose(0, 2, 1))
     there = size > ALIVE * known.n
     along = np.einsum("smr,sm->sr", axes, told) ** 2 * there / np.where(there, size, 1)
@@ -218,18 +238,36 @@ def together(known: Known, sources: Sequence[Lagged], shifts: Sequence[int] = (0
 
 def shifted(x: np.ndarray, shifts: Sequence[int]) -> np.ndarray:
     """Return ``x (rows, n)`` shifted in a circle, ``(shifts, rows, n)``."""
-    n = x.shape[1]
-    windows = np.lib.stride_tricks.sliding_window_view(np.concatenate([x, x], axis=1), n, axis=1)
-    return windows[:, n - np.array(shifts)].transpose(1, 0, 2)
+    n, twice = x.shape[1], np.concatenate([x, x], axis=1)
+    return np.stack([twice[:, n - shift : 2 * n - shift] for shift in shifts])
 
 
 class Ladder:
     """All rungs of one source at all its lags, or of several lagged variables jointly, given what is known."""
 
-    def __init__(self, known: Known, sources: Sequence[Lagged], joint: bool = False):
+    def __init__(
+        self, known: Known, sources: Sequence[Lagged], joint: bool = False,
+        made: tuple[list[Rung], Rung | None] | None = None,
+    ):  # fmt: skip
         self.known, self.sources, self.joint = known, tuple(sources), joint
-        self._rungs = rungs(known, self.sources, joint=joint)
-        self._together = None if joint or len(sources) == 1 else together(known, self.sources)
+        alone = joint or len(sources) == 1
+        self._rungs, self._together = made or (
+            rungs(known, sources, joint=joint),
+            None if alone else together(known, sources, len(sources)),
+        )
+
+    @classmethod
+    def of_all(cls, known: Known, sources: Sequence[int]) -> "Iterator[Ladder]":
+        """Yield the rungs of each of many sources at all lags, made together as far as memory allows."""
+        lags = known.samples.max_lag
+        step = max(1, int(AT_ONCE / (lags * known.n)))
+        for first in range(0, len(sources), step):
+            part = [at_all_lags(known.samples, j) for j in sources[first : first + step]]
+            every = [variable for variables in part for variable in variables]
+            made, line = rungs(known, every), together(known, every, lags) if lags > 1 else None
+            for k, variables in enumerate(part):
+                some = [rung.part(slice(k * lags, (k + 1) * lags)) for rung in made]
+                yield cls(known, variables, made=(some, line and line.part(slice(k, k + 1))))
 
     def combined(self, wider: Sequence[float] = (1.0,) * 5) -> Tested:
         """Return the test, of statistics that are ``wider`` by chance than by their formulas."""
@@ -260,11 +298,15 @@ class Ladder:
         first = self.combined()
         if first.p_value > LOOK:
             return first
-        shifts, rest = shifts_of(self.known), self.known.n - self.known.rank
-        strongest = [v for v in self.sources if self.joint or v.lag == first.lag]
-        made = rungs(self.known, strongest, shifts)
+        found = self._over(shifts_of(self.known)[:FEW], first.lag)
+        return found if found.p_value <= CLEAR else self._over(shifts_of(self.known), first.lag)
+
+    def _over(self, shifts: Sequence[int], lag: int) -> Tested:
+        """Return the test, of statistics divided by their means over some shifts."""
+        rest = self.known.n - self.known.rank
+        made = rungs(self.known, [v for v in self.sources if self.joint or v.lag == lag], shifts)
         if self._together is not None:
-            made.append(together(self.known, self.sources, shifts))
+            made.append(together(self.known, self.sources, len(self.sources), shifts))
         return self.combined([*(_excess(rung, rest) for rung in made), 1.0][:5])
 
 
@@ -287,11 +329,11 @@ def full_test(
 ) -> Tested:  # fmt: skip
     """Test a source at all its lags, given the own past and lagged variables of other sources; see the module."""
     given = sorted(set(given))
-    known = Known(samples, target, [*own, *given], clock)
+    known = Known.of(samples, target, [*own, *given], clock)
     found = Ladder(known, sources, joint).widened()
     if found.p_value > LOOK or not (now := present(known)):
         return found
-    also = Ladder(Known(samples, target, [*own, *given, *now], clock), sources, joint).widened()
+    also = Ladder(Known.of(samples, target, [*own, *given, *now], clock), sources, joint).widened()
     return found if also.p_value <= found.p_value else found._replace(p_value=also.p_value)
 
 
@@ -299,7 +341,7 @@ def by_formula(
     samples: Samples, target: int, own: Sequence[Lagged], given: Sequence[Lagged], sources: Sequence[Lagged], clock: int
 ) -> Tested:  # fmt: skip
     """Test a source without shifts and without present values: its p-value is never larger than that of `full_test`."""
-    known = Known(samples, target, [*own, *sorted(set(given))], clock)
+    known = Known.of(samples, target, [*own, *sorted(set(given))], clock)
     return Ladder(known, sources).combined()
 
 
@@ -311,13 +353,16 @@ def at_all_lags(samples: Samples, source: int) -> list[Lagged]:
 def by_line(known: Known, sources: Sequence[int]) -> tuple[list[float], list[float], list[int]]:
     """Return value, p-value and strongest lag of many sources by the first rung alone, combined over lags."""
     samples, lags = known.samples, range(1, known.samples.max_lag + 1)
-    ratio = np.empty((len(lags), len(sources)))
-    response = known.responses[0]
+    ratio = np.empty((len(lags), samples.nodes))
+    response = known.responses[:1]
+    both = np.concatenate([known.basis, response]).T
     for row, lag in enumerate(lags):
-        x = samples.take(samples.scale(known.ranked), [Lagged(j, lag) for j in sources], known.rows)
-        left = np.einsum("ij,ij->i", x, x) - ((x @ known.basis.T) ** 2).sum(axis=1)
-        share = (x @ response) ** 2 / np.where(left > ALIVE * known.n, left, np.inf)
+        x = samples.at_lag(samples.scale(known.ranked), lag, known.rows)
+        told = (x @ both) ** 2
+        left = np.einsum("ij,ij->i", x, x) - told[:, :-1].sum(axis=1)
+        share = told[:, -1] / np.where(left > ALIVE * known.n, left, np.inf)
         ratio[row] = -np.log(np.maximum(1 - share, 1e-26))
+    ratio = ratio[:, list(sources)]
     p = wilks_p(ratio, np.ones_like(ratio), 1, known.n - known.rank)
     best = ratio.argmax(axis=0)
     value = np.take_along_axis(ratio, best[None], 0)[0] / 2
@@ -326,6 +371,12 @@ def by_line(known: Known, sources: Sequence[int]) -> tuple[list[float], list[flo
 
 def present(known: Known) -> list[Lagged]:
     """Return the present values of known sources on which what is left of the target depends."""
+    if known.dependent is None:
+        known.dependent = _dependent(known)
+    return known.dependent
+
+
+def _dependent(known: Known) -> list[Lagged]:
     nodes = sorted({v.node for v in known.variables} - {known.target})
     now = [Lagged(node, 0) for node in nodes if Lagged(node, 0) not in known.variables]
     if not now:

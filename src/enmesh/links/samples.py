@@ -14,7 +14,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding.lagged import Lagged
 from enmesh.errors import InputError
-from enmesh.links.functions import COUNT, rank_functions
+from enmesh.links.functions import COUNT, orthonormal, rank_functions
 
 CLIPPED = 8.0  # standard deviations at which values as they are end (a convention)
 STATES = 10  # different values up to which a target is taken for states
@@ -57,6 +57,7 @@ class Samples:
             if series.kinds[i] == "text":  # codes have no size
                 self.plain[i] = self.functions[0, i]
         self.codes = np.where(self.states[:, None], values.T, 0)
+        self.regressions: dict[tuple, object] = {}  # those made of one target (`Known.of`)
 
     @classmethod
     def of(cls, series: Series, max_lag: int) -> "Samples":
@@ -88,12 +89,17 @@ class Samples:
 
     def take(self, values: np.ndarray, variables: Sequence[Lagged], rows: np.ndarray) -> np.ndarray:
         """Return lagged variables of ``values (node, time)`` at some rows, ``(variables, rows)``."""
-        if not len(variables):
-            return np.empty((0, len(rows)))
+        found = np.empty((len(variables), len(rows)), values.dtype)
         first, last = int(rows[0]), int(rows[-1]) + 1
-        if last - first == len(rows):  # one run of samples: slices are faster
-            return np.stack([values[node, first - lag : last - lag] for node, lag in variables])
-        return np.stack([values[node, rows - lag] for node, lag in variables])
+        whole = last - first == len(rows)  # one run of samples: slices are faster
+        for row, (node, lag) in zip(found, variables):
+            row[:] = values[node, first - lag : last - lag] if whole else values[node, rows - lag]
+        return found
+
+    def at_lag(self, values: np.ndarray, lag: int, rows: np.ndarray) -> np.ndarray:
+        """Return all nodes of ``values (node, time)`` at one lag, ``(node, rows)``."""
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        return values[:, first - lag : last - lag] if last - first == len(rows) else values[:, rows - lag]
 
     @cached_property
     def rough(self) -> np.ndarray:
@@ -122,7 +128,7 @@ class Samples:
 
     @cached_property
     def volatility(self) -> np.ndarray:
-        """Columns ``(time, columns)`` that the spread of a node may follow: time, and the common volatility.
+        """Rows ``(rows, time)`` that the spread of a node may follow: time, and the common volatility.
 
         That is the mean square of all nodes: exponentially weighted over the samples before, with its square, and
         at each lag, so that no node tells of it more than all together.
@@ -141,7 +147,15 @@ class Samples:
             log = _standardised(np.log(level + 1e-3))
             columns += [log, log**2]
         now = _standardised(np.log(square + 1e-3))
-        return np.stack([*columns, *(np.roll(now, lag) for lag in range(1, self.max_lag + 1))], axis=1)
+        return np.stack([*columns, *(np.roll(now, lag) for lag in range(1, self.max_lag + 1))])
+
+    def volatility_basis(self, rows: np.ndarray) -> np.ndarray:
+        """Return orthonormal rows that span `volatility` at some rows of the record."""
+        return self._volatility_basis if rows is self.rows else orthonormal(self.volatility[:, rows])
+
+    @cached_property
+    def _volatility_basis(self) -> np.ndarray:
+        return orthonormal(self.volatility[:, self.rows])
 
 
 def _standardised(column: np.ndarray) -> np.ndarray:

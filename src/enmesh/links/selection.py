@@ -42,7 +42,7 @@ WORSE = (
 MOST = 16  # lagged variables that are known at most, so that a run ends (a convention)
 PAIRS = 3  # pairs of sources of a target that act only together, at most
 PROMISING = 4  # of each rung, lagged variables that are looked at exactly in a step
-FULL = 2e7  # products of pairs, lags and samples up to which all rungs are asked of sources that were not selected
+FULL = 5e6  # products of pairs, lags and samples up to which all rungs are asked of sources that were not selected
 
 
 class Drivers(NamedTuple):
@@ -84,7 +84,7 @@ def selected(
         pair = acting_together(known, sources, level)
         if {*pair} <= {*known.variables}:
             break
-        known = Known(samples, target, _sorted({*known.variables, *pair}, target), clock)
+        known = Known.of(samples, target, _sorted({*known.variables, *pair}, target), clock)
     found = _pruned(samples, known, level, always, full)
     own, links = [Lagged(target, lag) for lag in found.own], [*found.given(found.sources), *always]
     return found._replace(partners=partners(samples, target, own, links, clock, level))
@@ -98,7 +98,9 @@ def own_past(samples: Samples, target: int, always: Sequence[Lagged]) -> tuple[i
         found, least = (1, 0), np.inf
         for length, clock in pairs:
             if (length, clock) not in errors:
-                errors[length, clock] = Known(samples, target, [*_own(target, length), *always], clock).error
+                errors[length, clock] = Known.of(
+                    samples, target, [*_own(target, length), *always], clock, bases=2
+                ).error
             if errors[length, clock] < (TIMELY if clock & 2 > found[1] & 2 else LONGER) * least:
                 found, least = (length, clock), errors[length, clock]
         return found
@@ -118,7 +120,7 @@ def _grown(
     clock: int, most: int,
 ) -> tuple[Known, bool]:  # fmt: skip
     """Add the most promising lagged variable of a source as long as one passes; then of the own past too."""
-    known, full = Known(samples, target, [*_own(target, own), *always], clock), False
+    known, full = Known.of(samples, target, [*_own(target, own), *always], clock), False
     for among in (sources, [*sources, target]):
         while len(known.variables) < MOST:
             found = promising(known, among)
@@ -136,7 +138,7 @@ def _grown(
             if new.node != target and new.node not in have and len(have) >= most:
                 full = True
                 break
-            wider = Known(samples, target, _sorted([*known.variables, new], target), clock)
+            wider = Known.of(samples, target, _sorted([*known.variables, new], target), clock)
             if wider.error > WORSE * known.error:
                 break
             known = wider
@@ -150,28 +152,13 @@ def _sorted(variables: Iterable[Lagged], target: int) -> list[Lagged]:
 
 def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
     """Return the lagged variables that say most by each rung, roughly: without what is known of themselves."""
-    samples, responses = known.samples, known.responses
-    if not len(responses) or not len(among):
+    samples = known.samples
+    if not len(known.responses) or not len(among):
         return []
-    length, far, q = samples.length, samples.max_lag, len(responses)
-    weights = np.zeros((q + len(known.partners), length), np.float32)
-    weights[:, known.rows] = np.concatenate([responses, known.partners * responses[0]])
-    earlier = np.zeros((far, *weights.shape), np.float32)  # what a node at each lag is multiplied by
-    for lag in range(1, far + 1):
-        earlier[lag - 1, :, : length - lag] = weights[:, lag:]
-    of_responses = earlier[:, :q].reshape(-1, length).T
-    told = [(one @ of_responses).reshape(-1, far, q) ** 2 for one in samples.rough[:4]]
-    line = (samples.rough[4 if not known.ranked else 0] @ earlier.reshape(-1, length).T).reshape(
-        samples.nodes, far, -1
-    ) ** 2
-    scores = np.zeros((4, far, samples.nodes), np.float32)
-    scores[0] = line[:, :, 0].T
-    scores[1] = (line[:, :, 0] + told[1][:, :, 0] + line[:, :, q:].sum(2)).T
-    scores[2] = (told[0] + told[1])[:, :, 1].T if q > 1 else 0
-    scores[3] = sum(one.sum(2) for one in told).T
-    out = np.ones(samples.nodes, bool)
-    out[list(among)] = False
-    scores[:, :, out] = -1
+    if known.told is None:
+        known.told = _told(known)
+    scores = np.full_like(known.told, -1)
+    scores[:, :, list(among)] = known.told[:, :, list(among)]
     for v in known.variables:
         if v.lag:
             scores[:, v.lag - 1, v.node] = -1
@@ -179,6 +166,28 @@ def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
     few = min(PROMISING, flat.shape[1])
     chosen = {int(i) for row in flat for i in np.argpartition(-row, few - 1)[:few] if row[i] > 0}
     return [Lagged(i % samples.nodes, i // samples.nodes + 1) for i in sorted(chosen)]
+
+
+def _told(known: Known) -> np.ndarray:
+    """Return what each lagged variable says by each rung, in single precision, ``(rung, lag, node)``."""
+    samples, responses = known.samples, known.responses
+    length, far, q = samples.length, samples.max_lag, len(responses)
+    weights = np.zeros((q + len(known.partners), length), np.float32)
+    weights[:, known.rows] = np.concatenate([responses, known.partners * responses[0]])
+    earlier = np.zeros((far, *weights.shape), np.float32)  # what a node at each lag is multiplied by
+    for lag in range(1, far + 1):
+        earlier[lag - 1, :, : length - lag] = weights[:, lag:]
+    of_responses = earlier[:, :q].reshape(-1, length).T
+    told = (samples.rough[:4].reshape(-1, length) @ of_responses).reshape(4, -1, far, q) ** 2
+    line = (samples.rough[4 if not known.ranked else 0] @ earlier.reshape(-1, length).T).reshape(
+        samples.nodes, far, -1
+    ) ** 2
+    scores = np.zeros((4, far, samples.nodes), np.float32)
+    scores[0] = line[:, :, 0].T
+    scores[1] = (line[:, :, 0] + told[1][:, :, 0] + line[:, :, q:].sum(2)).T
+    scores[2] = (told[0] + told[1])[:, :, 1].T if q > 1 else 0
+    scores[3] = told.sum((0, 3)).T
+    return scores
 
 
 def _pruned(samples: Samples, known: Known, level: float, always: Sequence[Lagged], full: bool) -> Drivers:
@@ -197,12 +206,16 @@ def _pruned(samples: Samples, known: Known, level: float, always: Sequence[Lagge
             found[key] = full_test(samples, target, own, given, at_all_lags(samples, source), clock)
         return found[key]
 
+    def failing(formula: bool) -> list[int]:
+        tested = {j: test(j, formula).p_value for j in sorted({v.node for v in kept} - fixed)}
+        return sorted((j for j, p in tested.items() if p > level), key=lambda j: -tested[j])
+
     for formula in (True, False):
-        while sources := sorted({v.node for v in kept} - fixed):
-            weakest = max(sources, key=lambda source: test(source, formula).p_value)
-            if test(weakest, formula).p_value <= level:
-                break
-            kept = tuple(v for v in kept if v.node != weakest)
+        while waiting := failing(formula):  # sources that passed are asked again when all that fail are out
+            for source in waiting:
+                if source == waiting[0] or test(source, formula).p_value > level:
+                    kept = tuple(v for v in kept if v.node != source)
+    sources = sorted({v.node for v in kept} - fixed)
     tests = [test(j, False) for j in sources]
     return Drivers(
         own=tuple(v.lag for v in own),
@@ -221,14 +234,13 @@ def other_tests(
     """Test sources that were not selected, given those that were; in large networks by a line alone."""
     own = [Lagged(target, lag) for lag in found.own]
     given = sorted({*found.given(found.sources), *always})
-    known = Known(samples, target, [*own, *given], found.clock)
+    known = Known.of(samples, target, [*own, *given], found.clock)
     if samples.nodes**2 * samples.max_lag * known.n > FULL:
         return tuple(zip(sources, *by_line(known, sources)))
     tests = []
-    for j in sources:
-        lags = at_all_lags(samples, j)
-        one = Ladder(known, lags).combined()
+    for j, ladder in zip(sources, Ladder.of_all(known, sources)):
+        one = ladder.combined()
         if one.p_value <= LOOK:
-            one = full_test(samples, target, own, given, lags, found.clock)
+            one = full_test(samples, target, own, given, at_all_lags(samples, j), found.clock)
         tests.append((j, one))
     return tuple((j, one.value, one.p_value, one.lag) for j, one in tests)

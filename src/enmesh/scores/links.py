@@ -201,14 +201,14 @@ class LinkScorer(Scorer[LinkTest]):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the value of a link sample by sample, and the samples that are predicted."""
         own, past, lags, clock, joint = self._question(sources, target, given)
-        known = Known(self.samples, target, [*own, *sorted(past)], clock)
+        known = Known.of(self.samples, target, [*own, *sorted(past)], clock)
         found = Ladder(known, lags, joint).widened()
         return local_values(known, lags, found, joint), known.rows
 
     def profile(self, source: int, target: int, given: Sequence[int]) -> tuple[np.ndarray, int, float]:
         """Return the value at each lag by the rung that tells most, its degrees of freedom, and how wide chance is."""
         own, past, lags, clock, _ = self._question([source], target, given)
-        known = Known(self.samples, target, [*own, *sorted(past)], clock)
+        known = Known.of(self.samples, target, [*own, *sorted(past)], clock)
         found = Ladder(known, lags).widened()
         rung = rungs(known, lags)[min(found.rung, 3) if found.rung < 4 else 0]
         degrees = max(1, int(np.median(rung.features)) * rung.responses)
