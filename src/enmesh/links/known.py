@@ -74,10 +74,8 @@ class Known:
         y = samples.take(samples.scale(ranked), [Lagged(self.target, 0)], self.rows)[0]
         y = y - y.mean()
         size = max(float(y @ y) / self.n, 1e-300)
-        parts = self._bases(ranked)[: self._most]
-        ends = np.cumsum([sum(map(len, part)) for part in parts]).tolist()
-        ends = [end for end in ends if end <= min(SHARE * self.n, LARGEST)] or ends[:1]
-        basis = orthonormal(np.concatenate([row for part in parts[: len(ends)] for row in part]))
+        parts, ends = self._bases(ranked)
+        basis = orthonormal(np.concatenate(parts))
         found, errors = self._left_out(basis, ends, y)
         best = 0
         for place, error in enumerate(errors):
@@ -98,16 +96,27 @@ class Known:
             errors.append(float(np.mean((left / np.maximum(1 - leverage, LEVERAGE)) ** 2)))
         return residuals, errors
 
-    def _bases(self, ranked: bool) -> list[list[np.ndarray]]:
-        """Return the rows that each of the nested bases adds."""
+    def _bases(self, ranked: bool) -> tuple[list[np.ndarray], list[int]]:
+        """Return the rows of the nested bases that are not too large, and where each ends."""
         samples, variables, rows = self.samples, self.variables, self.rows
         x = samples.take(samples.scale(ranked), variables, rows)
         one, other = np.triu_indices(len(variables), 1)
-        bent = samples.take(samples.functions[1], variables, rows) if ranked else x * x
-        line = [np.ones((1, self.n)), x, *(one[:, rows] for one in samples.of_time(self.clock))]
-        more = [samples.take(f, variables, rows) for f in samples.functions[2 if ranked else 1 :]]
-        products = [bent[one] * x[other], x[one] * bent[other], bent[one] * bent[other]]
-        return [line, [bent, x[one] * x[other]], [*more, x**3, *products]]
+        parts = [np.ones((1, self.n)), x, *(of_time[:, rows] for of_time in samples.of_time(self.clock))]
+        ends = [sum(map(len, parts))]
+        largest, further = min(SHARE * self.n, LARGEST), samples.functions[2 if ranked else 1 :]
+        if self._most > 1 and ends[0] + len(x) + len(one) <= largest:
+            bent = samples.take(samples.functions[1], variables, rows) if ranked else x * x
+            parts += [bent, x[one] * x[other]]
+            ends.append(ends[0] + len(x) + len(one))
+        if (
+            self._most > 2
+            and len(ends) > 1
+            and ends[1] + (len(further) + 1) * len(x) + 3 * len(one) <= largest
+        ):
+            parts += [samples.take(functions, variables, rows) for functions in further]
+            parts += [x**3, bent[one] * x[other], x[one] * bent[other], bent[one] * bent[other]]
+            ends.append(sum(map(len, parts)))
+        return parts, ends
 
     @property
     def responses(self) -> np.ndarray:

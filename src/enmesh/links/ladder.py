@@ -33,7 +33,10 @@ TOGETHER = 0.05  # weight of all lags together
 SHIFTS = 100
 """Circular shifts. (AR .98, N = 200 and 500, nominal 10 per 1,000: 100 shifts 7.5; 30 shifts and a tolerance of two
 standard errors 25.)"""
-FEW, CLEAR = 20, 1e-9  # circular shifts that are made first, and the p-value up to which they are enough
+FEW, CLEAR = (
+    20,
+    1e-9,
+)  # shifts that are made first; they are enough for p-values beyond `LOOK`, and up to this
 LOOK = 0.05  # p-value up to which shifts are made: no decision is taken on larger ones
 FUNCTIONS = 4  # functions of a lagged variable in the rung with everything
 CAPPED = 0.99  # p-values are combined up to this (truncated Cauchy: Fang et al. 2023)
@@ -299,7 +302,7 @@ class Ladder:
         if first.p_value > LOOK:
             return first
         found = self._over(shifts_of(self.known)[:FEW], first.lag)
-        return found if found.p_value <= CLEAR else self._over(shifts_of(self.known), first.lag)
+        return found if not CLEAR < found.p_value <= LOOK else self._over(shifts_of(self.known), first.lag)
 
     def _over(self, shifts: Sequence[int], lag: int) -> Tested:
         """Return the test, of statistics divided by their means over some shifts."""

@@ -206,15 +206,16 @@ def _pruned(samples: Samples, known: Known, level: float, always: Sequence[Lagge
             found[key] = full_test(samples, target, own, given, at_all_lags(samples, source), clock)
         return found[key]
 
-    def failing(formula: bool) -> list[int]:
-        tested = {j: test(j, formula).p_value for j in sorted({v.node for v in kept} - fixed)}
-        return sorted((j for j, p in tested.items() if p > level), key=lambda j: -tested[j])
-
     for formula in (True, False):
-        while waiting := failing(formula):  # sources that passed are asked again when all that fail are out
-            for source in waiting:
-                if source == waiting[0] or test(source, formula).p_value > level:
-                    kept = tuple(v for v in kept if v.node != source)
+        waiting = True
+        while waiting:  # sources that passed are asked again when those that fail are out
+            weight = {j: test(j, True).p_value for j in sorted({v.node for v in kept} - fixed)}
+            waiting = False
+            for source in sorted(weight, key=lambda j: -weight[j]):
+                if test(source, formula).p_value > level:
+                    kept, waiting = tuple(v for v in kept if v.node != source), True
+                elif formula:
+                    break
     sources = sorted({v.node for v in kept} - fixed)
     tests = [test(j, False) for j in sources]
     return Drivers(
