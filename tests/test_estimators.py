@@ -36,7 +36,13 @@ TWINS = {
     em.Mixed: lambda e, x, y, z, t: naive.mixed_local(x, y, z, e.k),
     em.Ordinal: lambda e, x, y, z, t: naive.discrete_local(x, y, z),
     em.Regression: lambda e, x, y, z, t: naive.regression_local(
-        x, y, z, e.features, FREQUENCIES if e.features == "fourier" else (), 1e-9 * (e.features != "linear")
+        x,
+        y,
+        z,
+        e.features,
+        FREQUENCIES if e.features == "fourier" else (),
+        1e-9 * (e.features != "linear"),
+        e.targets,
     ),
 }
 VARIANTS = [
@@ -63,6 +69,8 @@ VARIANTS = [
     em.Regression(),
     em.Regression(normalise="zscore"),
     em.Regression("fourier", normalise="rank"),
+    em.Regression("basis"),
+    em.Regression("basis", responses=1),
 ]
 BATTERY = {brief(estimator): (estimator, TWINS[type(estimator)]) for estimator in VARIANTS}
 battery = pytest.mark.parametrize("name", BATTERY)

@@ -16,7 +16,7 @@ from enmesh.scores.shift_null import shifted_products
 from enmesh.tasks import run
 from tests import naive
 
-KINDS = ("linear", "quadratic", "fourier")
+KINDS = ("linear", "quadratic", "fourier", "basis")
 
 
 def some(seed, n=300, m=4):
@@ -93,7 +93,7 @@ def test_degrees_of_freedom_are_the_features_that_are_added(kind):
     for d, known in ((1, 0), (1, 3), (3, 2)):
         x, z = rng.normal(size=(2, d, 50)), rng.normal(size=(known, 50))
         added = features.added(x, z)
-        assert added.shape == (2, estimator.dof((0,), (0,) * d, (0,) * known), 50)
+        assert added.shape == (2, estimator.dof((0,), (0,) * d, (0,) * known) // estimator.targets, 50)
         together = np.concatenate([features.of(z), added[1]])
         np.testing.assert_allclose(  # the same features whoever is source and who is condition
             np.sort(np.abs(together @ np.ones(50) + together @ np.arange(50))),
@@ -102,9 +102,10 @@ def test_degrees_of_freedom_are_the_features_that_are_added(kind):
         )
 
 
-@pytest.mark.parametrize("kind", ["quadratic", "fourier"])
+@pytest.mark.parametrize("kind", ["quadratic", "fourier", "basis"])
 def test_one_pass_over_the_data_gives_what_a_question_gives(kind):
-    transfers = Transfers(some(5), em.Regression(kind), random_lags(5, "abcd"))
+    one = {"responses": 1} if kind == "basis" else {}
+    transfers = Transfers(some(5), em.Regression(kind, **one), random_lags(5, "abcd"))
     assert transfers.joint is not None
     for sources, target, given in (((0,), 1, ()), ((0, 2), 1, (3,)), ((3,), 2, (0, 1))):
         x, y, z = transfers.variables(sources, target, given)
@@ -169,7 +170,7 @@ def test_single_factors_of_a_product_are_not_taken_for_drivers():
 # --- awkward data ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["quadratic", "fourier"])
+@pytest.mark.parametrize("kind", ["quadratic", "fourier", "basis"])
 def test_redundant_columns_are_harmless(kind):
     rng = np.random.default_rng(5)
     x, y, z = (rng.normal(size=(300, d)) for d in (1, 1, 2))
@@ -267,7 +268,16 @@ def test_scales_and_what_they_miss_agree_with_their_definition(repeated):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"features": "cubic"}, "features='cubic' is not known; use 'linear', 'quadratic', 'fourier'"),
+        (
+            {"features": "cubic"},
+            "features='cubic' is not known; use 'linear', 'quadratic', 'fourier', 'basis'",
+        ),
+        ({"responses": 4}, "responses is for features='basis'; leave it out, or add that"),
+        ({"features": "basis", "responses": 9}, "responses=9 is not possible; give 1 to 6"),
+        (
+            {"features": "basis", "normalise": "zscore"},
+            "features='basis' takes normalise='rank' alone; leave the option out",
+        ),
         ({"normalise": "none"}, "normalise='none' is not known; use 'rank', 'zscore', None"),
         ({"device": "abacus"}, "device='abacus' is not known; use 'cpu', 'cuda', 'auto'"),
     ],
@@ -323,7 +333,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
     assert int(done.stdout) < 1024
 
 
-@pytest.mark.parametrize("features", ["quadratic", "fourier"])
+@pytest.mark.parametrize("features", ["quadratic", "fourier", "basis"])
 @pytest.mark.parametrize("widths", [(1, 0), (1, 3), (2, 2)])
 def test_all_shifts_at_once_are_shifts_one_by_one(features, widths):
     rng = np.random.default_rng(3)
@@ -338,3 +348,35 @@ def test_all_shifts_at_once_are_shifts_one_by_one(features, widths):
     np.testing.assert_allclose(
         prepared.over_shifts(x, starts, shifts), prepared.cmi(np.stack(rolled)), atol=1e-8
     )
+
+
+def test_a_source_that_moves_the_variance_is_seen_by_the_responses():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=2000)
+    y = rng.normal(size=2000) * np.exp(0.7 * x)
+    one, four = (em.cmi(x, y, estimator=em.Regression("basis", responses=q)) for q in (1, 4))
+    assert one < 0.01
+    assert four > 0.1
+
+
+def test_two_values_have_one_response():
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=500)
+    y = (x + rng.normal(size=500) > 0).astype(float)
+    assert em.Regression("basis").prepare(y[:, None], np.empty((500, 0))).targets == 1
+    assert em.cmi(x, y, estimator=em.Regression("basis")) > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phi", [0.0, 0.9])
+def test_p_values_of_functions_are_uniform(phi):
+    from scipy.signal import lfilter
+    from scipy.stats import kstest
+
+    found = []
+    for seed in range(300):
+        noise = np.random.default_rng([21, seed]).normal(size=(500, 2))
+        series = em.Series(lfilter([1.0], [1.0, -phi], noise, axis=0)[100:])
+        score = em.TEA(estimator=em.Regression("basis"), embedding=em.Embedding(), null="shift")
+        found.append(run(score.bind(series).test(Link(0, 1, ()))).p_value)
+    assert kstest(found, "uniform").pvalue > 0.001

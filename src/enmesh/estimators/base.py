@@ -100,6 +100,7 @@ class Estimator(Method, ABC):
     """How a density, and with it every measure, is estimated from samples."""
 
     analytic: ClassVar[bool] = False
+    targets: ClassVar[int] = 1  # functions of a target that are explained
     """Whether the distribution of 2 N I under independence is known (chi-square with `dof`)."""
 
     discrete: ClassVar[bool] = False

@@ -31,7 +31,7 @@ from enmesh.estimators.base import Estimator, Prepared, numeric
 from enmesh.estimators.gaussian import Gaussian, JointGaussian, require_samples
 from enmesh.estimators.scaling import normal_scores, standard_scores, zscore
 from enmesh.neighbours import check_device, chosen
-from enmesh.options import known_fields, option
+from enmesh.options import known_fields, option, whole
 
 if TYPE_CHECKING:
     from enmesh.embedding.blocks import Blocks
@@ -45,7 +45,9 @@ SCARCE = 2  # samples for each feature below which values are mostly chance
 FREQUENCIES = (1.0, 2.0)
 CLEARLY = 1.1  # times more that ranks must miss of a variable's next values for z-scores to be taken
 # Kinds of features: how many a variable has, and how many a pair of them.
-KINDS = {"linear": (1, 0), "quadratic": (2, 1), "fourier": (1 + 2 * len(FREQUENCIES), 4)}
+KINDS = {"linear": (1, 0), "quadratic": (2, 1), "fourier": (1 + 2 * len(FREQUENCIES), 4), "basis": (4, 1)}
+RESPONSES = 4  # functions of a target, where it is not only itself: location, spread and two of shape
+REPEATED = 1e-6  # share of a response's size that is left by those before it, below which it adds nothing
 
 
 class Features:
@@ -53,8 +55,9 @@ class Features:
 
     ``"linear"``: v. ``"quadratic"``: v, v^2, and the product of each pair: all monomials up to degree two.
     ``"fourier"``: v, cos(w v), sin(w v), and of each pair a, b the same of a + b and a - b at the lowest frequency.
-    Random Fourier features draw their frequencies for a whole set of variables and are not nested; here they are fixed
-    for every variable and pair. All are the same, but for order and sign, whichever variable comes first.
+    ``"basis"``: v, v^2, cos(3 pi u), cos(4 pi u) with u the share of a normal variable below v, and the product of each
+    pair. Random Fourier features draw their frequencies for a whole set of variables and are not nested; here they are
+    fixed for every variable and pair. All are the same, but for order and sign, whichever variable comes first.
 
     Arrays have samples last: ``(..., variables, n)``.
 
@@ -91,10 +94,21 @@ class Features:
             self._fill_pairs(across.reshape(b, d, known, self._of_pair, n), x[:, :, None], z)
         return self._standardised(out, 1.0)
 
+    def responses(self, y: Any, count: int) -> Any:
+        """Return ``count`` functions of each of ``y (d, n)``, orthogonal; those that repeat others are left out."""
+        y = self.standard(y)
+        if count == 1:
+            return y
+        rows = self.xp.concatenate([y, *(_wave(y, k) for k in range(2, count + 1))])
+        rows = self._standardised(rows, 1.0)
+        basis, root = self.xp.linalg.qr(rows.T)
+        size = self.xp.abs(self.xp.diag(root))
+        return basis.T[size > REPEATED * size.max()] * rows.shape[1] ** 0.5
+
     def factors(self, v: Any) -> Any:
         """Return functions of each of ``v (d, n)``, ``(number, n)``, whose products span the features of pairs."""
         v = self.standard(v)
-        if self.kind == "quadratic":
+        if self.kind != "fourier":
             return v
         return self.xp.concatenate([self.xp.cos(min(FREQUENCIES) * v), self.xp.sin(min(FREQUENCIES) * v)])
 
@@ -113,15 +127,18 @@ class Features:
 
     def _fill_singles(self, out: Any, v: Any) -> None:
         out[..., 0, :] = v
-        if self.kind == "quadratic":
+        if self.kind in ("quadratic", "basis"):
             out[..., 1, :] = v * v
+        if self.kind == "basis":
+            for k in range(3, self._of_one + 1):
+                out[..., k - 1, :] = _wave(v, k)
         elif self.kind == "fourier":
             for i, frequency in enumerate(FREQUENCIES):
                 out[..., 1 + 2 * i, :] = self.xp.cos(frequency * v)
                 out[..., 2 + 2 * i, :] = self.xp.sin(frequency * v)
 
     def _fill_pairs(self, out: Any, a: Any, b: Any) -> None:
-        if self.kind == "quadratic":
+        if self.kind != "fourier":
             out[..., 0, :] = a * b
             return
         for i, both in enumerate((a + b, a - b)):
@@ -137,12 +154,16 @@ class Regression(Estimator):
     ----------
     features
         ``"linear"`` (the values of ``Gaussian``); ``"quadratic"``, all monomials up to degree two of source and
-        condition together; ``"fourier"``, sines and cosines of every variable and pair beside the linear ones.
+        condition together; ``"fourier"``, sines and cosines of every variable and pair beside the linear ones;
+        ``"basis"``, four functions of the rank of every variable, and products of pairs.
     normalise
         ``"rank"`` (normal scores), ``"zscore"``, or None: for each variable the scale on which it predicts its own
         next values better, out of sample (`better_scale`); for linear features z-scores.
     device
-        ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one).
+        ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one; not for ``"basis"``).
+    responses
+        With ``"basis"``: functions of the rank of the target that are explained, 1 to 6. With the default 4 a source
+        that moves the variance of the target is seen, or one that moves its shape.
 
     Examples
     --------
@@ -164,16 +185,29 @@ class Regression(Estimator):
     features: str = field(default="quadratic", kw_only=False)
     normalise: str | None = None
     device: str = "cpu"
+    responses: int | None = None
 
     def __post_init__(self) -> None:
         known_fields(self, features=tuple(KINDS), normalise=("rank", "zscore", None))
         check_device(self.device)
+        if self.features != "basis" and self.responses is not None:
+            raise InputError("responses is for features='basis'; leave it out, or add that")
+        if self.responses is not None and whole("responses", self.responses, 1) > 6:
+            raise InputError(f"responses={self.responses} is not possible; give 1 to 6")
+        if self.features == "basis" and (self.normalise == "zscore" or self.device == "cuda"):
+            told = "normalise='rank'" if self.normalise == "zscore" else "device='cpu'"
+            raise InputError(f"features='basis' takes {told} alone; leave the option out")
         if self.features == "fourier":
             fourier = (
                 "Rahimi, A. and Recht, B. (2007). Random Features for Large-Scale Kernel Machines. "
                 "Advances in Neural Information Processing Systems 20."
             )
             object.__setattr__(self, "references", (*type(self).references, fourier))
+
+    @property
+    def targets(self) -> int:  # type: ignore[override]
+        """Functions of the target that are explained."""
+        return (self.responses or RESPONSES) if self.features == "basis" else 1
 
     def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
         """Rank or scale."""
@@ -187,6 +221,8 @@ class Regression(Estimator):
 
         A line takes values as they are, as `Gaussian` does.
         """
+        if self.features == "basis":
+            return "rank"
         return self.normalise or ("zscore" if self.features == "linear" else better_scale(column))
 
     def sentence(self) -> str:
@@ -196,22 +232,25 @@ class Regression(Estimator):
             "linear": "a linear regression",
             "quadratic": "a regression on all monomials up to degree two",
             "fourier": "a regression on Fourier features (cf. Rahimi and Recht 2007)",
+            "basis": f"a regression of {self.targets} functions of the target on functions and products",
         }
-        model = f"{models[self.features]} of {scales[self.normalise]} values"
+        model = f"{models[self.features]} of {scales['rank' if self.features == 'basis' else self.normalise]} values"
         return f"{model} (nonlinear Granger causality, Marinazzo et al. 2008)"
 
     def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
         if self.features == "linear":
             return Gaussian().prepare(y, z)
-        xp = np if chosen(self.device) == "cpu" else import_module("cupy")
-        features = Features(self.features, xp)
-        return PreparedRegression(features, y.astype(np.float64), z.astype(np.float64))
+        here = self.features == "basis" or chosen(self.device) == "cpu"
+        features = Features(self.features, np if here else import_module("cupy"))
+        return PreparedRegression(features, y.astype(np.float64), z.astype(np.float64), self.targets)
 
     def joint(self, blocks: "Blocks") -> JointGaussian | None:
         """Products of all features of all lagged variables, from which every family is a Cholesky factor away."""
         if self.features == "linear":
             return Gaussian().joint(blocks)
         columns = Features(self.features).count(len(blocks.askable()))
+        if self.targets > 1:  # a factor gives what is left of one target
+            return None
         return None if blocks.n * columns**2 > JOINT_PRODUCTS else _JointRegression(self.features, blocks)
 
     def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
@@ -223,11 +262,12 @@ class Regression(Estimator):
     def dof(self, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> int:
         """Features that x adds, for each column of y."""
         count = Features(self.features).count
-        return len(y) * (count(len(x) + len(z)) - count(len(z)))
+        return len(y) * self.targets * (count(len(x) + len(z)) - count(len(z)))
 
     def n_parameters(self, y: Sequence[int], z: Sequence[int]) -> int:
         """Coefficients and intercept per target, and the residual covariance."""
-        return len(y) * (Features(self.features).count(len(z)) + 1) + len(y) * (len(y) + 1) // 2
+        targets = len(y) * self.targets
+        return targets * (Features(self.features).count(len(z)) + 1) + targets * (targets + 1) // 2
 
     def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
         """Ten samples per feature."""
@@ -272,7 +312,7 @@ class PreparedRegression(Prepared):
     own, and 0 in that row for the target. Least squares of the longer columns is the penalised fit.
     """
 
-    def __init__(self, features: Features, y: np.ndarray, z: np.ndarray):
+    def __init__(self, features: Features, y: np.ndarray, z: np.ndarray, targets: int = 1):
         super().__init__(y, z)
         self._features, self._xp = features, (xp := features.xp)
         require_samples(len(y), y.shape[1] + z.shape[1], "regression")
@@ -281,12 +321,13 @@ class PreparedRegression(Prepared):
         rows = xp.empty((n + count, count))
         rows[:n], rows[n:] = features.of(self._z).T, (SHRINK * n) ** 0.5 * xp.eye(count)
         basis = xp.ascontiguousarray(xp.linalg.qr(rows)[0].T)
-        target = xp.zeros((y.shape[1], n + count))
-        target[:, :n] = features.standard(xp.asarray(y.T))
+        responses = features.responses(xp.asarray(y.T), targets)
+        target = xp.zeros((len(responses), n + count))
+        target[:, :n] = responses
         for _ in range(2):  # the first time leaves rounding errors
             target -= (target @ basis.T) @ basis
         left = target @ target.T
-        if not float(xp.linalg.eigvalsh(left)[0]) > SHRINK**2 * n:
+        if not len(left) or not float(xp.linalg.eigvalsh(left)[0]) > SHRINK**2 * n:
             told = "the target is constant, or one of its columns is a function of others"
             raise InputError(f"{told}; leave it out")
         self._basis, self._hidden = basis[:, :n], basis[:, n:] @ basis[:, n:].T
@@ -302,6 +343,11 @@ class PreparedRegression(Prepared):
         inner = new @ new.swapaxes(1, 2) + along @ self._hidden @ along.swapaxes(1, 2)
         inner += SHRINK * n * self._xp.eye(m)
         return new, inner, cross
+
+    @property
+    def targets(self) -> int:
+        """Functions of the target that are explained."""
+        return len(self._target)
 
     def variance_weights(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         """Return how the squared residuals of the whole regression weigh directions of what ``x (n, d)`` adds.
@@ -435,6 +481,13 @@ def _missed(columns: np.ndarray) -> np.ndarray:
     weights = np.concatenate([weights, -np.ones_like(weights[..., :1, :])], axis=-2)
     missed = (weights * (halves @ weights)).sum(axis=(0, 2, 3))
     return np.maximum(missed, 0.0) / (columns**2).sum(axis=1)
+
+
+def _wave(v: Any, k: int) -> Any:
+    """Return the cosine of k half periods over the ranks of a standard normal variable."""
+    from scipy.special import ndtr
+
+    return np.cos(k * np.pi * ndtr(v))
 
 
 @cache

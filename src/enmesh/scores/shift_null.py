@@ -70,13 +70,14 @@ class ShiftNull:
 
     def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> Widened:
         blocks, (weights, chance) = self._transfers.blocks, prepared.variance_weights(x)
-        dof, rest = len(weights), blocks.n - 1 - n_given - len(weights)
-        mean = float(beyond_chance(weights.mean(), np.sqrt(chance) / dof))
-        share = min(1.0, weights.sum() ** 2 / dof / max(1e-300, (weights**2).sum() - chance))
+        features, q = len(weights), prepared.targets
+        rest, dof = blocks.n - 1 - n_given // q - features, features * q
+        mean = float(beyond_chance(weights.mean(), np.sqrt(chance) / features))
+        share = min(1.0, weights.sum() ** 2 / features / max(1e-300, (weights**2).sum() - chance))
         shifts = spread_shifts(blocks.starts, blocks.span, round((2 + 12 / dof) / SCATTER_ERROR**2))
-        if len(shifts) > 1 and rest > 0:
+        if len(shifts) > 1 and rest >= q:
             values = prepared.over_shifts(x, blocks.starts, shifts)
-            over = values.mean() / _mean_of_f(dof, rest)
+            over = values.mean() / sum(_mean_of_f(features, rest - k) for k in range(q))
             mean *= float(beyond_chance(over, np.sqrt(2 / dof / len(shifts))))
             scatter = dof * values.var(ddof=1) / (2 * values.mean() ** 2)
             share = max(1 / dof, share / float(beyond_chance(scatter, np.sqrt((2 + 12 / dof) / len(shifts)))))

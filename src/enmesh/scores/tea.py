@@ -145,7 +145,8 @@ class _TEAScorer(PenalisedScorer[TEA]):
             return super().test(link, level, count)
         x, y, z = self.transfers.variables([link.source], link.target, link.given)
         n, value, n_given = self.transfers.blocks.n, self.transfers.cmi(x, y, z), self.transfers.dof(z, y, ())
-        rest = _rest(n, n_given, dof := self.transfers.dof(x, y, z))
+        dof, targets = self.transfers.dof(x, y, z), self.score.estimator.targets
+        rest = _rest(n, n_given // targets, dof // targets)
         factor, share = self._widened(link.source, link.target)
         p_value = f_p_value(2 * n * value / factor, share * dof, n, rest)
         choices = lag_choices(self.transfers, [link.source], link.target)
@@ -169,7 +170,8 @@ class _TEAScorer(PenalisedScorer[TEA]):
         width = sum(len(self.transfers.blocks.lags(j, target)) for j in sources)
         x, y, z = ((0,) * size for size in (width, 1, n_given))
         count, alpha, n = self.transfers.estimator.dof, self._alpha(target, sources), self.transfers.blocks.n
-        rest = _rest(n, count(y, z, ()), dof := count(y, x, z))
+        dof, targets = count(y, x, z), self.score.estimator.targets
+        rest = _rest(n, count(y, z, ()) // targets, dof // targets)
         if self.score.null == "chi2":
             return chi2_quantile(alpha, dof)
         factor, share = self._widened(sources[0], target)
