@@ -108,13 +108,15 @@ def one_period(rng, n, m):
 
 def roessler(rng, n, m):
     nodes = {f"x{i}": [] for i in range(m)}
-    return em.simulate.coupled_flow(nodes, n=n, system="rossler", dt=0.3, seed=int(rng.integers(2**31))).values
+    return em.simulate.coupled_flow(
+        nodes, n=n, system="rossler", dt=0.3, seed=int(rng.integers(2**31))
+    ).values
 
 
 def chain(states: int, order: int):
     def made(rng, n, m):
         """Markov chains whose next state depends on the last ones by tables of their own."""
-        tables = rng.dirichlet(np.full(states, 0.7), size=(m, *[states] * order)).cumsum(-1)
+        tables = rng.dirichlet(np.full(states, 3.0), size=(m, *[states] * order)).cumsum(-1)
         x, chance = rng.integers(0, states, (n + BURN, m)), rng.random((n + BURN, m))
         for t in range(order, len(x)):
             for i in range(m):

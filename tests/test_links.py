@@ -387,10 +387,23 @@ def test_the_page_names_the_constants_of_the_code():
         "lagged variables that are known, at most": selection.MOST,
         "functions of a model, at most": known.LARGEST,
         "sources whose products with a further one are features, at most": known.PARTNERS,
-        "functions of the residual (responses)": known.RESPONSES,
+        "functions of the residual, and of the source in the full regression": known.FUNCTIONS,
         "correlation of a far lag, as a multiple of that at all other lags": scan.ALONE,
         "circular shifts": ladder.SHIFTS,
         "lagged variables of which products are formed, at most": together.MOST,
         "samples needed for each lag": scan.EACH,
     }.items():
         assert rows[words] == f"{value:g}"
+
+
+def test_scattered_missing_values_leave_a_network():
+    """A fifth of all values missing: no window of all nodes is complete, those of families are."""
+    rng = np.random.default_rng(41)
+    x = rng.normal(size=(800, 6))
+    for t in range(1, len(x)):
+        x[t, 1] += 0.8 * x[t - 1, 0]
+    x[rng.random(x.shape) < 0.2] = np.nan
+    net = em.infer(em.Series(x, missing="drop"))
+    assert ("x0", "x1") in set(net)
+    assert np.isfinite(net.edges.set_index(["source", "target"]).effect["x0", "x1"])
+    assert net.explain("x0", "x1").te == net.edges.iloc[0].te

@@ -5,7 +5,7 @@ In the notation of the paper Y^i_{n+1} is a target's next value, Y^{i,(kappa^i)}
 
 import copy
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -39,12 +39,18 @@ class Transfers:
     conditioned on (`variables`).
     """
 
-    def __init__(self, series: Series, estimator: Estimator | str, embedding: Pasts):
+    def __init__(
+        self,
+        series: Series,
+        estimator: Estimator | str,
+        embedding: Pasts,
+        family: Collection[int] | None = None,
+    ):
         self.series, self.estimator = series, resolve(Estimator, estimator)
         if not isinstance(embedding, (Embedding, Lags)):
             raise InputError(f"embedding={embedding!r} is no embedding; give Embedding(dim=2) or Lags(...)")
         estimator = self.estimator
-        self.blocks = Blocks(series, embedding, estimator.condition, estimator.reaches_back)
+        self.blocks = Blocks(series, embedding, estimator.condition, estimator.reaches_back, family)
         self._prepared: OrderedDict[tuple[Lagged, tuple[Lagged, ...]], Prepared] = OrderedDict()
         self._draws: dict[tuple[Surrogate, tuple[Lagged, ...], bool], Draw] = {}
 

@@ -137,8 +137,10 @@ def instantaneous_of(
     if set(series.kinds) != {"float"} or size * (size - 1) // 2 > MOST_PAIRS:
         return ()
     pairs = [(i, j) for i in range(size) for j in range(i)]
-    transfers = Transfers(series, Gaussian(normalise="rank"), pasts)
+    measure = Gaussian(normalise="rank")
+    every = Transfers(series, measure, pasts) if series.missing is None else None
     for i, j in pairs:
+        transfers = every or Transfers(series, measure, pasts, {i, j, *parents[i], *parents[j]})
         known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
         try:
             found[i, j] = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))

@@ -4,7 +4,7 @@ All of them live on the same samples, so that entropies of different parent sets
 interaction is constant (Corollary 1). Lags go backward and never cross a trial.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -38,14 +38,16 @@ class Blocks:
     """The embedded samples of a series: ``past(nodes, target)`` lists lagged variables, ``take`` returns their samples.
 
     There are ``n`` of them in all trials, each of which reaches ``span`` samples back; lags were chosen from the data
-    up to ``searched``, 0 if they were not. ``times (n,)`` puts trials further apart than any window, ``starts`` has the
-    row at which each trial starts, and n; ``arity`` the number of states of each node, 0 for a continuous one;
-    ``values (node, total time)`` are conditioned, and ``rows`` the positions in them of the predicted samples.
+    up to ``searched``, 0 if they were not. Windows are complete for the nodes of a ``family``, if one is given.
+    ``times (n,)`` puts trials further apart than any window, ``starts`` has the row at which each trial starts, and n;
+    ``arity`` the number of states of each node, 0 for a continuous one; ``values (node, total time)`` are conditioned,
+    and ``rows`` the positions in them of the predicted samples.
     """
 
     def __init__(
-        self, series: Series, pasts: Pasts, condition: Callable[..., np.ndarray], reaches_back: int = 0
-    ):
+        self, series: Series, pasts: Pasts, condition: Callable[..., np.ndarray], reaches_back: int = 0,
+        family: Collection[int] | None = None,
+    ):  # fmt: skip
         self.names = series.names
         self._table = pasts.table(series.names)
         self.span, self.searched = reach(pasts, series.names), pasts.searched
@@ -58,7 +60,7 @@ class Blocks:
         trial = np.repeat(np.arange(len(lengths)), np.maximum(0, lengths - self.span))
         self.rows = times + (np.cumsum(lengths) - lengths)[trial]
         if series.missing is not None or reaches_back:
-            complete = self._complete()
+            complete = self._complete(family)
             self.rows, times, trial = self.rows[complete], times[complete], trial[complete]
         self.n = len(self.rows)
         needed = 2 * self.widest + 3  # unknowns of the smallest question: own past and one source
@@ -129,15 +131,18 @@ class Blocks:
         width = len(self._table[source, target])
         return self.arity[source] ** width if self.arity[source] else width
 
-    def _complete(self) -> np.ndarray:
-        """Return which windows touch no missing value, and none that cannot be made (a code of -1)."""
+    def _complete(self, family: Collection[int] | None) -> np.ndarray:
+        """Return which windows touch no missing value, of some nodes, and none that cannot be made (a code of -1)."""
         absent = self.values.T < 0 if self.values.dtype.kind == "i" else np.zeros(self.values.T.shape, bool)
         if self._series.missing is not None:
             absent = absent | np.concatenate(self._series.missing)
         complete = np.ones(len(self.rows), bool)
-        for node, lag in {*(Lagged(i, 0) for i in range(self.n_nodes)), *self.askable()}:
+        lagged = self.askable()
+        if family is not None:
+            lagged = [v for i in family for v in self.past(family, i)]
+        for node, lag in {*(Lagged(i, 0) for i in family or range(self.n_nodes)), *lagged}:
             complete &= ~absent[self.rows - lag, node]
-        if self._series.missing is not None:
+        if family is None and self._series.missing is not None:
             used = f"{complete.sum()} of {len(complete)} windows"
             hazard(f"missing='drop': {used} have no missing value and are used")
         return complete

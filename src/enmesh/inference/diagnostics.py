@@ -12,7 +12,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.table import listed
-from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
+from enmesh.embedding import Blocks, Embedding, Lagged, Lags, Pasts
 from enmesh.embedding.base import prediction_errors, scaled
 from enmesh.errors import first_few
 from enmesh.surrogates import decorrelation_time
@@ -120,7 +120,21 @@ def hazards_of_pasts(series: Series, embedding: Pasts, max_parents: int | None =
     blocks = Blocks(series, embedding, _numbers)
     others = series.n_nodes - 1
     most = others if max_parents is None else min(max_parents, others)
-    return *([] if series.is_integer else _determinism(blocks)), *_size(series, blocks, most)
+    return *determined(series, embedding), *_size(series, blocks, most)
+
+
+def determined(series: Series, embedding: Pasts) -> tuple[Finding, ...]:
+    """Look for nodes whose own past predicts them almost fully: little is left for a source to explain."""
+    if series.is_integer:
+        return ()
+    if series.missing is None:
+        blocks = Blocks(series, embedding, _numbers)
+        return tuple(_determinism([(name, i, blocks) for i, name in enumerate(series.names)]))
+    table, alone = embedding.table(series.names), []
+    for i, name in enumerate(series.names):  # windows of each node that have no missing value
+        past = Lags({(name, name): table[i, i]})
+        alone.append((name, 0, Blocks(series.select([name]), past, _numbers)))
+    return tuple(_determinism(alone))
 
 
 def _finding(
@@ -264,11 +278,11 @@ def _seasons(series: Series) -> list[Finding]:
     return []
 
 
-def _determinism(blocks: Blocks) -> list[Finding]:
-    """Nodes whose own past predicts them almost fully: little is left for a source to explain."""
+def _determinism(nodes: Iterable[tuple[str, int, Blocks]]) -> list[Finding]:
+    """Nodes, each with its place in blocks, whose own past predicts them almost fully."""
     found: dict[str, float] = {}
-    step = -(-blocks.n // ENOUGH)
-    for i, name in enumerate(blocks.names):
+    for name, i, blocks in nodes:
+        step = -(-blocks.n // ENOUGH)
         past, after = blocks.take(blocks.past([i], i))[::step], blocks.take([Lagged(i, 0)])[::step, 0]
         limit, times = DETERMINED * len(after) * after.var(), blocks.times[::step]
         if prediction_errors(past, after, times, m=FIRST).sum() >= limit:

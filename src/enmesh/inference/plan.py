@@ -22,6 +22,7 @@ from enmesh.estimators import Estimator
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.wanted import LEVEL, Choices, Scores, Wanted
 from enmesh.links.horizon import horizon
+from enmesh.links.samples import LONG
 from enmesh.links.selection import Drivers
 from enmesh.measures import Indices
 from enmesh.options import whole
@@ -69,6 +70,8 @@ class Planner(Scores):
             most = min(max(self.series.lengths) - 2, samples // 4)
             if lag > most:
                 raise InputError(f"max_lag={lag} is too large for {samples} samples; give at most {most}")
+        if samples > LONG:
+            self.choices.add("samples", f"{LONG:,}", f"evenly spread over {samples:,}, which bounds the cost")
         reason = f"about one false link among {self._pairs} pairs" if self.level < LEVEL else "per link"
         if wanted.fdr is None:  # else the level follows from the tests
             self.choices.add("level", f"{self.level:.3g}", reason if wanted.level is None else "as given")

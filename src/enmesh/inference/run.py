@@ -16,7 +16,7 @@ from enmesh.embedding import Embedding, Pasts, reach
 from enmesh.errors import InputError, first_few, hazard
 from enmesh.events.events import Events
 from enmesh.explain import with_effects
-from enmesh.inference.diagnostics import hazards_of_pasts
+from enmesh.inference.diagnostics import determined, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.network import LEVEL, Candidate, Network, PairTests
 from enmesh.inference.plan import Plan, Planner
@@ -349,12 +349,11 @@ class Run:
     def _warn_of_pasts(self, score: Score, most: int) -> None:
         """Warn of pasts that determine too much; a joint space too wide troubles neighbours and kernels alone."""
         crowded = any("raise max_parents" in message for message in self.hazards)
-        wide = (
-            not crowded
-            and not isinstance(score, LinkTest)
-            and (score.estimator.discrete or not score.estimator.analytic)
-        )
-        for finding in hazards_of_pasts(self.series, score.embedding or Embedding(), most):
+        wide = not crowded and (score.estimator.discrete or not score.estimator.analytic)
+        pasts = score.embedding or Embedding()
+        by_test = isinstance(score, LinkTest)
+        found = determined(self.series, pasts) if by_test else hazards_of_pasts(self.series, pasts, most)
+        for finding in found:
             if finding.kind == "determinism" or wide:  # no advice to lower what was advised to be raised
                 hazard(finding.message)
 

@@ -18,8 +18,7 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.links.functions import orthonormal, rank_functions, whitened
 from enmesh.links.samples import Samples
 
-RESPONSES = 4
-"""Responses of a target: location, spread and two of shape. (Taken from the probe; not measured.)"""
+FUNCTIONS = 4  # of what is left of a target (location, spread and two of shape), and of a source
 SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
 LARGEST = 160  # functions of a basis at most, so that a run ends (a convention)
 PARTNERS = 8  # sources at most whose products with a further one are features (a convention)
@@ -129,12 +128,12 @@ class Known:
     def _respond(self) -> None:
         samples, place, scaled = self.samples, self.place, None
         if samples.states[self.target]:  # states are their own responses
-            made = samples.functions[:RESPONSES, self.target][:, self.rows]
+            made = samples.functions[:FUNCTIONS, self.target][:, self.rows]
         else:
-            made = rank_functions(self._residual, RESPONSES)
+            made = rank_functions(self._residual, FUNCTIONS)
             place = self._widened(made[1])
             scaled = self._scaled(made[0])
-            made = made if scaled is None else rank_functions(scaled, RESPONSES)
+            made = made if scaled is None else rank_functions(scaled, FUNCTIONS)
         made = made[np.abs(made).max(axis=1) > 0]
         self.basis = self._all[: self._ends[place]]
         if scaled is not None:  # what the volatility says of the spread beyond that is known too

@@ -23,7 +23,7 @@ import numpy as np
 
 from enmesh.embedding.lagged import Lagged
 from enmesh.links.functions import orthonormal
-from enmesh.links.known import Known
+from enmesh.links.known import FUNCTIONS, Known
 from enmesh.links.samples import Samples
 
 # Weights of the rungs: line, squares and products, spread, everything; where a line is the best basis, and elsewhere.
@@ -38,7 +38,6 @@ FEW, CLEAR = (
     1e-9,
 )  # shifts that are made first; they are enough for p-values beyond `LOOK`, and up to this
 LOOK = 0.05  # p-value up to which shifts are made: no decision is taken on larger ones
-FUNCTIONS = 4  # functions of a lagged variable in the rung with everything
 CAPPED = 0.99  # p-values are combined up to this (truncated Cauchy: Fang et al. 2023)
 SMALLEST = float(np.finfo(float).tiny)
 ALIVE = 1e-6  # share of a feature's size that must be left by what is known
@@ -127,6 +126,12 @@ def rungs(
         _rung(products, told[:, :, some], alive, [part * size + i for part in range(parts) for i in chosen])
         for chosen, some in feature_sets(size)
     ]
+
+
+def one_by_one(known: Known, candidates: Sequence[Lagged]) -> np.ndarray:
+    """Return a p-value of each lagged variable by its four rungs, by formula."""
+    p = np.stack([rung.p_values(known) for rung in rungs(known, candidates)], axis=-1)
+    return combined(p, np.array(WEIGHTS[known.linear]))
 
 
 def feature_sets(size: int) -> tuple[tuple[list[int], slice], ...]:
@@ -384,7 +389,5 @@ def _dependent(known: Known) -> list[Lagged]:
     now = [Lagged(node, 0) for node in nodes if Lagged(node, 0) not in known.variables]
     if not now:
         return []
-    p = combined(
-        np.stack([rung.p_values(known) for rung in rungs(known, now)], -1), np.array(WEIGHTS[known.linear])
-    )
+    p = one_by_one(known, now)
     return [variable for variable, one in zip(now, p) if one <= PRESENT / len(now)]

@@ -22,6 +22,9 @@ SLOW = 3  # slow cosines of time
 # Weights of the last sample in the two means of the squares of all nodes that follow the common volatility: memories of
 # 20 and 5 samples (RiskMetrics, 1996, has .06).
 MEMORIES = (0.05, 0.2)
+LONG = (
+    100_000  # samples that are predicted at most, evenly spread over a longer record: bounds time and memory
+)
 LEAST = 20  # samples that a regression needs
 
 _kept: "WeakKeyDictionary[Series, dict[tuple[int, bool], Samples]]" = WeakKeyDictionary()
@@ -37,6 +40,8 @@ class Samples:
         lengths = np.array(series.lengths)
         place = np.concatenate([np.arange(length) for length in lengths])
         self.rows = np.flatnonzero(place >= max_lag)
+        if len(self.rows) > LONG:
+            self.rows = self.rows[np.linspace(0, len(self.rows) - 1, LONG).astype(int)]
         if len(self.rows) < LEAST:
             raise InputError(
                 f"lags up to {max_lag} leave {len(self.rows)} samples of trials of at most {lengths.max()}; "
@@ -50,7 +55,7 @@ class Samples:
         for i, column in enumerate(values.T):
             there = slice(None) if self.present is None else self.present[i]
             seen = column[there]
-            self.functions[:, i, there] = rank_functions(seen)
+            self.functions[:, i, there] = rank_functions(seen, COUNT)
             spread = max(float(seen.std()), 1e-300)
             self.plain[i, there] = np.clip((seen - seen.mean()) / spread, -CLIPPED, CLIPPED)
             self.states[i] = len(np.unique(seen)) <= STATES

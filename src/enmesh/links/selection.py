@@ -19,15 +19,13 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.links.known import Known
 from enmesh.links.ladder import (
     LOOK,
-    WEIGHTS,
     Ladder,
     Tested,
     at_all_lags,
     by_formula,
     by_line,
-    combined,
     full_test,
-    rungs,
+    one_by_one,
 )
 from enmesh.links.samples import Samples
 from enmesh.links.together import acting_together, partners
@@ -126,10 +124,7 @@ def _grown(
             found = promising(known, among)
             if not found:
                 break
-            p = combined(
-                np.stack([rung.p_values(known) for rung in rungs(known, found)], -1),
-                np.array(WEIGHTS[known.linear]),
-            )
+            p = one_by_one(known, found)
             best = int(p.argmin())
             if p[best] * samples.max_lag > LOOSE * level:
                 break
@@ -172,16 +167,25 @@ def _told(known: Known) -> np.ndarray:
     """Return what each lagged variable says by each rung, in single precision, ``(rung, lag, node)``."""
     samples, responses = known.samples, known.responses
     length, far, q = samples.length, samples.max_lag, len(responses)
-    weights = np.zeros((q + len(known.partners), length), np.float32)
-    weights[:, known.rows] = np.concatenate([responses, known.partners * responses[0]])
-    earlier = np.zeros((far, *weights.shape), np.float32)  # what a node at each lag is multiplied by
-    for lag in range(1, far + 1):
-        earlier[lag - 1, :, : length - lag] = weights[:, lag:]
-    of_responses = earlier[:, :q].reshape(-1, length).T
-    told = (samples.rough[:4].reshape(-1, length) @ of_responses).reshape(4, -1, far, q) ** 2
-    line = (samples.rough[4 if not known.ranked else 0] @ earlier.reshape(-1, length).T).reshape(
-        samples.nodes, far, -1
-    ) ** 2
+    weights = np.concatenate([responses, known.partners * responses[0]]).astype(np.float32)
+    place = 4 if not known.ranked else 0
+    if len(known.rows) < length / 2:  # few rows of a long record
+        told = np.empty((4, samples.nodes, far, q), np.float32)
+        line = np.empty((samples.nodes, far, len(weights)), np.float32)
+        for lag in range(1, far + 1):
+            some = samples.rough[:, :, known.rows - lag]
+            told[:, :, lag - 1], line[:, lag - 1] = some[:4] @ weights[:q].T, some[place] @ weights.T
+    else:
+        earlier = np.zeros(
+            (far, len(weights), length), np.float32
+        )  # what a node at each lag is multiplied by
+        for row, by in enumerate(weights):
+            for lag in range(1, far + 1):
+                earlier[lag - 1, row, known.rows - lag] = by
+        of_responses = earlier[:, :q].reshape(-1, length).T
+        told = (samples.rough[:4].reshape(-1, length) @ of_responses).reshape(4, -1, far, q)
+        line = (samples.rough[place] @ earlier.reshape(-1, length).T).reshape(samples.nodes, far, -1)
+    told, line = told**2, line**2
     scores = np.zeros((4, far, samples.nodes), np.float32)
     scores[0] = line[:, :, 0].T
     scores[1] = (line[:, :, 0] + told[1][:, :, 0] + line[:, :, q:].sum(2)).T

@@ -1,13 +1,14 @@
 """LinkTest: the default of `infer`, the test of a link by functions on both sides of a regression (`enmesh.links`)."""
 
-from collections.abc import Iterable, Sequence
+import copy
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Lagged, Pasts
+from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator, Gaussian, Mixed
 from enmesh.links.known import Known
@@ -114,13 +115,32 @@ class LinkScorer(Scorer[LinkTest]):
         self._clocks = {series.index(name): clock for name, clock in score.clocks}
         self._allowed = {series.index(name): series.indices(found) for name, found in score.candidates}
         self._selected: dict[int, Drivers] = {}
+        self._families: dict[int, LinkScorer] = {}
 
     @cached_property
     def transfers(self) -> Transfers:  # type: ignore[override]
         """Linear measures on the lags that were selected."""
-        pasts = self.score.embedding or Embedding()
+        return self._measured(None)
+
+    def _measured(self, family: Collection[int] | None) -> Transfers:
         measured = "text" not in self.series.kinds
-        return Transfers(self.series, self.score.estimator if measured else Mixed(), pasts)
+        pasts = self.score.embedding or Embedding()
+        return Transfers(self.series, self.score.estimator if measured else Mixed(), pasts, family)
+
+    def of_target(self, target: int) -> "LinkScorer":
+        """Return the scorer whose linear measures are of windows that are complete for a target and its sources."""
+        if self.series.missing is None:
+            return self
+        if target not in self._families:
+            sources = (j for j in range(self.series.n_nodes) if j != target and self.acts_at(j, target))
+            self._families[target] = one = copy.copy(self)
+            one.transfers = self._measured({target, *sources})
+        return self._families[target]
+
+    @property
+    def blocks(self) -> Blocks:
+        """Lagged variables, of which memory is reckoned."""
+        return self.of_target(0).transfers.blocks
 
     def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
         """Return targets in groups that are asked about together: each alone."""
