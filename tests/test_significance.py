@@ -281,3 +281,35 @@ def test_a8_what_is_not_a_number_is_refused():
     ):
         with pytest.raises(em.InputError, match="finite numbers"):
             ask()
+
+
+def _sparse(seed, n, states=6):
+    """Two uncoupled chains of many states, with few samples for each joint state."""
+    rng = np.random.default_rng([31, seed])
+    tables = rng.dirichlet(np.full(states, 3.0), size=(2, states)).cumsum(-1)
+    x = np.zeros((n, 2), int)
+    for t in range(1, n):
+        for i in range(2):
+            x[t, i] = (rng.random() > tables[i, x[t - 1, i]]).sum() % states
+    return em.Series(x)
+
+
+def test_few_samples_for_each_joint_state_are_tested_by_permutations():
+    series = _sparse(0, 300)
+    test = em.significance(series, 0, 1, estimator=em.Discrete(), n_surrogates=0)
+    assert len(test.null) == 999
+    assert test.null_mean == pytest.approx(test.null.mean())
+    again = em.significance(series, 0, 1, estimator=em.Discrete(), n_surrogates=0)
+    assert again.p_value == test.p_value
+    dense = em.significance(_sparse(0, 2000, 2), 0, 1, estimator=em.Discrete(), n_surrogates=0)
+    assert not len(dense.null)
+
+
+@pytest.mark.slow
+def test_p_values_of_sparse_states_are_uniform():
+    from scipy.stats import kstest
+
+    asked = {"estimator": em.Discrete(), "n_surrogates": 0}
+    found = [em.significance(_sparse(seed, 300), 0, 1, **asked).p_value for seed in range(1, 201)]
+    assert kstest(found, "uniform").pvalue > 0.001
+    assert np.mean(np.array(found) <= 0.05) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)

@@ -20,7 +20,7 @@ from enmesh.events.events import Events
 from enmesh.measures import Indices, Node, Nodes, Question, Transfers, Variables, link
 from enmesh.methods import resolve
 from enmesh.options import whole
-from enmesh.surrogates import CircularShift, Draw, Surrogate, stream_of
+from enmesh.surrogates import CircularShift, Draw, LocalPermute, Surrogate, stream_of
 from enmesh.tasks import Task, run
 
 
@@ -83,6 +83,11 @@ FIRST_LOOK = BATCH - 1
 FEWEST = 15  # surrogates of tests that bound a score or confirm a source
 USUAL = 199  # surrogates of a test where none are asked for
 SMALLEST = float(np.finfo(float).tiny)  # analytic p-values are never 0: the smallest normal number
+EXPECTED = 5  # samples for each joint state below which chi-square does not hold (Cochran 1954)
+PERMUTED, SEEN = (
+    999,
+    10,
+)  # permutations then, and how many must reach a value for their share to be its p-value
 MANY_LAGS = 0.02  # lags for each sample beyond which the test of the best of them is not sure of itself
 
 
@@ -227,7 +232,7 @@ def best_of(
         return replace(tested(value, null.max(axis=1)), lag=lag)
     n, dof = transfers.blocks.n, transfers.dof([Lagged(source, lag)], y, z)
     if transfers.estimator.discrete:
-        single = analytic_p(dof, n, value)
+        single = analytic(transfers, [Lagged(source, lag)], y, z).p_value
     else:  # chi-square is too narrow for the best of many lags of a short record
         coefficients = transfers.estimator.n_parameters((0,), [0] * len(z)) - 1 + dof
         single = f_p_value(2 * n * value, dof, n, max(1, n - coefficients))
@@ -271,10 +276,31 @@ def f_p_value(statistic: float, dof: float, n: int, rest: float) -> float:
 
 
 def analytic(transfers: Transfers, x: Variables, y: Lagged, z: Variables, choices: int = 1) -> Significance:
-    """Test I(x ; y | z) by the chi-square distribution of 2 N I; p times the choices that x is one of (Bonferroni)."""
+    """Test I(x ; y | z) by the chi-square distribution of 2 N I; p times the choices that x is one of (Bonferroni).
+
+    States with fewer than `EXPECTED` samples for each joint one (Cochran 1954) are tested by permutations of x among
+    samples of the same z: their mean and variance scale the chi-square distribution.
+    """
     dof, n, value = transfers.dof(x, y, z), transfers.blocks.n, transfers.cmi(x, y, z)
     tested(value, np.zeros(1))  # refuses a value that is not finite
+    if transfers.estimator.discrete and n < EXPECTED * math.prod(transfers.blocks.arities([*x, y, *z])):
+        return _by_permutations(transfers, (list(x), y, list(z)), value, choices)
     return Significance(value, min(1.0, choices * analytic_p(dof, n, value)), np.empty(0), dof / (2 * n))
+
+
+def _by_permutations(transfers: Transfers, asked: Question, value: float, choices: int) -> Significance:
+    """Test a value of states by permutations within those of what is conditioned on (decided by data and seed 0)."""
+    from scipy.special import chdtrc
+
+    surrogates, _ = _surrogates(transfers, asked, Sampling(LocalPermute(), PERMUTED, 0), 0, in_parts=False)
+    null = surrogates.ask(0, PERMUTED)()
+    mean, spread = float(null.mean()), float(null.var(ddof=1))
+    reached = int((null >= value * (1 - 1e-9)).sum())
+    p_value = (1 + reached) / (1 + PERMUTED)
+    if reached < SEEN and spread > 0:  # too few to count: beyond them by the formula, as wide as they are
+        scale = spread / (2 * mean)
+        p_value = min(p_value, max(SMALLEST, float(chdtrc(mean / scale, value / scale))))
+    return Significance(value, min(1.0, choices * p_value), null, mean)
 
 
 def by_formula(transfers: Transfers, sources: Indices, target: int, given: Indices) -> Significance:
