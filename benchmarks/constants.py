@@ -47,10 +47,8 @@ VARIATIONS: dict[str, list[Variation]] = {
     ],
     "functions of a basis at most, 160": [{"known.LARGEST": 80}, {"known.LARGEST": 320}],
     "partners, 8": [{"known.PARTNERS": 4}, {"known.PARTNERS": 16}],
-    "error below which a larger basis is taken, .995": [{"known.SIMPLER": 0.99}, {"known.SIMPLER": 0.999}],
-    "error below which a longer own past is taken, .99": [
-        {"selection.LONGER": 0.98},
-        {"selection.LONGER": 0.995},
+    "error below which a larger model is taken, .99": [
+        {"known.SIMPLER": k, "selection.SIMPLER": k} for k in (0.98, 0.997)
     ],
     "error below which a common period is taken, .95": [
         {"selection.TIMELY": 0.9},
@@ -67,7 +65,6 @@ VARIATIONS: dict[str, list[Variation]] = {
         {"ladder.LOOK": 0.02, "selection.LOOK": 0.02, "together.LOOK": 0.02},
         {"ladder.LOOK": 0.2, "selection.LOOK": 0.2, "together.LOOK": 0.2},
     ],
-    "level of dependence on present values, .01": [{"ladder.PRESENT": 0.001}, {"ladder.PRESENT": 0.1}],
     "p-values are combined up to, .99": [{"ladder.CAPPED": 0.9}, {"ladder.CAPPED": 0.999}],
     "level of forward selection, 5 times": [{"selection.LOOSE": 2.0}, {"selection.LOOSE": 20.0}],
     "lengths of own pasts, 1, 2, 3, 5": [{"selection.OWN": (1, 2)}, {"selection.OWN": (1, 2, 3, 4, 5)}],
@@ -76,10 +73,9 @@ VARIATIONS: dict[str, list[Variation]] = {
         {"selection.WORSE": 100.0},
     ],
     "lagged variables that are known at most, 16": [{"selection.MOST": 8}, {"selection.MOST": 32}],
-    "pairs that act together, 3": [{"selection.PAIRS": 1}, {"selection.PAIRS": 10}],
     "candidates of each rung, 4": [{"selection.PROMISING": 2}, {"selection.PROMISING": 8}],
     "variables of which products are formed, 300": [{"together.MOST": 100}, {"together.MOST": 600}],
-    "share of the level for products, .1": [{"together.SHARE": 0.03}, {"together.SHARE": 0.3}],
+    "share of the level for products, .1": [{"together.TENTH": 0.03}, {"together.TENTH": 0.3}],
 }
 
 

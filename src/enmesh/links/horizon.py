@@ -10,10 +10,10 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.links.functions import rank_functions
+from enmesh.links.samples import LEAST
 
 USUAL = 5  # lags that are looked at without being asked for (a convention)
-EACH = 20  # samples for each lag that a test of all of them needs
-TENTH = 0.1  # share of the level, and of the record
+TENTH = 0.1  # share of the level for long lags and for products, and of the record
 ALONE = 1.25  # times the correlation at all other lags that a far one must have: a shared period has many such peaks
 MOST = 3e7  # values of the spectra of all pairs up to which the scan is made at once
 
@@ -21,9 +21,9 @@ MOST = 3e7  # values of the spectra of all pairs up to which the scan is made at
 def horizon(series: Series, level: float) -> tuple[int, str]:
     """Return the largest lag at which sources are looked for, and the reason in words."""
     samples = max(series.lengths)
-    usual = max(1, min(USUAL, sum(series.lengths) // EACH, samples - 2))
+    usual = max(1, min(USUAL, sum(series.lengths) // LEAST, samples - 2))
     far = int(TENTH * samples)
-    bearable = sum(series.lengths) // EACH
+    bearable = sum(series.lengths) // LEAST
     if far <= usual:
         return usual, "default; the record is too short for a look at longer lags"
     lag = _scanned(series, usual, far, level)

@@ -22,7 +22,7 @@ FUNCTIONS = 4  # of what is left of a target (location, spread and two of shape)
 SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
 LARGEST = 160  # functions of a basis at most, so that a run ends (a convention)
 PARTNERS = 8  # sources at most whose products with a further one are features (a convention)
-SIMPLER = 0.995  # times the error of the smaller basis below which the larger one is taken
+SIMPLER = 0.99  # times the error of a smaller basis, or shorter own past, below which a larger one is taken
 KEPT = 200_000  # samples of regressions that are kept: 256 MB if all are of the largest basis
 LEVERAGE = 0.05  # the least share of a sample that its own value does not decide
 

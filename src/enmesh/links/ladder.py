@@ -41,11 +41,8 @@ LOOK = 0.05  # p-value up to which shifts are made: no decision is taken on larg
 CAPPED = 0.99  # p-values are combined up to this (truncated Cauchy: Fang et al. 2023)
 SMALLEST = float(np.finfo(float).tiny)
 ALIVE = 1e-6  # share of a feature's size that must be left by what is known
-SHIFTED, ROUNDED = (
-    np.float32,
-    1e-4,
-)  # precision of shifted features, and the share of their size that must be left
-PRESENT = 0.01  # level at which the present value of another source counts as dependent
+SINGLE = np.float32  # precision of features that are shifted, or asked roughly
+ROUNDED = 1e-4  # share of their size that must be left then
 AT_ONCE = 100_000  # values of lagged variables whose features are made at once (memory)
 GOLDEN = (5**0.5 - 1) / 2
 
@@ -166,7 +163,7 @@ def _features(known: Known, candidates: Sequence[Lagged], shifts: Sequence[int])
     values = [*samples.functions[:FUNCTIONS], samples.scale(known.ranked)]
     whole = np.stack([samples.take(one, candidates, rows) for one in values], axis=1)
     size = FUNCTIONS + len(known.partners) + 2
-    made = np.empty((max(1, len(shifts)), len(candidates), size, n), SHIFTED if len(shifts) else float)
+    made = np.empty((max(1, len(shifts)), len(candidates), size, n), SINGLE if len(shifts) else float)
     twice = np.concatenate([whole, whole], axis=2).astype(made.dtype)
     for part, shift in zip(made, shifts if len(shifts) else [0]):
         now = twice[:, :, n - shift : 2 * n - shift]
@@ -234,7 +231,7 @@ def together(known: Known, sources: Sequence[Lagged], lags: int, shifts: Sequenc
     """Return the rung of a line through all lags of each source, of which there are ``lags``; or for every shift."""
     samples = known.samples
     x = samples.take(samples.scale(known.ranked), sources, known.rows)
-    x = shifted(x.astype(SHIFTED), shifts) if len(shifts) else x.reshape(-1, lags, known.n)
+    x = shifted(x.astype(SINGLE), shifts) if len(shifts) else x.reshape(-1, lags, known.n)
     flat = x.reshape(-1, known.n)
     explained = (flat @ known.basis.astype(x.dtype, copy=False).T).reshape(*x.shape[:2], -1).astype(float)
     told = (flat @ known.responses[0].astype(x.dtype)).reshape(x.shape[:2]).astype(float)
@@ -359,16 +356,16 @@ def at_all_lags(samples: Samples, source: int) -> list[Lagged]:
 
 
 def by_line(known: Known, sources: Sequence[int]) -> tuple[list[float], list[float], list[int]]:
-    """Return value, p-value and strongest lag of many sources by the first rung alone, combined over lags."""
+    """Return value, p-value and strongest lag of many sources by the first rung alone, in single precision."""
     samples, lags = known.samples, range(1, known.samples.max_lag + 1)
     ratio = np.empty((len(lags), samples.nodes))
     response = known.responses[:1]
-    both = np.concatenate([known.basis, response]).T
+    both = np.concatenate([known.basis, response]).astype(SINGLE).T
     for row, lag in enumerate(lags):
-        x = samples.at_lag(samples.scale(known.ranked), lag, known.rows)
-        told = (x @ both) ** 2
+        x = samples.at_lag(samples.rough[0 if known.ranked else 4], lag, known.rows)
+        told = (x @ both).astype(float) ** 2
         left = np.einsum("ij,ij->i", x, x) - told[:, :-1].sum(axis=1)
-        share = told[:, -1] / np.where(left > ALIVE * known.n, left, np.inf)
+        share = told[:, -1] / np.where(left > ROUNDED * known.n, left, np.inf)
         ratio[row] = -np.log(np.maximum(1 - share, 1e-26))
     ratio = ratio[:, list(sources)]
     p = wilks_p(ratio, np.ones_like(ratio), 1, known.n - known.rank)
@@ -390,4 +387,4 @@ def _dependent(known: Known) -> list[Lagged]:
     if not now:
         return []
     p = one_by_one(known, now)
-    return [variable for variable, one in zip(now, p) if one <= PRESENT / len(now)]
+    return [variable for variable, one in zip(now, p) if one <= LOOK / len(now)]

@@ -25,7 +25,7 @@ MEMORIES = (0.05, 0.2)
 LONG = (
     100_000  # samples that are predicted at most, evenly spread over a longer record: bounds time and memory
 )
-LEAST = 20  # samples that a regression needs
+LEAST = 20  # samples that a regression needs, and a lag
 
 _kept: "WeakKeyDictionary[Series, dict[tuple[int, bool], Samples]]" = WeakKeyDictionary()
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.links.known import Known
+from enmesh.links.known import SIMPLER, Known
 from enmesh.links.ladder import (
     LOOK,
     Ladder,
@@ -32,13 +32,11 @@ from enmesh.links.together import acting_together, partners
 
 LOOSE = 5.0  # times the level that forward selection lets in; backward elimination judges
 OWN = (1, 2, 3, 5)  # lengths of own pasts that are compared
-LONGER = 0.99  # times the error of a shorter own past below which a longer one is taken
-TIMELY = 0.95  # the same for a common period, which chaotic records of few cycles follow by chance
+TIMELY = 0.95  # times the error below which a common period is known: chaos of few cycles follows one by chance
 WORSE = (
     1.05  # times the error before beyond which a variable costs more than it says: the basis became too large
 )
 MOST = 16  # lagged variables that are known at most, so that a run ends (a convention)
-PAIRS = 3  # pairs of sources of a target that act only together, at most
 PROMISING = 4  # of each rung, lagged variables that are looked at exactly in a step
 FULL = 5e6  # products of pairs, lags and samples up to which all rungs are asked of sources that were not selected
 
@@ -78,7 +76,7 @@ def selected(
     sources, (length, clock) = sorted(candidates), own_past(samples, target, always)
     paths = [_grown(samples, target, sources, level, always, own, clock, most) for own in sorted({1, length})]
     known, full = min(paths, key=lambda path: path[0].error)
-    for _ in range(PAIRS):
+    while len(known.variables) < MOST:
         pair = acting_together(known, sources, level)
         if {*pair} <= {*known.variables}:
             break
@@ -99,7 +97,7 @@ def own_past(samples: Samples, target: int, always: Sequence[Lagged]) -> tuple[i
                 errors[length, clock] = Known.of(
                     samples, target, [*_own(target, length), *always], clock, bases=2
                 ).error
-            if errors[length, clock] < (TIMELY if clock & 2 > found[1] & 2 else LONGER) * least:
+            if errors[length, clock] < (TIMELY if clock & 2 > found[1] & 2 else SIMPLER) * least:
                 found, least = (length, clock), errors[length, clock]
         return found
 

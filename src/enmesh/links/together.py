@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
+from enmesh.links.horizon import TENTH
 from enmesh.links.known import Known
 from enmesh.links.ladder import LOOK, SMALLEST, by_line, shifted, shifts_of
 from enmesh.links.samples import Samples
 
 MOST = 300  # lagged variables of which all pairs are formed: 45,000 products
-SHARE = 0.1  # of the level; the same as that of long lags
 
 
 def acting_together(known: Known, sources: Sequence[int], level: float) -> list[Lagged]:
@@ -39,7 +39,7 @@ def acting_together(known: Known, sources: Sequence[int], level: float) -> list[
     assert best is not None
     _, product, i, j = best
     tests = different.sum()  # two kinds, and two links of a false pair
-    level = SHARE * level / tests
+    level = TENTH * level / tests
     shares = _explained(known, product[None])
     if _p_value(shares, known)[0] > min(level, LOOK):
         return []
