@@ -208,11 +208,6 @@ def main() -> None:
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     names = [name for name in PROCESSES if not options.only or name.startswith(tuple(options.only))]
-    cells = [(name, n, seed) for name in names for n in options.samples for seed in seeds]
-    results = Parallel(n_jobs=options.jobs, batch_size=1)(
-        delayed(found)(name, n, options.nodes, seed, options.remedy, options.regression)
-        for name, n, seed in cells
-    )
     pairs = options.nodes * (options.nodes - 1)
     level = min(0.01, 1 / pairs)
     error = np.sqrt(level * (1 - level) / (pairs * len(seeds)))
@@ -223,13 +218,16 @@ def main() -> None:
     for name in names:
         rates, warned = [], set()
         for n in options.samples:
-            here = [result for cell, result in zip(cells, results) if cell[:2] == (name, n)]
+            here = Parallel(n_jobs=options.jobs, batch_size=1)(
+                delayed(found)(name, n, options.nodes, seed, options.remedy, options.regression)
+                for seed in seeds
+            )
             rate = sum(count for count, _ in here) / (pairs * len(seeds))
             digits = 2 if level < 0.001 else 0
             stars = "*" * sum(rate > level + k * error for k in (2, 3))
             rates.append(f"{1000 * rate:.{digits}f}{stars}")
             warned |= {message.split(":")[0][:60] for _, messages in here for message in messages}
-        print(f"| {name} | {' | '.join(rates)} | {'; '.join(sorted(warned))[:160]} |")
+        print(f"| {name} | {' | '.join(rates)} | {'; '.join(sorted(warned))[:160]} |", flush=True)
 
 
 if __name__ == "__main__":

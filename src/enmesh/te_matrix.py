@@ -140,9 +140,9 @@ def instantaneous_of(
     measure = Gaussian(normalise="rank")
     every = Transfers(series, measure, pasts) if series.missing is None else None
     for i, j in pairs:
-        transfers = every or Transfers(series, measure, pasts, {i, j, *parents[i], *parents[j]})
-        known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
         try:
+            transfers = every or Transfers(series, measure, pasts, {i, j, *parents[i], *parents[j]})
+            known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
             found[i, j] = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
         except InputError:  # no remainder, or more coefficients than samples: there is no such test
             continue

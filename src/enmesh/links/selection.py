@@ -32,7 +32,9 @@ from enmesh.links.together import acting_together, partners
 
 LOOSE = 5.0  # times the level that forward selection lets in; backward elimination judges
 OWN = (1, 2, 3, 5)  # lengths of own pasts that are compared
-TIMELY = 0.95  # times the error below which a common period is known: chaos of few cycles follows one by chance
+TIMELY = (
+    0.95  # times the error below which a common period is known: chaos of few cycles follows one by chance
+)
 WORSE = (
     1.05  # times the error before beyond which a variable costs more than it says: the basis became too large
 )
