@@ -20,6 +20,7 @@ from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.network import Network
 from enmesh.inference.run import Run
 from enmesh.inference.wanted import Edges, Wanted
+from enmesh.inference.within import with_within
 from enmesh.inference.workers import check_jobs
 from enmesh.options import whole
 from enmesh.scores import Score
@@ -163,7 +164,7 @@ def infer(
         with run.progress.phase("looking at the data"):
             for finding in hazards_of_data(run.series):
                 hazard(finding.message)
-        return run.network(run.plan(wanted))
+        return with_within(run.network(run.plan(wanted)), run.series)
 
 
 def check_numbers(**given: Any) -> None:
