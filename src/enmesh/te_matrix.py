@@ -11,7 +11,7 @@ from enmesh import late
 from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
 from enmesh.embedding import Pasts
-from enmesh.errors import InputError, hazard
+from enmesh.errors import hazard
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers

@@ -121,6 +121,8 @@ class Network:
         Per node the table of the embedding criterion, where the embedding was chosen from the data.
     together
         Pairs that were tested for dependence within one sample: two names, value, p-value, q-value.
+    marks
+        Pairs that depend on each other within one sample: two names, mark, reason, p-value; `within` shows them.
     stability
         ``{"a>b": share}`` of cuts into halves in which both have an edge, where a bootstrap was made.
     pair_tests
@@ -159,6 +161,7 @@ class Network:
     preview: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     criteria: Mapping[str, Any] = field(default_factory=dict)
     together: tuple[tuple[str, str, float, float, float], ...] = ()
+    marks: tuple[tuple[str, str, str, str, float], ...] = ()
     stability: Mapping[str, float] = field(default_factory=dict)
     pair_tests: PairTests = field(default_factory=PairTests, repr=False)
     evidence: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -252,6 +255,19 @@ class Network:
         rows = [row for row in self.together if row[4] <= LEVEL]
         frame = pd.DataFrame(rows, columns=["first", "second", "value", "p_value", "q_value"])
         return frame.sort_values(["value", "first"], ascending=[False, True], ignore_index=True)
+
+    @property
+    def within(self) -> "pd.DataFrame":
+        """DataFrame of pairs that depend on each other within one sample: a, b, mark, p_value and reason.
+
+        Marks: ``"-->"`` a acts on b, ``"<--"`` b on a, ``"---"`` not known, ``"<->"`` a hidden common driver is
+        suspected. Without ``within_sample=True`` no pair is oriented.
+        """
+        import pandas as pd
+
+        rows = [(a, b, mark, p, reason) for a, b, mark, reason, p in self.marks]
+        frame = pd.DataFrame(rows, columns=["a", "b", "mark", "p_value", "reason"])
+        return frame.sort_values(["p_value", "a", "b"], ignore_index=True)
 
     @property
     def adjacency(self) -> np.ndarray:
@@ -366,7 +382,9 @@ class Network:
         if self.evidence or not hasattr(self.series, "trials") or not self.options.get("score"):
             return self
         explained, links = Explainer(self), self.edges[["source", "target"]][:MOST_EXPLAINED]
-        found = {f"{s}>{t}": explained(s, t).to_dict() for s, t in links.itertuples(index=False)}
+        lagged = {(c.source, c.target) for c in self.candidates if c.lag > 0}
+        pairs = [pair for pair in links.itertuples(index=False, name=None) if pair in lagged]
+        found = {f"{s}>{t}": explained(s, t).to_dict() for s, t in pairs}
         return replace(self, evidence=found)
 
     def plot(
@@ -450,6 +468,7 @@ def _revived(data: dict[str, Any]) -> dict[str, Any]:
     made["choices"] = tuple(map(tuple, data["choices"]))
     made["warnings"] = tuple(map(str, data["warnings"]))
     made["together"] = tuple((a, b, *map(float, rest)) for a, b, *rest in data.get("together", ()))
+    made["marks"] = tuple((*words, float(p)) for *words, p in data.get("marks", ()))
     made["preview"] = {name: tuple(map(_number, values)) for name, values in data["preview"].items()}
     return made
 

@@ -3,19 +3,24 @@
 The caution comes first in the list, since it concerns what every arrow means.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Lagged, Lags
+from enmesh.embedding import Embedding, Lagged
 from enmesh.errors import InputError, first_few, hazard
-from enmesh.inference.network import LEVEL, Network
+from enmesh.inference.network import LEVEL, Candidate, Network, PairTests
+from enmesh.links.ladder import Tested, at_all_lags, full_test
 from enmesh.links.samples import Samples
 from enmesh.options import restore
 from enmesh.scores import LinkTest
+from enmesh.search.base import Problem
+from enmesh.significance import q_values
+from enmesh.within.orient import Oriented, oriented
 from enmesh.within.pairs import Pair, dependent_pairs, given_lagged
 
 SURE = 0.01  # error rate of the caution, over all pairs (Bonferroni)
@@ -52,17 +57,168 @@ class Asked:
             return []
 
 
-def with_within(network: Network, series: Series) -> Network:
-    """Return the network with the dependence of its nodes within one sample, and the caution about it."""
+def with_within(network: Network, series: Series, problem: Problem | None = None) -> Network:
+    """Return the network with the dependence of its nodes within one sample, and the caution about it.
+
+    With a ``problem``, whose rules hold for edges within one sample too, these are oriented and added, and lagged links
+    that fail given them are left out.
+    """
     asked = Asked(network, series)
     pairs, names = asked.pairs(), series.names
     found = tuple((names[a], names[b], value, p, q) for a, b, value, p, q in pairs)
-    network = replace(network, together=found)
+    together = [pair for pair in pairs if pair.q_value <= LEVEL]
+    marks = tuple(
+        (names[p.first], names[p.second], *_mark(network, names[p.first], names[p.second]), p.p_value)
+        for p in together
+    )
     sentence = caution(network, pairs, names)
-    if sentence:
+    network = replace(network, together=found, marks=marks)
+    if problem is not None:
+        network = _with_edges(network, asked, pairs, problem)
+    if sentence and (problem is None or any(mark == "---" for _, _, mark, *_ in network.marks)):
         hazard(sentence)
         network = replace(network, warnings=(sentence, *network.warnings))
     return network
+
+
+def _mark(network: Network, a: str, b: str) -> tuple[str, str]:
+    """Return the mark of a pair that is not oriented, and the reason."""
+    if hidden_suspected(network, a, b):
+        return (
+            "<->",
+            "feedback at one lag beside dependence within one sample: a hidden common driver does this",
+        )
+    return "---", "not oriented; within_sample=True does this where the data can tell"
+
+
+def hidden_suspected(network: Network, a: str, b: str) -> bool:
+    """Return whether two nodes drive each other at the same lag."""
+    lags = {(c.source, c.target): set(c.lags) for c in network.candidates if c.selected}
+    return bool(lags.get((a, b), set()) & lags.get((b, a), set()))
+
+
+def _with_edges(network: Network, asked: Asked, pairs: Sequence[Pair], problem: Problem) -> Network:
+    """Return the network with edges of lag 0 where they can be oriented, and lagged links tested given these."""
+    names, possible = asked.series.names, problem.candidates or ()
+    forbidden = {(j, i) for i, some in enumerate(possible) for j in range(len(names)) if j not in some}
+    forbidden |= {(b, a) for a, b in problem.required if (b, a) not in problem.required}
+    edges, best, proven = oriented(asked.samples, asked.lagged, asked.clocks, pairs, frozenset(forbidden))
+    sure = {
+        (e.first, e.second) if e.mark == "-->" else (e.second, e.first): e for e in edges if e.mark != "---"
+    }
+    tests = _retested(network, asked, best, sure, problem)
+    marks = []
+    for e in edges:
+        a, b = names[e.first], names[e.second]
+        mark, reason = e.mark, e.reason
+        if mark == "---" and hidden_suspected(network, a, b):
+            mark, reason = _mark(network, a, b)
+        marks.append((a, b, mark, reason, e.p_value))
+    candidates = _merged(network, asked, tests, sure)
+    return _rebuilt(network, candidates, tuple(marks), f"{len(sure)} of {len(edges)} edges oriented", proven)
+
+
+def _retested(
+    network: Network, asked: Asked, best: Mapping[int, Sequence[int]], sure: Collection[tuple[int, int]],
+    problem: Problem,
+) -> dict[tuple[int, int], Tested]:  # fmt: skip
+    """Test the lagged links of nodes with parents within the sample given these; the weakest that fails goes first.
+
+    A parent that could as well be a child counts twice: the link must pass with it and without it.
+    """
+    level, found = restore(network.options["score"]).level, dict[tuple[int, int], Tested]()
+    for i, parents in best.items():
+        if not parents:
+            continue
+        own = [v for v in asked.lagged[i] if v.node == i]
+        kept = [v for v in asked.lagged[i] if v.node != i]
+        oriented_ = [Lagged(j, 0) for j in parents if (j, i) in sure]
+        sets = [oriented_, [Lagged(j, 0) for j in parents]][: 1 + (len(oriented_) < len(parents))]
+        while sources := sorted({v.node for v in kept if v.node in asked.parents[i]}):
+            tests = {}
+            for j in sources:
+                rest = [v for v in kept if v.node != j]
+                lags = at_all_lags(asked.samples, j)
+                each = [
+                    full_test(asked.samples, i, own, [*rest, *now], lags, asked.clocks[i]) for now in sets
+                ]
+                tests[j] = max(each, key=lambda one: one.p_value)
+            free = [j for j in sources if (j, i) not in problem.required]
+            found |= {(j, i): test for j, test in tests.items()}
+            weakest = max(free, key=lambda j: tests[j].p_value, default=None)
+            if weakest is None or tests[weakest].p_value <= level:
+                break
+            kept = [v for v in kept if v.node != weakest]
+    return found
+
+
+def _merged(
+    network: Network,
+    asked: Asked,
+    tests: Mapping[tuple[int, int], Tested],
+    sure: Mapping[tuple[int, int], Oriented],
+) -> tuple[Candidate, ...]:
+    """Return the tests of all pairs: lagged ones given within-sample parents, and edges of lag 0."""
+    index, level = asked.series.index, restore(network.options["score"]).level
+    merged, left = [], dict(sure)
+    for one in network.candidates:
+        ends = index(one.source), index(one.target)
+        if ends in tests:
+            new = tests[ends]
+            keep = new.p_value <= level or (one.source, one.target) in map(tuple, network.options["required"])
+            lags = one.lags if new.lag in one.lags else (new.lag,)
+            one = replace(one, te=new.value, p_value=new.p_value, lag=new.lag, lags=lags, selected=keep)
+        if ends in left:
+            one = _at_once(one, left.pop(ends))
+        merged.append(one)
+    for (j, i), edge in left.items():
+        new = Candidate(
+            source=asked.series.names[j], target=asked.series.names[i], te=0.0, p_value=1.0, q_value=1.0, lag=1,
+            selected=False,
+        )  # fmt: skip
+        merged.append(_at_once(new, edge))
+    q = q_values(np.array([one.p_value for one in merged]), max(len(network.pair_tests.p_value), len(merged)))
+    return tuple(replace(one, q_value=float(value)) for one, value in zip(merged, q))
+
+
+def _at_once(one: Candidate, edge: Oriented) -> Candidate:
+    """Return a pair with its edge of lag 0; where it has lagged links too, both are in ``lags``, the stronger is ``lag``."""
+    if not one.selected:
+        return replace(
+            one, te=edge.value, p_value=edge.p_value, lag=0, lags=(0,), effect=math.nan, selected=True
+        )
+    stronger = edge.value > one.te
+    return replace(
+        one,
+        te=max(edge.value, one.te),
+        p_value=min(1.0, 2 * min(edge.p_value, one.p_value)),
+        lag=0 if stronger else one.lag,
+        lags=tuple(sorted({0, *one.lags})),
+        effect=math.nan if stronger else one.effect,
+    )
+
+
+def _rebuilt(
+    network: Network, candidates: tuple[Candidate, ...], marks: tuple[Any, ...], told: str, proven: bool
+) -> Network:
+    """Return the network of the selected candidates."""
+    chosen: dict[str, dict[str, Candidate]] = {name: {} for name in network.names}
+    for one in candidates:
+        if one.selected:
+            chosen[one.target][one.source] = one
+    parents = {t: tuple(s for s in network.names if s in chosen[t]) for t in network.names}
+    local = {t: math.fsum(one.te for one in chosen[t].values()) for t in network.names}
+    rows = {(c.source, c.target): (c.te, c.p_value, c.lag, c.q_value) for c in candidates}
+    tests, names = network.pair_tests, network.names
+    before = zip(tests.sources, tests.targets, tests.te, tests.p_value, tests.lag, tests.q_value)
+    rows = {(names[s], names[t]): tuple(rest) for s, t, *rest in before} | rows
+    why = "the best graph by BIC, proven" if proven else "the best graph by BIC that was found"
+    return replace(
+        network, parents=parents, local=local, bound=math.fsum(local.values()), candidates=candidates, marks=marks,
+        pair_tests=PairTests.of_rows(names, [(s, t, *rest) for (s, t), rest in rows.items()]),
+        options={**network.options, "within_sample": True},
+        choices=(*network.choices, ("within_sample", told, why)),
+    )  # fmt: skip
 
 
 def caution(network: Network, pairs: Sequence[Pair], names: Sequence[str]) -> str:

@@ -43,7 +43,7 @@ def given_lagged(samples: Samples, lagged: Sequence[Sequence[Lagged]], clocks: S
 
 
 def dependent_pairs(known: Sequence[Known]) -> list[Pair]:
-    """Test all pairs of nodes; ``known[i]`` is node i given its lagged parents. A node without remainder is left out."""
+    """Test all pairs of nodes but those without remainder; ``known[i]`` is node i given its lagged parents."""
     responses, rows = _aligned(known)
     sizes = np.array([len(one.responses) for one in known])
     ends = np.array(
