@@ -382,9 +382,7 @@ class Network:
         if self.evidence or not hasattr(self.series, "trials") or not self.options.get("score"):
             return self
         explained, links = Explainer(self), self.edges[["source", "target"]][:MOST_EXPLAINED]
-        lagged = {(c.source, c.target) for c in self.candidates if c.lag > 0}
-        pairs = [pair for pair in links.itertuples(index=False, name=None) if pair in lagged]
-        found = {f"{s}>{t}": explained(s, t).to_dict() for s, t in pairs}
+        found = {f"{s}>{t}": explained(s, t).to_dict() for s, t in links.itertuples(index=False)}
         return replace(self, evidence=found)
 
     def plot(

@@ -145,9 +145,9 @@ def _retested(
                 tests[j] = max(each, key=lambda one: one.p_value)
             free = [j for j in sources if (j, i) not in problem.required]
             found |= {(j, i): test for j, test in tests.items()}
-            weakest = max(free, key=lambda j: tests[j].p_value, default=None)
-            if weakest is None or tests[weakest].p_value <= level:
+            if not free or max(tests[j].p_value for j in free) <= level:
                 break
+            weakest = max(free, key=lambda j: tests[j].p_value)
             kept = [v for v in kept if v.node != weakest]
     return found
 
@@ -160,14 +160,16 @@ def _merged(
 ) -> tuple[Candidate, ...]:
     """Return the tests of all pairs: lagged ones given within-sample parents, and edges of lag 0."""
     index, level = asked.series.index, restore(network.options["score"]).level
-    merged, left = [], dict(sure)
+    merged, left = list[Candidate](), dict(sure)
     for one in network.candidates:
         ends = index(one.source), index(one.target)
         if ends in tests:
-            new = tests[ends]
-            keep = new.p_value <= level or (one.source, one.target) in map(tuple, network.options["required"])
-            lags = one.lags if new.lag in one.lags else (new.lag,)
-            one = replace(one, te=new.value, p_value=new.p_value, lag=new.lag, lags=lags, selected=keep)
+            test = tests[ends]
+            keep = test.p_value <= level or (one.source, one.target) in map(
+                tuple, network.options["required"]
+            )
+            lags = one.lags if test.lag in one.lags else (test.lag,)
+            one = replace(one, te=test.value, p_value=test.p_value, lag=test.lag, lags=lags, selected=keep)
         if ends in left:
             one = _at_once(one, left.pop(ends))
         merged.append(one)
@@ -182,7 +184,7 @@ def _merged(
 
 
 def _at_once(one: Candidate, edge: Oriented) -> Candidate:
-    """Return a pair with its edge of lag 0; where it has lagged links too, both are in ``lags``, the stronger is ``lag``."""
+    """Return a pair with its edge of lag 0; of a pair with lagged links too, ``lag`` is the strongest of all."""
     if not one.selected:
         return replace(
             one, te=edge.value, p_value=edge.p_value, lag=0, lags=(0,), effect=math.nan, selected=True

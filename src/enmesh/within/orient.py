@@ -20,8 +20,7 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.links.known import Known
 from enmesh.links.samples import Samples
 from enmesh.search import Exact, HillClimb
-from enmesh.search.base import Found, Problem
-from enmesh.search.graphs import Parents
+from enmesh.search.base import Family, Found, Problem
 from enmesh.within.families import Families
 from enmesh.within.pairs import Pair, dependent_pairs
 
@@ -165,7 +164,7 @@ class _Part:
     def _found(self, problem: Problem) -> Found:
         return (Exact() if self.proven else HillClimb()).run(self._scores, problem)
 
-    def _scores(self, families: Sequence[tuple[int, Parents]]) -> np.ndarray:
+    def _scores(self, families: Sequence[Family]) -> np.ndarray:
         asked = ((self.nodes[i], [self.nodes[p] for p in some]) for i, some in families)
         return np.array([self.families(i, some).score for i, some in asked])
 

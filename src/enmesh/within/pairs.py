@@ -11,7 +11,7 @@ All pairs are one product of matrices, so that the number of nodes hardly matter
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -125,7 +125,8 @@ def _combined(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return value and combined p-value of pairs from the ratios of their rungs, which are ``wider`` by chance."""
     features, responses, weights = _freedom(known, ends)
-    p = wilks_p(ratios / wider, features, responses, rest[:, None])
+    degrees: Any = (features, responses, rest[:, None])
+    p = wilks_p(ratios / wider, *degrees)
     weights = np.where(features > 0, weights, 0)
     best = np.where(weights > 0, p / np.maximum(weights, 1e-12), np.inf).argmin(axis=1)
     return np.take_along_axis(ratios, best[:, None], 1)[:, 0] / 2, combined(p, weights)
