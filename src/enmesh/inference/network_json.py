@@ -152,7 +152,7 @@ CANDIDATE = parts(
         "selected": FLAG,
     }
     | {"null": listed(MAYBE)},
-    {"lags": listed(NUMBER), "effect": MAYBE, "partner": TEXT},
+    {"lags": listed(NUMBER), "effect": MAYBE, "partner": TEXT, "strongest": MAYBE, "hidden": FLAG},
 )
 PAIRS = parts(
     dict.fromkeys(("sources", "targets"), listed(WHOLE))

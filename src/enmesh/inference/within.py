@@ -20,9 +20,12 @@ from enmesh.options import restore
 from enmesh.scores import LinkTest
 from enmesh.search.base import Problem
 from enmesh.significance import q_values
+from enmesh.within.hidden import strongest_observed
 from enmesh.within.orient import Oriented, oriented
 from enmesh.within.pairs import Pair, dependent_pairs, given_lagged
 
+SUSPECT = 0.01  # p-value up to which dependence within one sample counts as a sign of a hidden driver
+SHARE = 0.5  # of the value of a link that this dependence must have (chosen on maps and VAR with two nodes hidden)
 SURE = 0.01  # error rate of the caution, over all pairs (Bonferroni)
 
 
@@ -56,6 +59,16 @@ class Asked:
         except InputError:  # missing values leave too few samples of a node and what drives it
             return []
 
+    def strongest(self, one: Candidate) -> float:
+        """Return the strength of the strongest other driver of a target (`within.hidden`)."""
+        j, i = self.series.index(one.source), self.series.index(one.target)
+        own = [v for v in self.lagged[i] if v.node == i]
+        others = [v for v in self.lagged[i] if v.node not in (i, j)]
+        try:
+            return strongest_observed(self.samples, i, Lagged(j, int(one.lag)), own, others)
+        except InputError:  # missing values leave too few samples
+            return math.nan
+
 
 def with_within(network: Network, series: Series, problem: Problem | None = None) -> Network:
     """Return the network with the dependence of its nodes within one sample, and the caution about it.
@@ -75,10 +88,31 @@ def with_within(network: Network, series: Series, problem: Problem | None = None
     network = replace(network, together=found, marks=marks)
     if problem is not None:
         network = _with_edges(network, asked, pairs, problem)
+    network = _with_hidden(network, asked)
     if sentence and (problem is None or any(mark == "---" for _, _, mark, *_ in network.marks)):
         hazard(sentence)
         network = replace(network, warnings=(sentence, *network.warnings))
     return network
+
+
+def _with_hidden(network: Network, asked: Asked) -> Network:
+    """Return the network with what is said of hidden drivers for each link."""
+    known = {frozenset(pair[:2]) for pair in network.marks if pair[2] in ("-->", "<--")}
+    near: dict[str, dict[str, float]] = {name: {} for name in network.names}
+    for a, b, value, p, _ in network.together:
+        if p <= SUSPECT and frozenset((a, b)) not in known:
+            near[a][b] = near[b][a] = value
+    driven: dict[str, set[str]] = {name: {name} for name in network.names}
+    for source, target in network:
+        driven[source].add(target)
+    made = []
+    for one in network.candidates:
+        if one.selected:
+            through = [near[one.target][k] for k in driven[one.source] & set(near[one.target])]
+            hidden = one.lag > 0 and max(through, default=0.0) > SHARE * one.te
+            one = replace(one, strongest=asked.strongest(one), hidden=bool(hidden))
+        made.append(one)
+    return replace(network, candidates=tuple(made))
 
 
 def _mark(network: Network, a: str, b: str) -> tuple[str, str]:
