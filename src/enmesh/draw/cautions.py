@@ -32,6 +32,7 @@ class Step:
 REMEDIES = (
     (r"^within one sample:", "Orient what acts within one sample, or sample faster.", "--within-sample",
      "em.infer(series, within_sample=True)"),
+    (r"^coarse sampling:", "Record with a smaller step, if you can.", "", ""),
     (r"na='([^']*)'", "Read {0} as a missing value.", "--na {0}", "em.infer(em.read(FILE, na=['{0}']))"),
     (r"^synchronis", "Leave out {other}: it repeats another node.", "", "em.infer(series.select(KEPT))"),
     (r"series\.detrend\(\)", "Remove the trend of {nodes}.", "--detrend", "em.infer(series.detrend())"),

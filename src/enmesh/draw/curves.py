@@ -159,8 +159,10 @@ def regimes(found: Result, **where: Any) -> Axes:
             ax.legend(fontsize=7, frameon=False, ncols=2)
         ax.set(xlabel="sample" if found.dt == 1 else "time", ylabel="statistic (bridge)")
         ax.spines[["top", "right"]].set_visible(False)
-        what = "pairs beyond chance at 5 % each" if pairs else "no pair is beyond chance at 5 %"
-        caption(ax, f"{what} (dashed); vertical: change points", theme)
+        what = "pairs that change most" if pairs else "no pair changes"
+        caption(
+            ax, f"{what}; one that does not crosses the dashed lines in 5 %; vertical: change points", theme
+        )
     return ax
 
 

@@ -89,6 +89,10 @@ def with_within(network: Network, series: Series, problem: Problem | None = None
     if problem is not None:
         network = _with_edges(network, asked, pairs, problem)
     network = _with_hidden(network, asked)
+    coarse = coarse_sampling(network, pairs, names) if sentence else ""
+    if coarse:
+        hazard(coarse)
+        network = replace(network, warnings=(coarse, *network.warnings))
     if sentence and (problem is None or any(mark == "---" for _, _, mark, *_ in network.marks)):
         hazard(sentence)
         network = replace(network, warnings=(sentence, *network.warnings))
@@ -270,6 +274,28 @@ def caution(network: Network, pairs: Sequence[Pair], names: Sequence[str]) -> st
     if not through:
         return f"{said}; a hidden common driver, or an effect faster than one sample, does this"
     return f"{said}; the links {first_few(through, 6)} could come through such a pair, or through a hidden driver"
+
+
+def coarse_sampling(network: Network, pairs: Sequence[Pair], names: Sequence[str]) -> str:
+    """Return the sentence on coarse sampling where pairs that depend within one sample are those linked at lag 1.
+
+    An effect that takes less than one sample acts within it, and through the memory of its source at lag 1 too: the
+    same pairs show both (Fisher's exact test). A hidden driver of nodes that drive no other does not do this.
+    """
+    from scipy.stats import hypergeom
+
+    near = {frozenset((row[0], row[1])) for row in network.edges[["source", "target", "lags"]].itertuples(index=False)
+            if min((lag for lag in row[2] if lag), default=0) == 1}  # fmt: skip
+    dependent = [frozenset((names[p.first], names[p.second])) for p in pairs if p.q_value <= LEVEL]
+    both = sum(pair in near for pair in dependent)
+    p = float(hypergeom.sf(both - 1, len(pairs), len(near), len(dependent)))
+    if p > SURE:
+        return ""
+    return (
+        f"coarse sampling: {both} of {len(dependent)} pairs that depend on each other within one sample are linked at "
+        "lag 1 too, as if effects took less than one sample; sampled at half the step or less, such pairs would show "
+        "who is first"
+    )
 
 
 def could_pass(network: Network, together: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ class Change(NamedTuple):
 
 
 def bridges(products: np.ndarray) -> np.ndarray:
-    """Return partial sums of products ``(..., n)``, tied at both ends, in units of their standard deviation at the end."""
+    """Return partial sums of products ``(..., n)``, tied at both ends, over their standard deviation at the end."""
     total = np.cumsum(products, axis=-1)
     clock = np.cumsum(products**2, axis=-1)
     end = np.maximum(clock[..., -1:], 1e-300)
@@ -77,6 +77,7 @@ def change_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], clocks: Sequ
         p[:, i] = combined(each, np.ones(each.shape[1]))
         strongest = moved.reshape(nodes, -1, len(rows))[range(nodes), size.argmax(axis=1)]
         sums[:, i] = strongest
+        sums[i, i] = 0
     off = ~np.eye(nodes, dtype=bool)
     whole = float(combined(p[off], np.ones(off.sum())))
     p[~off] = np.nan
