@@ -895,3 +895,51 @@ def cauchy_combination(p, weights):
 
     total = sum(w * np.tan((0.5 - one) * np.pi) for one, w in zip(p, weights)) / sum(weights)
     return cauchy.sf(total)
+
+
+# --- within one sample, hidden drivers, changes ---------------------------------------------------------------------
+
+
+def pair_ratios(first, second):
+    """-ln of Wilks' lambda of every rung between two sets of responses ``(row, response)``, by least squares."""
+    one = np.ones((len(first), 1))
+    rungs = [(first[:, :1], second[:, :1]), (first, second[:, :1]), (second, first[:, :1])]
+    rungs += [(first[:, :2], second[:, 1:2]), (second[:, :2], first[:, 1:2]), (first, second)]
+    return [minus_log_wilks(one, x, y) for x, y in rungs]
+
+
+def partial_r2(known, x, y):
+    """Share of the residual sum of squares of y given ``known`` that x explains further."""
+    small = y - known @ np.linalg.lstsq(known, y, rcond=None)[0]
+    both = np.column_stack([known, x])
+    large = y - both @ np.linalg.lstsq(both, y, rcond=None)[0]
+    return 1 - (large @ large) / (small @ small)
+
+
+def bridge(products):
+    """Partial sums, tied at both ends by the clock of their squares, sample by sample."""
+    end, whole, total, clock, found = np.sum(products**2), np.sum(products), 0.0, 0.0, []
+    for one in products:
+        total, clock = total + one, clock + one**2
+        found.append((total - clock / end * whole) / np.sqrt(end))
+    return np.array(found)
+
+
+def bartlett(products):
+    """How much larger the variance of a sum is than that of independent products, at least 1."""
+    x, n = products - products.mean(), len(products)
+    lags = round(n ** (1 / 3))
+    weights = [
+        2 * (1 - lag / (lags + 1)) * sum(x[t] * x[t - lag] for t in range(lag, n))
+        for lag in range(1, lags + 1)
+    ]
+    return max(1.0, 1 + sum(weights) / (x @ x))
+
+
+def split_likelihood(x, y, place):
+    """Log-likelihood, but for a constant, of two regressions, of the first ``place`` samples and of the rest."""
+    found = 0.0
+    for part in (slice(None, place), slice(place, None)):
+        left = y[part] - x[part] @ np.linalg.lstsq(x[part], y[part], rcond=None)[0]
+        found -= 0.5 * len(left) * np.log(left @ left / len(left))
+    return found

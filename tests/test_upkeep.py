@@ -66,7 +66,7 @@ ORDER = (
     ("estimators", "embedding", "simulate", "events.point_process", "events.kernels"),
     ("measures", "datasets"),
     ("significance", "links"),
-    ("embedding.nonuniform", "te_matrix", "lag_profile", "explain", "events"),
+    ("within", "embedding.nonuniform", "te_matrix", "lag_profile", "explain", "events"),
     ("scores",),
     ("inference", "events.scorer"),
     ("events.infer", "model"),

@@ -45,6 +45,7 @@ from enmesh.significance import significance
 from enmesh.sureness.compare import compare
 from enmesh.sureness.group import group
 from enmesh.sureness.interval import interval
+from enmesh.sureness.regimes import regimes
 from enmesh.sureness.stability import stability
 from enmesh.sureness.windows import windows
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
@@ -60,7 +61,7 @@ __all__ = [
     "Ragwitz", "Regression", "Series", "SmallTse", "Tabu", "active_information", "choose_embedding", "cmi",
     "compare", "conditional_entropy", "datasets", "diagnose", "embedding_bounds", "embedding_criteria", "group",
     "infer", "instantaneous_dependence", "interval", "kl_divergence", "lag_profile", "log_likelihood", "parts",
-    "plan", "power", "read", "report", "score", "significance", "simulate", "stability",
+    "plan", "power", "read", "regimes", "report", "score", "significance", "simulate", "stability",
     "stochastic_interaction", "te_matrix", "transfer_entropy", "windows",
 ]  # fmt: skip
 

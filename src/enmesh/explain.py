@@ -131,13 +131,16 @@ class Explainer:
         test, blocks = self.tests.get((source, target)), transfers.blocks
         local, rows = self.scorer.local([start], end, given)
         local = np.asarray(local, float)
-        pieces = np.array_split(np.arange(len(local)), min(PIECES, len(local)))
+        if test and not test.lag:  # the scorer asks at lags from 1
+            local, rows = local[:0], rows[:0]
+        pieces = np.array_split(np.arange(len(local)), max(1, min(PIECES, len(local))))[: len(local)]
         te = float(test.te if test else local.mean())
         lag = int(test.lag) if test else blocks.lags(start, end)[0]
         starts = np.concatenate([[0], np.cumsum(series.lengths)])
-        wide = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(
-            long_run_variance(local, np.searchsorted(rows, starts)) / len(local)
-        )
+        wide = math.nan
+        if len(local):
+            variance = long_run_variance(local, np.searchsorted(rows, starts)) / len(local)
+            wide = float(ndtri((1 + LEVEL) / 2)) * math.sqrt(variance)
         ends = start, end, given
         about = _null(test, transfers, ends)
         about |= {name: float(getattr(test, name)) for name in ("p_value", "q_value") if test}
@@ -146,7 +149,7 @@ class Explainer:
         made = Explanation(
             source=source, target=target, given=tuple(series.names[p] for p in given), te=te, lag=lag,
             stability=self.network.stability.get(f"{source}>{target}", math.nan),
-            low=max(0.0, te - wide), high=max(0.0, te + wide),
+            low=max(te - wide, 0.0), high=max(te + wide, 0.0),
             times=np.array([float(rows[piece].mean()) for piece in pieces]),
             local=np.array([local[piece].mean() for piece in pieces]), **about,
         )  # fmt: skip
@@ -331,7 +334,8 @@ def in_words(about: Explanation, dt: float = 1.0) -> str:
     source, target, lag = about.source, about.target, about.lag
     others = f" and {', '.join(about.given)}" if about.given else ""
     when = f"{lag} sample{'s' * (lag > 1)}" + (f" ({lag * dt:.4g} units of time)" if dt != 1 else "")
-    text = f"Knowing {source} {when} earlier tells {about.te:.3g} nats more about {target} than its own past{others}"
+    when = f"{when} earlier" if lag else "in the same sample"
+    text = f"Knowing {source} {when} tells {about.te:.3g} nats more about {target} than its own past{others}"
     if math.isfinite(about.low):
         text += f" (95 % limits {about.low:.3g} to {about.high:.3g})"
     chance = f"of {about.p_value:.2g}" if about.p_value > 0 else "below 1e-300"

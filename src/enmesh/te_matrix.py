@@ -1,7 +1,6 @@
-"""Transfer entropy of every ordered pair of nodes, and dependence within a sample, with p-values and q-values."""
+"""Transfer entropy of every ordered pair of nodes, with p-values and q-values."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -11,19 +10,17 @@ import numpy as np
 from enmesh import late
 from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
-from enmesh.embedding import Lagged, Pasts
-from enmesh.errors import InputError, hazard
-from enmesh.estimators import Estimator, Gaussian
+from enmesh.embedding import Pasts
+from enmesh.errors import hazard
+from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
-from enmesh.significance import Sampling, Significance, analytic, by_formula, by_surrogates, q_values
+from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, q_values
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, interleave, ready
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MOST_PAIRS = 400  # up to which dependence within a sample is tested
 
 
 @dataclass(frozen=True)
@@ -123,34 +120,6 @@ def _as_inferred(series: Series, conditional: bool) -> TEMatrix:
     asked = "each pair given all other nodes" if conditional else "pairwise, other nodes not held fixed"
     made = [pd.DataFrame(part, names, names).loc[order, order] for part in (te, p, q)]
     return TEMatrix(made[0], made[1], made[2], asked)
-
-
-def instantaneous_of(
-    series: Series, pasts: Pasts, parents: Sequence[Sequence[int]]
-) -> tuple[tuple[str, str, float, float, float], ...]:
-    """Test which pairs depend on each other within one sample, given the pasts of both and of their parents.
-
-    By the linear test on normal scores: names, value in nats, p-value and q-value of every pair. A pair for which that
-    test does not exist, because a node follows from the rest without a remainder, is not in the result.
-    """
-    found, size = {}, series.n_nodes
-    if set(series.kinds) != {"float"} or size * (size - 1) // 2 > MOST_PAIRS:
-        return ()
-    pairs = [(i, j) for i in range(size) for j in range(i)]
-    measure = Gaussian(normalise="rank")
-    every = Transfers(series, measure, pasts) if series.missing is None else None
-    for i, j in pairs:
-        try:
-            transfers = every or Transfers(series, measure, pasts, {i, j, *parents[i], *parents[j]})
-            known = {v for end in (i, j) for v in transfers.variables([], end, parents[end])[2]}
-            found[i, j] = analytic(transfers, [Lagged(j, 0)], Lagged(i, 0), sorted(known))
-        except InputError:  # no remainder, or more coefficients than samples: there is no such test
-            continue
-    q = q_values(np.array([test.p_value for test in found.values()]))
-    return tuple(
-        (series.names[j], series.names[i], float(test.value), float(test.p_value), float(q[row]))
-        for row, ((i, j), test) in enumerate(found.items())
-    )
 
 
 def warn_if_too_few(

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from enmesh import __version__
-from enmesh.cli import arguments, compare, help, infer, measure, model, show, simulate, warm
+from enmesh.cli import arguments, compare, help, infer, measure, model, regimes, show, simulate, warm
 from enmesh.cli import open as page
 from enmesh.data.rules import Reading
 from enmesh.data.table import visible
@@ -42,6 +42,8 @@ IN_WORDS_OF_THE_SHELL = {
     "allow cycles to keep": "leaving out --acyclic keeps",
     "acyclic=False": "no --acyclic",
     "lower kappa": "lower --dim",
+    "within_sample=True": "--within-sample",
+    "give a smaller shortest=": "give a smaller --shortest",
     "series.difference()": "--difference",
     "series.detrend()": "--detrend",
     "Series.discretise()": "--bins",
@@ -53,8 +55,8 @@ READING_WORD = re.compile(rf"(?P<verb>pass )?\b(?P<word>{WORDS})=(?P<value>{VALU
 
 COMMANDS = (
     simulate.demo, infer.infer, measure.te, measure.lags, measure.embed, measure.score, compare.compare,
-    model.whatif, model.power, simulate.simulate, simulate.datasets, simulate.reproduce, infer.runs, warm.warm,
-    page.open,
+    regimes.regimes, model.whatif, model.power, simulate.simulate, simulate.datasets, simulate.reproduce, infer.runs,
+    warm.warm, page.open,
 )  # fmt: skip
 
 

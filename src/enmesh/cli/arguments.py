@@ -223,6 +223,7 @@ def search() -> Group:
         max_parents=(int, "N", "Largest number of parents of a node; by default chosen from the data."),
         search=(choice("SearchName", members(Search)), None, told),
         acyclic=(bool, None, "Allow no cycles (feedback). The network is proven to be the best acyclic one."),
+        within_sample=(bool, None, "Orient effects within one sample, and test lagged links given them."),
         allow_cycles=(bool, None, "Allow cycles (feedback): the default, which also undoes --acyclic."),
         require=(WORDS, "A:B", "A must drive B. Can be repeated."),
         forbid=(WORDS, "A:B", "A must not drive B. Can be repeated."),

@@ -103,6 +103,7 @@ def asked_of(given: a.Given, series: Any) -> dict[str, Any]:
         **{name: given[name] for name in ("max_parents", "screen", "n_jobs", "seed", "search")},
         "tiers": tiers,
         "acyclic": bool(given["acyclic"] and not given["allow_cycles"]),
+        "within_sample": bool(given["within_sample"]),
         "level": given["level"],
         "fdr": given["fdr"],
         "context": build.names(given["context"]),

@@ -53,6 +53,8 @@ def later(network: Network, lag: float) -> str:
     """Return a lag in the unit of the recording: ``"8 ms"``, ``"3 months"``, ``"2 samples"``."""
     if "events" in network.provenance:
         return f"{lag:.3g} {_plural('unit', lag)} of time"
+    if lag == 0:
+        return "less than one sample"
     samples = f"{lag:g} {_plural('sample', lag)}"
     step = re.fullmatch(r"([-+.\de]+) ?(.*)", str(network.provenance.get("every") or ""))
     if not step:

@@ -30,6 +30,9 @@ class Step:
 # Remedies in the order in which they are to be tried: how a message names one, what to do, and the words for it in the
 # shell and in Python; {0} is what the message says, {nodes} the nodes that it names, {other} the first of them.
 REMEDIES = (
+    (r"^within one sample:", "Orient what acts within one sample, or sample faster.", "--within-sample",
+     "em.infer(series, within_sample=True)"),
+    (r"^coarse sampling:", "Record with a smaller step, if you can.", "", ""),
     (r"na='([^']*)'", "Read {0} as a missing value.", "--na {0}", "em.infer(em.read(FILE, na=['{0}']))"),
     (r"^synchronis", "Leave out {other}: it repeats another node.", "", "em.infer(series.select(KEPT))"),
     (r"series\.detrend\(\)", "Remove the trend of {nodes}.", "--detrend", "em.infer(series.detrend())"),

@@ -20,6 +20,7 @@ from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.network import Network
 from enmesh.inference.run import Run
 from enmesh.inference.wanted import Edges, Wanted
+from enmesh.inference.within import with_within
 from enmesh.inference.workers import check_jobs
 from enmesh.options import whole
 from enmesh.scores import Score
@@ -59,6 +60,7 @@ def infer(
     max_lag: int | None = None,
     max_parents: int | None = None,
     acyclic: bool = False,
+    within_sample: bool = False,
     required: Edges = (),
     forbidden: Edges = (),
     tiers: Sequence[Sequence[str]] | None = None,
@@ -103,6 +105,8 @@ def infer(
         Largest number of parents of a node; by default as many as pass the test.
     acyclic
         Whether the graph must have no cycles (the paper's class). The score lost to this is `Network.gap`.
+    within_sample
+        Add edges of lag 0 where they can be oriented, and test lagged links given them (`Network.within`).
     required, forbidden
         Edges ``(source, target)`` the graph must have, or must not have.
     tiers
@@ -154,6 +158,7 @@ def infer(
         **{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events)
     )
     wanted = wanted.at_level()
+    within = check_within(given.pop("within_sample"), wanted, acyclic)
     run = Run(series, context=wanted.context, **given)
     if isinstance(series, Events):
         from enmesh.events.infer import infer_events
@@ -163,7 +168,23 @@ def infer(
         with run.progress.phase("looking at the data"):
             for finding in hazards_of_data(run.series):
                 hazard(finding.message)
-        return run.network(run.plan(wanted))
+        return with_within(run.network(run.plan(wanted)), run.series, run.problem if within else None)
+
+
+def check_within(within_sample: bool, wanted: Wanted, acyclic: bool) -> bool:
+    """Return whether edges within one sample are asked for; refuse where they cannot be."""
+    if not isinstance(within_sample, (bool, np.bool_)):
+        raise InputError(f"within_sample={within_sample!r} is not possible; give True or False")
+    if within_sample and not wanted.by_link_test:
+        raise InputError(
+            "within_sample belongs to the default test; leave score, estimator and embedding out"
+        )
+    if within_sample and acyclic:
+        raise InputError(
+            "within_sample=True and acyclic=True cannot be combined: edges within one sample are found with "
+            "feedback over time allowed; leave one of them out"
+        )
+    return bool(within_sample)
 
 
 def check_numbers(**given: Any) -> None:

@@ -16,6 +16,7 @@ from enmesh.errors import InputError
 from enmesh.explain import Explainer, Explanation, explain, lag_grid
 from enmesh.inference.network_json import check_agreement, check_network
 from enmesh.options import plain
+from enmesh.within.hidden import robustness
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from enmesh.model.model import Model
 
 FORMAT = "enmesh network 1"
+HIDDEN = ("robust", "strongest", "hidden")  # what is said of hidden drivers
 MOST_EXPLAINED = 400  # links of which the file and the page keep what stands behind them
 
 
@@ -33,7 +35,9 @@ class Candidate:
 
     ``te`` is the conditional transfer entropy in nats, ``null`` the surrogate values of an empirical test, ``lags`` are
     all lags at which the source is asked about, ``lag`` is the strongest, ``effect`` the linear effect at that lag
-    (`explain.effects`), NaN where it is not known; ``partner`` is the other source where two act only together.
+    (`explain.effects`), NaN where it is not known; ``partner`` is the other source where two act only together;
+    ``strongest`` is the strength of the strongest other driver of the target, in partial R squared
+    (`within.hidden`), and ``hidden`` says whether a hidden driver is suspected behind a link.
     """
 
     source: str
@@ -47,6 +51,8 @@ class Candidate:
     lags: tuple[int, ...] = ()
     effect: float = math.nan
     partner: str = ""
+    strongest: float = math.nan
+    hidden: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lags", tuple(self.lags) or (self.lag,))
@@ -121,6 +127,8 @@ class Network:
         Per node the table of the embedding criterion, where the embedding was chosen from the data.
     together
         Pairs that were tested for dependence within one sample: two names, value, p-value, q-value.
+    marks
+        Pairs that depend on each other within one sample: two names, mark, reason, p-value; `within` shows them.
     stability
         ``{"a>b": share}`` of cuts into halves in which both have an edge, where a bootstrap was made.
     pair_tests
@@ -159,6 +167,7 @@ class Network:
     preview: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     criteria: Mapping[str, Any] = field(default_factory=dict)
     together: tuple[tuple[str, str, float, float, float], ...] = ()
+    marks: tuple[tuple[str, str, str, str, float], ...] = ()
     stability: Mapping[str, float] = field(default_factory=dict)
     pair_tests: PairTests = field(default_factory=PairTests, repr=False)
     evidence: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -207,7 +216,10 @@ class Network:
         Columns: source, target, te, p_value, q_value, lag (the strongest), lags (all), significant (q at most 0.05),
         stability (share of cuts into halves in which both have the edge; NaN without a bootstrap), effect: by how
         many of its standard deviations the target moves, linearly, with one of the source at the strongest lag, given
-        the target's own past and other parents; and partner, the other source where two act only together.
+        the target's own past and other parents; partner, the other source where two act only together; robust, the
+        partial R squared that a hidden driver must have with both source and target to explain the link away;
+        strongest, that of the strongest other driver of the target in the network; and hidden, whether the data
+        suggest a hidden driver: source or target go with a node that could carry it within one sample.
         """
         import pandas as pd
 
@@ -220,8 +232,15 @@ class Network:
             known = [getattr(test, name) for name in columns] if test else known
             share = self.stability.get(">".join(edge), math.nan)
             more = (test.effect, test.partner) if test else (math.nan, "")
+            rated = (
+                math.isfinite(known[2]) and "events" not in self.provenance
+            )  # a rate has no partial R squared
+            robust = float(robustness(known[2])) if rated else math.nan
+            more += (robust, test.strongest, test.hidden) if test else (robust, math.nan, False)
             rows.append((*known, bool(known[4] <= LEVEL), share, *more))
-        frame = pd.DataFrame(rows, columns=[*columns, "significant", "stability", "effect", "partner"])
+        frame = pd.DataFrame(
+            rows, columns=[*columns, "significant", "stability", "effect", "partner", *HIDDEN]
+        )
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
 
     @property
@@ -252,6 +271,19 @@ class Network:
         rows = [row for row in self.together if row[4] <= LEVEL]
         frame = pd.DataFrame(rows, columns=["first", "second", "value", "p_value", "q_value"])
         return frame.sort_values(["value", "first"], ascending=[False, True], ignore_index=True)
+
+    @property
+    def within(self) -> "pd.DataFrame":
+        """DataFrame of pairs that depend on each other within one sample: a, b, mark, p_value and reason.
+
+        Marks: ``"-->"`` a acts on b, ``"<--"`` b on a, ``"---"`` not known, ``"<->"`` a hidden common driver is
+        suspected. Without ``within_sample=True`` no pair is oriented.
+        """
+        import pandas as pd
+
+        rows = [(a, b, mark, p, reason) for a, b, mark, reason, p in self.marks]
+        frame = pd.DataFrame(rows, columns=["a", "b", "mark", "p_value", "reason"])
+        return frame.sort_values(["p_value", "a", "b"], ignore_index=True)
 
     @property
     def adjacency(self) -> np.ndarray:
@@ -450,6 +482,7 @@ def _revived(data: dict[str, Any]) -> dict[str, Any]:
     made["choices"] = tuple(map(tuple, data["choices"]))
     made["warnings"] = tuple(map(str, data["warnings"]))
     made["together"] = tuple((a, b, *map(float, rest)) for a, b, *rest in data.get("together", ()))
+    made["marks"] = tuple((*words, float(p)) for *words, p in data.get("marks", ()))
     made["preview"] = {name: tuple(map(_number, values)) for name, values in data["preview"].items()}
     return made
 
@@ -475,9 +508,9 @@ def _refuse_inconsistent(network: Network) -> None:
 
 
 def _candidate(data: Mapping[str, Any]) -> Candidate:
-    numbers = {name: _number(data[name]) for name in ("te", "p_value", "q_value")}
+    numbers = {name: _number(data.get(name)) for name in ("te", "p_value", "q_value", "effect", "strongest")}
     null, lags = tuple(map(_number, data["null"])), tuple(data.get("lags", ()))
-    return Candidate(**{**data, **numbers, "effect": _number(data.get("effect")), "null": null, "lags": lags})
+    return Candidate(**{**data, **numbers, "null": null, "lags": lags})
 
 
 def _number(value: Any, unknown: float = math.nan) -> float:

@@ -152,7 +152,7 @@ CANDIDATE = parts(
         "selected": FLAG,
     }
     | {"null": listed(MAYBE)},
-    {"lags": listed(NUMBER), "effect": MAYBE, "partner": TEXT},
+    {"lags": listed(NUMBER), "effect": MAYBE, "partner": TEXT, "strongest": MAYBE, "hidden": FLAG},
 )
 PAIRS = parts(
     dict.fromkeys(("sources", "targets"), listed(WHOLE))
@@ -184,6 +184,7 @@ NETWORK = parts(
     | {"options": _options, "provenance": parts({}, ORIGIN), "choices": listed(row(TEXT, TEXT, TEXT))}
     | {"warnings": listed(TEXT), "preview": mapped(listed(MAYBE)), "criteria": mapped(_criterion)},
     {"together": listed(row(TEXT, TEXT, NUMBER, NUMBER, NUMBER)), "stability": mapped(NUMBER)}
+    | {"marks": listed(row(TEXT, TEXT, TEXT, TEXT, NUMBER))}
     | {"evidence": mapped(EVIDENCE), "score": MAYBE, "pair_tests": PAIRS},
 )
 
@@ -205,9 +206,10 @@ def check_agreement(data: Mapping[str, Any]) -> None:
             raise ValueError("pair_tests has columns of different lengths")
         if any(not 0 <= one < len(data["names"]) for one in (*pairs["sources"], *pairs["targets"])):
             raise ValueError("pair_tests has a node that is not among its names")
-    for pair in data.get("together", ()):
-        if not set(pair[:2]) <= names:
-            raise ValueError("together has a node that is not among its names")
+    for part in ("together", "marks"):
+        for pair in data.get(part, ()):
+            if not set(pair[:2]) <= names:
+                raise ValueError(f"{part} has a node that is not among its names")
     for ends, about in data.get("evidence", {}).items():
         if not {about["source"], about["target"]} <= names or ends != f"{about['source']}>{about['target']}":
             raise ValueError(f"evidence of {ends} has a node that is not among its names")

@@ -35,7 +35,6 @@ from enmesh.search.base import Found, Parents, Search
 from enmesh.search.families import FEW
 from enmesh.search.graphs import ancestors
 from enmesh.significance import Significance, analytic, q_values
-from enmesh.te_matrix import instantaneous_of
 
 # A link that is not in the network is tested no further than it takes to see that its p-value is over this.
 DOUBTFUL = LEVEL
@@ -98,7 +97,6 @@ class Run:
         if self._search is None and not plan.drivers:
             self.choices.add("search", usual, "finds the best graph and proves it")
         pairs: PairTests | None = None
-        together: tuple[tuple[str, str, float, float, float], ...] = ()
         with self._evaluators(plan.score, series) as evaluator:
             if plan.drivers:
                 allowed, screening, limit = self._kept(plan), {"applied": False}, self._max_parents
@@ -109,7 +107,6 @@ class Run:
                 limit, found, tests = self._searched(evaluator, search, allowed, plan.candidates is not None)
             if not isinstance(series, Events):
                 self._warn_of_pasts(plan.score, max(map(len, found.parents)))
-                together = instantaneous_of(series, plan.score.embedding or Embedding(), found.parents)
                 blocks = [evaluator.scorer.of_target(i).transfers.blocks for i in range(series.n_nodes)]
                 tests = with_effects(tests, series, blocks, found.parents)
             warn_of_loops(series, found, tests)
@@ -145,7 +142,6 @@ class Run:
             preview={} if isinstance(given, Events) else preview(given),
             series=None if isinstance(given, Events) else given,
             criteria=plan.criteria,
-            together=together,
             pair_tests=pairs or PairTests.of(given.names, tests),
         )
 

@@ -17,8 +17,8 @@ def write(
     Parameters
     ----------
     network
-        A network, several of them (``{"rest": net, "task": net}``), or what `compare`, `group`, `windows` or
-        `stability` returned.
+        A network, several of them (``{"rest": net, "task": net}``), or what `compare`, `group`, `windows`,
+        `regimes` or `stability` returned.
     path
         Where the page goes, one file that loads nothing.
     title, notes

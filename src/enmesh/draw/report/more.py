@@ -169,6 +169,34 @@ def windows_section(found: Result) -> str:
     )
 
 
+def regimes_parts(found: Result) -> tuple[dict[str, Any], str, str]:
+    """Return the networks of regimes by the samples they hold for, a section on what changes, and a headline."""
+    networks = {f"samples {a + 1} to {b}": network for (a, b), network in zip(found.bounds, found.networks)}
+    count = len(found.change_points)
+    said = "No change of the links was found."
+    if count:
+        at = ", ".join(f"{point + 1} (p = {p:.2g})" for point, p in zip(found.change_points, found.p_values))
+        said = f"The links change {'once' if count == 1 else f'{count} times'}, at sample {at}."
+    rows = [
+        [
+            f"{r.source} → {r.target}",
+            r.at + 1,
+            float(r.before),
+            float(r.after),
+            float(r.p_value),
+            float(r.q_value),
+        ]
+        for r in found.changes.itertuples()
+    ]
+    head = ("link", "changes at sample", "TE before (nats)", "TE after", "p", "q")
+    how = (
+        "The products of what is left of each target with each lagged source are summed along the recording. Without "
+        "a change the sums, tied at both ends, are a Brownian bridge; a large distance from 0 is a change. p-values "
+        f"count the search for the time. Error rate of a change point: {found.level:g}."
+    )
+    return networks, _section("changes", "What changes", how, table(head, rows) if rows else ""), said
+
+
 def player(found: Result) -> str:
     """Return the network of one window with a button that plays all of them; windows.js moves it."""
     names = found.network.names

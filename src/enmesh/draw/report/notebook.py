@@ -127,5 +127,6 @@ FACES: dict[str, Callable[[Any], str]] = {
     "TEMatrix": te_matrix, "Explanation": explanation, "LagProfile": lag_profile, "Interval": interval,
     "Stability": stability, "Comparison": comparison,
     "Group": lambda found: face(f"Group of {found.subjects} subjects", more.group_section(found)),
+    "Regimes": lambda found: face(more.regimes_parts(found)[2], figure(found.plot), more.regimes_parts(found)[1]),
     "Windows": lambda found: face(f"Links in {len(found.starts)} windows", more.windows_section(found)),
 }  # fmt: skip

@@ -100,6 +100,9 @@ def html_of(result: Any, *, title: str, notes: str, **where: Any) -> str:
             return page(result.network, more.group_section(result), **own)
         case "Stability":
             return sealed(more.stability_page(result, **own))
+        case "Regimes":
+            networks, sections, said = more.regimes_parts(result)
+            return several(networks, sections, title=f"{title}: {said}" if title else said, notes=notes)
         case "Windows":
             parts: dict[str, Any] = {
                 "first": more.player(result),
@@ -233,8 +236,11 @@ def _plan(network: Network, steps: list[cautions.Step]) -> str:
     )
 
 
-def several(networks: Mapping[str, Network], *, title: str = "", notes: str = "") -> str:
-    """Return one page of several networks: side by side, every link in all of them, and the whole page of each."""
+def several(networks: Mapping[str, Network], sections: str = "", *, title: str = "", notes: str = "") -> str:
+    """Return one page of several networks: side by side, every link in all of them, and the whole page of each.
+
+    ``sections`` come before the networks.
+    """
     shown = {name: network.with_evidence() for name, network in networks.items()}
     names = list(dict.fromkeys(name for network in shown.values() for name in network.names))
     place = {name: i for i, name in enumerate(names)}
@@ -262,7 +268,7 @@ def several(networks: Mapping[str, Network], *, title: str = "", notes: str = ""
     html = Template(asset("several.html")).substitute(
         title=text(title or "Networks"),
         headline=text(title or f"{len(networks)} networks of {len(names)} nodes"),
-        notes=more.own_notes(notes),
+        notes=more.own_notes(notes) + sections,
         sides=more.side_by_side(names, looks),
         table=table(("link", *networks), rows),
         frames=frames,

@@ -1,0 +1,80 @@
+"""enmesh regimes: when do links change, and what is the network before and after?"""
+
+import json as js
+import sys
+from pathlib import Path
+from typing import Any
+
+import enmesh as em
+from enmesh.cli import arguments as a
+from enmesh.cli import build, show
+from enmesh.cli.results import refuse_foreign, results_folder, write_links
+from enmesh.data.sources import write_whole
+from enmesh.options import plain
+
+FILES = ("regimes.json", "changes.csv", "regimes.png", "regimes.svg", "regimes.html")
+FORMAT = "enmesh regimes 1"
+
+OPTIONS = a.group(
+    "Options",
+    level=(float, "P", "Error rate of a change point; 0.05.", 0.05),
+    shortest=(int, "N", "Samples of the shortest regime; a tenth of the recording."),
+    max_lag=(int, "N", "Largest lag at which sources are looked for."),
+    n_jobs=(*a.JOBS, 1),
+)
+OUT = a.group("Output", out=(*a.FOLDER, Path("regimes")))
+
+
+@a.with_options(a.FILE, OPTIONS, OUT, a.FORCE, a.JSON, a.QUIET, a.DATA)
+def regimes(words: a.Given) -> None:
+    """Find when links change, and infer one network for each regime.
+
+    The folder gets regimes.json, changes.csv (which links change, when, and how
+    sure), .png, .svg and .html, a page to share. The search for the time is
+    counted in every p-value.
+
+    \b
+    Examples
+      enmesh regimes recording.csv
+      enmesh regimes recording.csv --shortest 300 --max-lag 3 --out regimes/
+    """
+    out, loud = words["out"], not (words["json"] or words["quiet"])
+    refuse_foreign(out, FILES, "regimes", [words["data"]], words["force"])
+    series = build.recording(words)
+    how: dict[str, Any] = {"n_jobs": words["n_jobs"], "progress": loud and sys.stderr.isatty()}
+    if words["max_lag"] is not None:
+        how["max_lag"] = words["max_lag"]
+    found = em.regimes(series, level=words["level"], shortest=words["shortest"], **how)
+    made = {
+        "format": FORMAT,
+        "change_points": list(found.change_points),
+        "p_values": list(found.p_values),
+        "bounds": [list(one) for one in found.bounds],
+        "changes": found.changes.to_dict("records"),
+        "parents": [{t: list(s) for t, s in one.parents.items()} for one in found.networks],
+    }
+    writers: dict[str, Any] = {
+        "regimes.json": lambda file: file.write_text(js.dumps(plain(made), indent=1), encoding="utf-8"),
+        "changes.csv": lambda file: write_links(found.changes, file),
+        **dict.fromkeys(("regimes.png", "regimes.svg"), found.plot),
+        "regimes.html": found.report,
+    }
+    files = [write_whole(results_folder(out) / name, writers[name]) for name in FILES]
+    if words["json"]:
+        show.as_json({**made, "files": [str(file) for file in files]})
+    elif loud:
+        _say(found)
+        print(f"files in {out}: {', '.join(file.name for file in files)}")
+
+
+def _say(found: Any) -> None:
+    """Print the change points, the network of each regime and the links that change."""
+    if not found.change_points:
+        show.say(f"no change of the links found (error rate {found.level:g})")
+    for point, p in zip(found.change_points, found.p_values):
+        show.say(f"links change at sample {point + 1} (p = {p:.2g}, the search for the time counted)")
+    for (first, last), network in zip(found.bounds, found.networks):
+        links = ", ".join(f"{source} -> {target}" for source, target in network) or "no link"
+        show.say(f"samples {first + 1} to {last}: {links}")
+    if len(found.changes):
+        show.table(list(found.changes), [list(row) for row in found.changes.itertuples(index=False)])

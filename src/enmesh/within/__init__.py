@@ -1,0 +1,1 @@
+"""What acts within one sample, or through a driver that was not recorded."""

@@ -1,0 +1,120 @@
+"""Whether the links of a network change along a record, and when: partial sums of the test's statistic.
+
+What is left of a target, given its sources, is multiplied by each lagged variable. If nothing changes, the partial sums
+of these products, tied at both ends, are a Brownian bridge whose clock is the sum of their squares, so that a change of
+variance alone moves nothing. The largest distance from 0 along the record has the distribution of Kolmogorov: the
+search for the time is counted. P-values over lags and functions, and then over pairs, are combined (Cauchy).
+
+The time is then the one at which two regressions, before and after, have the largest likelihood for the targets that
+change.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from enmesh.embedding.lagged import Lagged
+from enmesh.links.known import Known
+from enmesh.links.ladder import combined
+from enmesh.links.samples import Samples
+
+CALM = 0.01  # p-value of a pair, times the number of pairs, up to which it takes part in finding the time
+PLACES = 400  # times that are compared at most
+FUNCTIONS = 2  # of a lagged variable: its values, and the first function that bends
+
+
+class Change(NamedTuple):
+    """P-value of any change, p-value of each pair, the sums of each pair ``(source, target, row)``, and the rows."""
+
+    p_value: float
+    pairs: np.ndarray
+    sums: np.ndarray
+    rows: np.ndarray
+
+
+def bridges(products: np.ndarray) -> np.ndarray:
+    """Return partial sums of products ``(..., n)``, tied at both ends, over their standard deviation at the end."""
+    total = np.cumsum(products, axis=-1)
+    clock = np.cumsum(products**2, axis=-1)
+    end = np.maximum(clock[..., -1:], 1e-300)
+    return (total - clock / end * total[..., -1:]) / np.sqrt(end)
+
+
+def memory(products: np.ndarray) -> np.ndarray:
+    """Return by how much the variance of sums exceeds that of independent products, at least 1 (Bartlett's weights)."""
+    n = products.shape[-1]
+    centred = products - products.mean(axis=-1, keepdims=True)
+    variance = np.maximum((centred**2).sum(axis=-1), 1e-300)
+    lags, more = round(n ** (1 / 3)), np.zeros(products.shape[:-1])
+    for lag in range(1, lags + 1):
+        more += (
+            2 * (1 - lag / (lags + 1)) * (centred[..., lag:] * centred[..., :-lag]).sum(axis=-1) / variance
+        )
+    return np.maximum(1.0, 1 + more)
+
+
+def change_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], clocks: Sequence[int]) -> Change:
+    """Test whether any link changes along the record; ``lagged[i]`` are the own past and the sources of node i."""
+    from scipy.special import kolmogorov
+
+    nodes, lags = samples.nodes, samples.max_lag
+    every = [Lagged(j, lag) for j in range(nodes) for lag in range(1, lags + 1)]
+    rows = samples.complete(every)
+    values = (samples.functions[0], samples.functions[1])[:FUNCTIONS]
+    x = np.stack([samples.take(one, every, rows) for one in values], axis=1)
+    p = np.ones((nodes, nodes))
+    sums = np.zeros((nodes, nodes, len(rows)), np.float32)
+    for i in range(nodes):
+        known = Known(samples, i, lagged[i], clocks[i])
+        if not len(known.responses):
+            continue
+        place = np.searchsorted(known.rows, rows)
+        product = x * known.responses[0][place]
+        moved = bridges(product) / np.sqrt(memory(product))[..., None]
+        size = np.abs(moved).max(axis=-1).reshape(nodes, -1)
+        each = np.maximum(kolmogorov(size), 1e-300)
+        p[:, i] = combined(each, np.ones(each.shape[1]))
+        strongest = moved.reshape(nodes, -1, len(rows))[range(nodes), size.argmax(axis=1)]
+        sums[:, i] = strongest
+        sums[i, i] = 0
+    off = ~np.eye(nodes, dtype=bool)
+    whole = float(combined(p[off], np.ones(off.sum())))
+    p[~off] = np.nan
+    return Change(whole, p, sums, rows)
+
+
+def time_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], change: Change, shortest: int) -> int:
+    """Return the row after which links change: where two regressions for the changing targets fit best."""
+    rows = change.rows
+    pairs = np.nan_to_num(change.pairs, nan=1.0)
+    limit = max(CALM / pairs.size, float(pairs.min()))
+    targets = np.flatnonzero(pairs.min(axis=0) <= limit)
+    places = np.unique(np.linspace(shortest, len(rows) - shortest, PLACES).astype(int))
+    total = np.zeros(len(places))
+    for i in targets:
+        sources = np.flatnonzero(pairs[:, i] <= limit)
+        variables = {
+            *lagged[i],
+            *(Lagged(int(j), lag) for j in sources for lag in range(1, samples.max_lag + 1)),
+        }
+        x = samples.take(samples.functions[0], sorted(variables), rows)
+        bent = samples.take(samples.functions[1], sorted(variables), rows)
+        (y,) = samples.take(samples.functions[0], [Lagged(int(i), 0)], rows)
+        total += split_likelihood(np.vstack([np.ones((1, len(rows))), x, bent]), y, places)
+    return int(places[total.argmax()])
+
+
+def split_likelihood(x: np.ndarray, y: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the Gaussian log-likelihood, but for a constant, of two regressions of y, before and after each place."""
+    both = np.vstack([x, y])
+    pieces = np.split(both, places, axis=1)
+    grams = np.cumsum([piece @ piece.T for piece in pieces], axis=0)
+    found = np.zeros(len(places))
+    for gram, count in ((grams[:-1], places), (grams[-1] - grams[:-1], x.shape[1] - places)):
+        size = np.einsum("pii->pi", gram)[:, :-1]
+        left = gram[:, :-1, :-1] + 1e-8 * np.eye(len(x)) * (size.mean(axis=1) + 1e-12)[:, None, None]
+        beta = np.linalg.solve(left, gram[:, :-1, -1:])[..., 0]
+        rest = gram[:, -1, -1] - np.einsum("pi,pi->p", beta, gram[:, :-1, -1])
+        found -= 0.5 * count * np.log(np.maximum(rest, 1e-9 * count) / count)
+    return found
