@@ -51,7 +51,7 @@ class Candidate:
     lags: tuple[int, ...] = ()
     effect: float = math.nan
     partner: str = ""
-    strongest: float = math.nan
+    strongest: float = field(default=math.nan, compare=False)  # NaN, which is not itself, where there is no other
     hidden: bool = False
 
     def __post_init__(self) -> None:
