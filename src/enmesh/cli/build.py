@@ -87,15 +87,17 @@ def _events(given: a.Given, paths: list[Path]) -> Events:
     if idle:
         raise InputError(f"{idle[0]} has no effect on events; leave it out")
     refuse_if(len(paths) > 1, "--events takes one file; put the trials into a column trial")
-    return Events(
-        str(paths[0]),
-        given["duration"],
-        names=names(given.get("columns")) or None,
-        mend=given["mend"] or (),
-        node=given.get("node"),
-        time=next(iter(names(given.get("time"))), None),
-        trial=given.get("trials"),
-        **present(given, READING),
+    return Events(str(paths[0]), **reading_of_events(given))
+
+
+def reading_of_events(given: a.Given) -> dict[str, Any]:
+    """Return the words of `enmesh.Events` that were given."""
+    said = {
+        "duration": given["duration"], "names": names(given.get("columns")), "mend": given["mend"],
+        "node": given.get("node"), "time": next(iter(names(given.get("time"))), None), "trial": given.get("trials"),
+    }  # fmt: skip
+    return {name: value for name, value in said.items() if value not in (None, [], ())} | present(
+        given, READING
     )
 
 

@@ -1,7 +1,6 @@
 """Values: the samples of all trials, how they are checked, and how a trial is prepared; NaN is missing and stays so."""
 
 import hashlib
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -101,10 +100,7 @@ def _refuse_two_readings(shape: tuple[int, ...], cube: bool = True) -> None:
 
 def without_constant(values: Values) -> tuple[Values, tuple[str, ...]]:
     """Return values without the nodes that are constant or have no value at all, and the names of those."""
-    pooled = np.concatenate(values.trials)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # columns without any value
-        moves = np.nanmax(pooled, 0) > np.nanmin(pooled, 0)
+    moves = _moves(values.trials)
     keep = np.flatnonzero(moves)
     names = tuple(values.names[i] for i in keep)
     labels = {name: values.labels[name] for name in names if name in values.labels}
@@ -114,6 +110,12 @@ def without_constant(values: Values) -> tuple[Values, tuple[str, ...]]:
     if not names:
         raise InputError("every column is constant; give at least one that changes")
     return replace(values, names=names, trials=trials, kinds=kinds, labels=labels), dropped
+
+
+def _moves(trials: Sequence[np.ndarray]) -> np.ndarray:
+    """Say of each column whether it changes within some trial."""
+    changes = [np.fmax.reduce(trial) > np.fmin.reduce(trial) for trial in trials if len(trial)]
+    return np.any(changes, axis=0) if changes else np.zeros(trials[0].shape[1], bool)
 
 
 def validate(values: Values, missing: str, duplicates: str) -> None:
@@ -147,6 +149,11 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
         low == high,
         "constant column:",
         "it carries no information, leave it out (drop_constant=True)",
+    )
+    refuse(
+        ~_moves(trials),
+        "constant within every trial: column",
+        "it carries no information about what follows, leave it out (drop_constant=True)",
     )
     if pooled.dtype.kind == "f":
         where, by = "to compute with, in column", "by a power of ten"
