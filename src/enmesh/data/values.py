@@ -100,7 +100,8 @@ def _refuse_two_readings(shape: tuple[int, ...], cube: bool = True) -> None:
 
 def without_constant(values: Values) -> tuple[Values, tuple[str, ...]]:
     """Return values without the nodes that are constant or have no value at all, and the names of those."""
-    moves = _moves(values.trials)
+    pooled = np.concatenate(values.trials)
+    moves = (np.fmax.reduce(pooled) > np.fmin.reduce(pooled)) & ~_still(values)
     keep = np.flatnonzero(moves)
     names = tuple(values.names[i] for i in keep)
     labels = {name: values.labels[name] for name in names if name in values.labels}
@@ -112,10 +113,13 @@ def without_constant(values: Values) -> tuple[Values, tuple[str, ...]]:
     return replace(values, names=names, trials=trials, kinds=kinds, labels=labels), dropped
 
 
-def _moves(trials: Sequence[np.ndarray]) -> np.ndarray:
-    """Say of each column whether it changes within some trial."""
-    changes = [np.fmax.reduce(trial) > np.fmin.reduce(trial) for trial in trials if len(trial)]
-    return np.any(changes, axis=0) if changes else np.zeros(trials[0].shape[1], bool)
+def _still(values: Values) -> np.ndarray:
+    """Say of each column whether it holds measurements that never change within a trial; states may be so by chance."""
+    measured = np.array([kind == FLOAT for kind in values.kinds])
+    if len(values.trials) == 1 or not measured.any():
+        return np.zeros(len(measured), bool)
+    changes = [np.fmax.reduce(trial) > np.fmin.reduce(trial) for trial in values.trials if len(trial)]
+    return measured & ~np.any(changes, axis=0)
 
 
 def validate(values: Values, missing: str, duplicates: str) -> None:
@@ -151,7 +155,7 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
         "it carries no information, leave it out (drop_constant=True)",
     )
     refuse(
-        ~_moves(trials),
+        _still(values),
         "constant within every trial: column",
         "it carries no information about what follows, leave it out (drop_constant=True)",
     )

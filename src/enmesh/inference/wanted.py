@@ -82,6 +82,10 @@ class Wanted:
 
     def at_level(self) -> "Wanted":
         """Return what is wanted with a level in place of a confidence level that the default test was given."""
+        if self.alpha is not None and 0 < self.alpha < 0.5:
+            raise InputError(
+                f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate"
+            )
         if not self.by_link_test:
             if self.level is not None and self.alpha is None and not isinstance(self.score, Score):
                 return replace(self, alpha=round(1 - float(self.level), 12))
@@ -91,10 +95,6 @@ class Wanted:
         if self.level is not None:
             raise InputError("alpha and level are both given; give level alone")
         level = round(1 - float(self.alpha), 12)
-        if self.alpha < 0.5:
-            raise InputError(
-                f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate"
-            )
         hazard(f"alpha={self.alpha:g} is a confidence level, and deprecated here; give level={level:g}")
         return replace(self, alpha=None, level=level)
 
