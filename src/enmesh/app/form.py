@@ -119,7 +119,7 @@ def described() -> list[dict[str, Any]]:
 def checked(values: Any) -> dict[str, Any]:
     """Return values that came from a browser, without those that say nothing; refuse what no field can hold."""
     if not isinstance(values, dict):
-        raise InputError("the options must be an object of names and values")
+        raise InputError('the options are no object of names and values; send {"max_lag": "5"}')
     for name, value in values.items():
         many = value if isinstance(value, list) else [value]
         if name not in BY_NAME or not all(isinstance(one, (str, bool, int, float)) for one in many):

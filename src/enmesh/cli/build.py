@@ -197,7 +197,7 @@ def asked(given: a.Given) -> dict[str, Any]:
         refuse_idle(fields, cls.cli_options, f"the score {name}")
         if how["embedding"] is not None and "embedding" not in cls.__dataclass_fields__:  # type: ignore[attr-defined]
             told = f"--dim, --delay and --lag have no effect on the score {name}"
-            raise InputError(f"{told}, which takes single samples")
+            raise InputError(f"{told}, which takes single samples; leave them out")
         further = {key: fields[key] for key in fields.keys() - {"alpha", "surrogate", "n_surrogates"}}
         if further:  # fields that only this score has: it is made here, with all that was given
             made = from_name(Score, name, **present(how, how) | further)
@@ -218,7 +218,9 @@ def method(given: a.Given, data: Series) -> EmbeddingMethod:
     if "estimator" in way.__dataclass_fields__:  # type: ignore[attr-defined]
         wanted["estimator"] = usual
     elif estimate is not None:
-        raise InputError(f"--estimator has no effect on --method {name}; it goes with storage and nonuniform")
+        raise InputError(
+            f"--estimator has no effect on --method {name}; leave it out, or take storage or nonuniform"
+        )
     return way(**wanted)
 
 

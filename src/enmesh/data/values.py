@@ -209,7 +209,7 @@ def deseasoned(values: np.ndarray, period: Any) -> np.ndarray:
     if isinstance(period, bool) or not isinstance(period, (int, np.integer)) or period < 2:
         raise InputError(f"period={period!r} is not possible; give a whole number of samples, at least 2")
     if len(values) < 2 * period:
-        needs = f"it needs two periods, {2 * period}"
+        needs = f"it needs two periods, {2 * period}: give at most {len(values) // 2}"
         raise InputError(f"period={period} is too long for a trial of {len(values)} samples; {needs}")
     result = np.array(values, dtype=np.float64)
     for phase in range(period):
